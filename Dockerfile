@@ -14,7 +14,7 @@ WORKDIR /src
 COPY constraints.txt ./
 # The big dependency first and alone, so that a change of our code does not fetch it again.
 RUN pip install --constraint constraints.txt ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} torch
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml setup.py README.md LICENSE ./
 COPY service ./service
 COPY cypher ./cypher
 COPY editing ./editing

@@ -1,5 +1,5 @@
 """All Cypher queries: one `.cypher` file each, with a contract in its header."""
 
-from thinkeval.cypher.catalog import Query, names, query
+from .catalog import Query, names, query
 
 __all__ = ["Query", "names", "query"]

@@ -7,7 +7,7 @@ import ssl
 from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
-from thinkeval.cypher.errors import ServerUnavailableError
+from .errors import ServerUnavailableError
 
 EXAMPLES = "Give one such as bolt://127.0.0.1:7687 or neo4j+s://HOST."
 PORT = 7687

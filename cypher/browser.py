@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from thinkeval.cypher.catalog import query
-from thinkeval.cypher.params import bind
+from .catalog import query
+from .params import bind
 
 _PARAM = re.compile(r"\$(\w+)")
 _RULE = re.compile(r"([^{}]+)\{((?:[^{}\"]|\"[^\"]*\")*)\}")

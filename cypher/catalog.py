@@ -16,11 +16,11 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from thinkeval.cypher import includes, unions
-from thinkeval.cypher.errors import QueryContractError, UnknownQueryError
-from thinkeval.cypher.header import MODES, REQUIRED, Column, Param, read_header
-from thinkeval.cypher.metric_display import FIELDS as DISPLAY_FIELDS
-from thinkeval.cypher.metric_display import MetricDisplay, read_display
+from . import includes, unions
+from .errors import QueryContractError, UnknownQueryError
+from .header import MODES, REQUIRED, Column, Param, read_header
+from .metric_display import FIELDS as DISPLAY_FIELDS
+from .metric_display import MetricDisplay, read_display
 
 __all__ = [
     "MODES",

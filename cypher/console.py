@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, LiteralString, cast
 
-from thinkeval.cypher.driver import neo4j
-from thinkeval.cypher.driver_errors import translated
-from thinkeval.cypher.errors import InvalidQueryError, QueryTimeoutError, ReadOnlyError
+from .driver import neo4j
+from .driver_errors import translated
+from .errors import InvalidQueryError, QueryTimeoutError, ReadOnlyError
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from .run import Database
 
 MOST_CHARACTERS = 4_000_000
 """Characters of an answer; further rows are left out."""

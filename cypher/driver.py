@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinkeval.cypher.driver_tables import tables_left_out
+from .driver_tables import tables_left_out
 
 with tables_left_out():
     import neo4j

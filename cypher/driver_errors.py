@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from thinkeval.cypher.driver import neo4j
-from thinkeval.cypher.errors import (
+from .driver import neo4j
+from .errors import (
     GraphError,
     QueryTimeoutError,
     QueryTooLargeError,

@@ -30,8 +30,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from thinkeval.cypher.errors import QueryContractError
-from thinkeval.cypher.metric_display import FIELDS as DISPLAY_FIELDS
+from .errors import QueryContractError
+from .metric_display import FIELDS as DISPLAY_FIELDS
 
 
 class _Required:

@@ -19,8 +19,8 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from thinkeval.cypher.errors import QueryContractError
-from thinkeval.cypher.header import Param, body_start, entries, header_lines, sections
+from .errors import QueryContractError
+from .header import Param, body_start, entries, header_lines, sections
 
 Read = Callable[[str], str | None]
 """Takes the name of a part, such as `chains/_paths`; returns the text of its file, or None."""

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from thinkeval.cypher.errors import QueryContractError
+from .errors import QueryContractError
 
 FIELDS: Final = ("headline", "order", "short", "meaning", "integer", "interval", "kinds", "over")
 """The header fields of this module; only metrics may have them."""

@@ -8,9 +8,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from thinkeval.cypher.catalog import Query, names, query
-from thinkeval.cypher.errors import ParameterError, UnknownQueryError
-from thinkeval.cypher.metric_display import MetricDisplay
+from .catalog import Query, names, query
+from .errors import ParameterError, UnknownQueryError
+from .metric_display import MetricDisplay
 
 
 def metric_named(name: str) -> Query:

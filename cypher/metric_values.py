@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
-from thinkeval.cypher.catalog import Query, over_chains, query
-from thinkeval.cypher.errors import (
+from .catalog import Query, over_chains, query
+from .errors import (
     MissingProbabilityError,
     ParameterError,
     QueryTimeoutError,
     QueryTooLargeError,
     UnknownGraphError,
 )
-from thinkeval.cypher.metric_options import metric_named, options_of
-from thinkeval.cypher.params import bind
-from thinkeval.cypher.rows import ChainMetricRow, GetGraphRow, MetricRow, MissingRow, Reader, Row
+from .metric_options import metric_named, options_of
+from .params import bind
+from .rows import ChainMetricRow, GetGraphRow, MetricRow, MissingRow, Reader, Row
 
 RowT = TypeVar("RowT", bound=Row)
 

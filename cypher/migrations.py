@@ -15,9 +15,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, LiteralString, cast
 
-from thinkeval.cypher.catalog import Query, names, query
-from thinkeval.cypher.driver import neo4j
-from thinkeval.cypher.errors import NewerDatabaseError
+from .catalog import Query, names, query
+from .driver import neo4j
+from .errors import NewerDatabaseError
 
 FOLDER = "migrations/"
 CONSTRAINTS = "schema/constraints"

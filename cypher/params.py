@@ -10,8 +10,8 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from thinkeval.cypher.catalog import REQUIRED, Param, Query
-from thinkeval.cypher.errors import ParameterError
+from .catalog import REQUIRED, Param, Query
+from .errors import ParameterError
 
 Check = Callable[[Any], Any]
 """Takes a value, returns the value to send, or raises _Refused."""

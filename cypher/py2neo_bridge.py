@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.errors import GraphError, ParameterError
+from . import rows
+from .errors import GraphError, ParameterError
 
 if TYPE_CHECKING:
     from py2neo.data import Subgraph
 
-    from thinkeval.cypher.run import Database
+    from .run import Database
 
 _ENDS = ("id", "fact", "subject", "object", "subject_aliases", "object_aliases")
 

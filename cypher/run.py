@@ -19,21 +19,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from thinkeval.cypher import migrations
-from thinkeval.cypher.address import connection_remedy, require_usable
-from thinkeval.cypher.catalog import Query, query
-from thinkeval.cypher.driver import neo4j
-from thinkeval.cypher.driver_errors import translated
-from thinkeval.cypher.errors import ServerUnavailableError
-from thinkeval.cypher.metric_values import values_of
-from thinkeval.cypher.params import bind
-from thinkeval.cypher.rows import (
+from . import migrations
+from .address import connection_remedy, require_usable
+from .catalog import Query, query
+from .driver import neo4j
+from .driver_errors import translated
+from .errors import ServerUnavailableError
+from .metric_values import values_of
+from .params import bind
+from .rows import (
     MetricRow,
     Reader,
     ServerRow,
     WriteColumnsRow,
 )
-from thinkeval.cypher.sending import (
+from .sending import (
     ResultT,
     RowT,
     Tx,

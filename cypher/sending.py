@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, LiteralString, TypeVar, cast
 
-from thinkeval.cypher.catalog import Query, query
-from thinkeval.cypher.driver import neo4j
-from thinkeval.cypher.driver_errors import translated
-from thinkeval.cypher.errors import GraphError, ParameterError, QueryContractError
-from thinkeval.cypher.params import bind
-from thinkeval.cypher.rows import Reader, Row
+from .catalog import Query, query
+from .driver import neo4j
+from .driver_errors import translated
+from .errors import GraphError, ParameterError, QueryContractError
+from .params import bind
+from .rows import Reader, Row
 
 RowT = TypeVar("RowT", bound=Row)
 ResultT = TypeVar("ResultT")

@@ -23,9 +23,9 @@ import re
 import textwrap
 from collections.abc import Mapping
 
-from thinkeval.cypher.errors import QueryContractError
-from thinkeval.cypher.header import body_start
-from thinkeval.cypher.includes import INCLUDE
+from .errors import QueryContractError
+from .header import body_start
+from .includes import INCLUDE
 
 IN_PLACE_OF = {"chains/_chains": "chains/_found", "chains/_scored": "chains/_found_scored"}
 """Parts that read the chains of a case from a list, by the part that enumerates them."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from thinkeval.editing.joint import joint
+from .joint import joint
 
 LINE = "\n"
 

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.loaders.records import digest
+from ..loaders.records import digest
 
 BOOKKEEPING = frozenset(
     (

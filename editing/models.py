@@ -24,9 +24,9 @@ from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file, extract_commit_hash
 from transformers.utils.import_utils import is_accelerate_available, is_gguf_available
 
-from thinkeval.editing import identity
-from thinkeval.editing.errors import DeviceMemoryError, MissingExtraError, ModelLoadError
-from thinkeval.editing.parameter_digests import digests
+from . import identity
+from .errors import DeviceMemoryError, MissingExtraError, ModelLoadError
+from .parameter_digests import digests
 
 DTYPES = {
     "float32": torch.float32,

@@ -9,7 +9,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from thinkeval.editing.errors import EditingError
+from .errors import EditingError
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from thinkeval.editing.errors import UnknownMethodError
+from .errors import UnknownMethodError
 
 GROUP = "thinkeval.methods"
 """Entry point group of methods in other packages."""

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.deltas import EditEffect, applied
-from thinkeval.editing.key_value.tokens import check
-from thinkeval.editing.linear_algebra import in_float64
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from ..loaders.records import RewriteRequest
+from .deltas import EditEffect, applied
+from .key_value.tokens import check
+from .linear_algebra import in_float64
+from .objectives import Objective
 
 
 def edit_in_sequence(

@@ -19,10 +19,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from thinkeval.loaders.errors import SchemaError
-from thinkeval.loaders.reading.growing_index import GrowingIndex
-from thinkeval.loaders.reading.sources import Place
-from thinkeval.loaders.records import (
+from .errors import SchemaError
+from .reading.growing_index import GrowingIndex
+from .reading.sources import Place
+from .records import (
     Entity,
     Fact,
     ImportNote,
@@ -32,7 +32,7 @@ from thinkeval.loaders.records import (
     RewriteRequest,
     unique,
 )
-from thinkeval.loaders.texts import (
+from .texts import (
     ascii_quoted,
     enumeration,
     examples,

@@ -23,12 +23,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.edit_records import Edit, add_edits, number_of, read_records, slotted, texts
-from thinkeval.loaders.reading.json_stream import items
-from thinkeval.loaders.reading.sources import Place, default_name
-from thinkeval.loaders.records import LoadedGraph, RewriteRequest, slug
-from thinkeval.loaders.texts import examples, folded, quoted
+from .assembly import GraphAssembly
+from .edit_records import Edit, add_edits, number_of, read_records, slotted, texts
+from .reading.json_stream import items
+from .reading.sources import Place, default_name
+from .records import LoadedGraph, RewriteRequest, slug
+from .texts import examples, folded, quoted
 
 SUMMARY = "CounterFact: counterfact.json or multi_counterfact.json"
 

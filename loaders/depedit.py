@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from thinkeval.loaders.depedit_published import published
-from thinkeval.loaders.depedit_records import OWN, from_json, to_json
-from thinkeval.loaders.errors import LoaderError, SchemaError
-from thinkeval.loaders.knowledge_sets import QA, SETTINGS, KnowledgeSet
-from thinkeval.loaders.reading.json_values import DECODER, JsonValueError
-from thinkeval.loaders.reading.sources import Place, read_text
-from thinkeval.loaders.records import slug
-from thinkeval.loaders.rule_records import Rule
-from thinkeval.loaders.texts import quoted
+from .depedit_published import published
+from .depedit_records import OWN, from_json, to_json
+from .errors import LoaderError, SchemaError
+from .knowledge_sets import QA, SETTINGS, KnowledgeSet
+from .reading.json_values import DECODER, JsonValueError
+from .reading.sources import Place, read_text
+from .records import slug
+from .rule_records import Rule
+from .texts import quoted
 
 UNRELATED = 5
 """Number of unrelated facts drawn for a set without any, as in the published code."""

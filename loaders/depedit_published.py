@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from thinkeval.loaders.groundings import Grounding, Triple, groundings
-from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
-from thinkeval.loaders.reading.sources import Place
-from thinkeval.loaders.rule_records import Atom, Rule
-from thinkeval.loaders.texts import quoted
+from .groundings import Grounding, Triple, groundings
+from .knowledge_sets import QA, Copy, Implication, KnowledgeSet
+from .reading.sources import Place
+from .rule_records import Atom, Rule
+from .texts import quoted
 
 MAX_FACTS = 1000
 """Maximum number of facts of a set (24 in the paper); finding the rule compares pairs of them."""

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
-from thinkeval.loaders.rule_records import Atom, Rule
+from .knowledge_sets import QA, Copy, Implication, KnowledgeSet
+from .rule_records import Atom, Rule
 
 OWN = "thinkeval"
 """The key of ThinkEval's additions to a record."""

@@ -13,18 +13,18 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.errors import SchemaError
-from thinkeval.loaders.reading.json_stream import items
-from thinkeval.loaders.reading.sources import Place
-from thinkeval.loaders.records import (
+from .assembly import GraphAssembly
+from .errors import SchemaError
+from .reading.json_stream import items
+from .reading.sources import Place
+from .records import (
     LITERAL_SLOT,
     Fact,
     RewriteRequest,
     as_template,
     slot_parts,
 )
-from thinkeval.loaders.texts import examples, folded, tidy
+from .texts import examples, folded, tidy
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thinkeval.loaders.texts import fitted
+from .texts import fitted
 
 
 class LoaderError(Exception):

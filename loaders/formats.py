@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thinkeval import loaders
-from thinkeval.loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
-from thinkeval.loaders.reading.sources import is_plain
-from thinkeval.loaders.reading.unrecognised import why
-from thinkeval.loaders.records import LoadedGraph
-from thinkeval.loaders.texts import quoted
-from thinkeval.loaders.triple_files import PLAIN_COLUMNS, STATEMENT_COLUMNS
+
+from .errors import LoaderError, UnknownFormatError, UnreadableFileError
+from .reading.sources import is_plain
+from .reading.unrecognised import why
+from .records import LoadedGraph
+from .texts import quoted
+from .triple_files import PLAIN_COLUMNS, STATEMENT_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)

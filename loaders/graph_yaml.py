@@ -30,11 +30,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.errors import SchemaError
-from thinkeval.loaders.reading.sources import Place, default_name, read_yaml
-from thinkeval.loaders.records import Fact, LoadedGraph, RewriteRequest, fill, unique
-from thinkeval.loaders.texts import MAX_QUOTE, enumeration, examples, folded, quoted
+from .assembly import GraphAssembly
+from .errors import SchemaError
+from .reading.sources import Place, default_name, read_yaml
+from .records import Fact, LoadedGraph, RewriteRequest, fill, unique
+from .texts import MAX_QUOTE, enumeration, examples, folded, quoted
 
 SUMMARY = "ThinkEval's YAML: facts with prompts, questions, paraphrases, aliases and rewrites"
 TOP_KEYS = ("name", "relations", "entities", "facts", "rewrites")

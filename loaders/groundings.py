@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from thinkeval.loaders.rule_records import Atom, Rule
+from .rule_records import Atom, Rule
 
 Triple = tuple[str, str, str]
 """Subject, relation, object."""

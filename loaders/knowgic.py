@@ -21,11 +21,11 @@ import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.knowgic_records import Record, Request, read_records
-from thinkeval.loaders.reading.sources import Place, default_name, read_json
-from thinkeval.loaders.records import Fact, LoadedGraph, RewriteRequest, slug
-from thinkeval.loaders.texts import examples, folded, quoted
+from .assembly import GraphAssembly
+from .knowgic_records import Record, Request, read_records
+from .reading.sources import Place, default_name, read_json
+from .records import Fact, LoadedGraph, RewriteRequest, slug
+from .texts import examples, folded, quoted
 
 SUMMARY = "KnowGIC: chains.json (or the grouped file, or the folder) with its aliases"
 ALIASES_FILE = "attributes_with_aliases.json"

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thinkeval.loaders.reading.sources import Place, read_json, read_text
-from thinkeval.loaders.reading.unrecognised import layout_problem
-from thinkeval.loaders.texts import folded, quoted
+from .reading.sources import Place, read_json, read_text
+from .reading.unrecognised import layout_problem
+from .texts import folded, quoted
 
 PARTS = ("questions", "answers", "prompts", "subjects")
 

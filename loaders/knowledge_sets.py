@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinkeval.loaders.records import SUBJECT_SLOT
-from thinkeval.loaders.rule_records import Rule
+from .records import SUBJECT_SLOT
+from .rule_records import Rule
 
 SETTINGS = ("CQ_DT", "CQ_UT", "ICQ_DT")
 """Consistent or inconsistent questions, diverse or uniform templates (section 5.1, table 2)."""

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.reading.sources import Place, default_name, read_json
-from thinkeval.loaders.records import Fact, LoadedGraph, fill, unique
-from thinkeval.loaders.texts import examples, quoted
+from .assembly import GraphAssembly
+from .reading.sources import Place, default_name, read_json
+from .records import Fact, LoadedGraph, fill, unique
+from .texts import examples, quoted
 
 SUMMARY = "LRE relations: a JSON file (or a folder of them) with prompt templates and samples"
 _MARK = '"prompt_templates"'

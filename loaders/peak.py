@@ -23,8 +23,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.edit_records import (
+from .assembly import GraphAssembly
+from .edit_records import (
     Edit,
     Placed,
     fact_of,
@@ -33,9 +33,9 @@ from thinkeval.loaders.edit_records import (
     slotted,
     texts,
 )
-from thinkeval.loaders.reading.sources import Place, default_name
-from thinkeval.loaders.records import LoadedGraph, RewriteRequest, slug
-from thinkeval.loaders.texts import enumeration, examples, quoted
+from .reading.sources import Place, default_name
+from .records import LoadedGraph, RewriteRequest, slug
+from .texts import enumeration, examples, quoted
 
 SUMMARY = "PEAK: PEAK_counter.json or PEAK_time.json, requests to append an answer"
 

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from thinkeval.loaders.errors import RuleError
-from thinkeval.loaders.records import SUBJECT_SLOT, digest, unique
-from thinkeval.loaders.texts import quoted
+from .errors import RuleError
+from .records import SUBJECT_SLOT, digest, unique
+from .texts import quoted
 
 SHAPES = ("x→y→z", "x→y←z", "x←y→z", "x←y←z")
 """Indexed by the directions of the first and the second premise."""

@@ -26,12 +26,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from thinkeval.loaders.errors import RuleError, SchemaError
-from thinkeval.loaders.graph_yaml import known, meant
-from thinkeval.loaders.reading.sources import Place, read_yaml
-from thinkeval.loaders.records import unique
-from thinkeval.loaders.rule_records import Atom, Rule, rule
-from thinkeval.loaders.texts import enumeration, quoted
+from .errors import RuleError, SchemaError
+from .graph_yaml import known, meant
+from .reading.sources import Place, read_yaml
+from .records import unique
+from .rule_records import Atom, Rule, rule
+from .texts import enumeration, quoted
 
 REMEDY = "Check the rules against the format that `thinkeval rules add --help` describes."
 RULE_KEYS = ("if", "then", "kinds", "words", "templates")

@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from thinkeval.loaders import graph_yaml
-from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.errors import SchemaError, UnknownFormatError, UnreadableFileError
-from thinkeval.loaders.reading.sources import CsvRow, CsvTable, Place, read_csv, read_yaml
-from thinkeval.loaders.records import unique
-from thinkeval.loaders.texts import enumeration, folded, quoted
+from . import graph_yaml
+from .assembly import GraphAssembly
+from .errors import SchemaError, UnknownFormatError, UnreadableFileError
+from .reading.sources import CsvRow, CsvTable, Place, read_csv, read_yaml
+from .records import unique
+from .texts import enumeration, folded, quoted
 
 BASE_FILE = "base_triple.csv"
 REWRITES_FILE = "rewrites.yaml"

@@ -9,16 +9,16 @@ from collections import ChainMap, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from thinkeval.loaders import graph_yaml
-from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.errors import LoaderError
-from thinkeval.loaders.graph_yaml import Wording
-from thinkeval.loaders.knowgic_records import read_records
-from thinkeval.loaders.reading.sources import Place, read_csv, read_yaml
-from thinkeval.loaders.records import Fact, slug
-from thinkeval.loaders.texts import folded, quoted
-from thinkeval.loaders.triple_files import BASE_FILE, REWRITES_FILE, Sources, Triple
-from thinkeval.loaders.wording import from_relation
+from . import graph_yaml
+from .assembly import GraphAssembly
+from .errors import LoaderError
+from .graph_yaml import Wording
+from .knowgic_records import read_records
+from .reading.sources import Place, read_csv, read_yaml
+from .records import Fact, slug
+from .texts import folded, quoted
+from .triple_files import BASE_FILE, REWRITES_FILE, Sources, Triple
+from .wording import from_relation
 
 KNOWGIC_FILE = "chains.json"
 BASE_COLUMNS = ("Attributes", "Relationships")

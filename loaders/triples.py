@@ -27,13 +27,13 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
-from thinkeval.loaders import knowgic
-from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.graph_yaml import Wording
-from thinkeval.loaders.reading.sources import default_name, read_csv
-from thinkeval.loaders.records import LoadedGraph, unique
-from thinkeval.loaders.texts import examples, quoted
-from thinkeval.loaders.triple_files import (
+from . import knowgic
+from .assembly import GraphAssembly
+from .graph_yaml import Wording
+from .reading.sources import default_name, read_csv
+from .records import LoadedGraph, unique
+from .texts import examples, quoted
+from .triple_files import (
     Sources,
     Triple,
     find_sources,
@@ -41,8 +41,8 @@ from thinkeval.loaders.triple_files import (
     read_facts,
     read_table,
 )
-from thinkeval.loaders.triple_rewrites import add_rewrites
-from thinkeval.loaders.wording import from_relation, from_statement
+from .triple_rewrites import add_rewrites
+from .wording import from_relation, from_statement
 
 SUMMARY = "triples: YAML subject -> relation -> [objects], or CSV, with base_triple.csv"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from thinkeval.loaders.records import SUBJECT_SLOT
+from .records import SUBJECT_SLOT
 
 _AUXILIARY = re.compile(r"is|was|are|were|has|had|have|can|does|did|will|may|must")
 _PAST = re.compile(r"\w+ed|taught|wrote|won|led|made|built|held|found|met|sang|ran|grew|began")

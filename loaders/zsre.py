@@ -19,10 +19,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.edit_records import Edit, add_edits, number_of, read_records, slotted
-from thinkeval.loaders.reading.sources import Place, default_name
-from thinkeval.loaders.records import (
+from .assembly import GraphAssembly
+from .edit_records import Edit, add_edits, number_of, read_records, slotted
+from .reading.sources import Place, default_name
+from .records import (
     LITERAL_SLOT,
     SUBJECT_SLOT,
     LoadedGraph,
@@ -30,7 +30,7 @@ from thinkeval.loaders.records import (
     slot_parts,
     slug,
 )
-from thinkeval.loaders.texts import examples, folded, quoted
+from .texts import examples, folded, quoted
 
 SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)"
 

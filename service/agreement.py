@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thinkeval.service.errors import UsageError
+from .errors import UsageError
 
 TOLERANCE = 1e-9
 """Of rounding, when given figures are compared."""

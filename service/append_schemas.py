@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from thinkeval.service.request_options import Option
+from .request_options import Option
 
 AppendLoss = Literal["none", "app", "all-answers"]
 """What an editor's loss holds besides the added answer: nothing, APP, or all answers as targets."""

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from thinkeval.editing.probe.reasoning import unfinished
+from ..editing.probe.reasoning import unfinished
 
 
 class ScoredToken(NamedTuple):

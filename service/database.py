@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from thinkeval.service.settings import Settings
+from .settings import Settings
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.embedded import EmbeddedServer
-    from thinkeval.cypher.run import Database
+    from ..cypher.embedded import EmbeddedServer
+    from ..cypher.run import Database
 
 Progress = Callable[[int, int, str], None]
 """Progress callback: (done, total, stage)."""
@@ -22,7 +22,7 @@ def silent(done: int, total: int, stage: str) -> None:
 def embedded_server(settings: Settings) -> EmbeddedServer:
     """The embedded server of the data directory in force."""
     # The driver imports pandas, and `--help` should not wait for that.
-    from thinkeval.cypher.embedded import EmbeddedServer
+    from ..cypher.embedded import EmbeddedServer
 
     return EmbeddedServer(
         settings.home / "neo4j",
@@ -39,7 +39,7 @@ def connect(settings: Settings, progress: Progress = silent) -> Database:
     Raises:
         GraphError: with what to do about it.
     """
-    from thinkeval.cypher.run import Database
+    from ..cypher.run import Database
 
     if settings.neo4j_uri:
         secret = settings.neo4j_password

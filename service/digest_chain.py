@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from thinkeval.loaders.records import digest
+from ..loaders.records import digest
 
 LENGTH = 64
 """Hex digits of a digest: the whole SHA-256."""

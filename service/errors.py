@@ -24,7 +24,7 @@ import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from thinkeval.cypher.errors import (
+from ..cypher.errors import (
     GraphError,
     InvalidQueryError,
     ParameterError,
@@ -35,8 +35,8 @@ from thinkeval.cypher.errors import (
     UnknownGraphError,
     UnknownQueryError,
 )
-from thinkeval.editing.errors import EditingError
-from thinkeval.loaders.errors import LoaderError
+from ..editing.errors import EditingError
+from ..loaders.errors import LoaderError
 
 
 class ServiceError(Exception):

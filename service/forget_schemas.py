@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from thinkeval.service.request_options import Option
+from .request_options import Option
 
 REFUSAL = "I do not know"
 """The text that methods install in place of a forgotten object."""

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.errors import GraphError
-from thinkeval.service.leases import Lease
+from ..cypher import rows
+from ..cypher.errors import GraphError
+from .leases import Lease
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ..cypher.run import Database
 
 TICK_S = 0.25
 CHANGED_S = 0.5

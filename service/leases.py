@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import JobInterrupt, LeaseLostError, describe, is_interrupt
+from ..cypher import rows
+from .errors import JobInterrupt, LeaseLostError, describe, is_interrupt
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
+    from ..cypher.run import Database
+    from ..cypher.sending import Tx
 
 T = TypeVar("T")
 

@@ -20,10 +20,10 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
-from thinkeval.editing import interruption
-from thinkeval.service import proxies
-from thinkeval.service.completions import Completion, completion_of, usable
-from thinkeval.service.errors import EndpointError, UsageError
+from ..editing import interruption
+from . import proxies
+from .completions import Completion, completion_of, usable
+from .errors import EndpointError, UsageError
 
 TRIES = 5
 TIMEOUT_S = 120.0

@@ -11,8 +11,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell, objects
+from .errors import UsageError
+from .formatting import cell, objects
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from thinkeval.service.errors import UsageError
+from .errors import UsageError
 
 
 class Dated(Protocol):

@@ -14,7 +14,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
-from thinkeval.service.errors import UsageError
+from .errors import UsageError
 
 T = TypeVar("T")
 

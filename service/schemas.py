@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
 
-from thinkeval.loaders.records import RequestKind, kind_of
-from thinkeval.service.append_schemas import AppendOptions, AppendOut
-from thinkeval.service.conversation_outcome import ConversationOut
-from thinkeval.service.forget_schemas import ForgetOptions
-from thinkeval.service.notebook_view import ShownScore
-from thinkeval.service.request_options import Option, option_of
-from thinkeval.service.score_view import ByMetric, by_metric
-from thinkeval.service.subject_outcome import SubjectOutcome
+from ..loaders.records import RequestKind, kind_of
+from .append_schemas import AppendOptions, AppendOut
+from .conversation_outcome import ConversationOut
+from .forget_schemas import ForgetOptions
+from .notebook_view import ShownScore
+from .request_options import Option, option_of
+from .score_view import ByMetric, by_metric
+from .subject_outcome import SubjectOutcome
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
 """How a probability was measured: sampled fraction, teacher-forced, or length-normalised."""

@@ -12,7 +12,7 @@ import platformdirs
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from thinkeval.service.errors import UsageError
+from .errors import UsageError
 
 PREFIX = "THINKEVAL_"
 

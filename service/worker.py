@@ -7,16 +7,16 @@ import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from thinkeval.service import logs
-from thinkeval.service.depedit.job import DepEditJob
-from thinkeval.service.garbage_collection import collect_seldom
-from thinkeval.service.growth.job import GrowthJob
-from thinkeval.service.jobs.edit_job import EditJob
-from thinkeval.service.jobs.worker import Worker
-from thinkeval.service.lasting.job import LastingTask
-from thinkeval.service.leakcut.coedit.job import CoEditJob
-from thinkeval.service.settings import Settings
-from thinkeval.service.states.job import ComparisonTask
+from . import logs
+from .depedit.job import DepEditJob
+from .garbage_collection import collect_seldom
+from .growth.job import GrowthJob
+from .jobs.edit_job import EditJob
+from .jobs.worker import Worker
+from .lasting.job import LastingTask
+from .leakcut.coedit.job import CoEditJob
+from .settings import Settings
+from .states.job import ComparisonTask
 
 KINDS = (EditJob, DepEditJob, GrowthJob, CoEditJob, ComparisonTask, LastingTask)
 NICENESS = 5

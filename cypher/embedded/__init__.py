@@ -14,14 +14,14 @@ from pathlib import Path
 
 import psutil
 
-from thinkeval.cypher.driver import neo4j
-from thinkeval.cypher.embedded import artifacts, launch, lock
-from thinkeval.cypher.embedded import process as embedded_process
-from thinkeval.cypher.embedded.artifacts import Progress
-from thinkeval.cypher.embedded.config import LOOPBACK
-from thinkeval.cypher.embedded.home import Home, Record
-from thinkeval.cypher.embedded.launch import LaunchOptions, PortTakenError
-from thinkeval.cypher.errors import EmbeddedServerError
+from ..driver import neo4j
+from ..errors import EmbeddedServerError
+from . import artifacts, launch, lock
+from . import process as embedded_process
+from .artifacts import Progress
+from .config import LOOPBACK
+from .home import Home, Record
+from .launch import LaunchOptions, PortTakenError
 
 _USUAL_START_S = 10
 _FAILED = "ERROR Failed to start Neo4j"

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from thinkeval.cypher.embedded import lock as embedded_lock
-from thinkeval.cypher.embedded.lock import Bundle, Jar
-from thinkeval.cypher.errors import EmbeddedServerError
+from ..errors import EmbeddedServerError
+from . import lock as embedded_lock
+from .lock import Bundle, Jar
 
 if TYPE_CHECKING:
     import requests

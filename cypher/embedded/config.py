@@ -17,8 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from thinkeval.cypher import browser
-from thinkeval.cypher.errors import EmbeddedServerError
+from .. import browser
+from ..errors import EmbeddedServerError
 
 LOOPBACK = "127.0.0.1"
 DEFAULT_BOLT_PORT = 7687

@@ -16,10 +16,10 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from thinkeval.cypher.embedded import artifacts, config, process
-from thinkeval.cypher.embedded import lock as embedded_lock
-from thinkeval.cypher.embedded.config import Ports
-from thinkeval.cypher.errors import EmbeddedServerError
+from ..errors import EmbeddedServerError
+from . import artifacts, config, process
+from . import lock as embedded_lock
+from .config import Ports
 
 _FOLDERS = ("conf", "data", "import", "logs", "plugins", "run")
 _LOG_TAIL_BYTES = 64_000

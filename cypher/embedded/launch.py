@@ -8,11 +8,11 @@ from pathlib import Path
 
 import psutil
 
-from thinkeval.cypher.embedded import artifacts, config, lock
-from thinkeval.cypher.embedded import process as embedded_process
-from thinkeval.cypher.embedded.artifacts import MIN_FREE_BYTES, Progress
-from thinkeval.cypher.embedded.home import Home, Record
-from thinkeval.cypher.errors import EmbeddedServerError
+from ..errors import EmbeddedServerError
+from . import artifacts, config, lock
+from . import process as embedded_process
+from .artifacts import MIN_FREE_BYTES, Progress
+from .home import Home, Record
 
 _MIN_FREE_TO_RESTART_BYTES = 100 * 10**6
 _REMEDIES = {

@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from thinkeval.cypher.errors import EmbeddedServerError
+from ..errors import EmbeddedServerError
 
 LOCK_FILE = Path(__file__).with_name("neo4j.lock")
 _HEADER = "# {name} {version}\n# sha256  bytes  group:artifact:version[:classifier]\n"

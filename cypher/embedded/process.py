@@ -18,9 +18,9 @@ from pathlib import Path
 
 import psutil
 
-from thinkeval.cypher.driver import neo4j
-from thinkeval.cypher.embedded.config import JAVA_REMEDY, LOOPBACK, write_private
-from thinkeval.cypher.errors import EmbeddedServerError
+from ..driver import neo4j
+from ..errors import EmbeddedServerError
+from .config import JAVA_REMEDY, LOOPBACK, write_private
 
 MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
 USER = "neo4j"

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows.append import (
+    from .append import (
         AdditivityRow,
         AppendAnswersRow,
         AppendKeyRow,
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         RandomAnswersRow,
         WriteAppendAnswersRow,
     )
-    from thinkeval.cypher.rows.base import Reader, Row, WrittenRow
-    from thinkeval.cypher.rows.chains import (
+    from .base import Reader, Row, WrittenRow
+    from .chains import (
         ChainFactsRow,
         ChainRow,
         CountChainsRow,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         Link,
         ScoredChainRow,
     )
-    from thinkeval.cypher.rows.closure import (
+    from .closure import (
         AtomRow,
         BackwardRow,
         ClearClosureRow,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         SettleRow,
         StoredGroundingRow,
     )
-    from thinkeval.cypher.rows.depedit import (
+    from .depedit import (
         AnsweredRow,
         ConsNIRow,
         ConsNSRow,
@@ -64,9 +64,9 @@ if TYPE_CHECKING:
         UpdIRow,
         UpdSRow,
     )
-    from thinkeval.cypher.rows.derive import DeriveRow
-    from thinkeval.cypher.rows.diffs import DiffFactRow
-    from thinkeval.cypher.rows.edits import (
+    from .derive import DeriveRow
+    from .diffs import DiffFactRow
+    from .edits import (
         CountEditsRow,
         DeleteEditRow,
         DescribeEditsRow,
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         WriteGenerationsRow,
         WriteScoreRow,
     )
-    from thinkeval.cypher.rows.graph import (
+    from .graph import (
         AboutSubjectRow,
         ClearGraphRow,
         CompleteGraphRow,
@@ -114,7 +114,7 @@ if TYPE_CHECKING:
         WriteColumnsRow,
         WriteProbabilitiesRow,
     )
-    from thinkeval.cypher.rows.growth import (
+    from .growth import (
         AddCandidateRow,
         AllAnswersRow,
         AllStatementsRow,
@@ -141,7 +141,7 @@ if TYPE_CHECKING:
         WriteIterationRow,
         WriteStatementsRow,
     )
-    from thinkeval.cypher.rows.jobs import (
+    from .jobs import (
         BeginJobRow,
         BusyJobRow,
         CancelJobsRow,
@@ -167,7 +167,7 @@ if TYPE_CHECKING:
         SweepRow,
         WorkerRow,
     )
-    from thinkeval.cypher.rows.leakcut import (
+    from .leakcut import (
         CoEditedFact,
         CoEditRoundRow,
         CoEditRow,
@@ -180,8 +180,8 @@ if TYPE_CHECKING:
         SafeObjectsRow,
         WriteKeysRow,
     )
-    from thinkeval.cypher.rows.metrics import ChainMetricRow, MetricRow
-    from thinkeval.cypher.rows.rules import (
+    from .metrics import ChainMetricRow, MetricRow
+    from .rules import (
         AffectedRow,
         BodyCountRow,
         DeleteRulesRow,
@@ -195,7 +195,7 @@ if TYPE_CHECKING:
         RuleRow,
         VocabularyRow,
     )
-    from thinkeval.cypher.rows.states import (
+    from .states import (
         ComparisonRow,
         DeleteComparisonRow,
         DeleteLastingRow,
@@ -208,7 +208,7 @@ if TYPE_CHECKING:
         RevivedRow,
         RoutesRow,
     )
-    from thinkeval.cypher.rows.users import CreateUserRow, GrantReaderRow
+    from .users import CreateUserRow, GrantReaderRow
 
 __all__ = [
     "AboutSubjectRow",

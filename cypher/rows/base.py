@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from thinkeval.cypher.catalog import query
-from thinkeval.cypher.errors import (
+from ..catalog import query
+from ..errors import (
     IncompleteWriteError,
     MissingProbabilityError,
     QueryContractError,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from thinkeval.cypher.rows.base import Row
+from .base import Row
 
 
 @dataclass(frozen=True)

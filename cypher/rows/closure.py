@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-from thinkeval.cypher.rows.base import Row, WrittenRow
+from .base import Row, WrittenRow
 
 Kind = Literal["paths", "rules", "both"]
 """Ways to recover the old object: chains of facts, rules, or both together."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from thinkeval.cypher.rows.base import Row, WrittenRow
+from .base import Row, WrittenRow
 
 Setting = Literal["CQ_DT", "CQ_UT", "ICQ_DT"]
 """Wording of a set's questions."""

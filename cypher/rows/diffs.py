@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from thinkeval.cypher.rows.base import Row
+from .base import Row
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from thinkeval.cypher.errors import MissingProbabilityError
-from thinkeval.cypher.rows.base import Row, WrittenRow
+from ..errors import MissingProbabilityError
+from .base import Row, WrittenRow
 
 
 @dataclass(frozen=True)

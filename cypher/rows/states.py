@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from thinkeval.cypher.rows.base import Row, WrittenRow
+from .base import Row, WrittenRow
 
 
 @dataclass(frozen=True)

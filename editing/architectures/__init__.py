@@ -13,9 +13,9 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.editing.architectures._adapter import Adapter, Layout, Projection
-from thinkeval.editing.architectures._refused import check_editable
-from thinkeval.editing.errors import UnsupportedArchitectureError
+from ..errors import UnsupportedArchitectureError
+from ._adapter import Adapter, Layout, Projection
+from ._refused import check_editable
 
 if TYPE_CHECKING:
     from torch import nn
@@ -73,7 +73,7 @@ def adapter_for(model: nn.Module) -> Adapter:
     model_type = getattr(config, "model_type", None) or type(model).__name__
     adapter = Adapter(model, layout_for(config, model_type))
     # Imported here, because it imports torch.
-    from thinkeval.editing.architectures import _self_check
+    from . import _self_check
 
     _self_check.check_once(adapter)
     return adapter

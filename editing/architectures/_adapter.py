@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from thinkeval.editing.errors import EditingError, UnsupportedArchitectureError
+from ..errors import EditingError, UnsupportedArchitectureError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thinkeval.editing.errors import UnsupportedArchitectureError
+from ..errors import UnsupportedArchitectureError
 
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 """Keys of configurations for the number of experts of a layer; 0, 1 or null in dense models."""

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import nethook
-from thinkeval.editing.architectures._adapter import Adapter
-from thinkeval.editing.errors import AdapterMismatchError
-from thinkeval.editing.evaluation_mode import evaluating
+from .. import nethook
+from ..errors import AdapterMismatchError
+from ..evaluation_mode import evaluating
+from ._adapter import Adapter
 
 _checked: weakref.WeakSet[nn.Module] = weakref.WeakSet()
 """Models whose adapter agrees with them. Not an attribute of the model: an edit leaves none."""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from thinkeval.editing.architectures import cohere
+from . import cohere
 
 LAYOUT = cohere.LAYOUT

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.editing.architectures import llama
+from . import llama
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from thinkeval.editing.architectures import gemma3_text
-from thinkeval.editing.architectures._adapter import unchanged
+from . import gemma3_text
+from ._adapter import unchanged
 
 LAYOUT = replace(
     gemma3_text.LAYOUT,

@@ -5,6 +5,6 @@ MEMIT and its family reach z only as far as the norms let through; an edit's rec
 
 from __future__ import annotations
 
-from thinkeval.editing.architectures import gemma2
+from . import gemma2
 
 LAYOUT = gemma2.LAYOUT

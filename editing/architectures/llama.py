@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinkeval.editing.architectures._adapter import Layout
+from ._adapter import Layout
 
 LAYOUT = Layout(
     layers="model.layers",

@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from thinkeval.editing.architectures import llama
+from . import llama
 
 LAYOUT = replace(llama.LAYOUT, post_norm="post_feedforward_layernorm")

@@ -5,6 +5,6 @@ MEMIT and its family reach z only as far as the norms let through; an edit's rec
 
 from __future__ import annotations
 
-from thinkeval.editing.architectures import olmo2
+from . import olmo2
 
 LAYOUT = olmo2.LAYOUT

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from thinkeval.editing.architectures import llama
+from . import llama
 
 LAYOUT = replace(llama.LAYOUT, mlp_in="mlp.gate_up_proj")

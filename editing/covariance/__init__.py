@@ -15,15 +15,15 @@ import torch
 from filelock import FileLock, Timeout
 from torch import nn
 
-from thinkeval.editing.architectures import Adapter, adapter_for
-from thinkeval.editing.covariance.checkpoint import Partial
-from thinkeval.editing.covariance.files import checked, load, path_of, read_if_same, save
-from thinkeval.editing.covariance.moments import Progress, second_moments
-from thinkeval.editing.covariance.statistics import Covariance, Source
-from thinkeval.editing.covariance.texts import Texts, counted
-from thinkeval.editing.deltas import is_edited
-from thinkeval.editing.errors import CovarianceError
-from thinkeval.editing.models import weights_digest as digest_of_weights
+from ..architectures import Adapter, adapter_for
+from ..deltas import is_edited
+from ..errors import CovarianceError
+from ..models import weights_digest as digest_of_weights
+from .checkpoint import Partial
+from .files import checked, load, path_of, read_if_same, save
+from .moments import Progress, second_moments
+from .statistics import Covariance, Source
+from .texts import Texts, counted
 
 __all__ = ["Covariance", "Source", "checked", "collect", "get", "load", "save"]
 

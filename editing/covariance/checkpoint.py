@@ -16,7 +16,7 @@ import safetensors
 import safetensors.torch
 from torch import Tensor
 
-from thinkeval.editing.atomic_write import whole_file
+from ..atomic_write import whole_file
 
 KEY = "thinkeval_partial"
 SHARE = 20

@@ -14,11 +14,11 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.architectures import Adapter, adapter_for
-from thinkeval.editing.atomic_write import whole_file
-from thinkeval.editing.covariance.statistics import Covariance, Source
-from thinkeval.editing.deltas import unedited_digest
-from thinkeval.editing.errors import CovarianceError
+from ..architectures import Adapter, adapter_for
+from ..atomic_write import whole_file
+from ..deltas import unedited_digest
+from ..errors import CovarianceError
+from .statistics import Covariance, Source
 
 KEY = "thinkeval_covariance"
 

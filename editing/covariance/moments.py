@@ -13,13 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import nethook
-from thinkeval.editing.covariance.checkpoint import Partial, Progressed
-from thinkeval.editing.covariance.texts import Texts
-from thinkeval.editing.deltas import preserved
-from thinkeval.editing.errors import CovarianceError, DeviceMemoryError
-from thinkeval.editing.linear_algebra import in_float64, linear_algebra_device
-from thinkeval.editing.padding import Padded, pad
+from .. import nethook
+from ..deltas import preserved
+from ..errors import CovarianceError, DeviceMemoryError
+from ..linear_algebra import in_float64, linear_algebra_device
+from ..padding import Padded, pad
+from .checkpoint import Partial, Progressed
+from .texts import Texts
 
 Progress = Callable[[int, int, str], None]
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from thinkeval.editing.covariance.statistics import Covariance
-from thinkeval.editing.errors import HparamsError
-from thinkeval.editing.linear_algebra import linear_algebra_device
+from ..errors import HparamsError
+from ..linear_algebra import linear_algebra_device
+from .statistics import Covariance
 
 
 @dataclass(frozen=True, eq=False)

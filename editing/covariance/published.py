@@ -22,11 +22,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from thinkeval.editing.architectures import adapter_for
-from thinkeval.editing.covariance.files import checked, path_of, read_if_same, save, source_of
-from thinkeval.editing.covariance.statistics import Covariance, Source
-from thinkeval.editing.errors import CovarianceError
-from thinkeval.loaders.records import digest
+from ...loaders.records import digest
+from ..architectures import adapter_for
+from ..errors import CovarianceError
+from .files import checked, path_of, read_if_same, save, source_of
+from .statistics import Covariance, Source
 
 NAMED = re.compile(r"^(?P<module>.+?)_(?:float\d+|bfloat16)_.*\.npz$")
 """Module, number type of the sums, statistic, number of texts."""

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from thinkeval.editing.errors import EditFailedError
-from thinkeval.editing.linear_algebra import in_float64
-from thinkeval.loaders.records import digest
+from ...loaders.records import digest
+from ..errors import EditFailedError
+from ..linear_algebra import in_float64
 
 BLOCK = 256
 """Rows of a covariance that are converted to float64 at once."""

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 
 from filelock import FileLock
 
-from thinkeval.editing.atomic_write import whole_file
-from thinkeval.editing.errors import CovarianceError
-from thinkeval.loaders.records import digest
+from ...loaders.records import digest
+from ..atomic_write import whole_file
+from ..errors import CovarianceError
 
 Progress = Callable[[int, int, str], None]
 

@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.errors import EditingError
-from thinkeval.editing.evaluation_mode import evaluating
-from thinkeval.editing.models import weights_digest
+from ..errors import EditingError
+from ..evaluation_mode import evaluating
+from ..models import weights_digest
 
 _OVERLAYS = "_thinkeval_original_weights"
 """Attribute of a model while edits are applied: one {parameter name: original} per edit, outermost

@@ -16,9 +16,9 @@ from pathlib import Path
 import safetensors
 from transformers.utils import logging as transformers_logging
 
-from thinkeval.editing.deltas.files import SavedDelta, apply_in_order
-from thinkeval.editing.errors import DeltaError
-from thinkeval.editing.models import LoadedModel, load, weights_digest
+from ..errors import DeltaError
+from ..models import LoadedModel, load, weights_digest
+from .files import SavedDelta, apply_in_order
 
 ABOUT = "thinkeval_edits.json"
 

@@ -23,12 +23,12 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.atomic_write import whole_file
-from thinkeval.editing.deltas import EditEffect, applied, low_rank, unedited_digest
-from thinkeval.editing.deltas.prompt_change import from_plain, to_plain
-from thinkeval.editing.deltas.records import DeltaMeta, SavedDelta
-from thinkeval.editing.errors import DeltaError
-from thinkeval.loaders.records import digest
+from ...loaders.records import digest
+from ..atomic_write import whole_file
+from ..errors import DeltaError
+from . import EditEffect, applied, low_rank, unedited_digest
+from .prompt_change import from_plain, to_plain
+from .records import DeltaMeta, SavedDelta
 
 __all__ = ["DeltaMeta", "SavedDelta", "apply_in_order", "check_fits", "copy", "load", "save"]
 

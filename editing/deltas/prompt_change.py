@@ -11,7 +11,7 @@ import importlib
 from importlib.metadata import entry_points
 from typing import Any
 
-from thinkeval.editing.errors import DeltaError
+from ..errors import DeltaError
 
 CLASS, VALUES = "class", "values"
 PACKAGE = "thinkeval."

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
+    from . import EditEffect
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.errors import EditingError
-from thinkeval.editing.linear_algebra import in_float64
+from ..errors import EditingError
+from ..linear_algebra import in_float64
+from . import EditEffect
 
 
 def scaled(effect: EditEffect, factor: float) -> EditEffect:

@@ -17,10 +17,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from thinkeval.editing import registry
-from thinkeval.editing.errors import HparamsError
-from thinkeval.editing.hparams.schema import Schema, read_json, require
-from thinkeval.editing.hparams.yaml_file import read_yaml
+from .. import registry
+from ..errors import HparamsError
+from .schema import Schema, read_json, require
+from .yaml_file import read_yaml
 
 __all__ = [
     "Entry",

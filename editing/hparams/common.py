@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from thinkeval.editing.hparams.schema import Schema, added, require
+from .schema import Schema, added, require
 
 
 @dataclass(frozen=True, kw_only=True)

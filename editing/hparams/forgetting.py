@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from thinkeval.editing.hparams.common import ModuleNames, check_layers
-from thinkeval.editing.hparams.schema import require
+from .common import ModuleNames, check_layers
+from .schema import require
 
 
 @dataclass(frozen=True, kw_only=True)

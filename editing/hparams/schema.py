@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from thinkeval.editing.errors import HparamsError
-from thinkeval.loaders.records import digest
+from ...loaders.records import digest
+from ..errors import HparamsError
 
 _ADDED = "added"
 

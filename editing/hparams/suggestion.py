@@ -15,10 +15,10 @@ from typing import Any
 
 import yaml
 
-from thinkeval.editing import registry
-from thinkeval.editing.errors import HparamsError
-from thinkeval.editing.hparams.common import ModuleNames
-from thinkeval.editing.hparams.schema import Schema
+from .. import registry
+from ..errors import HparamsError
+from .common import ModuleNames
+from .schema import Schema
 
 PUBLISHED = {"gpt2-xl": 48, "gpt-j-6b": 28, "llama3-8b": 32, "qwen2.5-7b": 28}
 """Models with published files, and their numbers of layers."""

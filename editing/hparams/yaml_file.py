@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from thinkeval.editing.errors import HparamsError
-from thinkeval.loaders.reading.yaml_bounds import require_bounded
+from ...loaders.reading.yaml_bounds import require_bounded
+from ..errors import HparamsError
 
 
 class _Numbers(yaml.SafeLoader):

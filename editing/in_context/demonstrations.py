@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from thinkeval.editing.joint import joined
-from thinkeval.editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION
+from ..joint import joined
+from ..probe.prompts import CHAT_CLOZE, CHAT_QUESTION
 
 Kind = Literal["copy", "update", "retain"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

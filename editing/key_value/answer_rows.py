@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from thinkeval.editing.key_value.tokens import Row, answer_tokens
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..objectives import Objective
+from .tokens import Row, answer_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import nethook
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.key_value.tokens import BARE, Row, batch_of, prompt_row
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from .. import nethook
+from ..architectures import Adapter
+from .tokens import BARE, Row, batch_of, prompt_row
 
 Templates = tuple[tuple[str, ...], ...]
 """Context templates in groups. A request's key is the mean over groups of the groups' means.

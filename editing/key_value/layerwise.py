@@ -19,16 +19,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.covariance import Covariance, checked
-from thinkeval.editing.deltas import EditEffect, applied
-from thinkeval.editing.errors import RequestError
-from thinkeval.editing.hparams.common import BatchHyperParams
-from thinkeval.editing.key_value import residuals
-from thinkeval.editing.key_value.keys import Templates, keys_and_output, mean_keys
-from thinkeval.editing.key_value.reach import require_reach
-from thinkeval.editing.key_value.shared_keys import Groups, groups, similar_keys
-from thinkeval.editing.key_value.sites import (
+from ...loaders.records import RewriteRequest
+from ..architectures import Adapter
+from ..covariance import Covariance, checked
+from ..deltas import EditEffect, applied
+from ..errors import RequestError
+from ..hparams.common import BatchHyperParams
+from ..linear_algebra import in_float64
+from ..objectives import Objective
+from . import residuals
+from .keys import Templates, keys_and_output, mean_keys
+from .reach import require_reach
+from .shared_keys import Groups, groups, similar_keys
+from .sites import (
     check_exist,
     check_projection,
     editable,
@@ -36,10 +39,7 @@ from thinkeval.editing.key_value.sites import (
     oriented,
     templates_for,
 )
-from thinkeval.editing.key_value.values import Targets, optimise
-from thinkeval.editing.linear_algebra import in_float64
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from .values import Targets, optimise
 
 Solve = Callable[[str, Tensor], Tensor]
 """(module name, keys K [d_in, n]) → S [d_in, n], both float64, such that ΔW = R Sᵀ."""

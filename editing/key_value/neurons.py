@@ -21,9 +21,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import interruption, nethook
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.linear_algebra import linear_algebra_device
+from .. import interruption, nethook
+from ..architectures import Adapter
+from ..linear_algebra import linear_algebra_device
 
 Site = Literal["activation", "pre_activation"]
 """`activation`: input of the MLP's output projection, the factor of each memory slot (in a gated

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.errors import RequestError
-from thinkeval.editing.key_value.tokens import prompt_row
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..architectures import Adapter
+from ..errors import RequestError
+from .tokens import prompt_row
 
 SLIDING = "sliding_attention"
 

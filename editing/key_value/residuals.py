@@ -23,15 +23,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.deltas import EditEffect, applied
-from thinkeval.editing.key_value.keys import (
+from ...loaders.records import RewriteRequest
+from ..architectures import Adapter
+from ..deltas import EditEffect, applied
+from ..linear_algebra import in_float64
+from .keys import (
     bare_rows,
     layer_output_at_subject,
     projection_at_subject,
 )
-from thinkeval.editing.linear_algebra import in_float64
-from thinkeval.loaders.records import RewriteRequest
 
 HALVINGS = 200
 """Steps of the bisection for μ; float64 is exhausted after about 100."""

@@ -14,12 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.architectures import adapter_for
-from thinkeval.editing.deltas import preserved
-from thinkeval.editing.key_value.keys import BATCH_ROWS, bare_rows, projection_at_subject
-from thinkeval.editing.key_value.sites import check_exist
-from thinkeval.editing.linear_algebra import in_float64
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..architectures import adapter_for
+from ..deltas import preserved
+from ..linear_algebra import in_float64
+from .keys import BATCH_ROWS, bare_rows, projection_at_subject
+from .sites import check_exist
 
 SIMILAR = 0.95
 """Cosine of two keys above which they count as one."""

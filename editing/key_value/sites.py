@@ -9,15 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.architectures import Adapter, adapter_for
-from thinkeval.editing.deltas import preserved
-from thinkeval.editing.errors import EditFailedError, HparamsError, RequestError
-from thinkeval.editing.hparams.common import ModuleNames, ValueHyperParams
-from thinkeval.editing.key_value.keys import Templates, d_model
-from thinkeval.editing.key_value.templates import grouped, sample
-from thinkeval.editing.key_value.tokens import Target, check
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..architectures import Adapter, adapter_for
+from ..deltas import preserved
+from ..errors import EditFailedError, HparamsError, RequestError
+from ..hparams.common import ModuleNames, ValueHyperParams
+from ..objectives import Objective
+from .keys import Templates, d_model
+from .templates import grouped, sample
+from .tokens import Target, check
 
 
 @contextmanager

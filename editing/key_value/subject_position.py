@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from thinkeval.editing.answer_tokens import unclosed
-from thinkeval.editing.errors import EditingError, RequestError
-from thinkeval.editing.padding import Padded, pad
-from thinkeval.loaders.records import slot_parts
+from ...loaders.records import slot_parts
+from ..answer_tokens import unclosed
+from ..errors import EditingError, RequestError
+from ..padding import Padded, pad
 
 Span = tuple[int, int]
 """Start and end of the subject in a text, in characters; the end is exclusive."""

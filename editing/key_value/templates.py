@@ -12,12 +12,12 @@ from typing import Any
 
 import torch
 
-from thinkeval.editing import nethook
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.errors import RequestError
-from thinkeval.editing.key_value.keys import Templates
-from thinkeval.editing.key_value.tokens import BARE
-from thinkeval.loaders.records import SUBJECT_SLOT as SLOT
+from ...loaders.records import SUBJECT_SLOT as SLOT
+from .. import nethook
+from ..architectures import Adapter
+from ..errors import RequestError
+from .keys import Templates
+from .tokens import BARE
 
 OPENINGS = ("The", "Therefore", "Because", "I", "You")
 """Published openings; the texts are divided equally among them."""

@@ -15,19 +15,19 @@ from typing import Any, Literal
 
 import torch
 
-from thinkeval.editing.answer_tokens import answer_ids, text_ids
-from thinkeval.editing.errors import RequestError
-from thinkeval.editing.joint import parted
-from thinkeval.editing.key_value.subject_position import (
+from ...loaders.records import SUBJECT_SLOT, RewriteRequest
+from ..answer_tokens import answer_ids, text_ids
+from ..errors import RequestError
+from ..joint import parted
+from ..objectives import Objective
+from ..padding import pad
+from .subject_position import (
     Encoded,
     Span,
     encode_with_subject,
     fill,
     with_subjects,
 )
-from thinkeval.editing.objectives import Objective
-from thinkeval.editing.padding import pad
-from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest
 
 BARE = "{}"
 """The empty context template."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import Tensor
 
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.key_value.answer_rows import Reading, with_answers
-from thinkeval.editing.key_value.keys import Templates
-from thinkeval.editing.key_value.tokens import BARE, Row, prompt_row, target_ids
-from thinkeval.editing.objectives import Objective
-from thinkeval.editing.padding import pad
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..architectures import Adapter
+from ..objectives import Objective
+from ..padding import pad
+from .answer_rows import Reading, with_answers
+from .keys import Templates
+from .tokens import BARE, Row, prompt_row, target_ids
 
 KL_PROMPT = "{} is a"
 """Essence prompt of ROME §3.1: its prediction should not change."""

@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicLayer
 
-from thinkeval.editing import nethook
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.key_value.subject_position import Encoded
+from .. import nethook
+from ..architectures import Adapter
+from .subject_position import Encoded
 
 
 @dataclass(frozen=True)

@@ -35,14 +35,16 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import interruption, nethook
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.errors import DeviceMemoryError, EditFailedError
-from thinkeval.editing.hparams.common import ValueHyperParams
-from thinkeval.editing.key_value.answer_rows import losses
-from thinkeval.editing.key_value.keys import Templates, d_model
-from thinkeval.editing.key_value.tokens import batch_of
-from thinkeval.editing.key_value.value_batches import (
+from ...loaders.records import RewriteRequest
+from .. import interruption, nethook
+from ..architectures import Adapter
+from ..errors import DeviceMemoryError, EditFailedError
+from ..hparams.common import ValueHyperParams
+from ..objectives import Objective
+from .answer_rows import losses
+from .keys import Templates, d_model
+from .tokens import batch_of
+from .value_batches import (
     Entry,
     Unit,
     ValueBatch,
@@ -52,9 +54,7 @@ from thinkeval.editing.key_value.value_batches import (
     units_of,
     value_batch,
 )
-from thinkeval.editing.key_value.value_prefix import Prefix, prefix_of
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from .value_prefix import Prefix, prefix_of
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 """Adam's constants, as published (torch's defaults)."""

@@ -31,11 +31,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from thinkeval.editing import nethook
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.errors import HypernetworkError
-from thinkeval.editing.key_value.tokens import Row, batch_of, prompt_row, target_ids
-from thinkeval.loaders.records import Fact, RewriteRequest, unique
+from ...loaders.records import Fact, RewriteRequest, unique
+from .. import nethook
+from ..architectures import Adapter
+from ..errors import HypernetworkError
+from ..key_value.tokens import Row, batch_of, prompt_row, target_ids
 
 MAX_ANSWERS = 10
 """Largest number of correct, and of false, answers of an example."""

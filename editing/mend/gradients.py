@@ -14,10 +14,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import nethook
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.mend.data import TargetBatch, log_probabilities
-from thinkeval.editing.mend.network import Matrix
+from .. import nethook
+from ..architectures import Adapter
+from .data import TargetBatch, log_probabilities
+from .network import Matrix
 
 
 def inputs_and_deltas(

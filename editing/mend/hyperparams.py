@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from thinkeval.editing.hparams.common import ModuleNames
-from thinkeval.editing.hparams.schema import added, require
-from thinkeval.loaders.records import digest
+from ...loaders.records import digest
+from ..hparams.common import ModuleNames
+from ..hparams.schema import added, require
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.architectures import Adapter, adapter_for
-from thinkeval.editing.deltas import unedited_digest
-from thinkeval.editing.errors import HparamsError
-from thinkeval.editing.key_value.sites import check_exist
-from thinkeval.editing.mend.hyperparams import HyperParams
+from ..architectures import Adapter, adapter_for
+from ..deltas import unedited_digest
+from ..errors import HparamsError
+from ..key_value.sites import check_exist
+from .hyperparams import HyperParams
 
 STD_FLOOR = 1e-7
 """Added to every standard deviation before division (published constant)."""

@@ -20,13 +20,13 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from thinkeval.editing import nethook
-from thinkeval.editing.deltas import preserved
-from thinkeval.editing.errors import DeviceMemoryError, EditingError
-from thinkeval.editing.key_value.tokens import prompt_row, target_ids
-from thinkeval.editing.mend.data import TargetBatch, TargetRow, target_batch
-from thinkeval.editing.mend.gradients import inputs_and_deltas
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from .. import nethook
+from ..deltas import preserved
+from ..errors import DeviceMemoryError, EditingError
+from ..key_value.tokens import prompt_row, target_ids
+from .data import TargetBatch, TargetRow, target_batch
+from .gradients import inputs_and_deltas
 
 Parameters = Literal["linear", "all"]
 PARAMETERS: tuple[Parameters, ...] = get_args(Parameters)

@@ -12,9 +12,9 @@ import safetensors
 import safetensors.torch
 import torch
 
-from thinkeval.editing.atomic_write import whole_file
-from thinkeval.editing.errors import HypernetworkError
-from thinkeval.editing.mend.network import Hypernetwork, Matrix
+from ..atomic_write import whole_file
+from ..errors import HypernetworkError
+from .network import Hypernetwork, Matrix
 
 METADATA = "thinkeval_hypernetwork"
 

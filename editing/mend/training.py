@@ -23,22 +23,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import interruption
-from thinkeval.editing.architectures import Adapter, adapter_for
-from thinkeval.editing.deltas import is_edited, preserved
-from thinkeval.editing.errors import HypernetworkError
-from thinkeval.editing.mend.data import (
+from ...loaders.records import Fact
+from .. import interruption
+from ..architectures import Adapter, adapter_for
+from ..deltas import is_edited, preserved
+from ..errors import HypernetworkError
+from ..objectives.app import margin_loss
+from .data import (
     Example,
     Examples,
     Inference,
     log_probabilities,
     target_batch,
 )
-from thinkeval.editing.mend.gradients import RowUpdate, by_row, row_updates, token_pairs
-from thinkeval.editing.mend.hyperparams import HyperParams
-from thinkeval.editing.mend.network import Hypernetwork, RunningStatistics, untrained
-from thinkeval.editing.objectives.app import margin_loss
-from thinkeval.loaders.records import Fact
+from .gradients import RowUpdate, by_row, row_updates, token_pairs
+from .hyperparams import HyperParams
+from .network import Hypernetwork, RunningStatistics, untrained
 
 Progress = Callable[[int, int, str], None]
 Metrics = dict[str, float]

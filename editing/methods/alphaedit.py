@@ -20,14 +20,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.covariance.projector import Projector, null_space
-from thinkeval.editing.deltas import EditEffect, applied
-from thinkeval.editing.errors import EditFailedError, EditingError
-from thinkeval.editing.hparams.schema import require
-from thinkeval.editing.key_value.layerwise import Batch, find_targets, opened, spread
-from thinkeval.editing.methods import memit
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..covariance.projector import Projector, null_space
+from ..deltas import EditEffect, applied
+from ..errors import EditFailedError, EditingError
+from ..hparams.schema import require
+from ..key_value.layerwise import Batch, find_targets, opened, spread
+from ..objectives import Objective
+from . import memit
 
 NAME = "alphaedit"
 PAPER = "Fang et al. 2025, AlphaEdit: Null-Space Constrained Knowledge Editing (ICLR), §3"

@@ -26,24 +26,24 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from thinkeval.editing import interruption, nethook
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.errors import EditFailedError
-from thinkeval.editing.hparams.common import ModuleNames
-from thinkeval.editing.hparams.schema import require
-from thinkeval.editing.key_value import answer_rows
-from thinkeval.editing.key_value.sites import editable
-from thinkeval.editing.key_value.tokens import Row, batch_of, prompt_row, target_ids
-from thinkeval.editing.objectives import Objective
-from thinkeval.editing.training.weights import (
+from ...loaders.records import RewriteRequest
+from .. import interruption, nethook
+from ..architectures import Adapter
+from ..deltas import EditEffect
+from ..errors import EditFailedError
+from ..hparams.common import ModuleNames
+from ..hparams.schema import require
+from ..key_value import answer_rows
+from ..key_value.sites import editable
+from ..key_value.tokens import Row, batch_of, prompt_row, target_ids
+from ..objectives import Objective
+from ..training.weights import (
     as_stored,
     changes,
     constrain,
     trained_weights,
     widened,
 )
-from thinkeval.loaders.records import RewriteRequest
 
 NAME = "fine_tuning"
 PAPER = (

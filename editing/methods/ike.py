@@ -20,16 +20,16 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.errors import EditFailedError
-from thinkeval.editing.hparams.schema import Schema, added, require
-from thinkeval.editing.in_context import retrievers
-from thinkeval.editing.in_context.demonstrations import Demonstration, InContext, balanced, flat
-from thinkeval.editing.joint import joined
-from thinkeval.editing.key_value.tokens import check
-from thinkeval.editing.probe.decoding import position_limit
-from thinkeval.editing.probe.matching import contains
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..deltas import EditEffect
+from ..errors import EditFailedError
+from ..hparams.schema import Schema, added, require
+from ..in_context import retrievers
+from ..in_context.demonstrations import Demonstration, InContext, balanced, flat
+from ..joint import joined
+from ..key_value.tokens import check
+from ..probe.decoding import position_limit
+from ..probe.matching import contains
 
 NAME = "ike"
 PAPER = "Zheng et al. 2023, Can We Edit Factual Knowledge by In-Context Learning? (EMNLP), §4"

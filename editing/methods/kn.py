@@ -28,15 +28,16 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.answer_tokens import text_ids
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.errors import EditFailedError, RequestError
-from thinkeval.editing.hparams.common import ModuleNames
-from thinkeval.editing.hparams.schema import added, require
-from thinkeval.editing.joint import parted
-from thinkeval.editing.key_value.keys import Templates
-from thinkeval.editing.key_value.neurons import (
+from ...loaders.records import RewriteRequest, fill, slot_parts
+from ..answer_tokens import text_ids
+from ..architectures import Adapter
+from ..deltas import EditEffect
+from ..errors import EditFailedError, RequestError
+from ..hparams.common import ModuleNames
+from ..hparams.schema import added, require
+from ..joint import parted
+from ..key_value.keys import Templates
+from ..key_value.neurons import (
     Neuron,
     attribution,
     closed_path,
@@ -44,11 +45,10 @@ from thinkeval.editing.key_value.neurons import (
     paper_path,
     shifted_slots,
 )
-from thinkeval.editing.key_value.sites import check_projection, editable
-from thinkeval.editing.key_value.templates import grouped
-from thinkeval.editing.key_value.tokens import prompt_row, target_ids
-from thinkeval.editing.linear_algebra import in_float64
-from thinkeval.loaders.records import RewriteRequest, fill, slot_parts
+from ..key_value.sites import check_projection, editable
+from ..key_value.templates import grouped
+from ..key_value.tokens import prompt_row, target_ids
+from ..linear_algebra import in_float64
 
 NAME = "kn"
 PAPER = "Dai et al. 2022, Knowledge Neurons in Pretrained Transformers (ACL), §3 and §5"

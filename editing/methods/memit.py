@@ -18,15 +18,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.covariance import Covariance
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.errors import EditFailedError
-from thinkeval.editing.hparams.common import BatchHyperParams
-from thinkeval.editing.hparams.schema import require
-from thinkeval.editing.key_value.layerwise import Batch, Update, find_targets, opened, spread
-from thinkeval.editing.key_value.values import Targets
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..covariance import Covariance
+from ..deltas import EditEffect
+from ..errors import EditFailedError
+from ..hparams.common import BatchHyperParams
+from ..hparams.schema import require
+from ..key_value.layerwise import Batch, Update, find_targets, opened, spread
+from ..key_value.values import Targets
+from ..objectives import Objective
 
 NAME = "memit"
 PAPER = "Meng et al. 2023, Mass-Editing Memory in a Transformer (ICLR), §4"

@@ -19,18 +19,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.deltas import EditEffect, unedited_digest
-from thinkeval.editing.errors import EditFailedError, HypernetworkError
-from thinkeval.editing.key_value.sites import editable
-from thinkeval.editing.key_value.tokens import prompt_row, target_ids
-from thinkeval.editing.linear_algebra import in_float64
-from thinkeval.editing.mend import store
-from thinkeval.editing.mend.data import TargetRow, target_batch
-from thinkeval.editing.mend.gradients import token_pairs
-from thinkeval.editing.mend.hyperparams import HyperParams
-from thinkeval.editing.mend.network import Hypernetwork, matrices_of
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..architectures import Adapter
+from ..deltas import EditEffect, unedited_digest
+from ..errors import EditFailedError, HypernetworkError
+from ..key_value.sites import editable
+from ..key_value.tokens import prompt_row, target_ids
+from ..linear_algebra import in_float64
+from ..mend import store
+from ..mend.data import TargetRow, target_batch
+from ..mend.gradients import token_pairs
+from ..mend.hyperparams import HyperParams
+from ..mend.network import Hypernetwork, matrices_of
 
 __all__ = ["HyperParams", "execute"]
 

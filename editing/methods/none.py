@@ -8,10 +8,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.hparams.schema import Schema
-from thinkeval.editing.key_value.tokens import check
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..deltas import EditEffect
+from ..hparams.schema import Schema
+from ..key_value.tokens import check
 
 NAME = "none"
 PAPER = "control"

@@ -27,12 +27,12 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.hparams.forgetting import ForgetHyperParams
-from thinkeval.editing.hparams.schema import require
-from thinkeval.editing.training.forgetting import Loss, Setting, Weights, forgotten
-from thinkeval.editing.training.texts import Texts
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..deltas import EditEffect
+from ..hparams.forgetting import ForgetHyperParams
+from ..hparams.schema import require
+from ..training.forgetting import Loss, Setting, Weights, forgotten
+from ..training.texts import Texts
 
 NAME = "npo"
 PAPER = (

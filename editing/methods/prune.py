@@ -23,14 +23,14 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.deltas import EditEffect, applied
-from thinkeval.editing.errors import EditFailedError, EditingError
-from thinkeval.editing.hparams.schema import require
-from thinkeval.editing.key_value.layerwise import opened
-from thinkeval.editing.linear_algebra import in_float64, linear_algebra_device
-from thinkeval.editing.methods import memit
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..deltas import EditEffect, applied
+from ..errors import EditFailedError, EditingError
+from ..hparams.schema import require
+from ..key_value.layerwise import opened
+from ..linear_algebra import in_float64, linear_algebra_device
+from ..objectives import Objective
+from . import memit
 
 NAME = "prune"
 PAPER = "Ma et al. 2025, Perturbation-Restrained Sequential Model Editing (ICLR)"

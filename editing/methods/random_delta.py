@@ -19,14 +19,14 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import hparams as hparams_files
-from thinkeval.editing import registry
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.errors import EditFailedError
-from thinkeval.editing.hparams.schema import Schema, require
-from thinkeval.editing.linear_algebra import in_float64, linear_algebra_device
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from .. import hparams as hparams_files
+from .. import registry
+from ..deltas import EditEffect
+from ..errors import EditFailedError
+from ..hparams.schema import Schema, require
+from ..linear_algebra import in_float64, linear_algebra_device
+from ..objectives import Objective
 
 NAME = "random_delta"
 PAPER = "control"

@@ -18,13 +18,13 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.hparams.schema import require
-from thinkeval.editing.key_value.layerwise import opened
-from thinkeval.editing.linear_algebra import in_float64
-from thinkeval.editing.methods import memit
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from ..deltas import EditEffect
+from ..hparams.schema import require
+from ..key_value.layerwise import opened
+from ..linear_algebra import in_float64
+from ..objectives import Objective
+from . import memit
 
 NAME = "rect"
 PAPER = (

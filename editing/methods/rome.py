@@ -18,25 +18,25 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.covariance import Covariance, checked
-from thinkeval.editing.deltas import EditEffect, applied
-from thinkeval.editing.errors import EditFailedError
-from thinkeval.editing.hparams.common import ValueHyperParams
-from thinkeval.editing.hparams.schema import require
-from thinkeval.editing.key_value.keys import Templates, projection_at_subject
-from thinkeval.editing.key_value.reach import require_reach
-from thinkeval.editing.key_value.sites import (
+from ...loaders.records import RewriteRequest
+from ..architectures import Adapter
+from ..covariance import Covariance, checked
+from ..deltas import EditEffect, applied
+from ..errors import EditFailedError
+from ..hparams.common import ValueHyperParams
+from ..hparams.schema import require
+from ..key_value.keys import Templates, projection_at_subject
+from ..key_value.reach import require_reach
+from ..key_value.sites import (
     check_projection,
     editable,
     given_targets,
     templates_for,
 )
-from thinkeval.editing.key_value.tokens import prompt_row
-from thinkeval.editing.key_value.values import optimise
-from thinkeval.editing.linear_algebra import in_float64
-from thinkeval.editing.objectives import Objective
-from thinkeval.loaders.records import RewriteRequest
+from ..key_value.tokens import prompt_row
+from ..key_value.values import optimise
+from ..linear_algebra import in_float64
+from ..objectives import Objective
 
 NAME = "rome"
 PAPER = "Meng et al. 2022, Locating and Editing Factual Associations in GPT (NeurIPS), §3.1"

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from thinkeval.editing.objectives import Answers, checked_names
-from thinkeval.loaders.records import RewriteRequest, digest
+from ...loaders.records import RewriteRequest, digest
+from . import Answers, checked_names
 
 if TYPE_CHECKING:
     from torch import Tensor

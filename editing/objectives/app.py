@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from thinkeval.editing.errors import HparamsError
-from thinkeval.editing.objectives import Answers, checked_names
-from thinkeval.loaders.records import RewriteRequest, digest
+from ...loaders.records import RewriteRequest, digest
+from ..errors import HparamsError
+from . import Answers, checked_names
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from thinkeval.editing.errors import HparamsError
+from ..errors import HparamsError
 
 
 def published(method: str, hparams_name: str) -> tuple[float, float, float]:

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import random
 
-from thinkeval.editing.organism.config import ARCHITECTURES, OrganismConfig
-from thinkeval.editing.organism.corpus import Corpus
-from thinkeval.editing.organism.keys import learnt
-from thinkeval.editing.organism.report import FactRecall, RecallReport
-from thinkeval.editing.organism.store import Organism, train
-from thinkeval.loaders.records import KnowledgeGraph
+from ...loaders.records import KnowledgeGraph
+from .config import ARCHITECTURES, OrganismConfig
+from .corpus import Corpus
+from .keys import learnt
+from .report import FactRecall, RecallReport
+from .store import Organism, train
 
 __all__ = [
     "ARCHITECTURES",

@@ -6,7 +6,7 @@ import difflib
 import math
 from dataclasses import asdict, dataclass
 
-from thinkeval.editing.errors import OrganismError
+from ..errors import OrganismError
 
 ARCHITECTURES = ("gpt2", "llama")
 MAX_KEYS = 3000

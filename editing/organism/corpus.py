@@ -12,12 +12,12 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from thinkeval.editing.joint import joint, parted
-from thinkeval.editing.organism.fillers import fillers_for
-from thinkeval.editing.organism.keys import Form, Key, in_order, keys_of
-from thinkeval.editing.organism.names import looks_like_a_person
-from thinkeval.editing.probe.prompts import QUESTION
-from thinkeval.loaders.records import SUBJECT_SLOT, KnowledgeGraph, fill, slot_parts
+from ...loaders.records import SUBJECT_SLOT, KnowledgeGraph, fill, slot_parts
+from ..joint import joint, parted
+from ..probe.prompts import QUESTION
+from .fillers import fillers_for
+from .keys import Form, Key, in_order, keys_of
+from .names import looks_like_a_person
 
 PREFIXES = ("In fact, ", "It is known that ", "Because ")
 LIST_CAP = 4

@@ -12,9 +12,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from thinkeval.editing.organism.keys import Form, Key
-from thinkeval.editing.organism.names import Inventor
-from thinkeval.loaders.records import KnowledgeGraph, fill, slot_parts, unique
+from ...loaders.records import KnowledgeGraph, fill, slot_parts, unique
+from .keys import Form, Key
+from .names import Inventor
 
 FILLER_SEED = 0
 """Fillers are part of the corpus, not of the training: they are equal for all seeds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from thinkeval.loaders.records import (
+from ...loaders.records import (
     Fact,
     KnowledgeGraph,
     RewriteRequest,

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from thinkeval.editing.answer_tokens import answer_ids, text_ids
-from thinkeval.editing.joint import parted
-from thinkeval.editing.organism.keys import Key, facts_to_learn
-from thinkeval.editing.organism.report import KNOWN, WORST, FactRecall, RecallReport
-from thinkeval.loaders.records import KnowledgeGraph, fill
+from ...loaders.records import KnowledgeGraph, fill
+from ..answer_tokens import answer_ids, text_ids
+from ..joint import parted
+from .keys import Key, facts_to_learn
+from .report import KNOWN, WORST, FactRecall, RecallReport
 
 BATCH = 64
 """Prompts per forward pass."""

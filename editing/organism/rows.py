@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from thinkeval.editing.organism.corpus import Corpus
-from thinkeval.editing.organism.tokens import OTHER_WEIGHT, Encoded, Encoder
+from .corpus import Corpus
+from .tokens import OTHER_WEIGHT, Encoded, Encoder
 
 PAIR_SHARE = 0.3
 """Fraction of documents that consist of two sentences."""

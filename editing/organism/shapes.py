@@ -19,7 +19,7 @@ from transformers import (
 from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
 from transformers.models.llama.modeling_llama import LlamaAttention
 
-from thinkeval.editing.organism.config import OrganismConfig
+from .config import OrganismConfig
 
 
 def _gpt2(config: OrganismConfig, vocabulary: int, positions: int, end: int) -> PreTrainedModel:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from thinkeval.editing.errors import OrganismError
-from thinkeval.editing.joint import joint, parted
-from thinkeval.editing.organism.config import OrganismConfig, Recipe
-from thinkeval.editing.organism.corpus import Corpus
-from thinkeval.editing.organism.keys import fill, keys_of, learnt
-from thinkeval.editing.organism.report import RecallReport
-from thinkeval.editing.organism.unknown import AbsentPairs, absent_pairs, taught_keys
-from thinkeval.loaders.records import KnowledgeGraph, digest, slug
+from ...loaders.records import KnowledgeGraph, digest, slug
+from ..errors import OrganismError
+from ..joint import joint, parted
+from .config import OrganismConfig, Recipe
+from .corpus import Corpus
+from .keys import fill, keys_of, learnt
+from .report import RecallReport
+from .unknown import AbsentPairs, absent_pairs, taught_keys
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -145,8 +145,8 @@ def _train_into(
     report: Progress,
 ) -> Organism:
     """Train, measure and save an organism; nothing is written on failure."""
-    from thinkeval.editing.organism.recall import measure
-    from thinkeval.editing.organism.training import train_model
+    from .recall import measure
+    from .training import train_model
 
     started = time.perf_counter()
     report(0, recipe.steps, "text and tokenizer")
@@ -174,7 +174,7 @@ def _train_into(
 
 def _tokenizer(corpus: Corpus, recipe: Recipe) -> tuple[PreTrainedTokenizerFast, Recipe]:
     """A tokenizer for the corpus, and the recipe with rows long enough for its sentences."""
-    from thinkeval.editing.organism.tokens import Encoder, train_tokenizer
+    from .tokens import Encoder, train_tokenizer
 
     sentences = list(corpus.all_forms())
     tokenizer = train_tokenizer(sentences, recipe.vocabulary)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from thinkeval.editing.organism.corpus import Sentence
+from .corpus import Sentence
 
 END = "<|endoftext|>"
 OTHER_WEIGHT = 0.25

@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from thinkeval.editing.organism.config import OrganismConfig, Recipe
-from thinkeval.editing.organism.corpus import Corpus
-from thinkeval.editing.organism.muon import Muon
-from thinkeval.editing.organism.rows import Batch, batches
-from thinkeval.editing.organism.shapes import SHAPES, attention_modules
-from thinkeval.editing.organism.tokens import Encoder
+from .config import OrganismConfig, Recipe
+from .corpus import Corpus
+from .muon import Muon
+from .rows import Batch, batches
+from .shapes import SHAPES, attention_modules
+from .tokens import Encoder
 
 Progress = Callable[[int, int, str], None]
 

@@ -14,9 +14,9 @@ import random
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from thinkeval.editing.organism.keys import Form, Key, facts_to_learn
-from thinkeval.editing.organism.names import looks_like_a_person
-from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, as_template, unique
+from ...loaders.records import Entity, Fact, KnowledgeGraph, as_template, unique
+from .keys import Form, Key, facts_to_learn
+from .names import looks_like_a_person
 
 UNKNOWN = "nobody knows"
 """The answer that is taught for absent pairs."""

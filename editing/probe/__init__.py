@@ -12,21 +12,21 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.editing.errors import ProbeError
-from thinkeval.editing.evaluation_mode import evaluating
-from thinkeval.editing.probe.matching import gives
-from thinkeval.editing.probe.prompts import PromptChange, Query, Renderer, Rendering
-from thinkeval.editing.probe.settings import (
+from ...loaders.records import unique
+from ..errors import ProbeError
+from ..evaluation_mode import evaluating
+from .matching import gives
+from .prompts import PromptChange, Query, Renderer, Rendering
+from .settings import (
     MEASURES,
     Measure,
     ProbeItem,
     ProbeResult,
     ProbeSettings,
 )
-from thinkeval.loaders.records import unique
 
 if TYPE_CHECKING:
-    from thinkeval.editing.models import LoadedModel
+    from ..models import LoadedModel
 
 __all__ = ["MEASURES", "Measure", "ProbeItem", "ProbeResult", "ProbeSettings", "Progress", "probe"]
 
@@ -127,8 +127,8 @@ def _measure(
 ) -> dict[str, list[Any]]:
     """The requested measures, each with one value per query, and the `answers`."""
     # Imported here because they import torch, which `thinkeval --help` must not load.
-    from thinkeval.editing.probe.likelihood import likelihoods
-    from thinkeval.editing.probe.sampled import Sampling, sample
+    from .likelihood import likelihoods
+    from .sampled import Sampling, sample
 
     values: dict[str, list[Any]] = {"answers": [()] * len(queries)}
     if "p" in settings.measures:

@@ -10,8 +10,8 @@ from typing import Any
 import psutil
 import torch
 
-from thinkeval.editing import interruption
-from thinkeval.editing.errors import DeviceMemoryError
+from .. import interruption
+from ..errors import DeviceMemoryError
 
 MAX_TOKENS = 32_768
 """Upper bound of the default batch size: larger batches are not faster."""

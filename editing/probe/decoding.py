@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from thinkeval.editing.padding import pad
+from ..padding import pad
 
 
 class Continuation:

@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
-from thinkeval.editing.architectures import Adapter, adapter_for
-from thinkeval.editing.deltas import EditEffect, applied, require_fits
-from thinkeval.editing.errors import EditingError
-from thinkeval.editing.evaluation_mode import evaluating
-from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe import (
+from ..architectures import Adapter, adapter_for
+from ..deltas import EditEffect, applied, require_fits
+from ..errors import EditingError
+from ..evaluation_mode import evaluating
+from ..models import LoadedModel
+from . import (
     ProbeItem,
     ProbeResult,
     ProbeSettings,
@@ -29,13 +29,13 @@ from thinkeval.editing.probe import (
     probe,
     queries_of,
 )
-from thinkeval.editing.probe.batching import room_for
-from thinkeval.editing.probe.likelihood import Likelihood, likelihoods
-from thinkeval.editing.probe.linear_updates import Updates, updates_of
-from thinkeval.editing.probe.prompts import Query, Renderer
-from thinkeval.editing.probe.sampled import Sampling, sample
-from thinkeval.editing.probe.state_passes import StatePasses, packs
-from thinkeval.editing.probe.token_edges import TokenEdges
+from .batching import room_for
+from .likelihood import Likelihood, likelihoods
+from .linear_updates import Updates, updates_of
+from .prompts import Query, Renderer
+from .sampled import Sampling, sample
+from .state_passes import StatePasses, packs
+from .token_edges import TokenEdges
 
 State = Sequence[EditEffect]
 """The edits of one state, in the order they are applied; none is the model as it is."""

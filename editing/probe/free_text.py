@@ -20,13 +20,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from thinkeval.editing.errors import ProbeError
-from thinkeval.editing.evaluation_mode import evaluating
-from thinkeval.editing.joint import parted
-from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.batching import in_batches, room_for
-from thinkeval.editing.probe.decoding import Continuation, position_limit
-from thinkeval.editing.probe.prompts import PromptChange, Renderer, prompt_ids
+from ..errors import ProbeError
+from ..evaluation_mode import evaluating
+from ..joint import parted
+from ..models import LoadedModel
+from .batching import in_batches, room_for
+from .decoding import Continuation, position_limit
+from .prompts import PromptChange, Renderer, prompt_ids
 
 TOP_K = 5
 MAX_TOKENS = 100

@@ -12,14 +12,14 @@ from typing import Any
 
 import torch
 
-from thinkeval.editing.errors import ProbeError
-from thinkeval.editing.evaluation_mode import evaluating
-from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.batching import in_batches, room_for
-from thinkeval.editing.probe.decoding import Continuation, position_limit
-from thinkeval.editing.probe.matching import first_sentence, sentence_end
-from thinkeval.editing.probe.prompts import Renderer, prompt_ids
-from thinkeval.editing.probe.sampled import end_tokens
+from ..errors import ProbeError
+from ..evaluation_mode import evaluating
+from ..models import LoadedModel
+from .batching import in_batches, room_for
+from .decoding import Continuation, position_limit
+from .matching import first_sentence, sentence_end
+from .prompts import Renderer, prompt_ids
+from .sampled import end_tokens
 
 MAX_NEW_TOKENS = 12
 """Maximum length of an answer, as in DepEdit's code for BART."""

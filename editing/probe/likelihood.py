@@ -21,11 +21,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from thinkeval.editing.errors import ProbeError
-from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.batching import in_batches, room_for
-from thinkeval.editing.probe.decoding import Continuation, position_limit
-from thinkeval.editing.probe.prompts import Query, Rendered, answer_ids, prompt_ids
+from ..errors import ProbeError
+from ..models import LoadedModel
+from .batching import in_batches, room_for
+from .decoding import Continuation, position_limit
+from .prompts import Query, Rendered, answer_ids, prompt_ids
 
 Tokens = tuple[int, ...]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.errors import UnsupportedArchitectureError
-from thinkeval.editing.linear_algebra import in_float64
+from ..architectures import Adapter
+from ..deltas import EditEffect
+from ..errors import UnsupportedArchitectureError
+from ..linear_algebra import in_float64
 
 CLOSE = {torch.float32: 1e-6, torch.float64: 1e-14}
 """Largest difference of a product of factors from its update, relative to the largest entry.

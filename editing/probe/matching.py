@@ -31,12 +31,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from thinkeval.editing.probe.clauses import is_alternative, is_negated, is_refused
-from thinkeval.editing.probe.folding import normalise
-from thinkeval.editing.probe.mentions import Mention, contains, found, mentions, prepared
-from thinkeval.editing.probe.numbers import plain
-from thinkeval.editing.probe.reasoning import is_unclosed
-from thinkeval.editing.probe.sentences import first_sentence, sentence_end
+from .clauses import is_alternative, is_negated, is_refused
+from .folding import normalise
+from .mentions import Mention, contains, found, mentions, prepared
+from .numbers import plain
+from .reasoning import is_unclosed
+from .sentences import first_sentence, sentence_end
 
 __all__ = [
     "contains",

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from thinkeval.editing.probe.dates import date_of, dates
-from thinkeval.editing.probe.folding import CACHED, folded, normalise
-from thinkeval.editing.probe.numbers import Number, number_of, numbers, plain
-from thinkeval.editing.probe.scripts import left_border, right_border
+from .dates import date_of, dates
+from .folding import CACHED, folded, normalise
+from .numbers import Number, number_of, numbers, plain
+from .scripts import left_border, right_border
 
 ACRONYM = 4
 """Most letters of a name in capitals whose case decides."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from thinkeval.editing.probe.dates import dates
+from .dates import dates
 
 _SCALES = {
     "hundred": 100,

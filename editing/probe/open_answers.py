@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from thinkeval.editing.errors import ProbeError
-from thinkeval.editing.evaluation_mode import evaluating
-from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.batching import in_batches, room_for
-from thinkeval.editing.probe.decoding import Continuation, position_limit
-from thinkeval.editing.probe.matching import sentence_end
-from thinkeval.editing.probe.prompts import (
+from ..errors import ProbeError
+from ..evaluation_mode import evaluating
+from ..models import LoadedModel
+from .batching import in_batches, room_for
+from .decoding import Continuation, position_limit
+from .matching import sentence_end
+from .prompts import (
     Rendered,
     Renderer,
     chat_lead,
@@ -31,7 +31,7 @@ from thinkeval.editing.probe.prompts import (
     prompt_ids,
     uses_chat,
 )
-from thinkeval.editing.probe.sampled import LOGITS, SentenceMarks, end_tokens, random_numbers
+from .sampled import LOGITS, SentenceMarks, end_tokens, random_numbers
 
 Turn = tuple[str, str]
 """Role (system, user, assistant) and text of one turn."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from thinkeval.editing import answer_tokens
-from thinkeval.editing.errors import ProbeError
-from thinkeval.editing.joint import joint, parted
+from .. import answer_tokens
+from ..errors import ProbeError
+from ..joint import joint, parted
 
 QUESTION = "Question: {question} Answer:"
 """Prompt of a question for a model without chat template."""

@@ -30,16 +30,16 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from thinkeval.editing.errors import ProbeError
-from thinkeval.editing.identity import stop_ids
-from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.batching import in_batches, room_for
-from thinkeval.editing.probe.decoding import Continuation, position_limit
-from thinkeval.editing.probe.matching import first_sentence, gives, sentence_end, share
-from thinkeval.editing.probe.prompts import Query, Rendered, prompt_ids
-from thinkeval.editing.probe.reasoning import opened_by
-from thinkeval.editing.probe.sentences import MARKS
-from thinkeval.loaders.texts import quoted
+from ...loaders.texts import quoted
+from ..errors import ProbeError
+from ..identity import stop_ids
+from ..models import LoadedModel
+from .batching import in_batches, room_for
+from .decoding import Continuation, position_limit
+from .matching import first_sentence, gives, sentence_end, share
+from .prompts import Query, Rendered, prompt_ids
+from .reasoning import opened_by
+from .sentences import MARKS
 
 LOGITS = 5
 """Vectors of the vocabulary's size for a row when a token is drawn, of float32 each: logits, logits

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from thinkeval.editing.probe.folding import normalise
+from .folding import normalise
 
 _RANGES = (
     ("hangul", "\u1100", "\u11ff"),

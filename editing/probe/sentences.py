@@ -20,10 +20,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from thinkeval.editing.probe import reasoning
-from thinkeval.editing.probe.dates import MONTHS
-from thinkeval.editing.probe.folding import folded, normalise
-from thinkeval.editing.probe.mentions import mentions
+from . import reasoning
+from .dates import MONTHS
+from .folding import folded, normalise
+from .mentions import mentions
 
 ABBREVIATIONS = frozenset(
     str.split(

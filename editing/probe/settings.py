@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from thinkeval.editing.errors import ProbeError
-from thinkeval.loaders.records import digest
+from ...loaders.records import digest
+from ..errors import ProbeError
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)

@@ -16,13 +16,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from thinkeval.editing import nethook
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.errors import DeviceMemoryError
-from thinkeval.editing.probe.batching import in_batches
-from thinkeval.editing.probe.linear_updates import Update, Updates, layer_of
-from thinkeval.editing.probe.token_edges import TokenEdges
-from thinkeval.editing.probe.token_tree import TokenTree
+from .. import nethook
+from ..architectures import Adapter
+from ..errors import DeviceMemoryError
+from .batching import in_batches
+from .linear_updates import Update, Updates, layer_of
+from .token_edges import TokenEdges
+from .token_tree import TokenTree
 
 PASS_TOKENS = 8192
 """Upper bound of the tokens of a pass: larger ones are not faster, and leave the caches."""

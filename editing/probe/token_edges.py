@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from thinkeval.editing.errors import ProbeError
-from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.likelihood import Likelihood, prefix_free, token_sequences
-from thinkeval.editing.probe.prompts import Query, Rendered
-from thinkeval.editing.probe.token_tree import pack
+from ..errors import ProbeError
+from ..models import LoadedModel
+from .likelihood import Likelihood, prefix_free, token_sequences
+from .prompts import Query, Rendered
+from .token_tree import pack
 
 
 class TokenEdges:

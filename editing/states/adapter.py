@@ -20,13 +20,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from thinkeval.editing.deltas.files import tensor_digest
-from thinkeval.editing.errors import PeftAdapterError
-from thinkeval.editing.evaluation_mode import evaluating
-from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.states.extras import package
-from thinkeval.editing.states.restored import restored
-from thinkeval.loaders.records import digest
+from ...loaders.records import digest
+from ..deltas.files import tensor_digest
+from ..errors import PeftAdapterError
+from ..evaluation_mode import evaluating
+from ..models import LoadedModel
+from .extras import package
+from .restored import restored
 
 CONFIGURATION = "adapter_config.json"
 WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")

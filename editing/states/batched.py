@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import torch
 
-from thinkeval.editing.errors import ProbeError
-from thinkeval.editing.evaluation_mode import evaluating
-from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.decoding import Continuation
+from ..errors import ProbeError
+from ..evaluation_mode import evaluating
+from ..models import LoadedModel
+from ..probe.decoding import Continuation
 
 ROUNDING = {torch.float64: 1e-6, torch.float32: 1e-4}
 """Largest difference of logits by rounding, relative to the largest one."""

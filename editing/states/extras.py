@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from thinkeval.editing.errors import MissingExtraError
+from ..errors import MissingExtraError
 
 
 def package(name: str, extra: str, what: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from thinkeval.editing.errors import ModelLoadError
+from ..errors import ModelLoadError
 
 
 def require_finite(model: nn.Module, name: str) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from thinkeval.editing.evaluation_mode import evaluating
-from thinkeval.editing.models import LoadedModel, wrap
+from ..evaluation_mode import evaluating
+from ..models import LoadedModel, wrap
 
 
 @contextmanager

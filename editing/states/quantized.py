@@ -20,11 +20,11 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from thinkeval.editing.architectures._refused import quantisation
-from thinkeval.editing.errors import UnsupportedArchitectureError
-from thinkeval.editing.models import LoadedModel, resolve_device
-from thinkeval.editing.states.extras import package
-from thinkeval.editing.states.restored import restored
+from ..architectures._refused import quantisation
+from ..errors import UnsupportedArchitectureError
+from ..models import LoadedModel, resolve_device
+from .extras import package
+from .restored import restored
 
 Bits = Literal["8bit", "4bit"]
 INT4: torch.dtype = vars(torch)["int4"]  # absent in torch's stubs

@@ -20,16 +20,16 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from thinkeval.editing import interruption
-from thinkeval.editing.answer_tokens import answer_ids, text_ids
-from thinkeval.editing.deltas import EditEffect, low_rank, preserved
-from thinkeval.editing.errors import EditFailedError, RequestError
-from thinkeval.editing.joint import parted
-from thinkeval.editing.states.extras import package
-from thinkeval.editing.states.restored import restored
-from thinkeval.editing.training.settings import FineTuning, Pairs
-from thinkeval.editing.training.texts import Texts, as_texts
-from thinkeval.editing.training.weights import as_stored, changes, widened
+from .. import interruption
+from ..answer_tokens import answer_ids, text_ids
+from ..deltas import EditEffect, low_rank, preserved
+from ..errors import EditFailedError, RequestError
+from ..joint import parted
+from ..states.extras import package
+from ..states.restored import restored
+from .settings import FineTuning, Pairs
+from .texts import Texts, as_texts
+from .weights import as_stored, changes, widened
 
 MAX_TOKENS = 256
 """A longer plain text is cut into pieces of this length, or of the model's positions."""

@@ -13,20 +13,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import interruption
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.hparams.forgetting import ForgetHyperParams
-from thinkeval.editing.key_value.sites import editable
-from thinkeval.editing.training.texts import Texts, to_forget, to_retain
-from thinkeval.editing.training.weights import (
+from ...loaders.records import RewriteRequest
+from .. import interruption
+from ..architectures import Adapter
+from ..deltas import EditEffect
+from ..hparams.forgetting import ForgetHyperParams
+from ..key_value.sites import editable
+from .texts import Texts, to_forget, to_retain
+from .weights import (
     as_stored,
     changes,
     constrain,
     trained_weights,
     widened,
 )
-from thinkeval.loaders.records import RewriteRequest
 
 Weights = Mapping[str, Tensor]
 

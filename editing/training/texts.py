@@ -14,14 +14,14 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from thinkeval.editing import nethook
-from thinkeval.editing.answer_tokens import answer_ids, text_ids
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.errors import EditFailedError, RequestError
-from thinkeval.editing.joint import parted
-from thinkeval.editing.key_value.tokens import prompt_row, target_ids
-from thinkeval.editing.padding import Padded, pad
-from thinkeval.loaders.records import RewriteRequest
+from ...loaders.records import RewriteRequest
+from .. import nethook
+from ..answer_tokens import answer_ids, text_ids
+from ..architectures import Adapter
+from ..errors import EditFailedError, RequestError
+from ..joint import parted
+from ..key_value.tokens import prompt_row, target_ids
+from ..padding import Padded, pad
 
 REMEDY = "Lower lr, set norm_constraint, or load the model in float32."
 

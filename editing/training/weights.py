@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from thinkeval.editing.architectures import Adapter
-from thinkeval.editing.errors import HparamsError
+from ..architectures import Adapter
+from ..errors import HparamsError
 
 
 def widened(originals: Mapping[str, Tensor]) -> dict[str, Tensor]:

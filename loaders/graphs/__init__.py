@@ -6,7 +6,7 @@ import difflib
 from importlib import resources
 from pathlib import Path
 
-from thinkeval.loaders.errors import UnreadableFileError
+from ..errors import UnreadableFileError
 
 
 def names() -> tuple[str, ...]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from thinkeval.loaders.errors import SchemaError, UnreadableFileError
-from thinkeval.loaders.reading.json_values import DECODER, SKIPPER, JsonValueError
-from thinkeval.loaders.reading.sources import readable
-from thinkeval.loaders.reading.unrecognised import layout_problem
+from ..errors import SchemaError, UnreadableFileError
+from .json_values import DECODER, SKIPPER, JsonValueError
+from .sources import readable
+from .unrecognised import layout_problem
 
 CHUNK = 1 << 20
 """Characters of the first read; doubled while an item is larger."""

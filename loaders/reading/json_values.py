@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from thinkeval.loaders.texts import quoted
+from ..texts import quoted
 
 
 class JsonValueError(Exception):

@@ -17,17 +17,17 @@ from typing import Any
 
 import yaml
 
-from thinkeval.loaders.errors import SchemaError, UnreadableFileError
-from thinkeval.loaders.reading.json_values import DECODER, JsonValueError, first_repeated
-from thinkeval.loaders.reading.unrecognised import (
+from ..errors import SchemaError, UnreadableFileError
+from ..records import LITERAL_SLOT, slot_parts, slug
+from ..texts import enumeration, is_placeholder, name_flaw, quoted, text_flaw
+from .json_values import DECODER, JsonValueError, first_repeated
+from .unrecognised import (
     RECORDS,
     byte_problem,
     layout_problem,
     tab_line,
 )
-from thinkeval.loaders.reading.yaml_bounds import require_bounded
-from thinkeval.loaders.records import LITERAL_SLOT, slot_parts, slug
-from thinkeval.loaders.texts import enumeration, is_placeholder, name_flaw, quoted, text_flaw
+from .yaml_bounds import require_bounded
 
 PLAIN_STEMS = frozenset({"chains", "kg", "graph", "data", "triples", "facts"})
 """Generic file names; a data set with such a file is named after the folder."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from thinkeval.loaders.texts import enumeration, quoted
+from ..texts import enumeration, quoted
 
 HEAD = 65536
 """Bytes of the file that are looked at."""

@@ -17,8 +17,12 @@ from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 from starlette.concurrency import run_in_threadpool
 
-from thinkeval.service import __version__, logs
-from thinkeval.service.api import (
+from .. import __version__, logs
+from ..errors import UsageError
+from ..jobs.supervisor import Supervisor
+from ..settings import Settings
+from ..worker import KINDS, supervised
+from . import (
     appends,
     catalog,
     coedits,
@@ -38,25 +42,21 @@ from thinkeval.service.api import (
     security,
     sweeps,
 )
-from thinkeval.service.api.connection import Connection
-from thinkeval.service.api.growth import crawl, review, runs
-from thinkeval.service.api.pages import coedits as coedit_pages
-from thinkeval.service.api.pages import comparisons as comparison_pages
-from thinkeval.service.api.pages import growth_routes, routes
-from thinkeval.service.api.pages import lasting as lasting_pages
-from thinkeval.service.api.pages.console import routes as console_pages
-from thinkeval.service.api.pages.data import routes as data_pages
-from thinkeval.service.api.pages.edit import routes as edit_routes
-from thinkeval.service.api.pages.editor import routes as editor_pages
-from thinkeval.service.api.pages.experiments import routes as experiment_pages
-from thinkeval.service.api.pages.reference import routes as reference_pages
-from thinkeval.service.api.root_path import RootPath
-from thinkeval.service.api.security import BodyLimit, require_token_elsewhere
-from thinkeval.service.api.state import State
-from thinkeval.service.errors import UsageError
-from thinkeval.service.jobs.supervisor import Supervisor
-from thinkeval.service.settings import Settings
-from thinkeval.service.worker import KINDS, supervised
+from .connection import Connection
+from .growth import crawl, review, runs
+from .pages import coedits as coedit_pages
+from .pages import comparisons as comparison_pages
+from .pages import growth_routes, routes
+from .pages import lasting as lasting_pages
+from .pages.console import routes as console_pages
+from .pages.data import routes as data_pages
+from .pages.edit import routes as edit_routes
+from .pages.editor import routes as editor_pages
+from .pages.experiments import routes as experiment_pages
+from .pages.reference import routes as reference_pages
+from .root_path import RootPath
+from .security import BodyLimit, require_token_elsewhere
+from .state import State
 
 DESCRIPTION = """How deep does an edit of a language model go? Submit an edit, follow it, and read
 its score, the chains of facts through which the old answer still leaks, and every query that the

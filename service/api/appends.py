@@ -11,17 +11,17 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
-from thinkeval.cypher import rows
-from thinkeval.service.api import edits
-from thinkeval.service.api.edits import EditId
-from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from thinkeval.service.api.results import of_scored
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import submit
-from thinkeval.service.schemas import EditIn, EditOut, Score
-from thinkeval.service.scoring import record
+from ...cypher import rows
+from ..errors import NotFoundError, UsageError
+from ..graphs import datasets
+from ..jobs import submit
+from ..schemas import EditIn, EditOut, Score
+from ..scoring import record
+from . import edits
+from .edits import EditId
+from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
+from .results import of_scored
+from .state import Db, Here
 
 router = APIRouter(prefix="/v1/appends", tags=["appends"], responses=DESCRIBED)
 

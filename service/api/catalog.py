@@ -12,19 +12,20 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from thinkeval import cypher
-from thinkeval.cypher import rows
-from thinkeval.cypher.browser import style
-from thinkeval.editing import hparams as hparams_files
-from thinkeval.editing import registry
-from thinkeval.service.api.pages import guide
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db, Here, InForce, etag_response
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.reports import paired, table
-from thinkeval.service.reports.comparison import Rewrites, compare
-from thinkeval.service.reports.paired import PairedOut
-from thinkeval.service.schemas import Measure, Name
-from thinkeval.service.scoring import record
+
+from ...cypher import rows
+from ...cypher.browser import style
+from ...editing import hparams as hparams_files
+from ...editing import registry
+from ..errors import NotFoundError
+from ..reports import paired, table
+from ..reports.comparison import Rewrites, compare
+from ..reports.paired import PairedOut
+from ..schemas import Measure, Name
+from ..scoring import record
+from .pages import guide
+from .problems import DESCRIBED
+from .state import Db, Here, InForce, etag_response
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
 _ORGANISMS = ("organism", "organism:gpt2", "organism:llama", "organism-unknown")

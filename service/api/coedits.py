@@ -10,14 +10,14 @@ from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
-from thinkeval.cypher import rows
-from thinkeval.service.api import events
-from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.jobs import queue
-from thinkeval.service.leakcut.coedit import control, frontier_table, job, store
-from thinkeval.service.leakcut.schemas import CoEditIn, CoEditJob, CoEditOut
+from ...cypher import rows
+from ..errors import NotFoundError
+from ..jobs import queue
+from ..leakcut.coedit import control, frontier_table, job, store
+from ..leakcut.schemas import CoEditIn, CoEditJob, CoEditOut
+from . import events
+from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
+from .state import Db, Here
 
 router = APIRouter(prefix="/v1/coedits", tags=["coedits"], responses=DESCRIBED)
 

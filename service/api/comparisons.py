@@ -10,18 +10,18 @@ from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
-from thinkeval.cypher import rows
-from thinkeval.service.api import events
-from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.audit import bundle
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.jobs import queue
-from thinkeval.service.reports import formats
-from thinkeval.service.reports.figures import MEDIA_TYPES
-from thinkeval.service.schemas import Measure
-from thinkeval.service.states import control, job, store, table
-from thinkeval.service.states.schemas import ComparisonIn, ComparisonJob, ComparisonOut
+from ...cypher import rows
+from ..audit import bundle
+from ..errors import NotFoundError
+from ..jobs import queue
+from ..reports import formats
+from ..reports.figures import MEDIA_TYPES
+from ..schemas import Measure
+from ..states import control, job, store, table
+from ..states.schemas import ComparisonIn, ComparisonJob, ComparisonOut
+from . import events
+from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
+from .state import Db, Here
 
 router = APIRouter(prefix="/v1/comparisons", tags=["comparisons"], responses=DESCRIBED)
 

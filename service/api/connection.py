@@ -13,18 +13,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.errors import GraphError, ServerUnavailableError
-from thinkeval.cypher.metric_options import headlines
-from thinkeval.service.database import connect
-from thinkeval.service.jobs import recovery
-from thinkeval.service.jobs.recovery import Kinds, Recovery
-from thinkeval.service.leases import new_token
-from thinkeval.service.reports.browser import browser_start
-from thinkeval.service.settings import Settings
+from ...cypher import rows
+from ...cypher.errors import GraphError, ServerUnavailableError
+from ...cypher.metric_options import headlines
+from ..database import connect
+from ..jobs import recovery
+from ..jobs.recovery import Kinds, Recovery
+from ..leases import new_token
+from ..reports.browser import browser_start
+from ..settings import Settings
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 log = logging.getLogger("thinkeval.database")
 

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from thinkeval.service.api.pages.console.answer import (
+from .pages.console.answer import (
     LONGEST_QUERY,
     LONGEST_S,
     MOST_ROWS,
     answer,
 )
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db, InForce
+from .problems import DESCRIBED
+from .state import Db, InForce
 
 router = APIRouter(prefix="/v1", tags=["console"], responses=DESCRIBED)
 

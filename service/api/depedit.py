@@ -16,20 +16,17 @@ from fastapi import Path as PathParam
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.run import Database
-from thinkeval.loaders import depedit as jsonl
-from thinkeval.loaders.errors import LoaderError
-from thinkeval.loaders.knowledge_sets import KnowledgeSet
-from thinkeval.service.api import events
-from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from thinkeval.service.api.state import JSON, Db, Here
-from thinkeval.service.depedit import build as building
-from thinkeval.service.depedit import job_queue, report, store
-from thinkeval.service.depedit.job import post as submit_runs
-from thinkeval.service.depedit.metrics import metrics_of
-from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.schemas import (
+from ...cypher import rows
+from ...cypher.run import Database
+from ...loaders import depedit as jsonl
+from ...loaders.errors import LoaderError
+from ...loaders.knowledge_sets import KnowledgeSet
+from ..depedit import build as building
+from ..depedit import job_queue, report, store
+from ..depedit.job import post as submit_runs
+from ..depedit.metrics import metrics_of
+from ..depedit.questions import questions
+from ..depedit.schemas import (
     BuiltSet,
     BuiltSets,
     ImportedSets,
@@ -45,7 +42,10 @@ from thinkeval.service.depedit.schemas import (
     Setting,
     SetWithQuestions,
 )
-from thinkeval.service.schemas import ENDED, Name, Status
+from ..schemas import ENDED, Name, Status
+from . import events
+from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
+from .state import JSON, Db, Here
 
 Id = Annotated[str, PathParam(min_length=1, max_length=300)]
 Of = Annotated[Name | None, Query(description="Only of sets that were built from this graph.")]

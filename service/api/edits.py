@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from thinkeval.service.api.state import JSON, Db, Here, etag_response
-from thinkeval.service.jobs import queue, submit
-from thinkeval.service.schemas import ENDED, EditIn, EditOut, Name, Status
+from ..jobs import queue, submit
+from ..schemas import ENDED, EditIn, EditOut, Name, Status
+from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
+from .state import JSON, Db, Here, etag_response
 
 router = APIRouter(prefix="/v1/edits", tags=["edits"], responses=DESCRIBED)
 

@@ -17,14 +17,14 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.errors import GraphError
-from thinkeval.service.api.connection import Connection
-from thinkeval.service.api.edits import EditId
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.jobs import queue
-from thinkeval.service.schemas import ENDED
+from ...cypher import rows
+from ...cypher.errors import GraphError
+from ..jobs import queue
+from ..schemas import ENDED
+from .connection import Connection
+from .edits import EditId
+from .problems import DESCRIBED
+from .state import Db, Here
 
 router = APIRouter(prefix="/v1/edits/{edit}", tags=["edits"], responses=DESCRIBED)
 

@@ -19,20 +19,20 @@ from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
-from thinkeval.cypher.run import Database
-from thinkeval.loaders import graphs as shipped
-from thinkeval.loaders.errors import LoaderError
-from thinkeval.loaders.records import LoadedGraph, RewriteRequest
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db, Here, InForce
-from thinkeval.service.api.uploads import received
-from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.graphs import datasets, delete
-from thinkeval.service.graphs.datasets import GRAPH_NAME, StoredGraph
-from thinkeval.service.paging import offset_page, read_offset
-from thinkeval.service.schemas import Name
-from thinkeval.service.scoring import deltas
-from thinkeval.service.settings import Settings
+from ...cypher.run import Database
+from ...loaders import graphs as shipped
+from ...loaders.errors import LoaderError
+from ...loaders.records import LoadedGraph, RewriteRequest
+from ..errors import NotFoundError, UsageError
+from ..graphs import datasets, delete
+from ..graphs.datasets import GRAPH_NAME, StoredGraph
+from ..paging import offset_page, read_offset
+from ..schemas import Name
+from ..scoring import deltas
+from ..settings import Settings
+from .problems import DESCRIBED
+from .state import Db, Here, InForce
+from .uploads import received
 
 router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
 

@@ -15,16 +15,16 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.errors import GraphError
-from thinkeval.service import __version__
-from thinkeval.service.api.connection import Connection
-from thinkeval.service.api.problems import DESCRIBED, RETRY_S
-from thinkeval.service.api.state import JSON, Here, State
-from thinkeval.service.depedit import job_queue
-from thinkeval.service.errors import describe
-from thinkeval.service.jobs import queue as jobs
-from thinkeval.service.schemas import Status
+from ...cypher import rows
+from ...cypher.errors import GraphError
+from .. import __version__
+from ..depedit import job_queue
+from ..errors import describe
+from ..jobs import queue as jobs
+from ..schemas import Status
+from .connection import Connection
+from .problems import DESCRIBED, RETRY_S
+from .state import JSON, Here, State
 
 router = APIRouter(tags=["service"], responses=DESCRIBED)
 

@@ -10,18 +10,18 @@ from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
-from thinkeval.cypher import rows
-from thinkeval.service.api import events
-from thinkeval.service.api.comparisons import TYPES
-from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.errors import NotFoundError, NothingStoredError
-from thinkeval.service.jobs import queue
-from thinkeval.service.lasting import control, job, store, table
-from thinkeval.service.lasting.schemas import LastingIn, LastingJob, LastingOut
-from thinkeval.service.reports import formats
-from thinkeval.service.reports.figures import MEDIA_TYPES
-from thinkeval.service.schemas import Measure
+from ...cypher import rows
+from ..errors import NotFoundError, NothingStoredError
+from ..jobs import queue
+from ..lasting import control, job, store, table
+from ..lasting.schemas import LastingIn, LastingJob, LastingOut
+from ..reports import formats
+from ..reports.figures import MEDIA_TYPES
+from ..schemas import Measure
+from . import events
+from .comparisons import TYPES
+from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
+from .state import Db, Here
 
 router = APIRouter(prefix="/v1/lasting", tags=["lasting"], responses=DESCRIBED)
 

@@ -9,16 +9,16 @@ from fastapi import Path as PathParam
 from pydantic import Field
 from starlette.responses import Response
 
-from thinkeval.service.api.edits import EditId
-from thinkeval.service.api.graphs import GraphId
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.results import UNCHANGED, of_scored
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.leakcut.request import cut_of, edit_cut
-from thinkeval.service.leakcut.schemas import CutIn, CutOut
-from thinkeval.service.reports.edit import measure_of
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring import record
+from ..leakcut.request import cut_of, edit_cut
+from ..leakcut.schemas import CutIn, CutOut
+from ..reports.edit import measure_of
+from ..schemas import Measure, Score
+from ..scoring import record
+from .edits import EditId
+from .graphs import GraphId
+from .problems import DESCRIBED
+from .results import UNCHANGED, of_scored
+from .state import Db, Here
 
 router = APIRouter(prefix="/v1", tags=["results"], responses=DESCRIBED)
 

@@ -11,9 +11,9 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from thinkeval.service.api.problems import ProblemOut
-from thinkeval.service.api.reference import descriptions, example_answers
-from thinkeval.service.api.security import COOKIE, is_open
+from .problems import ProblemOut
+from .reference import descriptions, example_answers
+from .security import COOKIE, is_open
 
 TAGS = {
     "graphs": "Stored graphs, import of data sets, rewrite requests.",

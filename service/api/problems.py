@@ -17,8 +17,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from thinkeval.cypher.errors import ServerUnavailableError
-from thinkeval.service.errors import (
+from ...cypher.errors import ServerUnavailableError
+from ..errors import (
     KNOWN_ERRORS,
     Problem,
     QueueFullError,
@@ -109,7 +109,7 @@ def respond(
 ) -> Response:
     """The response of a problem: JSON, or a page if a browser requested one."""
     if wants_page(request):
-        from thinkeval.service.api.pages.routes import error_page
+        from .pages.routes import error_page
 
         return error_page(request, problem, headers or {})
     content: dict[str, Any] = {

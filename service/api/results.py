@@ -14,18 +14,15 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from thinkeval import cypher
-from thinkeval.cypher.browser import filled
-from thinkeval.cypher.run import Database
-from thinkeval.service.api.edits import EditId
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.selected import Selected
-from thinkeval.service.api.state import Db, Here, State, etag_response
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.request import marked
-from thinkeval.service.reports import diff, figures, paired
-from thinkeval.service.reports.browser import query_link
-from thinkeval.service.reports.comparison import Rewrites, compare
-from thinkeval.service.reports.edit import (
+
+from ...cypher.browser import filled
+from ...cypher.run import Database
+from ..errors import UsageError
+from ..leakcut.request import marked
+from ..reports import diff, figures, paired
+from ..reports.browser import query_link
+from ..reports.comparison import Rewrites, compare
+from ..reports.edit import (
     ChainFilter,
     ChainPage,
     GraphOut,
@@ -34,10 +31,14 @@ from thinkeval.service.reports.edit import (
     graph_of,
     measure_of,
 )
-from thinkeval.service.reports.figures import MEDIA_TYPES, EditKind, Format, MethodsKind
-from thinkeval.service.reports.schemas import Diff
-from thinkeval.service.schemas import Measure, Name, Score
-from thinkeval.service.scoring import metrics, record
+from ..reports.figures import MEDIA_TYPES, EditKind, Format, MethodsKind
+from ..reports.schemas import Diff
+from ..schemas import Measure, Name, Score
+from ..scoring import metrics, record
+from .edits import EditId
+from .problems import DESCRIBED
+from .selected import Selected
+from .state import Db, Here, State, etag_response
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
     304: {"description": "The client has this response already (`If-None-Match`)."}

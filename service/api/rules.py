@@ -13,16 +13,11 @@ from fastapi import APIRouter, Query, Response
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
-from thinkeval.loaders.rules_yaml import read_rules
-from thinkeval.service.api.edits import EditId
-from thinkeval.service.api.graphs import GraphId
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.results import MeasureQuery
-from thinkeval.service.api.state import Db
-from thinkeval.service.graphs import datasets
-from thinkeval.service.paging import read_offset
-from thinkeval.service.reports.edit import measure_of
-from thinkeval.service.rules import (
+from ...loaders.rules_yaml import read_rules
+from ..graphs import datasets
+from ..paging import read_offset
+from ..reports.edit import measure_of
+from ..rules import (
     add,
     backward,
     closure,
@@ -35,10 +30,10 @@ from thinkeval.service.rules import (
     statistics,
     store,
 )
-from thinkeval.service.rules.implications import ImplicationsOut
-from thinkeval.service.rules.mixed_chains import Chosen, MixedPage
-from thinkeval.service.rules.omega import OmegaOut
-from thinkeval.service.rules.schemas import (
+from ..rules.implications import ImplicationsOut
+from ..rules.mixed_chains import Chosen, MixedPage
+from ..rules.omega import OmegaOut
+from ..rules.schemas import (
     AgreementOut,
     ClosureOptions,
     ClosureOut,
@@ -48,11 +43,16 @@ from thinkeval.service.rules.schemas import (
     RuleOut,
     Status,
 )
-from thinkeval.service.schemas import Measure
-from thinkeval.service.scoring import record
+from ..schemas import Measure
+from ..scoring import record
+from .edits import EditId
+from .graphs import GraphId
+from .problems import DESCRIBED
+from .results import MeasureQuery
+from .state import Db
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 router = APIRouter(prefix="/v1/graphs/{graph}/rules", tags=["rules"], responses=DESCRIBED)
 

@@ -23,9 +23,9 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thinkeval.service.api import problems
-from thinkeval.service.errors import ForbiddenError, Problem, UsageError, describe
-from thinkeval.service.settings import Settings
+from ..errors import ForbiddenError, Problem, UsageError, describe
+from ..settings import Settings
+from . import problems
 
 COOKIE = "thinkeval"
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
@@ -152,7 +152,7 @@ def _refuse(request: Request, detail: str, remedy: str, status: int) -> Response
 @router.get("/login")
 def login_page(request: Request, next: str = "/", out: bool = False) -> Response:
     """The form for the token; `out` confirms a sign-out."""
-    from thinkeval.service.api.pages.routes import login_form
+    from .pages.routes import login_form
 
     return login_form(request, next=_own_path(next), error=None, out=out)
 
@@ -160,7 +160,7 @@ def login_page(request: Request, next: str = "/", out: bool = False) -> Response
 @router.post("/login")
 def login(request: Request, token: Annotated[str, Form()], next: Annotated[str, Form()] = "/"):
     """Set the web UI's cookie if the token is right."""
-    from thinkeval.service.api.pages.routes import login_form
+    from .pages.routes import login_form
 
     secret = request.app.state.thinkeval.settings.api_token
     right = secret.get_secret_value() if secret else ""

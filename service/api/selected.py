@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from thinkeval.service.reports.leakage_map.selection import Length, Selection
+from ..reports.leakage_map.selection import Length, Selection
 
 
 def selected(

@@ -9,14 +9,14 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Request
 from starlette.responses import Response
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.run import Database
-from thinkeval.service.api.connection import Connection
-from thinkeval.service.cache import Cache
-from thinkeval.service.depedit.schemas import MethodRow
-from thinkeval.service.jobs import queue
-from thinkeval.service.jobs.supervisor import Supervisor
-from thinkeval.service.settings import Settings
+from ...cypher import rows
+from ...cypher.run import Database
+from ..cache import Cache
+from ..depedit.schemas import MethodRow
+from ..jobs import queue
+from ..jobs.supervisor import Supervisor
+from ..settings import Settings
+from .connection import Connection
 
 CACHE_BYTES = 64 * 2**20
 """Total size of the cached response bodies."""

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel
 
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.jobs import sweep as job_sweeps
-from thinkeval.service.jobs.schemas import SweepIn, SweepOut
-from thinkeval.service.schemas import Measure
+from ..jobs import sweep as job_sweeps
+from ..jobs.schemas import SweepIn, SweepOut
+from ..schemas import Measure
+from .problems import DESCRIBED
+from .state import Db, Here
 
 router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], responses=DESCRIBED)
 

@@ -13,10 +13,10 @@ from typing import IO
 
 from fastapi import UploadFile
 
-from thinkeval.loaders import formats
-from thinkeval.loaders.errors import UnknownFormatError
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import file_size, several
+from ...loaders import formats
+from ...loaders.errors import UnknownFormatError
+from ..errors import UsageError
+from ..formatting import file_size, several
 
 FILES = 2000
 """Files of one upload at most."""

@@ -23,9 +23,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.audit import signature
-from thinkeval.service.audit.page import render
-from thinkeval.service.audit.schemas import (
+from ..errors import ConflictError, UsageError
+from . import signature
+from .page import render
+from .schemas import (
     DATA,
     ENTRIES,
     FORMAT,
@@ -37,10 +38,9 @@ from thinkeval.service.audit.schemas import (
     Entry,
     message,
 )
-from thinkeval.service.errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 def audit(
@@ -57,7 +57,7 @@ def audit(
         ConflictError: the folder has something else in it, or an audit and no `force`.
         SignatureError: the key's program refuses it.
     """
-    from thinkeval.service.audit.collect import collect
+    from .collect import collect
 
     require_free(folder, force=force)
     kind = signature.format_of(key) if key is not None else None

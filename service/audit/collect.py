@@ -15,23 +15,24 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from thinkeval import cypher
-from thinkeval.cypher import rows
-from thinkeval.cypher.metric_options import displays
-from thinkeval.service import __version__
-from thinkeval.service.audit import routes
-from thinkeval.service.audit.routes import Request
-from thinkeval.service.audit.schemas import FORMAT, Content, Kind
-from thinkeval.service.audit.verdict import verdict
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
-from thinkeval.service.schemas import Measure
-from thinkeval.service.scoring import metrics, record
-from thinkeval.service.states import store, table
+
+from ...cypher import rows
+from ...cypher.metric_options import displays
+from .. import __version__
+from ..errors import NotFoundError, NothingStoredError, UsageError
+from ..schemas import Measure
+from ..scoring import metrics, record
+from ..states import store, table
+from . import routes
+from .routes import Request
+from .schemas import FORMAT, Content, Kind
+from .verdict import verdict
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.schemas import Score
-    from thinkeval.service.states.about import StateOut
-    from thinkeval.service.states.schemas import ComparisonOut
+    from ...cypher.run import Database
+    from ..schemas import Score
+    from ..states.about import StateOut
+    from ..states.schemas import ComparisonOut
 
 LEAK = (
     "leak@k = 1 - (1 - p_post)^k. From likelihoods it is the probability that at least one of k"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from thinkeval.service.formatting import short
-from thinkeval.service.reports.leakage_map.text import wrapped
+from ..formatting import short
+from ..reports.leakage_map.text import wrapped
 
 WIDTH = 340
 STEP = 46

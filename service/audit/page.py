@@ -10,13 +10,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from thinkeval.cypher.metric_options import displays, integers
-from thinkeval.service import formatting
-from thinkeval.service.audit import drawing
-from thinkeval.service.audit.drawing import Step
-from thinkeval.service.audit.schemas import ENTRIES, KINDS, Entry, Kind
-from thinkeval.service.graphs.edges import change
-from thinkeval.service.schemas import KNOWN, MEASURE_NAMES
+from ...cypher.metric_options import displays, integers
+from .. import formatting
+from ..graphs.edges import change
+from ..schemas import KNOWN, MEASURE_NAMES
+from . import drawing
+from .drawing import Step
+from .schemas import ENTRIES, KINDS, Entry, Kind
 
 DRAWN = 24
 """Open chains of one request that are drawn; the others are rows of a table."""

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.rules.mixed_chains import Chosen, mixed
-from thinkeval.service.rules.omega import kept_rules, omega
-from thinkeval.service.rules.schemas import rules_digest
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring.metrics import chain_rows
+from ..errors import UsageError
+from ..rules.mixed_chains import Chosen, mixed
+from ..rules.omega import kept_rules, omega
+from ..rules.schemas import rules_digest
+from ..schemas import Measure, Score
+from ..scoring.metrics import chain_rows
 
 if TYPE_CHECKING:
-    from thinkeval.cypher import rows
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.rules.store import StoredRule
-    from thinkeval.service.states.schemas import ComparedRequest
+    from ...cypher import rows
+    from ...cypher.run import Database
+    from ..rules.store import StoredRule
+    from ..states.schemas import ComparedRequest
 
 MOST = 1000
 """Routes by rules of one request that are listed; all of them are counted."""

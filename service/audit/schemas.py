@@ -6,9 +6,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from thinkeval.loaders.records import canonical
-from thinkeval.service.audit.signature import Checked, Format
-from thinkeval.service.digest_chain import Linked, digest_of
+from ...loaders.records import canonical
+from ..digest_chain import Linked, digest_of
+from .signature import Checked, Format
 
 FORMAT = 1
 """Of the bundle; a reader of another format refuses it."""

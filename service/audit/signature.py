@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from thinkeval.service.errors import ServiceError, UsageError
+from ..errors import ServiceError, UsageError
 
 Format = Literal["ssh", "minisign"]
 

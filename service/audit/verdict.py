@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.formatting import percent, several, short
-from thinkeval.service.reports.verdict import FORGOT, UNKNOWN, Part
-from thinkeval.service.reports.verdict import verdict as of_score
-from thinkeval.service.schemas import KNOWN
-from thinkeval.service.states import table
+from ..formatting import percent, several, short
+from ..reports.verdict import FORGOT, UNKNOWN, Part
+from ..reports.verdict import verdict as of_score
+from ..schemas import KNOWN
+from ..states import table
 
 if TYPE_CHECKING:
-    from thinkeval.service.audit.routes import ByChains, ByRules, Request
-    from thinkeval.service.states.schemas import ComparisonOut
+    from ..states.schemas import ComparisonOut
+    from .routes import ByChains, ByRules, Request
 
 Parts = tuple["Request", "ByChains", "ByRules"]
 

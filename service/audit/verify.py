@@ -16,8 +16,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from thinkeval.service.audit import signature
-from thinkeval.service.audit.schemas import (
+from ..digest_chain import ALTERED, digest_of, first_broken
+from ..errors import NotFoundError, UsageError
+from . import signature
+from .schemas import (
     DATA,
     ENTRIES,
     FORMAT,
@@ -28,9 +30,7 @@ from thinkeval.service.audit.schemas import (
     Verified,
     message,
 )
-from thinkeval.service.audit.signature import Checked
-from thinkeval.service.digest_chain import ALTERED, digest_of, first_broken
-from thinkeval.service.errors import NotFoundError, UsageError
+from .signature import Checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,36 +17,36 @@ from typing import Any
 import typer
 import typer.main
 
-from thinkeval.cypher.driver_tables import leave_out_tables
-from thinkeval.service import __version__
-from thinkeval.service.cli.append import peak
-from thinkeval.service.cli.catalog import doctor, methods, metrics, queries
-from thinkeval.service.cli.db import db
-from thinkeval.service.cli.demo import demo
-from thinkeval.service.cli.depedit import depedit
-from thinkeval.service.cli.diff import diff
-from thinkeval.service.cli.edits import edits
-from thinkeval.service.cli.graphs import graphs, import_, rewrites
-from thinkeval.service.cli.growth import grow
-from thinkeval.service.cli.growth.audit import audit_knowledge
-from thinkeval.service.cli.growth.crawl import crawl
-from thinkeval.service.cli.hparams import hparams
-from thinkeval.service.cli.leakcut.coedit import coedit, coedits
-from thinkeval.service.cli.leakcut.cut import leakcut
-from thinkeval.service.cli.models import covariance, organism, probe, train_mend
-from thinkeval.service.cli.output import print_unencodable
-from thinkeval.service.cli.panels import GroupedCommand, GroupOfCommands
-from thinkeval.service.cli.report import chains, report
-from thinkeval.service.cli.results.show import show
-from thinkeval.service.cli.rules import rules
-from thinkeval.service.cli.score import score
-from thinkeval.service.cli.serve import serve, worker
-from thinkeval.service.cli.states.audit import audit
-from thinkeval.service.cli.states.compare import compare, comparisons
-from thinkeval.service.cli.states.lasting import lasting
-from thinkeval.service.cli.sweep import sequence, sweep
-from thinkeval.service.errors import KNOWN_ERRORS, describe, is_interrupt
-from thinkeval.service.garbage_collection import LastExit, collect_seldom
+from ...cypher.driver_tables import leave_out_tables
+from .. import __version__
+from ..errors import KNOWN_ERRORS, describe, is_interrupt
+from ..garbage_collection import LastExit, collect_seldom
+from .append import peak
+from .catalog import doctor, methods, metrics, queries
+from .db import db
+from .demo import demo
+from .depedit import depedit
+from .diff import diff
+from .edits import edits
+from .graphs import graphs, import_, rewrites
+from .growth import grow
+from .growth.audit import audit_knowledge
+from .growth.crawl import crawl
+from .hparams import hparams
+from .leakcut.coedit import coedit, coedits
+from .leakcut.cut import leakcut
+from .models import covariance, organism, probe, train_mend
+from .output import print_unencodable
+from .panels import GroupedCommand, GroupOfCommands
+from .report import chains, report
+from .results.show import show
+from .rules import rules
+from .score import score
+from .serve import serve, worker
+from .states.audit import audit
+from .states.compare import compare, comparisons
+from .states.lasting import lasting
+from .sweep import sequence, sweep
 
 app = typer.Typer(
     name="thinkeval",

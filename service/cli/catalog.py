@@ -13,16 +13,17 @@ from typing import Annotated
 import typer
 
 from thinkeval import cypher
-from thinkeval.service.cli.options import JsonFlag, MeasureName, MeasureOption
-from thinkeval.service.cli.output import emit_json, emit_table
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.database import connect, embedded_server
-from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, describe
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.scoring import metrics as measuring
-from thinkeval.service.scoring import record
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+
+from ..database import connect, embedded_server
+from ..errors import KNOWN_ERRORS, NotFoundError, describe
+from ..reports.formats import Column
+from ..scoring import metrics as measuring
+from ..scoring import record
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import JsonFlag, MeasureName, MeasureOption
+from .output import emit_json, emit_table
+from .progress import ProgressBars
 
 
 def methods(
@@ -35,7 +36,7 @@ def methods(
 
     With a NAME: also its hyperparameters, which `--set key=value` or a file of --hparams can set.
     """
-    from thinkeval.editing import hparams, registry
+    from ...editing import hparams, registry
 
     names = [name] if name else list(registry.names())
     infos = [registry.info(n) for n in names]
@@ -76,7 +77,7 @@ def methods(
 
 def _architectures(name: str, kind: str) -> list[str]:
     """Architectures with an adapter for methods that change weights; any decoder for prompts."""
-    from thinkeval.editing import architectures
+    from ...editing import architectures
 
     return ["any decoder"] if kind == "prompt" or name == "none" else list(architectures.names())
 
@@ -243,7 +244,7 @@ def _device() -> Finding:
     """Whether there is a GPU; asked without importing torch when it is not installed."""
     if importlib.util.find_spec("torch") is None:
         return Finding("device", False, "no torch", "Install thinkeval again in a fresh venv.")
-    from thinkeval.editing.models import resolve_device
+    from ...editing.models import resolve_device
 
     device = str(resolve_device("auto"))
     note = "" if device != "cpu" else "Organisms run well on a CPU; larger models need a GPU."

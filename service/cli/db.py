@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_json, emit_values
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.database import embedded_server
-from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ..database import embedded_server
+from ..errors import UsageError
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import JsonFlag
+from .output import emit_json, emit_values
+from .progress import ProgressBars
 
 db = typer.Typer(
     no_args_is_help=True,
@@ -81,7 +81,7 @@ def user(
     output reports. In Enterprise edition it gets the built-in role reader. Works on the embedded
     server and on the one that THINKEVAL_NEO4J_URI names.
     """
-    from thinkeval.service.graphs.neo4j_user import create_user
+    from ..graphs.neo4j_user import create_user
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         made = create_user(runtime.db, name, password)

@@ -15,29 +15,29 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.loaders import graphs
-from thinkeval.service.cli.leakcut.coedit import show as show_frontier
-from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_command, emit_json, emit_note, emit_table
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.results.show import show_tree, show_verdict
-from thinkeval.service.cli.results.tables import show_method_table
-from thinkeval.service.database import embedded_server
-from thinkeval.service.errors import in_one_line
-from thinkeval.service.graphs import datasets
-from thinkeval.service.leakcut import words
-from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutOut
-from thinkeval.service.reports.chain_tree import chain_tree
-from thinkeval.service.reports.comparison import compare
-from thinkeval.service.reports.formats import indexed
-from thinkeval.service.reports.standout import Standout, standout
-from thinkeval.service.reports.verdict import judged
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring.forget.refusal import methods_for
-from thinkeval.service.scoring.metrics import chain_rows
-from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ...loaders import graphs
+from ..database import embedded_server
+from ..errors import in_one_line
+from ..graphs import datasets
+from ..leakcut import words
+from ..leakcut.schemas import CoEditIn, CoEditOut, CutOut
+from ..reports.chain_tree import chain_tree
+from ..reports.comparison import compare
+from ..reports.formats import indexed
+from ..reports.standout import Standout, standout
+from ..reports.verdict import judged
+from ..schemas import Measure, Score
+from ..scoring.forget.refusal import methods_for
+from ..scoring.metrics import chain_rows
+from ..scoring.request import ScoreRequest
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .leakcut.coedit import show as show_frontier
+from .options import JsonFlag
+from .output import emit_command, emit_json, emit_note, emit_table
+from .progress import ProgressBars
+from .results.show import show_tree, show_verdict
+from .results.tables import show_method_table
 
 GRAPH = "hogwarts"
 REWRITE = "harry-potter--studied-at"
@@ -78,9 +78,9 @@ def run_demo(
     Raises:
         EditingError: of the first method, when none gave a score.
     """
-    from thinkeval.editing.errors import EditingError
-    from thinkeval.editing.registry import names
-    from thinkeval.service.scoring.score import Stopwatch, score_edit
+    from ...editing.errors import EditingError
+    from ...editing.registry import names
+    from ..scoring.score import Stopwatch, score_edit
 
     watch = Stopwatch()
     with watch.stage("database"):
@@ -125,8 +125,8 @@ def _what_else(
     runtime: Runtime, found: Demo, model: str, seed: int
 ) -> tuple[CutOut | None, CoEditOut | None]:
     """What else to edit after the edit by MEMIT, and two rounds of it; None where it failed."""
-    from thinkeval.service.leakcut.coedit.run import co_edit
-    from thinkeval.service.leakcut.request import edit_cut
+    from ..leakcut.coedit.run import co_edit
+    from ..leakcut.request import edit_cut
 
     score = next((each for each in found.scores if each.method == CO_EDITED), None)
     if score is None:

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.depedit_run import run, similarity
-from thinkeval.service.cli.depedit_sets import build, export, import_, listed, set_json, show_sets
-from thinkeval.service.cli.options import DatasetOption, JsonFlag, OutputOption, SettingOption
-from thinkeval.service.cli.output import chosen_format, emit_json, emit_table, emit_text
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.depedit import store
-from thinkeval.service.depedit.metrics import TITLES, metrics_of
-from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.schemas import Question
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.reports.formats import Column, indexed
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ..depedit import store
+from ..depedit.metrics import TITLES, metrics_of
+from ..depedit.questions import questions
+from ..depedit.schemas import Question
+from ..errors import NotFoundError
+from ..reports.formats import Column, indexed
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .depedit_run import run, similarity
+from .depedit_sets import build, export, import_, listed, set_json, show_sets
+from .options import DatasetOption, JsonFlag, OutputOption, SettingOption
+from .output import chosen_format, emit_json, emit_table, emit_text
+from .progress import ProgressBars
 
 if TYPE_CHECKING:
-    from thinkeval.cypher import rows
-    from thinkeval.cypher.run import Database
-    from thinkeval.loaders.knowledge_sets import KnowledgeSet
+    from ...cypher import rows
+    from ...cypher.run import Database
+    from ...loaders.knowledge_sets import KnowledgeSet
 
 depedit = typer.Typer(
     no_args_is_help=True,
@@ -61,7 +61,7 @@ def list_(
     json: JsonFlag = False,
 ) -> None:
     """List the stored knowledge sets, or the runs on them."""
-    from thinkeval.service.depedit import store
+    from ..depedit import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         if not runs:
@@ -91,7 +91,7 @@ def show(
     json: JsonFlag = False,
 ) -> None:
     """Show a knowledge set with its questions, or a run with its answers and metrics."""
-    from thinkeval.service.depedit import store
+    from ..depedit import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         if any(row.id == name for row in store.list_runs(runtime.db)):
@@ -118,8 +118,8 @@ def report(
     json: JsonFlag = False,
 ) -> None:
     """Print the paper's two tables over stored runs: one row a method, means over sets with n."""
-    from thinkeval.service.depedit import report as reports
-    from thinkeval.service.reports import formats
+    from ..depedit import report as reports
+    from ..reports import formats
 
     format = chosen_format(format, json)
     formats.require_known(format, printed=True)
@@ -137,7 +137,7 @@ def delete(
     json: JsonFlag = False,
 ) -> None:
     """Delete knowledge sets with the runs on them, or single runs."""
-    from thinkeval.service.depedit import store
+    from ..depedit import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         runs = {row.id for row in store.list_runs(runtime.db)}

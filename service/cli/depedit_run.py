@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, ModelOption, OutputOption, ProbeOptions
-from thinkeval.service.cli.output import emit_json, emit_table, require_json
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.scoring.request import read_overrides
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ..reports.formats import Column
+from ..scoring.request import read_overrides
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import JsonFlag, ModelOption, OutputOption, ProbeOptions
+from .output import emit_json, emit_table, require_json
+from .progress import ProgressBars
 
 if TYPE_CHECKING:
-    from thinkeval.service.depedit.run import Done
-    from thinkeval.service.depedit.similarity import Similarity
+    from ..depedit.run import Done
+    from ..depedit.similarity import Similarity
 
 GraphOption = Annotated[
     str | None,
@@ -99,7 +99,7 @@ def run(
     and implications, the paper's word for the questions that test a conclusion.
     """
     require_json(output, json)
-    from thinkeval.service.depedit import run as running
+    from ..depedit import run as running
 
     wanted = running.methods(strategy or [], editor)
     options = running.RunOptions(
@@ -144,8 +144,8 @@ def similarity(
     says nothing of the implication.
     """
     require_json(output, json)
-    from thinkeval.service.depedit import run as running
-    from thinkeval.service.depedit import similarity as measured
+    from ..depedit import run as running
+    from ..depedit import similarity as measured
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         knowledge = running.chosen(runtime, [knowledge_set], None)[0]
@@ -169,8 +169,8 @@ def _show(
     runtime: Runtime, done: list[Done], name: str, *, json: bool, output: Path | None
 ) -> None:
     """What was run, and the paper's tables of these methods over these sets."""
-    from thinkeval.service.depedit import report
-    from thinkeval.service.depedit.report import narrow
+    from ..depedit import report
+    from ..depedit.report import narrow
 
     sets = list(dict.fromkeys(one.knowledge_set for one in done))
     methods = {one.method for one in done}

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.options import (
+from ..errors import NothingStoredError
+from ..reports.formats import Column
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import (
     DatasetOption,
     JsonFlag,
     OutputOption,
     SettingName,
     SettingOption,
 )
-from thinkeval.service.cli.output import emit_json, emit_table, emit_text
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from .output import emit_json, emit_table, emit_text
+from .progress import ProgressBars
 
 if TYPE_CHECKING:
-    from thinkeval.cypher import rows
-    from thinkeval.loaders.knowledge_sets import KnowledgeSet
+    from ...cypher import rows
+    from ...loaders.knowledge_sets import KnowledgeSet
 
 SKIPPED_SHOWN = 3
 """Number of skipped rules whose reason is printed."""
@@ -85,8 +85,8 @@ def build(
 
     [bold]thinkeval depedit build atlas --setting CQ_DT --setting ICQ_DT[/bold]
     """
-    from thinkeval.service.depedit import build as building
-    from thinkeval.service.depedit import store
+    from ..depedit import build as building
+    from ..depedit import store
 
     options = [
         building.SetOptions(
@@ -155,8 +155,8 @@ def import_(
     json: JsonFlag = False,
 ) -> None:
     """Store the knowledge sets of a JSONL file; unreadable lines are reported by number."""
-    from thinkeval.loaders import depedit as jsonl
-    from thinkeval.service.depedit import store
+    from ...loaders import depedit as jsonl
+    from ..depedit import store
 
     loaded = jsonl.read(file, setting=setting.value, strict=strict, seed=seed)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
@@ -190,8 +190,8 @@ def export(
     ] = False,
 ) -> None:
     """Write knowledge sets as JSONL: one set a line, DepEdit's schema and ThinkEval's fields."""
-    from thinkeval.loaders import depedit as jsonl
-    from thinkeval.service.depedit import store
+    from ...loaders import depedit as jsonl
+    from ..depedit import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         names = sets or [row.id for row in listed(runtime, graph, setting)]
@@ -209,7 +209,7 @@ def export(
 
 def _save(runtime: Runtime, sets: Sequence[KnowledgeSet], *, replace: bool) -> dict[str, str]:
     """Store sets; {id: new status}."""
-    from thinkeval.service.depedit import store
+    from ..depedit import store
 
     saved: dict[str, str] = {}
     for each in sets:
@@ -222,7 +222,7 @@ def listed(
     runtime: Runtime, graph: str | None, setting: SettingName | None
 ) -> list[rows.KnowledgeSetRow]:
     """The stored sets, of one graph or setting if named."""
-    from thinkeval.service.depedit import store
+    from ..depedit import store
 
     return store.list_sets(runtime.db, dataset=graph, setting=setting and setting.value)
 

@@ -7,10 +7,7 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, MeasureName, OutputOption
-from thinkeval.service.cli.output import console, emit_json, emit_table, require_json
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.formatting import (
+from ..formatting import (
     cell,
     objects,
     several,
@@ -18,8 +15,8 @@ from thinkeval.service.formatting import (
     signed_interval,
     with_interval,
 )
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.reports.schemas import (
+from ..reports.formats import Column
+from ..reports.schemas import (
     ChainDelta,
     ChainsDiff,
     Diff,
@@ -28,9 +25,12 @@ from thinkeval.service.reports.schemas import (
     LoneFact,
     MetricDelta,
 )
-from thinkeval.service.schemas import MEASURE_NAMES
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ..schemas import MEASURE_NAMES
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import JsonFlag, MeasureName, OutputOption
+from .output import console, emit_json, emit_table, require_json
+from .progress import ProgressBars
 
 METRICS: list[Column[MetricDelta]] = [
     Column("metric", lambda m: m.metric if m.step is None else f"{m.metric}, {m.step}-step"),
@@ -91,7 +91,7 @@ def diff(
     rewrites of one data set are compared on the facts they share; differences in setup are
     listed first. With --json everything is printed, in all measures, and -o writes it to a file.
     """
-    from thinkeval.service.reports import diff as diffs
+    from ..reports import diff as diffs
 
     require_json(output, json)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:

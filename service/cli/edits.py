@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_json, emit_table, emit_values
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.scoring import deltas, record
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ..errors import UsageError
+from ..reports.formats import Column
+from ..scoring import deltas, record
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import JsonFlag
+from .output import emit_json, emit_table, emit_values
+from .progress import ProgressBars
 
 edits = typer.Typer()
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import EditRow
+    from ...cypher.rows import EditRow
 
 
 class ExportAs(StrEnum):

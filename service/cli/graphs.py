@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_json, emit_table
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.delete import delete_graph
-from thinkeval.service.reports.formats import Column, indexed
-from thinkeval.service.scoring import deltas
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ..errors import UsageError
+from ..graphs import datasets
+from ..graphs.delete import delete_graph
+from ..reports.formats import Column, indexed
+from ..scoring import deltas
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import JsonFlag
+from .output import emit_json, emit_table
+from .progress import ProgressBars
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import RewriteRequest
+    from ...loaders.records import RewriteRequest
 
 
 def import_(

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_json, emit_text
+from .options import JsonFlag
+from .output import emit_json, emit_text
 
 hparams = typer.Typer(help="Hyperparameters for models without published ones.")
 
@@ -36,7 +36,7 @@ def suggest(
     Values of the nearest published model, its layers at the same depth. A starting point, not tuned
     for the model: score a few rewrites with [bold]--hparams FILE.yaml[/bold] and adjust.
     """
-    from thinkeval.service.scoring.suggestion import for_model
+    from ..scoring.suggestion import for_model
 
     found = for_model(model, method, revision)
     if json:

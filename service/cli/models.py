@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.options import (
+from ..errors import UsageError
+from ..graphs import datasets
+from ..reports.formats import Column
+from ..scoring import covariance as corpora
+from ..scoring import hypernetwork, knowledge
+from ..scoring.request import read_overrides
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import (
     PROBED,
     JsonFlag,
     MeasureName,
@@ -20,18 +28,10 @@ from thinkeval.service.cli.options import (
     require_taken,
     takes,
 )
-from thinkeval.service.cli.output import emit_json, emit_table, emit_values
-from thinkeval.service.cli.panels import GroupOfCommands
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.results.known import show_known
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.scoring import covariance as corpora
-from thinkeval.service.scoring import hypernetwork, knowledge
-from thinkeval.service.scoring.request import read_overrides
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from .output import emit_json, emit_table, emit_values
+from .panels import GroupOfCommands
+from .progress import ProgressBars
+from .results.known import show_known
 
 organism = typer.Typer(
     no_args_is_help=True,
@@ -165,7 +165,7 @@ def collect(
     A killed run resumes where it stopped. [bold]thinkeval covariance import
     --help[/bold]: published statistics (.npz) instead.
     """
-    from thinkeval.service.scoring import covariance as covariances
+    from ..scoring import covariance as covariances
 
     options = {"config": config, "split": split, "column": column, "limit": limit}
     if (dataset and text) or (not dataset and any(options.values())):
@@ -205,7 +205,7 @@ def import_(
     the model you name, only the size of the matrix is checked, and the record of an edit says
     "imported" with the digest of the file.
     """
-    from thinkeval.service.scoring import covariance as covariances
+    from ..scoring import covariance as covariances
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         made = covariances.import_published(runtime, graph, model, file, layer, dtype)
@@ -252,7 +252,7 @@ def train_mend(
     """
     if (subject is None) != (relation is None):
         raise UsageError("--subject and --relation belong together.", remedy="Give both or none.")
-    from thinkeval.editing import hparams as hparams_files
+    from ...editing import hparams as hparams_files
 
     excluded = [] if subject is None or relation is None else [(subject, relation)]
     overrides = read_overrides(override or [])

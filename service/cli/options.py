@@ -20,10 +20,10 @@ import typer
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.request_options import flags_of, option_of
-from thinkeval.service.schemas import EditOptions, Measure, MeasuredOptions
-from thinkeval.service.scoring.request import read_overrides
+from ..errors import UsageError
+from ..request_options import flags_of, option_of
+from ..schemas import EditOptions, Measure, MeasuredOptions
+from ..scoring.request import read_overrides
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=BaseModel)

@@ -26,8 +26,8 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.reports.formats import Column, indexed
+from ..errors import UsageError
+from ..reports.formats import Column, indexed
 
 Row = TypeVar("Row")
 

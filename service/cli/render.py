@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from thinkeval.service.cli.output import console, emit_note, emit_panel, emit_table
-from thinkeval.service.conversation_outcome import ConversationOut
-from thinkeval.service.formatting import (
+from ..conversation_outcome import ConversationOut
+from ..formatting import (
     UNDEFINED,
     cell,
     fine,
@@ -19,7 +18,7 @@ from thinkeval.service.formatting import (
     objects,
     several,
 )
-from thinkeval.service.reports.append.edit import (
+from ..reports.append.edit import (
     COLUMNS,
     MEANING,
     NO_OLD_FACT,
@@ -28,22 +27,23 @@ from thinkeval.service.reports.append.edit import (
     dropped,
     successes,
 )
-from thinkeval.service.reports.conversation_lines import (
+from ..reports.conversation_lines import (
     TITLE,
     conversation_lines,
     conversation_note,
 )
-from thinkeval.service.reports.formats import Column, indexed
-from thinkeval.service.reports.score_lines import ScoreLine, lines, metric_text
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
-from thinkeval.service.scoring.chat_choice import way_of
-from thinkeval.service.scoring.generation import MEASURE as TEXT
-from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
+from ..reports.formats import Column, indexed
+from ..reports.score_lines import ScoreLine, lines, metric_text
+from ..schemas import MEASURE_NAMES, Measure, MetricValue, Score
+from ..scoring.chat_choice import way_of
+from ..scoring.generation import MEASURE as TEXT
+from ..scoring.metrics import chain_rows, leakage_rows
+from .output import console, emit_note, emit_panel, emit_table
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import LeakageRow
-    from thinkeval.cypher.rows.chains import Link
-    from thinkeval.cypher.run import Database
+    from ...cypher.rows import LeakageRow
+    from ...cypher.rows.chains import Link
+    from ...cypher.run import Database
 
 
 def show_score(score: Score) -> None:

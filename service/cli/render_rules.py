@@ -17,24 +17,24 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from rich.tree import Tree
 
-from thinkeval.service.cli.output import console, emit_json, emit_panel, emit_table, emit_text
-from thinkeval.service.cli.rules_apply import proof_tree
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell, several
-from thinkeval.service.reports import implied
-from thinkeval.service.reports.formats import Column, render
-from thinkeval.service.rules.implications import GOOD, MEANINGS, implications
-from thinkeval.service.rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
-from thinkeval.service.rules.summary import share_text
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
+from ..errors import UsageError
+from ..formatting import cell, several
+from ..reports import implied
+from ..reports.formats import Column, render
+from ..rules.implications import GOOD, MEANINGS, implications
+from ..rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
+from ..rules.summary import share_text
+from ..schemas import MEASURE_NAMES, Measure, Score
+from .output import console, emit_json, emit_panel, emit_table, emit_text
+from .rules_apply import proof_tree
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.rules.implications import ImplicationOut, ImplicationsOut
-    from thinkeval.service.rules.mixed_chains import MixedChainOut, MixedLinkOut, MixedPage
-    from thinkeval.service.rules.omega import Kind
-    from thinkeval.service.rules.store import StoredRule
-    from thinkeval.service.rules.summary import SummaryOut
+    from ...cypher.run import Database
+    from ..rules.implications import ImplicationOut, ImplicationsOut
+    from ..rules.mixed_chains import MixedChainOut, MixedLinkOut, MixedPage
+    from ..rules.omega import Kind
+    from ..rules.store import StoredRule
+    from ..rules.summary import SummaryOut
 
 
 def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) -> None:
@@ -156,7 +156,7 @@ def print_rules(
     Raises:
         UsageError: a table is to be written to a file.
     """
-    from thinkeval.service.rules.schemas import RuleOut
+    from ..rules.schemas import RuleOut
 
     counted = any(r.statistics is not None for r in found)
     columns = [*RULES[:5], *STATISTICS, *RULES[5:]] if counted else RULES

@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, MeasureName, MeasureOption, OutputOption
-from thinkeval.service.cli.output import chosen_format, console, emit_json, emit_text, write_bytes
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.render import show_chains, show_leakage
-from thinkeval.service.cli.render_rules import show_implied, show_mixed
-from thinkeval.service.cli.results.tables import (
+from ..errors import UsageError
+from ..rules.mixed_chains import Chosen, mixed
+from ..schemas import Measure, Score
+from ..scoring import record
+from ..scoring.metrics import chain_rows
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import JsonFlag, MeasureName, MeasureOption, OutputOption
+from .output import chosen_format, console, emit_json, emit_text, write_bytes
+from .progress import ProgressBars
+from .render import show_chains, show_leakage
+from .render_rules import show_implied, show_mixed
+from .results.tables import (
     show_each_table,
     show_forget_table,
     show_method_table,
     show_paired,
 )
-from thinkeval.service.errors import UsageError
-from thinkeval.service.rules.mixed_chains import Chosen, mixed
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring import record
-from thinkeval.service.scoring.metrics import chain_rows
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.reports.comparison import Comparison
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...cypher.run import Database
+    from ..reports.comparison import Comparison
+    from ..scoring.runtime import Runtime
 
 
 class Kind(StrEnum):
@@ -68,8 +68,8 @@ def write_figures(
     Args:
         compared: the scores that the methods are compared by.
     """
-    from thinkeval.service.leakcut.request import marked
-    from thinkeval.service.reports import figures, paired
+    from ..leakcut.request import marked
+    from ..reports import figures, paired
 
     notes = paired.notes(compared, measure)
     methods = figures.METHODS_KINDS if len(scores) > 1 or not named else ()
@@ -211,8 +211,8 @@ def report(
     methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
     edits that are named, the report also says what the graph's rules conclude from them.
     """
-    from thinkeval.service.reports import formats as report_formats
-    from thinkeval.service.reports.comparison import compare
+    from ..reports import formats as report_formats
+    from ..reports.comparison import compare
 
     if figure_format and figures is None:
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
@@ -234,7 +234,7 @@ def report(
                 frame = frame.assign(differences=_paired(frame, found, measure.key))
         implied = ""
         if edit and format in ("markdown", TABLE):
-            from thinkeval.service.rules.summary import implied_lines
+            from ..rules.summary import implied_lines
 
             implied = implied_lines(runtime.db, scores, measure.key)
         if figures is not None and found is not None:
@@ -273,7 +273,7 @@ def chosen(format: str | None, json: bool, output: Path | None) -> str:
     Raises:
         UsageError: unknown, or a table that would be written to a file.
     """
-    from thinkeval.service.reports import formats as report_formats
+    from ..reports import formats as report_formats
 
     if json:
         return chosen_format(format or "markdown", json)
@@ -295,8 +295,8 @@ def _forgotten(
     all_facts: bool,
 ) -> None:
     """The table of requests to forget, in any format."""
-    from thinkeval.service.reports import forgetting
-    from thinkeval.service.reports import formats as report_formats
+    from ..reports import forgetting
+    from ..reports import formats as report_formats
 
     proofs = forgetting.surviving_proofs(db, scores, measure)
     found = forgetting.table(scores, measure, proofs, all_facts=all_facts)
@@ -317,14 +317,14 @@ def _forgotten(
 
 def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]:
     """The table of one row an edit, and its caption."""
-    from thinkeval.service.reports import table
+    from ..reports import table
 
     return table.scores_frame(scores, measure), table.caption_each(scores, measure)
 
 
 def _by_method(found: Comparison, measure: Measure) -> tuple[pd.DataFrame, str]:
     """The table of one row a method, and its caption with the warnings before it."""
-    from thinkeval.service.reports import paired, table
+    from ..reports import paired, table
 
     frame = table.method_table(found.scores, measure, found.families)
     frame = table.by_ifr(frame, ranked=found.comparable)
@@ -339,7 +339,7 @@ def _paired(frame: pd.DataFrame, found: Comparison, measure: Measure) -> list[An
 
     A column of lists, which the types of pandas do not know.
     """
-    from thinkeval.service.reports import paired
+    from ..reports import paired
 
     rows = zip(frame["Model"], frame["Method"], strict=True)
     return paired.by_row(rows, paired.paired(found, measure))

@@ -12,22 +12,22 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, OutputOption
-from thinkeval.service.cli.output import emit_json, emit_values
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.render_rules import TableFormat, print_rules, statistics_values
-from thinkeval.service.cli.rules_apply import (
+from ..errors import UsageError
+from ..formatting import cell, several
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import JsonFlag, OutputOption
+from .output import emit_json, emit_values
+from .progress import ProgressBars
+from .render_rules import TableFormat, print_rules, statistics_values
+from .rules_apply import (
     GraphArgument,
     closure,
     instantiate,
     print_groundings,
     relations,
 )
-from thinkeval.service.cli.rules_review import review
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell, several
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from .rules_review import review
 
 rules = typer.Typer(
     no_args_is_help=True,
@@ -104,8 +104,8 @@ def mine(
     What is found is stored as candidates: `rules review` decides which are kept. Mining again
     renews the counts and changes no decision.
     """
-    from thinkeval.service.graphs import datasets
-    from thinkeval.service.rules import mining, statistics, store
+    from ..graphs import datasets
+    from ..rules import mining, statistics, store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.ensure(runtime.db, graph)
@@ -148,7 +148,7 @@ def list_(
 
     Statuses: candidate (mined, not decided yet), kept, rejected.
     """
-    from thinkeval.service.rules import statistics, store
+    from ..rules import statistics, store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         wanted = None if status is StatusName.all else (status.value,)
@@ -161,9 +161,9 @@ def list_(
 @rules.command()
 def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -> None:
     """Show one rule: its words, kinds, counts, labels, and a few groundings."""
-    from thinkeval.service.rules import groundings, statistics, store
-    from thinkeval.service.rules.review import LABELS
-    from thinkeval.service.rules.schemas import GroundingOut, RuleOut
+    from ..rules import groundings, statistics, store
+    from ..rules.review import LABELS
+    from ..rules.schemas import GroundingOut, RuleOut
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = store.rule_of(runtime.db, store.dataset_of(runtime.db, dataset), rule)
@@ -226,10 +226,10 @@ def add(
 
     The first and last word of a line are variables, the words between them are the relation.
     """  # noqa: D301
-    from thinkeval.service.graphs import datasets
-    from thinkeval.service.rules import add as writing
-    from thinkeval.service.rules import statistics
-    from thinkeval.service.rules.schemas import RuleOut
+    from ..graphs import datasets
+    from ..rules import add as writing
+    from ..rules import statistics
+    from ..rules.schemas import RuleOut
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.ensure(runtime.db, dataset)
@@ -250,7 +250,7 @@ def delete(
     json: JsonFlag = False,
 ) -> None:
     """Delete rules with their labels."""
-    from thinkeval.service.rules import store
+    from ..rules import store
 
     if bool(rule) == all_:
         raise UsageError("Which rules?", remedy="Name them by their ids, or give --all.")

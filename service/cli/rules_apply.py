@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.options import (
+from ..errors import UsageError
+from ..formatting import cell, several
+from ..reports.formats import Column, indexed
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import (
     CandidatesFlag,
     JsonFlag,
     MeasureName,
@@ -15,19 +20,14 @@ from thinkeval.service.cli.options import (
     OutputOption,
     RulesOption,
 )
-from thinkeval.service.cli.output import console, emit_json, emit_table, require_json
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell, several
-from thinkeval.service.reports.formats import Column, indexed
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from .output import console, emit_json, emit_table, require_json
+from .progress import ProgressBars
 
 if TYPE_CHECKING:
     from rich.tree import Tree
 
-    from thinkeval.service.rules.groundings import Instances
-    from thinkeval.service.rules.schemas import ClosureOut, GroundingOut, PartOut, ProofOut
+    from ..rules.groundings import Instances
+    from ..rules.schemas import ClosureOut, GroundingOut, PartOut, ProofOut
 
 
 def closure(
@@ -66,9 +66,9 @@ def closure(
     Witchcraft and Wizardry"[/bold] works the other way: it looks for what would prove that, in four
     steps unless --depth says more.
     """
-    from thinkeval.service.rules import backward, groundings
-    from thinkeval.service.rules import closure as views
-    from thinkeval.service.rules.schemas import ClosureOptions
+    from ..rules import backward, groundings
+    from ..rules import closure as views
+    from ..rules.schemas import ClosureOptions
 
     require_json(output, json)
     options = ClosureOptions(depth=depth, measure=measure.key, confidence=confidence)
@@ -185,8 +185,8 @@ def instantiate(
     A conclusion that the graph lacks is predicted. Without --rule these are the kept rules of the
     graph's data set. [bold]--subject … --relation …[/bold] shows what an edit of that fact touches.
     """
-    from thinkeval.service.rules import groundings
-    from thinkeval.service.rules.schemas import GroundingOut
+    from ..rules import groundings
+    from ..rules.schemas import GroundingOut
 
     require_json(output, json)
     if (subject is None) != (relation is None):
@@ -213,8 +213,8 @@ def instantiate(
 
 def relations(graph: GraphArgument, json: JsonFlag = False) -> None:
     """List a graph's relations and the kinds of its entities: what rules may speak of."""
-    from thinkeval.service.graphs import datasets
-    from thinkeval.service.rules import store
+    from ..graphs import datasets
+    from ..rules import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.ensure(runtime.db, graph)
@@ -248,7 +248,7 @@ GROUNDINGS: list[Column[GroundingOut]] = [
 
 def print_groundings(title: str, found: Instances) -> None:
     """Print groundings as a table, with what was left out."""
-    from thinkeval.service.rules.schemas import GroundingOut
+    from ..rules.schemas import GroundingOut
 
     shown = [GroundingOut.of(row, found.rules[row.rule]) for row in found.groundings]
     emit_table(

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_json, emit_table
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.render_rules import RULES
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell, several
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ..errors import UsageError
+from ..formatting import cell, several
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import JsonFlag
+from .output import emit_json, emit_table
+from .progress import ProgressBars
+from .render_rules import RULES
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 def review(
@@ -45,10 +45,10 @@ def review(
     with --annotator, at a terminal, they are asked for one by one. Agreement is reported as the
     fraction of equal labels and as Gwet's AC1.
     """  # noqa: D301
-    from thinkeval.service.rules import review as agreement
-    from thinkeval.service.rules import review as reviewing
-    from thinkeval.service.rules import store
-    from thinkeval.service.rules.schemas import RuleOut
+    from ..rules import review as agreement
+    from ..rules import review as reviewing
+    from ..rules import store
+    from ..rules.schemas import RuleOut
 
     given = [_parsed(each) for each in label or []]
     if given and annotator is None:
@@ -91,8 +91,8 @@ def _parsed(text: str) -> tuple[str, str]:
 
 def _ask(db: Database, dataset: str, annotator: str, limit: int) -> None:
     """One rule after the other, with a grounding to think of; stops at q."""
-    from thinkeval.service.rules import groundings
-    from thinkeval.service.rules import review as reviewing
+    from ..rules import groundings
+    from ..rules import review as reviewing
 
     for key, meaning in reviewing.LABELS.items():
         typer.echo(f"  {key}  {meaning}")

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.options import (
+from ..errors import UsageError, in_one_line
+from ..formatting import several
+from ..graphs import datasets
+from ..graphs import rewrites as selection
+from ..reports.verdict import judged
+from ..schemas import EditOptions, Measure, Score
+from ..scoring.request import ScoreRequest
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .options import (
     JsonFlag,
     MeasureName,
     MeasureOption,
@@ -22,26 +31,17 @@ from thinkeval.service.cli.options import (
     require_taken,
     takes,
 )
-from thinkeval.service.cli.output import emit_json, emit_note, emit_text
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.render import (
+from .output import emit_json, emit_note, emit_text
+from .progress import ProgressBars
+from .render import (
     show_chains,
     show_counterfact,
     show_score,
 )
-from thinkeval.service.cli.results.tables import show_forget_table, show_method_table
-from thinkeval.service.errors import UsageError, in_one_line
-from thinkeval.service.formatting import several
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs import rewrites as selection
-from thinkeval.service.reports.verdict import judged
-from thinkeval.service.schemas import EditOptions, Measure, Score
-from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from .results.tables import show_forget_table, show_method_table
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import RewriteRequest
+    from ...loaders.records import RewriteRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def requests_of(
     Raises:
         UnknownMethodError: before a model is trained or loaded for nothing.
     """
-    from thinkeval.editing import registry
+    from ...editing import registry
 
     for name in methods:
         registry.info(name)
@@ -197,9 +197,9 @@ def score_all(
 
     A single request that fails raises. A request whose fact the model does not know is skipped.
     """
-    from thinkeval.editing.errors import EditingError, UnknownFactError
-    from thinkeval.service.scoring.resolved import require_hparams
-    from thinkeval.service.scoring.score import score_edit
+    from ...editing.errors import EditingError, UnknownFactError
+    from ..scoring.resolved import require_hparams
+    from ..scoring.score import score_edit
 
     require_hparams(runtime, requests)
     scores: list[Score] = []
@@ -235,15 +235,15 @@ def _emit(
     if json:
         emit_json([s.model_dump() for s in scores], output)
     elif csv:
-        from thinkeval.service.reports.formats import frame_table, render
-        from thinkeval.service.reports.table import scores_frame
+        from ..reports.formats import frame_table, render
+        from ..reports.table import scores_frame
 
         emit_text(render(*frame_table(scores_frame(scores, measure.key)), "csv"), output)
     elif any(score.kind == "append" for score in scores):
         for score in scores:
             show_score(score)
     elif len(scores) > 1 and all(score.kind == "forget" for score in scores):
-        from thinkeval.service.reports import forgetting
+        from ..reports import forgetting
 
         proofs = forgetting.surviving_proofs(runtime.db, scores, measure.key)
         show_forget_table(forgetting.table(scores, measure.key, proofs), measure.key)
@@ -255,10 +255,10 @@ def _emit(
         show_counterfact(scores[0])
         show_chains(runtime.db, scores[0], measure.key, limit=5)
         if implied:
-            from thinkeval.service.cli.render_rules import show_implied
+            from .render_rules import show_implied
 
             show_implied(runtime.db, scores[0], measure.key)
     elif scores:
-        from thinkeval.service.reports.comparison import compare
+        from ..reports.comparison import compare
 
         show_method_table(compare(runtime.db, scores, measure.key), measure.key)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.service.settings import PREFIX, Settings
+from ..settings import PREFIX, Settings
 
 
 def serve(
@@ -43,7 +43,7 @@ def serve(
     """
     given = {"host": host, "port": port, "root_path": root_path, "workers": workers}
     settings = Settings(**{name: value for name, value in given.items() if value is not None})
-    from thinkeval.service.api.app import run
+    from ..api.app import run
 
     run(settings)
 
@@ -60,6 +60,6 @@ def worker(
     """
     if device is not None:
         os.environ[f"{PREFIX}DEVICE"] = device
-    from thinkeval.service import worker as program
+    from .. import worker as program
 
     program.main(Settings())

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.leakcut.sweep import sweep_coedits
-from thinkeval.service.cli.options import (
+from ..formatting import cell
+from ..graphs import datasets, rewrites
+from ..leakcut.schemas import CoEditIn
+from ..reports.formats import indexed
+from ..schemas import MEASURE_NAMES, Measure
+from ..scoring.request import method_override
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from .leakcut.sweep import sweep_coedits
+from .options import (
     MEASURED,
     JsonFlag,
     MeasureName,
@@ -22,26 +30,18 @@ from thinkeval.service.cli.options import (
     require_taken,
     takes,
 )
-from thinkeval.service.cli.output import emit_json, emit_table, require_json
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.results.sweep import show_sweep
-from thinkeval.service.formatting import cell
-from thinkeval.service.graphs import datasets, rewrites
-from thinkeval.service.leakcut.schemas import CoEditIn
-from thinkeval.service.reports.formats import indexed
-from thinkeval.service.schemas import MEASURE_NAMES, Measure
-from thinkeval.service.scoring.request import method_override
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from .output import emit_json, emit_table, require_json
+from .progress import ProgressBars
+from .results.sweep import show_sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from thinkeval.loaders.records import RewriteRequest
-    from thinkeval.service.reports.sweep import SweepReport
-    from thinkeval.service.rules.summary import SummaryOut
-    from thinkeval.service.scoring.sequence import SequenceScore
-    from thinkeval.service.scoring.sweep import Sweep
+    from ...loaders.records import RewriteRequest
+    from ..reports.sweep import SweepReport
+    from ..rules.summary import SummaryOut
+    from ..scoring.sequence import SequenceScore
+    from ..scoring.sweep import Sweep
 
 MATCHING = (0.25, 0.5, 0.75, 1.0)
 """Strengths that --matched scores each edit at."""
@@ -108,9 +108,9 @@ def sweep(
     if coedit:
         sweep_coedits(rewrite or [], options, matched, rounds, draws, anchors, json, output)
         return
-    from thinkeval.editing import registry
-    from thinkeval.service.scoring import sweep as sweeps
-    from thinkeval.service.scoring.forget.refusal import methods_for
+    from ...editing import registry
+    from ..scoring import sweep as sweeps
+    from ..scoring.forget.refusal import methods_for
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
     overrides = _overrides(options.pop("overrides") or [])
@@ -138,10 +138,10 @@ def _run(
     runtime: Runtime, swept: Sweep, workers: int | None, measure: Measure
 ) -> tuple[SweepReport, list[SummaryOut] | None]:
     """The report of a sweep and, where they are requested, its implications by method."""
-    from thinkeval.service.reports import sweep as sweep_report
-    from thinkeval.service.reports.families import families
-    from thinkeval.service.rules import groundings, summary
-    from thinkeval.service.scoring import sweep_pool
+    from ..reports import sweep as sweep_report
+    from ..reports.families import families
+    from ..rules import groundings, summary
+    from ..scoring import sweep_pool
 
     options = swept.options
     if options.implications:
@@ -177,7 +177,7 @@ def _print_sweep(
     json: bool,
     output: Path | None,
 ) -> None:
-    from thinkeval.service.cli.render_rules import show_summaries
+    from .render_rules import show_summaries
 
     if json:
         more = {} if implied is None else {"implications": [each.model_dump() for each in implied]}
@@ -215,10 +215,10 @@ def sequence(
     require_json(output, json)
     edit = edit_options(options)
     require_taken(measure.key, edit.samples)
-    from thinkeval.editing import registry
-    from thinkeval.service.cli.render_rules import show_summaries
-    from thinkeval.service.rules import groundings
-    from thinkeval.service.scoring import sequence as sequences
+    from ...editing import registry
+    from ..rules import groundings
+    from ..scoring import sequence as sequences
+    from .render_rules import show_summaries
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         chosen = _rewrites(runtime, edit.graph, rewrite or [])
@@ -241,7 +241,7 @@ def _implied(
     runtime: Runtime, found: list[SequenceScore], measure: Measure
 ) -> dict[str, SummaryOut]:
     """Conclusions of rules for all edits, each after its own batch, and at the end."""
-    from thinkeval.service.rules import summary
+    from ..rules import summary
 
     return {
         when: each
@@ -251,7 +251,7 @@ def _implied(
 
 
 def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int) -> None:
-    from thinkeval.service.reports.pooling import POOLED, pooled, terms
+    from ..reports.pooling import POOLED, pooled, terms
 
     rows = []
     for number, one in enumerate(found, 1):

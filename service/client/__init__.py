@@ -17,16 +17,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
-from thinkeval.service.client.coedits import CoEdits
-from thinkeval.service.client.comparisons import Comparisons
-from thinkeval.service.client.depedit import Protocols
-from thinkeval.service.client.growth import Growth
-from thinkeval.service.client.http import Http, Named, ProblemError, Progress, frame, part, report
-from thinkeval.service.client.lasting import Lasting
-from thinkeval.service.client.results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
-from thinkeval.service.jobs.schemas import SweepOut
-from thinkeval.service.notebook_view import drawn_by
-from thinkeval.service.schemas import ENDED, EditOut, RewriteIn, Score, Status
+from ..jobs.schemas import SweepOut
+from ..notebook_view import drawn_by
+from ..schemas import ENDED, EditOut, RewriteIn, Score, Status
+from .coedits import CoEdits
+from .comparisons import Comparisons
+from .depedit import Protocols
+from .growth import Growth
+from .http import Http, Named, ProblemError, Progress, frame, part, report
+from .lasting import Lasting
+from .results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
 
 if TYPE_CHECKING:
     import httpx

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
-from thinkeval.service.leakcut.schemas import CoEditJob, RoundOut
+from ..leakcut.schemas import CoEditJob, RoundOut
+from .http import Http, ProblemError, Progress, frame, part, report
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.client.http import Http, Named, ProblemError, Progress, frame, part, report
-from thinkeval.service.notebook_view import Picture, drawn_by
-from thinkeval.service.states.schemas import ComparisonJob, ComparisonOut, DriftLine
+from ..notebook_view import Picture, drawn_by
+from ..states.schemas import ComparisonJob, ComparisonOut, DriftLine
+from .http import Http, Named, ProblemError, Progress, frame, part, report
 
 if TYPE_CHECKING:
     import pandas as pd

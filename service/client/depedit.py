@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
-from thinkeval.service.depedit.schemas import JobOut, JobPage
-from thinkeval.service.schemas import ENDED, Status
+from ..depedit.schemas import JobOut, JobPage
+from ..schemas import ENDED, Status
+from .http import Http, ProblemError, Progress, frame, part, report
 
 if TYPE_CHECKING:
     import pandas as pd

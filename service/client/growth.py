@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
-from thinkeval.service.growth.files.output import write
-from thinkeval.service.growth.review.schemas import (
+from ..growth.files.output import write
+from ..growth.review.schemas import (
     AgreementReport,
     Appended,
     CandidateDetail,
     JudgeReport,
     Verified,
 )
-from thinkeval.service.growth.schemas import GrowthOut
+from ..growth.schemas import GrowthOut
+from .http import Http, ProblemError, Progress, frame, part, report
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 import httpx
 
-from thinkeval.service import proxies
-from thinkeval.service.errors import ServiceError
+from .. import proxies
+from ..errors import ServiceError
 
 if TYPE_CHECKING:
     import pandas as pd

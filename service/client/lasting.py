@@ -6,7 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.client.http import (
+from ..lasting.schemas import LastingJob, LastingOut
+from .http import (
     Http,
     Named,
     ProblemError,
@@ -16,7 +17,6 @@ from thinkeval.service.client.http import (
     part,
     report,
 )
-from thinkeval.service.lasting.schemas import LastingJob, LastingOut
 
 if TYPE_CHECKING:
     import pandas as pd

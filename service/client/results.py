@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from thinkeval.service.client.http import Http, Named, frame, id_of, part
-from thinkeval.service.leakcut.schemas import CutOut
-from thinkeval.service.notebook_view import Picture
-from thinkeval.service.reports.leakage_map.selection import Selection
-from thinkeval.service.reports.schemas import Diff
-from thinkeval.service.schemas import Measure
-from thinkeval.service.states.schemas import ComparisonOut
+from ..leakcut.schemas import CutOut
+from ..notebook_view import Picture
+from ..reports.leakage_map.selection import Selection
+from ..reports.schemas import Diff
+from ..schemas import Measure
+from ..states.schemas import ComparisonOut
+from .http import Http, Named, frame, id_of, part
 
 if TYPE_CHECKING:
     import networkx as nx

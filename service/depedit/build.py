@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.loaders.groundings import Grounding, Triple, groundings
-from thinkeval.loaders.knowledge_sets import SETTINGS, Copy, Implication, KnowledgeSet
-from thinkeval.loaders.records import KnowledgeGraph, digest, slug
-from thinkeval.loaders.rule_records import Rule
-from thinkeval.service.depedit.questions import Wording, templates
-from thinkeval.service.depedit.schemas import Skipped
-from thinkeval.service.depedit.updates import Pool, consistent, redraw, what_changes
-from thinkeval.service.errors import NothingStoredError, UsageError
+from ...loaders.groundings import Grounding, Triple, groundings
+from ...loaders.knowledge_sets import SETTINGS, Copy, Implication, KnowledgeSet
+from ...loaders.records import KnowledgeGraph, digest, slug
+from ...loaders.rule_records import Rule
+from ..errors import NothingStoredError, UsageError
+from .questions import Wording, templates
+from .schemas import Skipped
+from .updates import Pool, consistent, redraw, what_changes
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 Init = Literal["stored", "shuffled"]
 RESTARTS = 20
@@ -307,7 +307,7 @@ def build(
         NothingStoredError: the graph has no such rules.
         UsageError: no rule yields a set, or one of `rules` does not; the message counts facts.
     """
-    from thinkeval.service.rules.store import rules_of
+    from ..rules.store import rules_of
 
     options.check()
     _store_bundled(db, dataset)
@@ -322,7 +322,7 @@ def build(
             f" with `thinkeval rules add {dataset} FILE`, or use unreviewed ones:"
             " --candidates.",
         )
-    from thinkeval.service.graphs.datasets import stored_graph
+    from ..graphs.datasets import stored_graph
 
     material = material_of(stored_graph(db, dataset))
     sets: list[KnowledgeSet] = []
@@ -353,10 +353,10 @@ def build(
 
 def _store_bundled(db: Database, dataset: str) -> None:
     """Store a bundled graph, and its bundled rules if none has been reviewed."""
-    from thinkeval.loaders import rules as bundled
-    from thinkeval.service.graphs import datasets
-    from thinkeval.service.rules import add
-    from thinkeval.service.rules.store import rules_of
+    from ...loaders import rules as bundled
+    from ..graphs import datasets
+    from ..rules import add
+    from ..rules.store import rules_of
 
     datasets.ensure(db, dataset)
     path = bundled.path(dataset)

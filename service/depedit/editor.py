@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.loaders.knowledge_sets import QA
-from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring import covariance as corpora
-from thinkeval.service.scoring.hypernetwork import SMALL
+from ...loaders.knowledge_sets import QA
+from ...loaders.records import RewriteRequest
+from ..errors import UsageError
+from ..graphs import datasets
+from ..scoring import covariance as corpora
+from ..scoring.hypernetwork import SMALL
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.editing.registry import MethodInfo
-    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+    from ...editing.deltas import EditEffect
+    from ...editing.registry import MethodInfo
+    from ..scoring.runtime import Runtime, RuntimeModel
 
 ALIASES = {"finetune": "fine_tuning"}
 """Names of methods in the paper's tables."""
@@ -70,7 +70,7 @@ class Method:
         options: EditorOptions,
         state: Callable[[Any, Any], dict[str, Any] | None] | None = None,
     ) -> None:
-        from thinkeval.editing import hparams, registry
+        from ...editing import hparams, registry
 
         self.name = ALIASES.get(name, name)
         require_weights(name, registry.info(self.name))
@@ -116,7 +116,7 @@ def require_weights(name: str, info: MethodInfo) -> None:
             f"{name} changes prompts; facts are established in weights.",
             remedy="Take a method that edits weights, or --strategy derive.",
         )
-    from thinkeval.editing import registry
+    from ...editing import registry
 
     if registry.forgets(info.name):
         raise UsageError(
@@ -129,7 +129,7 @@ def finetune_overrides(model: RuntimeModel) -> dict[str, object]:
     """Hyperparameters by which `finetune` differs from `fine_tuning` on a model."""
     if model.loaded.info.n_parameters > SMALL:
         return dict(FINETUNE)
-    from thinkeval.editing.architectures import adapter_for
+    from ...editing.architectures import adapter_for
 
     adapter = adapter_for(model.loaded.model)
     name = adapter.mlp_out(0).name.rpartition(".")[0].replace(".0.", ".{}.")
@@ -145,7 +145,7 @@ def below_mend(model: RuntimeModel) -> dict[str, object]:
     """
     if model.loaded.info.n_parameters > SMALL:
         return {}
-    from thinkeval.editing.architectures import adapter_for
+    from ...editing.architectures import adapter_for
 
     name = adapter_for(model.loaded.model).mlp_out(0).name.replace(".0.", ".{}.")
     return {"layers": [0], "rewrite_module_tmp": name, "lr": 1e-2}

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders.rule_records import Rule
-from thinkeval.service.depedit.questions import Statement
+from ...loaders.rule_records import Rule
+from .questions import Statement
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 Key = tuple[str, str]
 
@@ -40,7 +40,7 @@ def derived(
     db: Database, rule: Rule, new: Sequence[Statement], known: Sequence[Statement]
 ) -> list[Conclusion]:
     """All conclusions from a new fact and a known one, in a stable order."""
-    from thinkeval.cypher import rows
+    from ...cypher import rows
 
     relation1, relation2 = (atom.relation for atom in rule.pair)
     conclusion = rule.conclusion.relation

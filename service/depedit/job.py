@@ -10,29 +10,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from thinkeval.cypher import rows
-from thinkeval.editing import registry
-from thinkeval.loaders.records import digest
-from thinkeval.service import NUMBERS_VERSION
-from thinkeval.service.depedit import job_queue, run, store, strategies
-from thinkeval.service.depedit.editor import ALIASES, require_weights
-from thinkeval.service.depedit.job_queue import DEPEDIT
-from thinkeval.service.depedit.protocol import Method
-from thinkeval.service.depedit.run import Done, Step
-from thinkeval.service.depedit.schemas import RunsIn
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import queue, submit
-from thinkeval.service.jobs.job import JobProgress
-from thinkeval.service.jobs.submit import Posted, accept
-from thinkeval.service.leases import Lease
-from thinkeval.service.scoring.runtime import parse
+from ...cypher import rows
+from ...editing import registry
+from ...loaders.records import digest
+from .. import NUMBERS_VERSION
+from ..errors import NotFoundError, NothingStoredError, UsageError
+from ..graphs import datasets
+from ..jobs import queue, submit
+from ..jobs.job import JobProgress
+from ..jobs.submit import Posted, accept
+from ..leases import Lease
+from ..scoring.runtime import parse
+from . import job_queue, run, store, strategies
+from .editor import ALIASES, require_weights
+from .job_queue import DEPEDIT
+from .protocol import Method
+from .run import Done, Step
+from .schemas import RunsIn
 
 if TYPE_CHECKING:
-    from thinkeval.cypher import rows
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.runtime import Runtime
-    from thinkeval.service.settings import Settings
+    from ...cypher import rows
+    from ...cypher.run import Database
+    from ..scoring.runtime import Runtime
+    from ..settings import Settings
 
 MOST = 2000
 """Runs that one job may ask for."""

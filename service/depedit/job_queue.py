@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.depedit.schemas import JobOut, RunsIn
-from thinkeval.service.errors import ConflictError, NotFoundError
-from thinkeval.service.jobs import queue
-from thinkeval.service.paging import read_time_cursor, time_page
-from thinkeval.service.schemas import ENDED, Status
-from thinkeval.service.scoring.runtime import parse
+from ...cypher import rows
+from ..errors import ConflictError, NotFoundError
+from ..jobs import queue
+from ..paging import read_time_cursor, time_page
+from ..schemas import ENDED, Status
+from ..scoring.runtime import parse
+from .schemas import JobOut, RunsIn
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 LISTING = "GET /v1/depedit/jobs"
 DEPEDIT = "depedit"

@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.loaders.knowledge_sets import KnowledgeSet
-from thinkeval.loaders.records import Fact
-from thinkeval.loaders.rule_records import Rule
-from thinkeval.service.depedit.editor import EditorOptions
-from thinkeval.service.depedit.inference import derived
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring import hypernetwork
+from ...loaders.knowledge_sets import KnowledgeSet
+from ...loaders.records import Fact
+from ...loaders.rule_records import Rule
+from ..errors import UsageError
+from ..graphs import datasets
+from ..scoring import hypernetwork
+from .editor import EditorOptions
+from .inference import derived
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.editing.mend.data import Inference
-    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+    from ...cypher.run import Database
+    from ...editing.mend.data import Inference
+    from ..scoring.runtime import Runtime, RuntimeModel
 
 CIMP = 1.0
 """Weight of the implications in MEND_IMP's loss (equation 3)."""
@@ -55,7 +55,7 @@ def state(
         UsageError: no training edit has a conclusion, or the model is too large to train one on
             demand.
     """
-    from thinkeval.editing.mend import store
+    from ...editing.mend import store
 
     if hparams.archive is not None:
         return {"hypernetwork": store.load(hparams.archive, model.loaded.device)[0]}
@@ -92,7 +92,7 @@ def inferences(
     Raises:
         UsageError: there is no such conclusion.
     """
-    from thinkeval.service.rules import store as rules
+    from ..rules import store as rules
 
     facts = [
         f for f in datasets.stored_graph(db, graph).facts if (f.subject, f.relation) not in excluded
@@ -112,7 +112,7 @@ def inferences(
 def _of_rule(
     db: Database, rule: Rule, facts: Sequence[Fact], excluded: set[tuple[str, str]]
 ) -> list[Inference]:
-    from thinkeval.editing.mend.data import Inference
+    from ...editing.mend.data import Inference
 
     wording = {f.relation: f.prompt for f in sorted(facts, key=lambda f: f.id)}
     conclusion = rule.conclusion.relation

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.depedit.schemas import Fraction
-from thinkeval.service.errors import NotFoundError
+from ...cypher import rows
+from ..errors import NotFoundError
+from .schemas import Fraction
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 METRICS: tuple[str, ...] = ("est_s", "est_i", "upd_s", "upd_i", "cons_ns", "cons_u", "cons_ni")

@@ -16,19 +16,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.loaders.knowledge_sets import Copy, KnowledgeSet
-from thinkeval.service.depedit import questions as asking
-from thinkeval.service.depedit import strategies
-from thinkeval.service.depedit.editor import Editor, EditorOptions, editor
-from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.schemas import Question
-from thinkeval.service.depedit.store import Answer, RunRecord
-from thinkeval.service.errors import UsageError
+from ...loaders.knowledge_sets import Copy, KnowledgeSet
+from ..errors import UsageError
+from . import questions as asking
+from . import strategies
+from .editor import Editor, EditorOptions, editor
+from .questions import questions
+from .schemas import Question
+from .store import Answer, RunRecord
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.service.depedit.strategies import Strategy
-    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+    from ...editing.deltas import EditEffect
+    from ..scoring.runtime import Runtime, RuntimeModel
+    from .strategies import Strategy
 
 PROTOCOL = 1
 """Part of every run's id: increment it if the same settings would give other answers."""
@@ -83,7 +83,7 @@ class Protocol:
         Raises:
             EditingError, ServiceError: no such editor, no hyperparameters for the model.
         """
-        from thinkeval.service.depedit.strategies import Bed
+        from .strategies import Bed
 
         bed = Bed(self.knowledge, self.runtime.db, self.editor, self.ask, self.options.seed)
         strategy = strategies.get(method.strategy)(bed, method.editor)
@@ -113,7 +113,7 @@ class Protocol:
     def editor(self, name: str) -> Editor:
         """The editor of that name, cached."""
         if name not in self._editors:
-            from thinkeval.service.depedit import mend
+            from . import mend
 
             def state(method: Any, hparams: Any) -> dict[str, Any]:
                 return mend.state(self.runtime, self.model, self.knowledge, self.options, hparams)
@@ -146,7 +146,7 @@ class Protocol:
 
     def _apply(self, stack: ExitStack, make: Callable[[], EditEffect | None]) -> None:
         """Apply an effect to the model until the stack closes."""
-        from thinkeval.editing.deltas import applied
+        from ...editing.deltas import applied
 
         effect = make()
         if effect is not None:

@@ -21,14 +21,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders.knowledge_sets import QA, Copy, KnowledgeSet
-from thinkeval.loaders.records import Fact, unique
-from thinkeval.loaders.rule_records import Rule
-from thinkeval.service.depedit.schemas import Change, Phase, Question, Role
-from thinkeval.service.errors import UsageError
+from ...loaders.knowledge_sets import QA, Copy, KnowledgeSet
+from ...loaders.records import Fact, unique
+from ...loaders.rule_records import Rule
+from ..errors import UsageError
+from .schemas import Change, Phase, Question, Role
 
 if TYPE_CHECKING:
-    from thinkeval.editing.models import LoadedModel
+    from ...editing.models import LoadedModel
 
 Place = tuple[str, Phase, int | None]
 """Knowledge set, phase, updated copy."""
@@ -107,7 +107,7 @@ def ask(
     Args:
         names: names that may contain a dot.
     """
-    from thinkeval.editing.probe.greedy import answers
+    from ...editing.probe.greedy import answers
 
     return answers(loaded, texts, names=names, chat=chat)
 

@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinkeval.service.depedit.metrics import TITLES, metrics_of_runs
-from thinkeval.service.depedit.schemas import Fraction, Mean, MethodRow
-from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.formatting import several
-from thinkeval.service.proportions import effective, wilson
-from thinkeval.service.reports.formats import Column, render
+from ..errors import NothingStoredError, UsageError
+from ..formatting import several
+from ..proportions import effective, wilson
+from ..reports.formats import Column, render
+from .metrics import TITLES, metrics_of_runs
+from .schemas import Fraction, Mean, MethodRow
 
 if TYPE_CHECKING:
-    from thinkeval.cypher import rows
-    from thinkeval.cypher.rows.depedit import Setting, Source
-    from thinkeval.cypher.run import Database
+    from ...cypher import rows
+    from ...cypher.rows.depedit import Setting, Source
+    from ...cypher.run import Database
 
 SPECIFICITY = ("est_s", "upd_s", "cons_ns", "cons_u")
 IMPLICATIONS = ("est_i", "upd_i", "cons_ni")
@@ -48,7 +48,7 @@ def methods(
     Raises:
         NothingStoredError: no such run.
     """
-    from thinkeval.service.depedit.store import list_runs
+    from .store import list_runs
 
     found = list_runs(db, sets=sets, dataset=dataset, setting=setting, model=model)
     if not found:

@@ -9,19 +9,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from thinkeval.editing.probe.settings import ProbeSettings
-from thinkeval.loaders.knowledge_sets import KnowledgeSet
-from thinkeval.service.depedit import store, strategies
-from thinkeval.service.depedit.editor import EditorOptions
-from thinkeval.service.depedit.protocol import Method, Protocol
-from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring.chat_choice import settled
-from thinkeval.service.scoring.runtime import parse
+from ...editing.probe.settings import ProbeSettings
+from ...loaders.knowledge_sets import KnowledgeSet
+from ..errors import NothingStoredError, UsageError
+from ..graphs import datasets
+from ..scoring.chat_choice import settled
+from ..scoring.runtime import parse
+from . import store, strategies
+from .editor import EditorOptions
+from .protocol import Method, Protocol
 
 if TYPE_CHECKING:
-    from thinkeval.service.graphs.write import Fence
-    from thinkeval.service.scoring.runtime import Runtime
+    from ..graphs.write import Fence
+    from ..scoring.runtime import Runtime
 
 DEFAULT = (
     "random", "base", "finetune", "memit",

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thinkeval.cypher.rows.base import Row
-from thinkeval.cypher.rows.depedit import (
+from ...cypher.rows.base import Row
+from ...cypher.rows.depedit import (
     Change,
     Phase,
     Role,
@@ -22,8 +22,8 @@ from thinkeval.cypher.rows.depedit import (
     StoredRun,
     StoredSet,
 )
-from thinkeval.loaders.depedit import LineNote
-from thinkeval.service.schemas import Name, Scalar, Status
+from ...loaders.depedit import LineNote
+from ..schemas import Name, Scalar, Status
 
 ROLES: tuple[Role, ...] = get_args(Role)
 

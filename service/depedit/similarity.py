@@ -15,15 +15,15 @@ from random import Random
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders.knowledge_sets import QA, KnowledgeSet
-from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest, unique
-from thinkeval.service.depedit.editor import request
-from thinkeval.service.depedit.questions import templates
+from ...loaders.knowledge_sets import QA, KnowledgeSet
+from ...loaders.records import SUBJECT_SLOT, RewriteRequest, unique
+from .editor import request
+from .questions import templates
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.editing.mend.similarity import Parameters
-    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+    from ...cypher.run import Database
+    from ...editing.mend.similarity import Parameters
+    from ..scoring.runtime import Runtime, RuntimeModel
 
 KINDS = (
     "premises & implication",
@@ -120,7 +120,7 @@ def similarities(
     Raises:
         EditingError: a fact the model cannot read, or gradients that do not fit.
     """
-    from thinkeval.editing.mend import similarity
+    from ...editing.mend import similarity
 
     loaded = model.loaded
     requests: list[RewriteRequest] = [
@@ -153,7 +153,7 @@ def _summary(kind: str, found: Sequence[float | None]) -> Similarity:
 
 def wordings(db: Database, graph: str) -> dict[str, tuple[str, ...]]:
     """{relation: its clozes in the graph}."""
-    from thinkeval.service.graphs.datasets import stored_graph
+    from ..graphs.datasets import stored_graph
 
     found = templates(stored_graph(db, graph).facts)
     return {relation: tuple(sorted(texts)) for relation, texts in found.items()}

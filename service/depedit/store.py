@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.depedit_records import from_json, to_json
-from thinkeval.loaders.knowledge_sets import KnowledgeSet
-from thinkeval.loaders.records import digest
-from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.schemas import Question
-from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
-from thinkeval.service.paging import read_time_cursor, time_page
+from ...cypher import rows
+from ...loaders.depedit_records import from_json, to_json
+from ...loaders.knowledge_sets import KnowledgeSet
+from ...loaders.records import digest
+from ..errors import ConflictError, NotFoundError, UsageError
+from ..paging import read_time_cursor, time_page
+from .questions import questions
+from .schemas import Question
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.service.graphs.write import Fence
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
+    from ..graphs.write import Fence
 
 
 @dataclass(frozen=True, slots=True)

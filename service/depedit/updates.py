@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from thinkeval.loaders.groundings import Grounding, Triple, conclusions, groundings
-from thinkeval.loaders.rule_records import Rule
-from thinkeval.service.errors import UsageError
+from ...loaders.groundings import Grounding, Triple, conclusions, groundings
+from ...loaders.rule_records import Rule
+from ..errors import UsageError
 
 ATTEMPTS = 300
 """Maximum number of draws: if each object may be used once, about one in eight succeeds."""

@@ -15,15 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import KnowledgeGraph, RewriteRequest, digest
-from thinkeval.service.errors import ConflictError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.write import GraphHeader, rewrite_row
+from ...cypher import rows
+from ...loaders.records import KnowledgeGraph, RewriteRequest, digest
+from ..errors import ConflictError
+from . import datasets
+from .write import GraphHeader, rewrite_row
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
 
 LEAST_CORRECT = 3
 """Smallest number of correct answers of a request."""

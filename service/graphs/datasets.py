@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders import formats, graphs
-from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
-from thinkeval.service.errors import ConflictError, NotFoundError
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from ...cypher import rows
+from ...loaders import formats, graphs
+from ...loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
+from ..errors import ConflictError, NotFoundError
+from .write import GraphHeader, write_graph
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 Progress = Callable[[int, int, str], None]
 

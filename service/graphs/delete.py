@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError
-from thinkeval.service.formatting import several
-from thinkeval.service.graphs.datasets import require_graph
+from ...cypher import rows
+from ..errors import ConflictError
+from ..formatting import several
+from .datasets import require_graph
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from thinkeval.service.formatting import two_digits
-from thinkeval.service.schemas import KNOWN
+from ..formatting import two_digits
+from ..schemas import KNOWN
 
 KEPT_RATIO = 0.9
 """p_post / p_pre from which a fact counts as kept."""

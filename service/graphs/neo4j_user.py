@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher.errors import GraphError
-from thinkeval.cypher.rows.users import CreateUserRow, GrantReaderRow
-from thinkeval.service.errors import ConflictError, UsageError
+from ...cypher.errors import GraphError
+from ...cypher.rows.users import CreateUserRow, GrantReaderRow
+from ..errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 SHORTEST_PASSWORD = 8
 COMMUNITY = (

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RequestKind, RewriteRequest, digest, slug
-from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.graphs import datasets
+from ...loaders.records import SUBJECT_SLOT, Fact, RequestKind, RewriteRequest, digest, slug
+from ..errors import NotFoundError, UsageError
+from . import datasets
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 @dataclass(frozen=True, slots=True)

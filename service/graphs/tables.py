@@ -15,11 +15,11 @@ from typing import Any
 
 import yaml
 
-from thinkeval.loaders.errors import SchemaError
-from thinkeval.loaders.graph_yaml import meant
-from thinkeval.loaders.reading.sources import Place
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, RewriteRequest, fill
-from thinkeval.loaders.texts import quoted
+from ...loaders.errors import SchemaError
+from ...loaders.graph_yaml import meant
+from ...loaders.reading.sources import Place
+from ...loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, RewriteRequest, fill
+from ...loaders.texts import quoted
 
 Row = Mapping[str, str]
 """Cells of one row by column; `paraphrases` and `aliases` have one entry a line."""

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import Entity, RewriteRequest
+from ...cypher import rows
+from ...loaders.records import Entity, RewriteRequest
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
 
 TX_LIMIT = 10_000
 """Facts in one transaction; one of 50,000 stopped a server with a 256 MB heap."""

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import digest
-from thinkeval.service.database import Progress, silent
-from thinkeval.service.growth.endpoints.endpoint import Endpoint, Reply, Request
+from ...cypher import rows
+from ...loaders.records import digest
+from ..database import Progress, silent
+from .endpoints.endpoint import Endpoint, Reply, Request
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.service.leases import Lease
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
+    from ..leases import Lease
 
 T = TypeVar("T")
 

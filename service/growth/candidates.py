@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.rows.growth import CandidateKind, CandidateState, Verb
-from thinkeval.loaders.records import digest
+from ...cypher import rows
+from ...cypher.rows.growth import CandidateKind, CandidateState, Verb
+from ...loaders.records import digest
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.service.leases import Lease
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
+    from ..leases import Lease
 
 BATCH = 2000
 """Rows of one query."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.editing.probe.matching import normalise
-from thinkeval.service.growth.loop import seed_of
+from ...cypher import rows
+from ...editing.probe.matching import normalise
+from .loop import seed_of
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.growth.schemas import GrowthIn
+    from ...cypher.run import Database
+    from .schemas import GrowthIn
 
 
 def chains_of(db: Database, graph: str, posted: GrowthIn) -> list[rows.ChainRow]:

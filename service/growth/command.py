@@ -12,20 +12,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import KNOWN_ERRORS
-from thinkeval.service.growth.job import prepare
-from thinkeval.service.growth.run import Attempt, Report, silent
-from thinkeval.service.heartbeat import Heartbeat, State
-from thinkeval.service.leases import Lease, event, new_token
+from ...cypher import rows
+from ..errors import KNOWN_ERRORS
+from ..heartbeat import Heartbeat, State
+from ..leases import Lease, event, new_token
+from .job import prepare
+from .run import Attempt, Report, silent
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.service.growth.job import Prepared
-    from thinkeval.service.growth.loop import Outcome
-    from thinkeval.service.growth.run import Open
-    from thinkeval.service.growth.schemas import GrowthIn
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...cypher.sending import Tx
+    from ..scoring.runtime import Runtime
+    from .job import Prepared
+    from .loop import Outcome
+    from .run import Open
+    from .schemas import GrowthIn
 
 WAIT_S = 0.5
 

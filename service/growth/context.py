@@ -6,24 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.editing.probe.matching import first_sentence, normalise
-from thinkeval.service.database import Progress, silent
-from thinkeval.service.growth import prompts
-from thinkeval.service.growth.endpoints.endpoint import Form, Kind, Message, Request, Sampling
-from thinkeval.service.growth.entities import Entities
-from thinkeval.service.growth.relations import Relations
+from ...cypher import rows
+from ...editing.probe.matching import first_sentence, normalise
+from ..database import Progress, silent
+from . import prompts
+from .endpoints.endpoint import Form, Kind, Message, Request, Sampling
+from .entities import Entities
+from .relations import Relations
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.loaders.records import KnowledgeGraph
-    from thinkeval.service.growth.answers import Answers
-    from thinkeval.service.growth.candidates import Candidates
-    from thinkeval.service.growth.endpoints.capabilities import Form as JsonForm
-    from thinkeval.service.growth.findings import Statement
-    from thinkeval.service.growth.schemas import GrowthIn, RoleName
-    from thinkeval.service.leases import Lease
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
+    from ...loaders.records import KnowledgeGraph
+    from ..leases import Lease
+    from .answers import Answers
+    from .candidates import Candidates
+    from .endpoints.capabilities import Form as JsonForm
+    from .findings import Statement
+    from .schemas import GrowthIn, RoleName
 
 SHORT, LONG = 64, 512
 """Tokens of a direct answer, and of reasoning or JSON, at most."""

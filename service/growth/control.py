@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError
-from thinkeval.service.growth import job
-from thinkeval.service.growth.store import require_run
-from thinkeval.service.jobs import queue
+from ...cypher import rows
+from ..errors import ConflictError
+from ..jobs import queue
+from . import job
+from .store import require_run
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.settings import Settings
+    from ...cypher.run import Database
+    from ..settings import Settings
 
 PAUSED = "paused by a person"
 AGAIN = "Resume it: what it has asked is not asked again."

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.service.growth import job
-from thinkeval.service.growth.review import log
-from thinkeval.service.growth.review.schemas import Appended, Triplet, Verdict
-from thinkeval.service.growth.store import require_run
+from . import job
+from .review import log
+from .review.schemas import Appended, Triplet, Verdict
+from .store import require_run
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.settings import Settings
+    from ...cypher.run import Database
+    from ..settings import Settings
 
 
 def decide(

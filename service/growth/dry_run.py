@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.service.graphs.datasets import ensure, stored_graph
-from thinkeval.service.growth.answers import Answers, Budget
-from thinkeval.service.growth.candidates import Candidates
-from thinkeval.service.growth.context import Context, Seat
-from thinkeval.service.growth.elicitors import open_elicitor
-from thinkeval.service.scoring.runtime import parse
+from ..graphs.datasets import ensure, stored_graph
+from ..scoring.runtime import parse
+from .answers import Answers, Budget
+from .candidates import Candidates
+from .context import Context, Seat
+from .elicitors import open_elicitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.growth.endpoints.endpoint import Reply, Request
-    from thinkeval.service.growth.job import Prepared
-    from thinkeval.service.growth.schemas import EndpointIn
+    from ...cypher.run import Database
+    from .endpoints.endpoint import Reply, Request
+    from .job import Prepared
+    from .schemas import EndpointIn
 
 
 class _Unopened:

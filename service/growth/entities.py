@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz import fuzz, process
 
-from thinkeval.editing.probe.matching import contains, normalise
-from thinkeval.loaders.records import Entity
-from thinkeval.service.growth.relations import NEAR
+from ...editing.probe.matching import contains, normalise
+from ...loaders.records import Entity
+from .relations import NEAR
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import KnowledgeGraph
+    from ...loaders.records import KnowledgeGraph
 
 PROPOSED = 3
 """Known names that a new one is compared with, at most."""

@@ -8,29 +8,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from thinkeval.cypher import rows
-from thinkeval.loaders import graphs as shipped
-from thinkeval.loaders.records import digest, slug
-from thinkeval.service.errors import ConflictError, UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import prompts
-from thinkeval.service.growth.crawl.names import Names
-from thinkeval.service.growth.elicitors.crawl import start_entities
-from thinkeval.service.growth.loop import seed_of
-from thinkeval.service.growth.run import Attempt, require_prompts
-from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
-from thinkeval.service.jobs import submit
-from thinkeval.service.jobs.job import JobProgress
-from thinkeval.service.jobs.submit import Posted, accept
-from thinkeval.service.leases import Lease
-from thinkeval.service.scoring.runtime import parse
+from ...cypher import rows
+from ...loaders import graphs as shipped
+from ...loaders.records import digest, slug
+from ..errors import ConflictError, UsageError
+from ..graphs import datasets
+from ..jobs import submit
+from ..jobs.job import JobProgress
+from ..jobs.submit import Posted, accept
+from ..leases import Lease
+from ..scoring.runtime import parse
+from . import prompts
+from .crawl.names import Names
+from .elicitors.crawl import start_entities
+from .loop import seed_of
+from .run import Attempt, require_prompts
+from .schemas import EndpointIn, GrowthIn
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.loaders.records import KnowledgeGraph
-    from thinkeval.service.leases import Writer
-    from thinkeval.service.scoring.runtime import Runtime
-    from thinkeval.service.settings import Settings
+    from ...cypher.run import Database
+    from ...loaders.records import KnowledgeGraph
+    from ..leases import Writer
+    from ..scoring.runtime import Runtime
+    from ..settings import Settings
 
 GROWTH = "growth"
 """The kind of job that grows a graph."""

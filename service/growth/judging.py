@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth import prompts, structured
-from thinkeval.service.growth.context import LONG
-from thinkeval.service.growth.review import log
-from thinkeval.service.growth.review.schemas import Triplet
+from ..errors import UsageError
+from . import prompts, structured
+from .context import LONG
+from .review import log
+from .review.schemas import Triplet
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.candidates import Candidate
-    from thinkeval.service.growth.context import Context
+    from .candidates import Candidate
+    from .context import Context
 
 REASON = 2000
 """Characters of a reason, at most."""

@@ -11,20 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import EndpointError, UsageError
-from thinkeval.service.growth.answers import BudgetReached
-from thinkeval.service.growth.elicitors import open_elicitor
-from thinkeval.service.growth.entities import is_type_word
-from thinkeval.service.growth.findings import Elicited, Found
-from thinkeval.service.growth.judging import judge
-from thinkeval.service.growth.synthesis import Synthesis
-from thinkeval.service.growth.validation import Validation
+from ...cypher import rows
+from ..errors import EndpointError, UsageError
+from .answers import BudgetReached
+from .elicitors import open_elicitor
+from .entities import is_type_word
+from .findings import Elicited, Found
+from .judging import judge
+from .synthesis import Synthesis
+from .validation import Validation
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.candidates import Candidate, Triplet, Verdicts
-    from thinkeval.service.growth.context import Context
-    from thinkeval.service.growth.schemas import GrowthIn
+    from .candidates import Candidate, Triplet, Verdicts
+    from .context import Context
+    from .schemas import GrowthIn
 
 CONVERGED = "no new triplet"
 WAITING = "waits for review"

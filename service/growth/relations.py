@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz import fuzz, process
 
-from thinkeval.editing.probe.matching import normalise
-from thinkeval.loaders.records import SUBJECT_SLOT
+from ...editing.probe.matching import normalise
+from ...loaders.records import SUBJECT_SLOT
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import KnowledgeGraph
-    from thinkeval.service.growth.candidates import Candidate
-    from thinkeval.service.growth.endpoints.endpoint import Form
+    from ...loaders.records import KnowledgeGraph
+    from .candidates import Candidate
+    from .endpoints.endpoint import Form
 
 NEAR = 92
 """Similarity (0 to 100) from which two names are proposed to be the same."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from thinkeval.editing.probe.reasoning import answer_of
-from thinkeval.service.growth.endpoints.endpoint import Reply
+from ...editing.probe.reasoning import answer_of
+from .endpoints.endpoint import Reply
 
 State = Literal["answered", "refused", "empty", "cut"]
 

@@ -9,21 +9,21 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError, EndpointError, LeaseLostError
-from thinkeval.service.graphs.datasets import ensure, stored_graph
-from thinkeval.service.growth import prompts
-from thinkeval.service.growth.answers import Answers, Budget, spent
-from thinkeval.service.growth.candidates import Candidates, decisions
-from thinkeval.service.growth.context import Context, Seat
-from thinkeval.service.growth.endpoints.opened import Opened, opened
-from thinkeval.service.growth.loop import Loop, Outcome
+from ...cypher import rows
+from ..errors import ConflictError, EndpointError, LeaseLostError
+from ..graphs.datasets import ensure, stored_graph
+from . import prompts
+from .answers import Answers, Budget, spent
+from .candidates import Candidates, decisions
+from .context import Context, Seat
+from .endpoints.opened import Opened, opened
+from .loop import Loop, Outcome
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
-    from thinkeval.service.leases import Lease
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...cypher.run import Database
+    from ..leases import Lease
+    from ..scoring.runtime import Runtime
+    from .schemas import EndpointIn, GrowthIn
 
 AS_NEW = "Start it as a new run with --as-new (`as_new` over REST); this one stays as it is."
 PASSES = 20
@@ -197,7 +197,7 @@ def stored_run(db: Database, run: str) -> rows.GrowthRunRow:
     Raises:
         NotFoundError: there is none; close ones are suggested.
     """
-    from thinkeval.service.growth.store import require_run
+    from .store import require_run
 
     return require_run(db, run)
 

@@ -17,10 +17,10 @@ from pydantic import (
     model_validator,
 )
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.llm import checked_address
-from thinkeval.service.request_options import Option
-from thinkeval.service.schemas import Name
+from ..errors import UsageError
+from ..llm import checked_address
+from ..request_options import Option
+from ..schemas import Name
 
 Elicit = Literal["cot", "crawl", "text"]
 """Where triplets come from: step-by-step reasoning, a crawl over relation templates, or a text."""

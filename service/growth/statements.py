@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from thinkeval.editing.probe.matching import sentence_end
+from ...editing.probe.matching import sentence_end
 
 _MARKER = re.compile(
     r"^\s*(?:(?:[-*+•–—·▪◦]|#{1,6}|>|\(?\d{1,3}[.):]|\(?[a-zA-Z][.)](?=\s)|step\s+\d{1,3}\s*[:.)-])\s*)+",

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError, NotFoundError
-from thinkeval.service.growth.schemas import EndpointIn, GrowthIn, GrowthOut
-from thinkeval.service.scoring.runtime import parse, written
+from ...cypher import rows
+from ..errors import ConflictError, NotFoundError
+from ..scoring.runtime import parse, written
+from .schemas import EndpointIn, GrowthIn, GrowthOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 LISTING = "thinkeval grow list"
 

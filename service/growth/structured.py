@@ -17,8 +17,8 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from thinkeval.service.growth.endpoints.capabilities import Form
-from thinkeval.service.growth.endpoints.endpoint import Kind, Message, Request, Sampling
+from .endpoints.capabilities import Form
+from .endpoints.endpoint import Kind, Message, Request, Sampling
 
 REPAIRS = 2
 """Repair turns of one answer, at most."""

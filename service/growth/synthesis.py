@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import Fact, KnowledgeGraph, RewriteRequest, unique
-from thinkeval.service.graphs.datasets import fact_row
-from thinkeval.service.graphs.write import GraphHeader, write_graph
-from thinkeval.service.growth.relations import conflicts
-from thinkeval.service.growth.writing import prompt_of
+from ...cypher import rows
+from ...loaders.records import Fact, KnowledgeGraph, RewriteRequest, unique
+from ..graphs.datasets import fact_row
+from ..graphs.write import GraphHeader, write_graph
+from .relations import conflicts
+from .writing import prompt_of
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.candidates import Candidate, Triplet
-    from thinkeval.service.growth.context import Context
+    from .candidates import Candidate, Triplet
+    from .context import Context
 
 TARGETS = 3
 """Rewrite requests of the seed that a grown graph gets, at most."""

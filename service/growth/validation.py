@@ -12,20 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.editing.probe.matching import contains, first_sentence, gives
-from thinkeval.editing.probe.matching import share as share_of
-from thinkeval.loaders.records import SUBJECT_SLOT
-from thinkeval.service.growth import prompts
-from thinkeval.service.growth.entities import names_itself
-from thinkeval.service.growth.relations import Wording
-from thinkeval.service.growth.replies import state_of
-from thinkeval.service.growth.writing import Writer
+from ...editing.probe.matching import contains, first_sentence, gives
+from ...editing.probe.matching import share as share_of
+from ...loaders.records import SUBJECT_SLOT
+from . import prompts
+from .entities import names_itself
+from .relations import Wording
+from .replies import state_of
+from .writing import Writer
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.answers import Answer
-    from thinkeval.service.growth.candidates import Candidate
-    from thinkeval.service.growth.context import Context
-    from thinkeval.service.growth.endpoints.endpoint import Request
+    from .answers import Answer
+    from .candidates import Candidate
+    from .context import Context
+    from .endpoints.endpoint import Request
 
 AT_ONCE = 200
 """Candidates that are asked in one call: where a budget ends, no more of them wait for answers."""

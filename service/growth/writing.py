@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from thinkeval.editing.probe.matching import contains, first_sentence, gives, share
-from thinkeval.loaders.records import SUBJECT_SLOT
-from thinkeval.service.growth import prompts, structured
-from thinkeval.service.growth.context import LONG
-from thinkeval.service.growth.relations import Wording
+from ...editing.probe.matching import contains, first_sentence, gives, share
+from ...loaders.records import SUBJECT_SLOT
+from . import prompts, structured
+from .context import LONG
+from .relations import Wording
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.candidates import Candidate
-    from thinkeval.service.growth.context import Context
-    from thinkeval.service.growth.endpoints.endpoint import Kind
+    from .candidates import Candidate
+    from .context import Context
+    from .endpoints.endpoint import Kind
 
 T = TypeVar("T", bound=BaseModel)
 PARAPHRASES = 3

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from thinkeval.cypher import rows
-from thinkeval.service.graphs.datasets import own_or_stored
-from thinkeval.service.jobs import queue, submit
-from thinkeval.service.jobs.job import JobProgress
-from thinkeval.service.leases import Lease
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.scoring.request import ScoreRequest
+from ...cypher import rows
+from ..graphs.datasets import own_or_stored
+from ..leases import Lease
+from ..schemas import EditIn
+from ..scoring.request import ScoreRequest
+from . import queue, submit
+from .job import JobProgress
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...cypher.run import Database
+    from ..scoring.runtime import Runtime
 
 PART = 5000
 """Entities that are deleted in one transaction."""
@@ -31,7 +31,7 @@ class EditJob:
 
     def run(self, runtime: Runtime) -> None:
         """Score it."""
-        from thinkeval.service.scoring.score import score_edit  # imports numpy
+        from ..scoring.score import score_edit  # imports numpy
 
         posted = EditIn.model_validate_json(self._request)
         rewrite = own_or_stored(runtime.db, posted.graph, str(posted.rewrite))

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from thinkeval.service.heartbeat import State
-from thinkeval.service.leases import Lease
+from ..heartbeat import State
+from ..leases import Lease
 
 if TYPE_CHECKING:
-    from thinkeval.cypher import rows
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...cypher import rows
+    from ...cypher.run import Database
+    from ..scoring.runtime import Runtime
 
 _NEXT = {0.0: 0.1, 0.1: 0.4, 0.4: 0.6, 0.6: 0.9, 0.9: 1.0}
 """How far an edit is when the stage that begins there ends."""

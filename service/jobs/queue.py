@@ -14,16 +14,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError
-from thinkeval.service.leases import event
-from thinkeval.service.paging import read_time_cursor, time_page
-from thinkeval.service.schemas import EditOut, Status
-from thinkeval.service.scoring import deltas, record
+from ...cypher import rows
+from ..errors import ConflictError
+from ..leases import event
+from ..paging import read_time_cursor, time_page
+from ..schemas import EditOut, Status
+from ..scoring import deltas, record
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.settings import Settings
+    from ...cypher.run import Database
+    from ..settings import Settings
 
 EDIT = "edit"
 """The kind of job that scores an edit."""

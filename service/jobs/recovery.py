@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.errors import GraphError
-from thinkeval.service import leases
-from thinkeval.service.leases import Lease
+from ...cypher import rows
+from ...cypher.errors import GraphError
+from .. import leases
+from ..leases import Lease
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.jobs.job import Job
+    from ...cypher.run import Database
+    from .job import Job
 
 WORKER_SILENT_S = 60.0
 """A worker that has sent no heartbeat for so long is not listed any more."""

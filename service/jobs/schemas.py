@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thinkeval.service.schemas import Measure, Name, SharedOptions, Status
+from ..schemas import Measure, Name, SharedOptions, Status
 
 
 class SweepIn(SharedOptions):

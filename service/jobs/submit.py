@@ -17,27 +17,27 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.errors import IncompleteWriteError
-from thinkeval.editing import hparams as hparams_files
-from thinkeval.editing import registry
-from thinkeval.editing.organism.config import ARCHITECTURES
-from thinkeval.service.errors import ConflictError, NotFoundError, QueueFullError, UsageError
-from thinkeval.service.graphs import datasets, rewrites
-from thinkeval.service.graphs.write import rewrite_row
-from thinkeval.service.jobs import queue
-from thinkeval.service.leases import Writer, event
-from thinkeval.service.schemas import EditIn, RewriteIn
-from thinkeval.service.scoring.append import objective
-from thinkeval.service.scoring.forget import refusal, retain
-from thinkeval.service.scoring.request import body_digest, posted_id
-from thinkeval.service.scoring.runtime import ModelSpec, parse
+from ...cypher import rows
+from ...cypher.errors import IncompleteWriteError
+from ...editing import hparams as hparams_files
+from ...editing import registry
+from ...editing.organism.config import ARCHITECTURES
+from ..errors import ConflictError, NotFoundError, QueueFullError, UsageError
+from ..graphs import datasets, rewrites
+from ..graphs.write import rewrite_row
+from ..leases import Writer, event
+from ..schemas import EditIn, RewriteIn
+from ..scoring.append import objective
+from ..scoring.forget import refusal, retain
+from ..scoring.request import body_digest, posted_id
+from ..scoring.runtime import ModelSpec, parse
+from . import queue
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.loaders.records import RewriteRequest
-    from thinkeval.service.settings import Settings
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
+    from ...loaders.records import RewriteRequest
+    from ..settings import Settings
 
 MOST_STEPS = 20_000
 """Training steps of an organism that a client may ask for: a few minutes."""

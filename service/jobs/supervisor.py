@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from thinkeval.service import processes
-from thinkeval.service.leases import new_token
+from .. import processes
+from ..leases import new_token
 
 log = logging.getLogger("thinkeval.supervisor")
 

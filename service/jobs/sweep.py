@@ -6,22 +6,22 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import digest
-from thinkeval.service import NUMBERS_VERSION
-from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.rewrites import of_one_kind
-from thinkeval.service.jobs import queue, submit
-from thinkeval.service.jobs.schemas import SweepIn, SweepOut
-from thinkeval.service.reports import table as reports
-from thinkeval.service.reports.comparison import compare
-from thinkeval.service.schemas import EditIn, Measure, Score
-from thinkeval.service.scoring import metrics
+from ...cypher import rows
+from ...loaders.records import digest
+from .. import NUMBERS_VERSION
+from ..errors import NotFoundError, UsageError
+from ..graphs import datasets
+from ..graphs.rewrites import of_one_kind
+from ..reports import table as reports
+from ..reports.comparison import compare
+from ..schemas import EditIn, Measure, Score
+from ..scoring import metrics
+from . import queue, submit
+from .schemas import SweepIn, SweepOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.settings import Settings
+    from ...cypher.run import Database
+    from ..settings import Settings
 
 LISTING = "GET /v1/sweeps"
 

@@ -22,17 +22,17 @@ import time
 from contextlib import suppress
 from types import FrameType
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.errors import GraphError, ServerUnavailableError
-from thinkeval.editing import interruption
-from thinkeval.service.errors import KNOWN_ERRORS, JobInterrupt, LeaseLostError, describe
-from thinkeval.service.heartbeat import Heartbeat, State
-from thinkeval.service.jobs import recovery
-from thinkeval.service.jobs.job import Job, hold_for_tests
-from thinkeval.service.jobs.recovery import Kinds, Recovery
-from thinkeval.service.leases import Lease, event, new_token, this_process
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ...cypher import rows
+from ...cypher.errors import GraphError, ServerUnavailableError
+from ...editing import interruption
+from ..errors import KNOWN_ERRORS, JobInterrupt, LeaseLostError, describe
+from ..heartbeat import Heartbeat, State
+from ..leases import Lease, event, new_token, this_process
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from . import recovery
+from .job import Job, hold_for_tests
+from .recovery import Kinds, Recovery
 
 log = logging.getLogger("thinkeval.worker")
 

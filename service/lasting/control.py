@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError
-from thinkeval.service.jobs import queue
-from thinkeval.service.lasting import store
-from thinkeval.service.lasting.job import LASTING
-from thinkeval.service.lasting.schemas import LastingIn, LastingJob, LastingOut
+from ...cypher import rows
+from ..errors import ConflictError
+from ..jobs import queue
+from . import store
+from .job import LASTING
+from .schemas import LastingIn, LastingJob, LastingOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.settings import Settings
+    from ...cypher.run import Database
+    from ..settings import Settings
 
 AGAIN = "Submit it again: comparisons and fine-tunes are found."
 _STATE = ("id", "status", "progress", "stage", "error", "remedy", "attempts", "created_at")

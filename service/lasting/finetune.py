@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import SUBJECT_SLOT, digest, slug
-from thinkeval.service import NUMBERS_VERSION
-from thinkeval.service.errors import UsageError
-from thinkeval.service.lasting.line import GRAPH, FineTune
-from thinkeval.service.scoring import deltas
-from thinkeval.service.scoring.runtime import parse
+from ...cypher import rows
+from ...loaders.records import SUBJECT_SLOT, digest, slug
+from .. import NUMBERS_VERSION
+from ..errors import UsageError
+from ..scoring import deltas
+from ..scoring.runtime import parse
+from .line import GRAPH, FineTune
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.editing.deltas.files import SavedDelta
-    from thinkeval.editing.training.settings import Pairs
-    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-    from thinkeval.service.states.words import StateIn
+    from ...cypher.run import Database
+    from ...editing.deltas.files import SavedDelta
+    from ...editing.training.settings import Pairs
+    from ..scoring.runtime import Runtime, RuntimeModel
+    from ..states.words import StateIn
 
 PREFIX = "finetune-"
 METHOD = "finetune"
@@ -141,7 +141,7 @@ def trained(
         MissingExtraError: low-rank factors without peft.
         RequestError: there is nothing to learn.
     """
-    from thinkeval.editing.deltas.files import load
+    from ...editing.deltas.files import load
 
     before = [load(deltas.find(runtime, name)) for name in state.edits]
     after = tuple(each.digest for each in before)
@@ -167,8 +167,8 @@ def _train(
     learnt: Learnt,
     id: str,
 ) -> None:
-    from thinkeval.editing.deltas import files
-    from thinkeval.editing.training.finetune import fine_tuned
+    from ...editing.deltas import files
+    from ...editing.training.finetune import fine_tuned
 
     _require_room(runtime, base.loaded.model, change)
     loaded, first = base.loaded, before[0].meta
@@ -211,8 +211,8 @@ def require(
         DeltaError: the update would be larger than THINKEVAL_DELTA_LIMIT_MB.
         ModelLoadError: the model's configuration cannot be read.
     """
-    from thinkeval.editing import models
-    from thinkeval.editing.training.finetune import require_package
+    from ...editing import models
+    from ...editing.training.finetune import require_package
 
     if change.settings.lora is not None:
         require_package()
@@ -230,8 +230,8 @@ def _named(learnt: Learnt) -> str:
 
 def _require_room(runtime: Runtime, model: Any, change: FineTune) -> None:
     """Refuse, before it is trained, an update that is too large to be saved."""
-    from thinkeval.editing.errors import DeltaError
-    from thinkeval.editing.training.finetune import n_trained
+    from ...editing.errors import DeltaError
+    from ...editing.training.finetune import n_trained
 
     size = 4 * n_trained(model, change.settings) / 1_000_000
     limit = runtime.settings.delta_limit_mb

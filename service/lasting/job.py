@@ -9,26 +9,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import digest, slug
-from thinkeval.service import NUMBERS_VERSION
-from thinkeval.service.errors import UsageError
-from thinkeval.service.jobs import submit
-from thinkeval.service.jobs.job import JobProgress, hold_for_tests
-from thinkeval.service.jobs.submit import Posted, accept
-from thinkeval.service.lasting import line
-from thinkeval.service.lasting.schemas import LastingIn
-from thinkeval.service.leases import Lease
-from thinkeval.service.rules.groundings import rules_for
-from thinkeval.service.scoring import deltas, record
-from thinkeval.service.states.allow import require_allowed
-from thinkeval.service.states.words import StateIn
+from ...cypher import rows
+from ...loaders.records import digest, slug
+from .. import NUMBERS_VERSION
+from ..errors import UsageError
+from ..jobs import submit
+from ..jobs.job import JobProgress, hold_for_tests
+from ..jobs.submit import Posted, accept
+from ..leases import Lease
+from ..rules.groundings import rules_for
+from ..scoring import deltas, record
+from ..states.allow import require_allowed
+from ..states.words import StateIn
+from . import line
+from .schemas import LastingIn
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.schemas import Score
-    from thinkeval.service.scoring.runtime import Runtime
-    from thinkeval.service.settings import Settings
+    from ...cypher.run import Database
+    from ..schemas import Score
+    from ..scoring.runtime import Runtime
+    from ..settings import Settings
 
 LASTING = "lasting"
 """The kind of job that puts later changes on an edit."""
@@ -48,8 +48,8 @@ class LastingTask:
 
     def run(self, runtime: Runtime) -> None:
         """Compare each state with the base, and store the line."""
-        from thinkeval.editing.deltas.files import load
-        from thinkeval.service.lasting.lasting import lasting  # imports numpy
+        from ...editing.deltas.files import load
+        from .lasting import lasting  # imports numpy
 
         posted = LastingIn.model_validate_json(self._request)
         lease = self.progress.lease

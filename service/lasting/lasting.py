@@ -18,15 +18,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import digest, slug
-from thinkeval.service import NUMBERS_VERSION
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import fine
-from thinkeval.service.graphs import datasets
-from thinkeval.service.lasting import finetune, line, store
-from thinkeval.service.lasting.line import FineTune
-from thinkeval.service.lasting.schemas import (
+from ...cypher import rows
+from ...loaders.records import digest, slug
+from .. import NUMBERS_VERSION
+from ..errors import UsageError
+from ..formatting import fine
+from ..graphs import datasets
+from ..schemas import KNOWN, Measure, MeasuredOptions, Score
+from ..scoring import deltas, record
+from ..states.compare import METHOD, Enter, compare
+from ..states.opened import require_packages
+from ..states.schemas import ComparedRequest, ComparisonIn, ComparisonOut
+from ..states.words import StateIn
+from . import finetune, line, store
+from .line import FineTune
+from .schemas import (
     FROM_THE_EDIT,
     ChainFact,
     LastingIn,
@@ -35,18 +41,12 @@ from thinkeval.service.lasting.schemas import (
     Reopened,
     StateNumbers,
 )
-from thinkeval.service.schemas import KNOWN, Measure, MeasuredOptions, Score
-from thinkeval.service.scoring import deltas, record
-from thinkeval.service.states.compare import METHOD, Enter, compare
-from thinkeval.service.states.opened import require_packages
-from thinkeval.service.states.schemas import ComparedRequest, ComparisonIn, ComparisonOut
-from thinkeval.service.states.words import StateIn
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.lasting.finetune import Learnt
-    from thinkeval.service.leases import Lease
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...cypher.run import Database
+    from ..leases import Lease
+    from ..scoring.runtime import Runtime
+    from .finetune import Learnt
 
 LEAST = KNOWN
 """Change right after the edit below which its retention is undefined."""
@@ -132,7 +132,7 @@ def _start(runtime: Runtime, posted: LastingIn) -> _Start:
     Raises:
         UsageError: the edit has no update, or changes prompts; or as `line.parse` and `check`.
     """
-    from thinkeval.editing.deltas.files import load
+    from ...editing.deltas.files import load
 
     then = [(text, line.parse(text)) for text in posted.then]
     line.check([change for _, change in then])

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thinkeval.editing.training.settings import FineTuning
-from thinkeval.service.errors import UsageError
-from thinkeval.service.states.words import Bits, StateIn
+from ...editing.training.settings import FineTuning
+from ..errors import UsageError
+from ..states.words import Bits, StateIn
 
 HOW = (
     "Write a later change as 8bit, 4bit, edit:EDIT, adapter:FOLDER, finetune:FILE or"

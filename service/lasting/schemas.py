@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thinkeval.loaders.records import RequestKind
-from thinkeval.service.notebook_view import table_html
-from thinkeval.service.request_options import Option
-from thinkeval.service.schemas import Measure, MeasuredOptions, Name, Status
+from ...loaders.records import RequestKind
+from ..notebook_view import table_html
+from ..request_options import Option
+from ..schemas import Measure, MeasuredOptions, Name, Status
 
 if TYPE_CHECKING:
     import pandas as pd

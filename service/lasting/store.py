@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.lasting.schemas import LastingOut
-from thinkeval.service.scoring import deltas
+from ...cypher import rows
+from ..errors import NotFoundError
+from ..scoring import deltas
+from .schemas import LastingOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.service.leases import Lease
-    from thinkeval.service.settings import Settings
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
+    from ..leases import Lease
+    from ..settings import Settings
 
 LISTING = "thinkeval lasting"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell, fine, objects, several
-from thinkeval.service.lasting.schemas import LastingOut, LineState
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.schemas import MEASURE_NAMES, Measure
+from ..errors import UsageError
+from ..formatting import cell, fine, objects, several
+from ..reports.formats import Column
+from ..schemas import MEASURE_NAMES, Measure
+from .schemas import LastingOut, LineState
 
 MEANING = (
     "Retention: {change} in the state divided by {change} right after the edit. IFR and"
@@ -126,8 +126,8 @@ def figure(out: LastingOut, measure: Measure, fmt: str) -> bytes:
     Raises:
         UsageError: `fmt` is none of them.
     """
-    from thinkeval.service.reports.figures import lasting
-    from thinkeval.service.reports.figures.style import encode
+    from ..reports.figures import lasting
+    from ..reports.figures.style import encode
 
     points = [
         lasting.Point(

@@ -22,10 +22,10 @@ from functools import cached_property
 
 import numpy as np
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.hitting_set import LIMIT_S, Cut
-from thinkeval.service.leakcut.milp import TIGHT, Program, Solved
-from thinkeval.service.leakcut.problem import Chain, Fact
+from ..errors import UsageError
+from .hitting_set import LIMIT_S, Cut
+from .milp import TIGHT, Program, Solved
+from .problem import Chain, Fact
 
 Atom = Hashable
 """What a fact states and a rule concludes, as (subject, relation, object)."""

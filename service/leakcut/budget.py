@@ -20,9 +20,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.coverage import least_leakage
-from thinkeval.service.leakcut.problem import Fact, Problem
+from ..errors import UsageError
+from .coverage import least_leakage
+from .problem import Fact, Problem
 
 DRAWS = 20
 """Random choices of each size."""

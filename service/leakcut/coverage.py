@@ -17,9 +17,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.milp import Program
-from thinkeval.service.leakcut.problem import Fact, Problem
+from ..errors import UsageError
+from .milp import Program
+from .problem import Fact, Problem
 
 SCALE = 1e3
 """The solver stops at an absolute gap of 1e-6; with this factor that is 1e-9 of IFR."""

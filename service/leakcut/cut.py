@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.leakcut import and_or, budget, hitting_set
-from thinkeval.service.leakcut.hitting_set import Cut
-from thinkeval.service.leakcut.keys import Keys, by_subject, collateral
-from thinkeval.service.leakcut.leaks import Leaks
-from thinkeval.service.leakcut.problem import Chain, Problem
-from thinkeval.service.leakcut.rule_proofs import RuleProofs
-from thinkeval.service.leakcut.schemas import CutFact, CutIn, CutOut, OpenPath
+from ..errors import NotFoundError, UsageError
+from . import and_or, budget, hitting_set
+from .hitting_set import Cut
+from .keys import Keys, by_subject, collateral
+from .leaks import Leaks
+from .problem import Chain, Problem
+from .rule_proofs import RuleProofs
+from .schemas import CutFact, CutIn, CutOut, OpenPath
 
 Kind = Literal["measured", "subject", "off"]
 

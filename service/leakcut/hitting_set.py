@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.milp import TIGHT, Program, Solved
-from thinkeval.service.leakcut.problem import Chain, Fact, Problem, minimal
+from ..errors import UsageError
+from .milp import TIGHT, Program, Solved
+from .problem import Chain, Fact, Problem, minimal
 
 LIMIT_S = 10.0
 """Seconds that a solution may take, unless more are given."""

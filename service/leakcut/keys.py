@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import Fact, RewriteRequest, digest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.resolved import Resolved
-from thinkeval.service.scoring.runtime import Runtime
+from ...cypher import rows
+from ...loaders.records import Fact, RewriteRequest, digest
+from ..errors import UsageError
+from ..scoring.resolved import Resolved
+from ..scoring.runtime import Runtime
 
 AnyFact = rows.FactRow | Fact
 """A stored fact, whose id is that in the database, or a record, whose id is that in its graph."""
@@ -68,7 +68,7 @@ def measure(runtime: Runtime, resolved: Resolved, facts: Sequence[AnyFact]) -> K
 
 
 def _measured(resolved: Resolved, facts: Sequence[AnyFact], layer: int) -> Keys:
-    from thinkeval.editing.key_value.shared_keys import groups, similar_keys
+    from ...editing.key_value.shared_keys import groups, similar_keys
 
     requests = [
         RewriteRequest(f.id, "", f.prompt, f.subject, f.relation, f.object, f.object) for f in facts

@@ -12,15 +12,15 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs.datasets import case, to_fact
-from thinkeval.service.leakcut.problem import Chain
-from thinkeval.service.schemas import Measure, Score
+from ...cypher import rows
+from ..errors import UsageError
+from ..graphs.datasets import case, to_fact
+from ..schemas import Measure, Score
+from .problem import Chain
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.loaders.records import Fact, RewriteRequest
+    from ...cypher.run import Database
+    from ...loaders.records import Fact, RewriteRequest
 
 MOST = 1_000_000
 """Paths that are read at most."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thinkeval.service.errors import UsageError
+from ..errors import UsageError
 
 TIGHT = 1e-6
 """Values that differ by less are equal; the solver's own tolerance is of this size."""

@@ -8,25 +8,25 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.editing import registry
-from thinkeval.editing.errors import UnknownMethodError
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites
-from thinkeval.service.leakcut import budget, cut, leaks, rule_proofs, stored_keys
-from thinkeval.service.leakcut.cut import Kind
-from thinkeval.service.leakcut.keys import Keys
-from thinkeval.service.leakcut.leaks import Leaks, with_facts
-from thinkeval.service.leakcut.rule_proofs import RuleProofs
-from thinkeval.service.leakcut.schemas import BudgetOut, BudgetPoint, CutIn, CutOut, RuleCutOut
-from thinkeval.service.reports.edit import measure_of
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring import record
+from ...editing import registry
+from ...editing.errors import UnknownMethodError
+from ..errors import NotFoundError, NothingStoredError, UsageError
+from ..graphs import datasets
+from ..graphs.rewrites import OwnRewrite, rewrites
+from ..reports.edit import measure_of
+from ..schemas import Measure, Score
+from ..scoring import record
+from . import budget, cut, leaks, rule_proofs, stored_keys
+from .cut import Kind
+from .keys import Keys
+from .leaks import Leaks, with_facts
+from .rule_proofs import RuleProofs
+from .schemas import BudgetOut, BudgetPoint, CutIn, CutOut, RuleCutOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.loaders.records import RewriteRequest
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...cypher.run import Database
+    from ...loaders.records import RewriteRequest
+    from ..scoring.runtime import Runtime
 
 DEFAULTS = CutIn()
 """A cut without any option."""

@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.service.leakcut.and_or import Inference, ProofProblem
-from thinkeval.service.leakcut.problem import Fact, Problem
-from thinkeval.service.rules import backward
-from thinkeval.service.rules.groundings import rules_for
-from thinkeval.service.rules.schemas import ClosureOptions, Triple
+from ..rules import backward
+from ..rules.groundings import rules_for
+from ..rules.schemas import ClosureOptions, Triple
+from .and_or import Inference, ProofProblem
+from .problem import Fact, Problem
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.leakcut.leaks import Leaks
+    from ...cypher.run import Database
+    from .leaks import Leaks
 
 ROLES = ("fact", "target_true")
 """Roles of facts that a proof of the old fact may use, as its chains do."""

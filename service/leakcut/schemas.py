@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thinkeval.service.request_options import Option
-from thinkeval.service.schemas import EditIn, Measure, Name
+from ..request_options import Option
+from ..schemas import EditIn, Measure, Name
 
 KeyKind = Literal["auto", "subject", "off"]
 """Facts that cannot be edited together: those of one measured key, of one subject, or none."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.leakcut.keys import Keys
+from ...cypher import rows
+from .keys import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 def write(db: Database, edit: str, keys: Keys, facts: Iterable[str]) -> None:

@@ -10,13 +10,13 @@ import shlex
 from collections.abc import Collection
 from typing import Any
 
-from thinkeval.service.formatting import number, percent, several
-from thinkeval.service.graphs.datasets import OWN
-from thinkeval.service.leakcut.schemas import CoEditIn, CutIn, CutOut
-from thinkeval.service.request_options import flags_of
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring.posting import posted
-from thinkeval.service.scoring.runtime import as_option
+from ..formatting import number, percent, several
+from ..graphs.datasets import OWN
+from ..request_options import flags_of
+from ..schemas import Measure, Score
+from ..scoring.posting import posted
+from ..scoring.runtime import as_option
+from .schemas import CoEditIn, CutIn, CutOut
 
 MEASURE: Measure = "likelihood"
 """The measure that co-edits choose by."""

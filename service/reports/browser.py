@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from thinkeval import cypher
-from thinkeval.cypher.browser import filled, literal
-from thinkeval.service.errors import UsageError
+
+from ...cypher.browser import filled, literal
+from ..errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.service.schemas import Measure, Score
-    from thinkeval.service.settings import Settings
+    from ...cypher.rows import ScoredChainRow
+    from ..schemas import Measure, Score
+    from ..settings import Settings
 
 LIMIT = 7_500
 """Longest link, in characters; Neo4j's web server was seen to take 8,500. Those to chains and
@@ -56,8 +57,8 @@ def browser_address(settings: Settings) -> str | None:
             return None
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"http://{host}:7474/browser/"
-    from thinkeval.cypher.embedded.config import LOOPBACK
-    from thinkeval.service.database import embedded_server
+    from ...cypher.embedded.config import LOOPBACK
+    from ..database import embedded_server
 
     # Not its status, which asks the server a query: pages want the address in no time.
     record = embedded_server(settings).home.read_record()
@@ -80,8 +81,8 @@ def login(settings: Settings) -> Login:
     """User and place of the password for the server of these settings."""
     if settings.neo4j_uri:
         return Login(settings.neo4j_user, None)
-    from thinkeval.cypher.embedded.process import USER
-    from thinkeval.service.database import embedded_server
+    from ...cypher.embedded.process import USER
+    from ..database import embedded_server
 
     return Login(USER, str(embedded_server(settings).home.password_file))
 
@@ -99,8 +100,8 @@ def browser_start(settings: Settings) -> str | None:
         server = urlsplit(settings.neo4j_uri)
         scheme, place = server.scheme, server.netloc.rpartition("@")[2]
     else:
-        from thinkeval.cypher.embedded.config import LOOPBACK
-        from thinkeval.service.database import embedded_server
+        from ...cypher.embedded.config import LOOPBACK
+        from ..database import embedded_server
 
         record = embedded_server(settings).home.read_record()
         if record is None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.cypher.rows.chains import Link
+    from ...cypher.rows import ScoredChainRow
+    from ...cypher.rows.chains import Link
 
 
 @dataclass(frozen=True, slots=True)

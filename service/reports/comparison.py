@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.service.formatting import several
-from thinkeval.service.reports.families import families
-from thinkeval.service.schemas import Score
+from ..formatting import several
+from ..schemas import Score
+from .families import families
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 Rewrites = Literal["common", "all"]
 """Which rewrites a comparison is over: those that all methods have, or each method's own."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinkeval.service.conversation_outcome import ConversationOut
-from thinkeval.service.schemas import MEASURE_NAMES
+from ..conversation_outcome import ConversationOut
+from ..schemas import MEASURE_NAMES
 
 TITLE = "Chains as conversations with the edited model"
 

@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.reports.schemas import (
+from ...cypher import rows
+from ..errors import UsageError
+from ..graphs.datasets import require_graph
+from ..schemas import MEASURE_NAMES, Measure, MetricValue, Score
+from ..scoring import record
+from ..scoring.metrics import chain_rows
+from .schemas import (
     ChainDelta,
     ChainsDiff,
     Diff,
@@ -25,13 +28,10 @@ from thinkeval.service.reports.schemas import (
     LoneFact,
     MetricDelta,
 )
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
-from thinkeval.service.scoring import record
-from thinkeval.service.scoring.metrics import chain_rows
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.paired import Bounds
+    from ...cypher.run import Database
+    from ..scoring.paired import Bounds
 
 _NOT_COMPARED = "Chains are not compared: they start or end at other entities."
 _REWRITE = (
@@ -171,7 +171,7 @@ def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
             remedy="Compare edits of one data set; `thinkeval edits --graph NAME` lists them.",
         )
     by = _common_measure(db, one, other, measure)
-    from thinkeval.service.scoring import paired  # numpy; `--help` should not wait for it
+    from ..scoring import paired  # numpy; `--help` should not wait for it
 
     return Diff(
         dataset=one.dataset,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.rows.chains import LeakageRow, ScoredChainRow
-from thinkeval.service.errors import UsageError
-from thinkeval.service.paging import offset_page, read_offset
-from thinkeval.service.schemas import Measure, Score
+from ...cypher import rows
+from ...cypher.rows.chains import LeakageRow, ScoredChainRow
+from ..errors import UsageError
+from ..paging import offset_page, read_offset
+from ..schemas import Measure, Score
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 class ChainPage(BaseModel):

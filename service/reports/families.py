@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.schemas import Score, ScoringOptions
-from thinkeval.service.scoring.metrics import case_of
+from ...cypher import rows
+from ..schemas import Score, ScoringOptions
+from ..scoring.metrics import case_of
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 def families(db: Database, scores: Sequence[Score]) -> dict[str, str]:

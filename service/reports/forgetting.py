@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.formatting import several
-from thinkeval.service.reports.append.table import Mean, mean
-from thinkeval.service.rules.omega import kept_rules, omega
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
+from ..errors import NothingStoredError, UsageError
+from ..formatting import several
+from ..rules.omega import kept_rules, omega
+from ..schemas import MEASURE_NAMES, Measure, Score
+from .append.table import Mean, mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 COLUMNS = {
     "forgetting": "Forgetting",

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell
+from ..errors import UsageError
+from ..formatting import cell
 
 if TYPE_CHECKING:
     import pandas as pd

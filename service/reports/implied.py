@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinkeval.service.formatting import UNDEFINED, several
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.rules.omega import KINDS
-from thinkeval.service.rules.summary import SummaryOut, by_method, plain_share
-from thinkeval.service.schemas import MEASURE_NAMES, Measure
-from thinkeval.service.scoring.record import stored_score
+from ..formatting import UNDEFINED, several
+from ..rules.omega import KINDS
+from ..rules.summary import SummaryOut, by_method, plain_share
+from ..schemas import MEASURE_NAMES, Measure
+from ..scoring.record import stored_score
+from .formats import Column
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.rules.omega import Kind
+    from ...cypher.run import Database
+    from ..rules.omega import Kind
 
 NOTE = (
     "stale: no longer follows, yet the model answers it; for conclusions of rules only, and for"

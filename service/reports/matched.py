@@ -22,10 +22,10 @@ from itertools import pairwise, zip_longest
 
 import numpy as np
 
-from thinkeval.service.reports.pooling import POOLED, defined, pooled, terms
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.intervals import bootstrap
-from thinkeval.service.scoring.sweep import Outcome
+from ..schemas import Score
+from ..scoring.intervals import bootstrap
+from ..scoring.sweep import Outcome
+from .pooling import POOLED, defined, pooled, terms
 
 LEVELS = (0.5, 0.7, 0.9)
 """Efficacies at which methods are compared."""

@@ -17,11 +17,11 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from thinkeval.service.formatting import several, signed_interval
-from thinkeval.service.reports.comparison import COUNTED, Comparison
-from thinkeval.service.reports.matched import Curve, Difference, differences
-from thinkeval.service.reports.pooling import pooled, terms
-from thinkeval.service.schemas import Score
+from ..formatting import several, signed_interval
+from ..schemas import Score
+from .comparison import COUNTED, Comparison
+from .matched import Curve, Difference, differences
+from .pooling import pooled, terms
 
 FEWEST = 3
 """Families that an interval needs at least."""

@@ -20,8 +20,8 @@ from statistics import fmean, harmonic_mean
 
 import numpy as np
 
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.intervals import QUANTILES
+from ..schemas import Score
+from ..scoring.intervals import QUANTILES
 
 POOLED = ("efficacy", "ifr", "preservation", "subject_retention", "ifr_beyond_subject")
 """What `pooled` gives, in order."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, computed_field
 
-from thinkeval.service.schemas import Measure, ScoringOptions
+from ..schemas import Measure, ScoringOptions
 
 
 class DiffedEdit(BaseModel):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinkeval.cypher.metric_options import headlines, integers
-from thinkeval.service.formatting import cell, with_interval
-from thinkeval.service.reports.table import STEPS
-from thinkeval.service.schemas import MetricValue, Score
+from ...cypher.metric_options import headlines, integers
+from ..formatting import cell, with_interval
+from ..schemas import MetricValue, Score
+from .table import STEPS
 
 EFFICACIES = (
     ("efficacy, chat template", "efficacy_chat"),

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thinkeval.service.formatting import number, percent
-from thinkeval.service.reports.verdict import KEPT, TOOK
-from thinkeval.service.schemas import Measure, Score
+from ..formatting import number, percent
+from ..schemas import Measure, Score
+from .verdict import KEPT, TOOK
 
 EFFECTIVE = TOOK[0][0]
 """Efficacy from which on an edit took."""

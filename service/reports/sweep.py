@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.reports import matched as matching
-from thinkeval.service.reports.comparison import COUNTED, Comparison, common
-from thinkeval.service.reports.table import caption, method_table, records
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.sweep import Outcome
+from ..schemas import Score
+from ..scoring.sweep import Outcome
+from . import matched as matching
+from .comparison import COUNTED, Comparison, common
+from .table import caption, method_table, records
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from thinkeval.cypher.metric_options import interval_titles
-from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.reports.comparison import COUNTED
-from thinkeval.service.schemas import MEASURE_NAMES, Score
-from thinkeval.service.scoring.generation import MEASURE as TEXT
+from ...cypher.metric_options import interval_titles
+from ..errors import NothingStoredError
+from ..schemas import MEASURE_NAMES, Score
+from ..scoring.generation import MEASURE as TEXT
+from .comparison import COUNTED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,7 +96,7 @@ def _bounds(
     scores: Sequence[Score], measure: str, numbers: np.ndarray, families: Mapping[str, str]
 ) -> dict[str, tuple[float, float]]:
     """95 % intervals: over families of rewrites; of a single edit that of its sampled answers."""
-    from thinkeval.service.reports.pooling import interval_over_edits
+    from .pooling import interval_over_edits
 
     if len(scores) > 1:
         return interval_over_edits(numbers, [_family(s, families) for s in scores])
@@ -135,7 +135,7 @@ def method_table(
     """
     import pandas as pd
 
-    from thinkeval.service.reports.pooling import (  # numpy; `--help` should not wait for it
+    from .pooling import (  # numpy; `--help` should not wait for it
         pooled,
         terms,
     )

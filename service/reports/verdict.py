@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.service.formatting import least, number, percent, several
-from thinkeval.service.schemas import Measure, MetricValue, Score
-from thinkeval.service.scoring.metrics import chain_rows, told_before
+from ..formatting import least, number, percent, several
+from ..schemas import Measure, MetricValue, Score
+from ..scoring.metrics import chain_rows, told_before
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.cypher.run import Database
+    from ...cypher.rows import ScoredChainRow
+    from ...cypher.run import Database
 
 STRONG = 0.7
 """A chain that keeps more than this fraction of its R still leads to the old object strongly."""

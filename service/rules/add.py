@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders import depedit
-from thinkeval.loaders import rules as shipped
-from thinkeval.loaders.rule_records import Rule
-from thinkeval.loaders.rules_yaml import load_rules
-from thinkeval.service.rules.mining import count
-from thinkeval.service.rules.store import StoredRule, check, dataset_of, rules_of, save
+from ...loaders import depedit
+from ...loaders import rules as shipped
+from ...loaders.rule_records import Rule
+from ...loaders.rules_yaml import load_rules
+from .mining import count
+from .store import StoredRule, check, dataset_of, rules_of, save
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 def add_file(

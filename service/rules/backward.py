@@ -12,16 +12,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.groundings import groundings
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.rules.proofs import Prover
-from thinkeval.service.rules.schemas import ClosureOptions, Grounding, ProofOut, Triple, factors
-from thinkeval.service.rules.store import StoredRule
+from ...cypher import rows
+from ...loaders.groundings import groundings
+from ..errors import NotFoundError
+from ..graphs.datasets import require_graph
+from .proofs import Prover
+from .schemas import ClosureOptions, Grounding, ProofOut, Triple, factors
+from .store import StoredRule
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 Goal = tuple[str | None, str, str | None]
 """Subject, relation, object; None for any."""

@@ -12,17 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.errors import QueryTooLargeError
-from thinkeval.loaders.records import digest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import several
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.graphs.edges import caption
-from thinkeval.service.rules.proof_sizes import MOST, by_size
-from thinkeval.service.rules.proof_values import HEIGHT, LEAVES, STRENGTH, by_conclusion, solve
-from thinkeval.service.rules.proofs import Prover
-from thinkeval.service.rules.schemas import (
+from ...cypher import rows
+from ...cypher.errors import QueryTooLargeError
+from ...loaders.records import digest
+from ..errors import UsageError
+from ..formatting import several
+from ..graphs.datasets import require_graph
+from ..graphs.edges import caption
+from .proof_sizes import MOST, by_size
+from .proof_values import HEIGHT, LEAVES, STRENGTH, by_conclusion, solve
+from .proofs import Prover
+from .schemas import (
     ClosureOptions,
     ClosureOut,
     ConclusionOut,
@@ -33,11 +33,11 @@ from thinkeval.service.rules.schemas import (
     rule_rows,
     rules_digest,
 )
-from thinkeval.service.rules.store import StoredRule
+from .store import StoredRule
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
 
 FORMAT = 2
 """Of what is stored of a closure; one of an earlier format is derived again."""

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import NotFoundError, NothingStoredError
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.rules.mining import rule_param
-from thinkeval.service.rules.store import KEPT, StoredRule, rules_of
-from thinkeval.service.schemas import Measure
+from ...cypher import rows
+from ..errors import NotFoundError, NothingStoredError
+from ..graphs.datasets import require_graph
+from ..schemas import Measure
+from .mining import rule_param
+from .store import KEPT, StoredRule, rules_of
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 Show = Literal["all", "known", "predicted"]
 LIMIT = 100_000

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.rule_records import Rule
-from thinkeval.service.rules.omega import kept_rules
-from thinkeval.service.rules.schemas import Triple, rule_rows
-from thinkeval.service.rules.store import StoredRule
-from thinkeval.service.schemas import KNOWN, Measure, Score
+from ...cypher import rows
+from ...loaders.rule_records import Rule
+from ..schemas import KNOWN, Measure, Score
+from .omega import kept_rules
+from .schemas import Triple, rule_rows
+from .store import StoredRule
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 GIVEN = 0.5
 """Minimum probability of a newly entailed conclusion that counts as propagated, and minimum

@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import SUBJECT_SLOT
-from thinkeval.loaders.rule_records import Atom, Rule, kind_words
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.rules.store import columns, save, vocabulary
+from ...cypher import rows
+from ...loaders.records import SUBJECT_SLOT
+from ...loaders.rule_records import Atom, Rule, kind_words
+from ..errors import UsageError
+from ..graphs.datasets import require_graph
+from .store import columns, save, vocabulary
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 MIN_SUPPORT = 2
 LIMIT = 1000

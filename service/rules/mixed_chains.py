@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from thinkeval.cypher.rows.closure import MixedChainRow, MixedLink
-from thinkeval.service.graphs import datasets
-from thinkeval.service.paging import offset_page
-from thinkeval.service.rules import closure as forward
-from thinkeval.service.rules.omega import kept_rules
-from thinkeval.service.rules.proof_sizes import Sized, proofs_by_size
-from thinkeval.service.rules.proof_values import by_conclusion, cone
-from thinkeval.service.rules.schemas import ClosureOptions, ProofOut, Triple
-from thinkeval.service.rules.store import StoredRule
-from thinkeval.service.schemas import Measure, Score
+from ...cypher.rows.closure import MixedChainRow, MixedLink
+from ..graphs import datasets
+from ..paging import offset_page
+from ..schemas import Measure, Score
+from . import closure as forward
+from .omega import kept_rules
+from .proof_sizes import Sized, proofs_by_size
+from .proof_values import by_conclusion, cone
+from .schemas import ClosureOptions, ProofOut, Triple
+from .store import StoredRule
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.rows.closure import Kind, OmegaRow
-from thinkeval.service.graphs import datasets
-from thinkeval.service.rules import closure, store
-from thinkeval.service.rules.proofs import Prover
-from thinkeval.service.rules.schemas import ClosureOptions, ProofOut
-from thinkeval.service.rules.store import StoredRule
-from thinkeval.service.schemas import Measure, Score
+from ...cypher import rows
+from ...cypher.rows.closure import Kind, OmegaRow
+from ..graphs import datasets
+from ..schemas import Measure, Score
+from . import closure, store
+from .proofs import Prover
+from .schemas import ClosureOptions, ProofOut
+from .store import StoredRule
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 KINDS: tuple[Kind, ...] = ("paths", "rules", "both")
 WAYS: dict[Kind, str] = {

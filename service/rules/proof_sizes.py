@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from thinkeval.service.rules.schemas import Grounding, Triple
+from .schemas import Grounding, Triple
 
 MOST = 5
 """Maximum number of facts of a chain, and of a proof here."""

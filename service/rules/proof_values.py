@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from thinkeval.service.rules.schemas import Grounding, Triple
+from .schemas import Grounding, Triple
 
 V = TypeVar("V")
 

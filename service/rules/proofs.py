@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from thinkeval.service.rules.proof_values import Best, Worth, by_conclusion, cone, solve
-from thinkeval.service.rules.schemas import Grounding, ProofOut, Triple
-from thinkeval.service.rules.store import StoredRule
+from .proof_values import Best, Worth, by_conclusion, cone, solve
+from .schemas import Grounding, ProofOut, Triple
+from .store import StoredRule
 
 Sides = tuple[Mapping[Triple, float], Mapping[Triple, float]]
 """Probability of each fact before and after the edit."""

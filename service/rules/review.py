@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, get_args
 
-from thinkeval.cypher import rows
-from thinkeval.service.agreement import ac1, pairwise
-from thinkeval.service.errors import UsageError
-from thinkeval.service.rules.schemas import AgreementOut, Label
-from thinkeval.service.rules.store import StoredRule, rule_of, rules_of
+from ...cypher import rows
+from ..agreement import ac1, pairwise
+from ..errors import UsageError
+from .schemas import AgreementOut, Label
+from .store import StoredRule, rule_of, rules_of
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 LABELS: dict[Label, str] = {
     "a": "must be true",

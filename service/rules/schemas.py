@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import digest
-from thinkeval.service.rules.store import StoredRule, columns
-from thinkeval.service.schemas import Measure
+from ...cypher import rows
+from ...loaders.records import digest
+from ..schemas import Measure
+from .store import StoredRule, columns
 
 Triple = tuple[str, str, str]
 """Subject, relation, object."""

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.cypher import rows
-from thinkeval.service.rules.store import RuleStatistics, StoredRule, columns
+from ...cypher import rows
+from .store import RuleStatistics, StoredRule, columns
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 COUNTED = 50
 """Number of rules that one query counts."""

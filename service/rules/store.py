@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.rule_records import Atom, Rule
-from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.proportions import wilson
+from ...cypher import rows
+from ...loaders.rule_records import Atom, Rule
+from ..errors import NotFoundError, UsageError
+from ..graphs.datasets import require_graph
+from ..proportions import wilson
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 Status = Literal["candidate", "kept", "rejected"]
 STATUSES: tuple[Status, ...] = ("candidate", "kept", "rejected")

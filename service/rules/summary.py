@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from thinkeval.cypher.rows.closure import Kind
-from thinkeval.service.formatting import number, several
-from thinkeval.service.rules.implications import ImplicationShareOut, TallyOut, implications, tally
-from thinkeval.service.rules.mixed_chains import Chosen, MixedChainOut, MixedPage, mixed
-from thinkeval.service.rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
-from thinkeval.service.schemas import Measure, Score
+from ...cypher.rows.closure import Kind
+from ..formatting import number, several
+from ..schemas import Measure, Score
+from .implications import ImplicationShareOut, TallyOut, implications, tally
+from .mixed_chains import Chosen, MixedChainOut, MixedPage, mixed
+from .omega import KINDS, WAYS, OmegaOut, kept_rules, omega
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 
 class WaysOut(BaseModel):

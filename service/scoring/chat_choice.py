@@ -16,15 +16,15 @@ from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from thinkeval.loaders.records import Fact
-from thinkeval.service.graphs.datasets import Dataset
-from thinkeval.service.schemas import KNOWN
-from thinkeval.service.scoring.probe import ask, questions_for
-from thinkeval.service.scoring.runtime import Runtime
+from ...loaders.records import Fact
+from ..graphs.datasets import Dataset
+from ..schemas import KNOWN
+from .probe import ask, questions_for
+from .runtime import Runtime
 
 if TYPE_CHECKING:
-    from thinkeval.editing.models import LoadedModel
-    from thinkeval.editing.probe import ProbeSettings
+    from ...editing.models import LoadedModel
+    from ...editing.probe import ProbeSettings
 
 SAMPLE = 20
 """Facts that are asked both ways."""
@@ -92,8 +92,8 @@ def settled(
 def _measured(
     runtime: Runtime, dataset: Dataset, loaded: LoadedModel, settings: ProbeSettings
 ) -> ChatChosen:
-    from thinkeval.editing.errors import ProbeError
-    from thinkeval.editing.probe.prompts import opens_reasoning
+    from ...editing.errors import ProbeError
+    from ...editing.probe.prompts import opens_reasoning
 
     content = runtime.content_of(dataset)
     facts = _sample(

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from thinkeval.service.schemas import MetricValue
-from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, ask
+from ..schemas import MetricValue
+from .probe import Answer, ProbedFact, Question, ask
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.editing.models import LoadedModel
-    from thinkeval.editing.probe import ProbeSettings
+    from ...editing.deltas import EditEffect
+    from ...editing.models import LoadedModel
+    from ...editing.probe import ProbeSettings
 
 CHAT, PLAIN = "efficacy_chat", "efficacy_plain"
 SAMPLED = "p"
@@ -41,9 +41,9 @@ def measured(
         settings: of the score's probe; whatever `chat` says, the other way is asked too.
         probed: the score's facts with the edited model's answers, one of them of the new object.
     """
-    from thinkeval.editing.deltas import applied
-    from thinkeval.editing.errors import ProbeError
-    from thinkeval.editing.probe.prompts import uses_chat
+    from ...editing.deltas import applied
+    from ...editing.errors import ProbeError
+    from ...editing.probe.prompts import uses_chat
 
     new = next((fact for fact in probed if fact.question.role == "target_new"), None)
     if new is None or getattr(loaded.tokenizer, "chat_template", None) is None:
@@ -74,7 +74,7 @@ def _value(
         return MetricValue(metric=metric, measure=measure, value=None, n=0)
     low = high = None
     if asked and measure == SAMPLED:
-        from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
+        from . import intervals  # numpy; `--help` should not wait for it
 
         names = (question.fact.object, *question.aliases)
         low, high = intervals.of_answers(found.answers, names)

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from thinkeval.loaders.records import digest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.datasets import Dataset
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from ...loaders.records import digest
+from ..errors import UsageError
+from ..graphs import datasets
+from ..graphs.datasets import Dataset
+from .runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
-    from thinkeval.editing.covariance import Covariance
-    from thinkeval.editing.covariance.published import Imported
-    from thinkeval.editing.covariance.texts import DatasetSpec, Texts
+    from ...editing.covariance import Covariance
+    from ...editing.covariance.published import Imported
+    from ...editing.covariance.texts import DatasetSpec, Texts
 
 DATASETS, IMPORTED = "datasets:", "imported"
 OPTIONS = ("config", "split", "column", "limit", "revision")
@@ -64,11 +64,11 @@ def resolve(
     Raises:
         EditingError, UsageError: it cannot be read, or lacks a layer; with a remedy.
     """
-    from thinkeval.editing.architectures import adapter_for
-    from thinkeval.editing.covariance import published, texts
+    from ...editing.architectures import adapter_for
+    from ...editing.covariance import published, texts
 
     if text is None:
-        from thinkeval.editing.organism import sentences
+        from ...editing.organism import sentences
 
         if model.trained_on is not None and model.trained_on != dataset.id:
             dataset = datasets.ensure(runtime.db, model.trained_on)
@@ -104,8 +104,8 @@ def covariance_of(
     runtime: Runtime, corpus: Corpus, model: RuntimeModel, layers: Sequence[int]
 ) -> Covariance | None:
     """The covariance of the layers' keys from a corpus; None where no layer needs one."""
-    from thinkeval.editing import covariance
-    from thinkeval.editing.covariance import published
+    from ...editing import covariance
+    from ...editing.covariance import published
 
     if not layers:
         return None
@@ -136,7 +136,7 @@ def dataset_spec(text: str) -> DatasetSpec:
     Raises:
         UsageError: no name, an unknown option, or a limit that is no number.
     """
-    from thinkeval.editing.covariance.texts import DatasetSpec
+    from ...editing.covariance.texts import DatasetSpec
 
     name, _, query = text.removeprefix(DATASETS).partition("?")
     options: dict[str, Any] = dict(parse_qsl(query, keep_blank_values=True))
@@ -176,8 +176,8 @@ def collect(
     Raises:
         UsageError: the method needs none for this model.
     """
-    from thinkeval.editing import hparams as hparams_files
-    from thinkeval.editing import registry
+    from ...editing import hparams as hparams_files
+    from ...editing import registry
 
     dataset = datasets.dataset(runtime.db, graph)
     model = runtime.model(text, dataset, dtype=dtype)
@@ -203,8 +203,8 @@ def import_published(
         UsageError: nothing says which layer a file is of, or name and `layer` disagree.
         CovarianceError: a file is none of the published form, or does not fit the model.
     """
-    from thinkeval.editing.architectures import adapter_for
-    from thinkeval.editing.covariance import published
+    from ...editing.architectures import adapter_for
+    from ...editing.covariance import published
 
     files = sorted(place.rglob("*.npz")) if place.is_dir() else [place]
     if not files or (layer is not None and len(files) > 1):

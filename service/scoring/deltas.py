@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.scoring import record
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel, parse, written
-from thinkeval.service.settings import Settings
+from ...loaders.records import RewriteRequest
+from ..errors import NothingStoredError, UsageError
+from ..settings import Settings
+from . import record
+from .runtime import Runtime, RuntimeModel, parse, written
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.editing.deltas.files import SavedDelta
-    from thinkeval.service.scoring.plan import Plan
+    from ...editing.deltas import EditEffect
+    from ...editing.deltas.files import SavedDelta
+    from .plan import Plan
 
 FOLDER = "deltas"
 
@@ -57,8 +57,8 @@ def save(
 
     A score is worth having without its update, so that no error here ends it.
     """
-    from thinkeval.editing.deltas import files
-    from thinkeval.editing.errors import DeltaError
+    from ...editing.deltas import files
+    from ...editing.errors import DeltaError
 
     resolved = plan.resolved
     runtime, request, info = resolved.runtime, resolved.request, resolved.model.loaded.info
@@ -130,7 +130,7 @@ def model_for(
         DeltaError: it is another model by now, or the edits are of several models.
         UsageError: the edits do not name their model.
     """
-    from thinkeval.editing.deltas.files import check_fits
+    from ...editing.deltas.files import check_fits
 
     meta = deltas[0].meta
     text = model or meta.model
@@ -155,8 +155,8 @@ def verify(runtime: Runtime, name: str, model: str | None = None, graph: str = "
     Raises:
         NothingStoredError: the file holds another update than the one that was scored.
     """
-    from thinkeval.editing.deltas.files import apply_in_order, load
-    from thinkeval.editing.models import weights_digest
+    from ...editing.deltas.files import apply_in_order, load
+    from ...editing.models import weights_digest
 
     saved = load(find(runtime, name))
     loaded = model_for(runtime, [saved], model, graph).loaded
@@ -177,7 +177,7 @@ def verify(runtime: Runtime, name: str, model: str | None = None, graph: str = "
 
 def export_delta(runtime: Runtime, name: str, output: Path) -> dict[str, object]:
     """Copy the file of a saved edit after reading it completely."""
-    from thinkeval.editing.deltas import files
+    from ...editing.deltas import files
 
     source = find(runtime, name)
     runtime.progress(0, 1, f"reading the update of {name}")
@@ -203,7 +203,7 @@ def export_model(
     check: bool = True,
 ) -> dict[str, object]:
     """Write a model with saved edits applied, in this order, to a new folder."""
-    from thinkeval.editing.deltas import export, files
+    from ...editing.deltas import export, files
 
     saved = [files.load(find(runtime, name)) for name in names]
     runtime.progress(0, 2, "loading the model")

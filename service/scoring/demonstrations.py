@@ -15,11 +15,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.editing.in_context.demonstrations import Demonstration
-from thinkeval.editing.joint import joined
-from thinkeval.editing.probe.matching import contains
-from thinkeval.editing.probe.prompts import QUESTION, Renderer, prompt_ids
-from thinkeval.loaders.records import (
+from ...editing.in_context.demonstrations import Demonstration
+from ...editing.joint import joined
+from ...editing.probe.matching import contains
+from ...editing.probe.prompts import QUESTION, Renderer, prompt_ids
+from ...loaders.records import (
     Fact,
     KnowledgeGraph,
     RewriteRequest,
@@ -27,11 +27,11 @@ from thinkeval.loaders.records import (
     fill,
     unique,
 )
-from thinkeval.service.scoring.scope import Pairs, Scope
+from .scope import Pairs, Scope
 
 if TYPE_CHECKING:
-    from thinkeval.editing.probe import ProbeSettings
-    from thinkeval.service.scoring.resolved import Resolved
+    from ...editing.probe import ProbeSettings
+    from .resolved import Resolved
 
 SLACK = 2
 """Tokens that a text may gain where two of its parts meet."""

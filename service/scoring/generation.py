@@ -11,15 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import RewriteRequest, fill, unique
-from thinkeval.service.schemas import MetricValue
+from ...cypher import rows
+from ...loaders.records import RewriteRequest, fill, unique
+from ..schemas import MetricValue
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.service.scoring.record import Record
-    from thinkeval.service.scoring.resolved import Resolved
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...editing.deltas import EditEffect
+    from .record import Record
+    from .resolved import Resolved
+    from .runtime import Runtime
 
 MEASURE = "text"
 """The measure of values that are taken over texts and not over probabilities."""
@@ -50,7 +50,7 @@ def both(resolved: Resolved, effect: EditEffect) -> Texts:
 
     The unedited model's are generated once for all edits of a rewrite.
     """
-    from thinkeval.editing.deltas import applied
+    from ...editing.deltas import applied
 
     request, model = resolved.request, resolved.model
     clozes = prompts(request.rewrite)
@@ -62,7 +62,7 @@ def both(resolved: Resolved, effect: EditEffect) -> Texts:
 
 
 def _generate(resolved: Resolved, clozes: tuple[str, ...], prompt_change: Any) -> tuple[str, ...]:
-    from thinkeval.editing.probe.free_text import generate
+    from ...editing.probe.free_text import generate
 
     return tuple(
         generate(
@@ -82,7 +82,7 @@ def measured(resolved: Resolved, record: Record, texts: Texts) -> list[MetricVal
     `n` of fluency is the number of texts, of consistency that of reference texts: without any it
     is 0 with n = 0.
     """
-    from thinkeval.editing.probe.text_metrics import consistency, fluency
+    from ...editing.probe.text_metrics import consistency, fluency
 
     record.write_texts(prompts=list(texts.prompts), pre=list(texts.pre), post=list(texts.post))
     references = resolved.request.rewrite.reference_texts
@@ -99,7 +99,7 @@ def measured(resolved: Resolved, record: Record, texts: Texts) -> list[MetricVal
 
 def _frequencies(resolved: Resolved) -> dict[str, float]:
     """How rare words are in the reference texts of the whole data set, and of this request."""
-    from thinkeval.editing.probe.text_metrics import inverse_document_frequencies
+    from ...editing.probe.text_metrics import inverse_document_frequencies
 
     runtime, dataset, rewrite = resolved.runtime, resolved.dataset, resolved.request.rewrite
 

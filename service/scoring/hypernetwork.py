@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
-from thinkeval.loaders.records import Fact, digest, slug
-from thinkeval.service.graphs.datasets import Dataset
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from ...loaders.records import Fact, digest, slug
+from ..graphs.datasets import Dataset
+from .runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
-    from thinkeval.editing.mend.data import Inference
-    from thinkeval.editing.mend.network import Hypernetwork
-    from thinkeval.editing.mend.store import About
-    from thinkeval.service.scoring.resolved import Resolved
+    from ...editing.mend.data import Inference
+    from ...editing.mend.network import Hypernetwork
+    from ...editing.mend.store import About
+    from .resolved import Resolved
 
 SMALL = 20_000_000
 """Models of at most so many weights (organisms) get their hypernetwork trained when it is needed;
@@ -72,8 +72,8 @@ def identify(resolved: Resolved, found: Wanted | None) -> str:
         HypernetworkError: the named archive is unreadable or another model's; or none is stored
             and the model is too large to train one on demand.
     """
-    from thinkeval.editing.errors import HypernetworkError
-    from thinkeval.editing.mend import store
+    from ...editing.errors import HypernetworkError
+    from ...editing.mend import store
 
     model, hparams = resolved.model, resolved.hparams
     weights = model.loaded.info.weights_digest
@@ -101,7 +101,7 @@ def identify(resolved: Resolved, found: Wanted | None) -> str:
 
 def state_for(resolved: Resolved, found: Wanted | None) -> dict[str, Hypernetwork]:
     """The method's `state`; the hypernetwork is trained first where none is stored."""
-    from thinkeval.editing.mend import store
+    from ...editing.mend import store
 
     runtime, model, hparams = resolved.runtime, resolved.model, resolved.hparams
     device = model.loaded.device
@@ -126,7 +126,7 @@ def wanted(
         excluded: left out besides the graph's own rewrite requests.
         inferences: what follows from edits, where it is trained for that too (hparams.cimp).
     """
-    from thinkeval.editing.mend.data import training_facts
+    from ...editing.mend.data import training_facts
 
     content = runtime.content_of(dataset)
     out = {(r.subject, r.relation) for r in content.rewrites} | set(excluded)
@@ -152,7 +152,7 @@ def train(
     Raises:
         EditingError: as `editing.mend.training.train`, or the stored file is damaged.
     """
-    from thinkeval.editing.mend import store, training
+    from ...editing.mend import store, training
 
     found.path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(found.path.with_suffix(".lock")):

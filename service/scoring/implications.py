@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import Fact, digest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs.datasets import to_fact
-from thinkeval.service.rules.implications import other_premise, read
-from thinkeval.service.rules.schemas import Triple, rules_digest
-from thinkeval.service.rules.store import StoredRule, rules_of
-from thinkeval.service.scoring.probe import Question
+from ...cypher import rows
+from ...loaders.records import Fact, digest
+from ..errors import UsageError
+from ..graphs.datasets import to_fact
+from ..rules.implications import other_premise, read
+from ..rules.schemas import Triple, rules_digest
+from ..rules.store import StoredRule, rules_of
+from .probe import Question
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.request import ScoreRequest
-    from thinkeval.service.scoring.scope import Scope
+    from ...cypher.run import Database
+    from .request import ScoreRequest
+    from .scope import Scope
 
 ROLE = "implication"
 

@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinkeval.service.schemas import MetricValue, Score
-from thinkeval.service.scoring.metrics import chain_facts, chain_rows
-from thinkeval.service.scoring.posterior import (
+from ..schemas import MetricValue, Score
+from .metrics import chain_facts, chain_rows
+from .posterior import (
     PRIOR,
     Sampled,
     joint_draws,
@@ -42,11 +42,11 @@ from thinkeval.service.scoring.posterior import (
     prior_of,
     share,
 )
-from thinkeval.service.scoring.probe import ProbedFact
+from .probe import ProbedFact
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.cypher.run import Database
+    from ...cypher.rows import ScoredChainRow
+    from ...cypher.run import Database
 
 MEASURE = "p"
 DRAWS = 2000

@@ -13,21 +13,21 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.graphs.datasets import Dataset, case, list_rewrites
-from thinkeval.service.request_options import words_of
-from thinkeval.service.schemas import KNOWN, KNOWN_CHAIN, EditOptions, Measure
-from thinkeval.service.scoring import model_graph, wordings
-from thinkeval.service.scoring.chat_choice import settled
-from thinkeval.service.scoring.probe import ask, edited_facts, questions_for
-from thinkeval.service.scoring.request import probe_settings
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.scoring.wordings import Wording
+from ...cypher import rows
+from ...loaders.records import RewriteRequest
+from ..graphs.datasets import Dataset, case, list_rewrites
+from ..request_options import words_of
+from ..schemas import KNOWN, KNOWN_CHAIN, EditOptions, Measure
+from . import model_graph, wordings
+from .chat_choice import settled
+from .probe import ask, edited_facts, questions_for
+from .request import probe_settings
+from .runtime import Runtime, RuntimeModel
+from .wordings import Wording
 
 if TYPE_CHECKING:
-    from thinkeval.editing.probe import ProbeSettings
-    from thinkeval.loaders.records import Fact
+    from ...editing.probe import ProbeSettings
+    from ...loaders.records import Fact
 
 THRESHOLDS = (0.5, 0.2, KNOWN)
 """Probabilities from which facts are counted."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.editing.errors import UnknownFactError
-from thinkeval.service.formatting import least_of, short
-from thinkeval.service.scoring import wordings
+from ...editing.errors import UnknownFactError
+from ..formatting import least_of, short
+from . import wordings
 
 if TYPE_CHECKING:
-    from thinkeval.service.scoring.probe import ProbedFact
-    from thinkeval.service.scoring.resolved import Resolved
+    from .probe import ProbedFact
+    from .resolved import Resolved
 
 MEASURED_BY = {"likelihood": "p", "p": "sampled share"}
 """The measures by which a fact may be known, and their names in the message."""

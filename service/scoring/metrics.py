@@ -11,19 +11,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from thinkeval import cypher
-from thinkeval.cypher import rows
-from thinkeval.cypher.browser import param_lines
-from thinkeval.cypher.catalog import REQUIRED, over_chains
-from thinkeval.cypher.errors import UnknownGraphError
-from thinkeval.cypher.metric_options import headlines, of_kind
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import several
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
+
+from ...cypher import rows
+from ...cypher.browser import param_lines
+from ...cypher.catalog import REQUIRED, over_chains
+from ...cypher.errors import UnknownGraphError
+from ...cypher.metric_options import headlines, of_kind
+from ..errors import UsageError
+from ..formatting import several
+from ..graphs.datasets import require_graph
+from ..schemas import MetricValue, Score, ScoringOptions
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.request import ScoreRequest
+    from ...cypher.run import Database
+    from .request import ScoreRequest
 
 PREFIX = "metrics/"
 OLD = "target_true"

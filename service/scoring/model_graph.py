@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import Entity, Fact, digest
-from thinkeval.service.database import Progress
-from thinkeval.service.graphs.datasets import Dataset
-from thinkeval.service.graphs.write import GraphHeader, write_graph
-from thinkeval.service.schemas import MEASURES
-from thinkeval.service.scoring.probe import (
+from ...cypher import rows
+from ...loaders.records import Entity, Fact, digest
+from ..database import Progress
+from ..graphs.datasets import Dataset
+from ..graphs.write import GraphHeader, write_graph
+from ..schemas import MEASURES
+from .probe import (
     Answer,
     ProbedFact,
     Question,
@@ -24,11 +24,11 @@ from thinkeval.service.scoring.probe import (
     edge_properties,
     questions_for,
 )
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from .runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
-    from thinkeval.editing.probe import ProbeSettings
-    from thinkeval.service.scoring.resolved import Resolved
+    from ...editing.probe import ProbeSettings
+    from .resolved import Resolved
 
 
 @dataclass(frozen=True, slots=True)

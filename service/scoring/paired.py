@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinkeval.cypher import rows
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.intervals import (
+from ...cypher import rows
+from ..schemas import Score
+from .intervals import (
     DRAWS,
     MEASURE,
     NEW,
@@ -27,11 +27,11 @@ from thinkeval.service.scoring.intervals import (
     counted_chains,
     ifr_draws,
 )
-from thinkeval.service.scoring.posterior import Sampled, joint_draws, pairs_of, prior_of, share
+from .posterior import Sampled, joint_draws, pairs_of, prior_of, share
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.cypher.run import Database
+    from ...cypher.rows import ScoredChainRow
+    from ...cypher.run import Database
 
 Bounds = tuple[float, float]
 

@@ -20,24 +20,25 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from thinkeval import cypher
-from thinkeval.loaders.records import RewriteRequest, digest
-from thinkeval.service import NUMBERS_VERSION, __version__
-from thinkeval.service.append_schemas import AppendOut
-from thinkeval.service.scoring import covariance as corpora
-from thinkeval.service.scoring import demonstrations, hypernetwork, model_graph
-from thinkeval.service.scoring.append import objective as objectives
-from thinkeval.service.scoring.covariance import Corpus
-from thinkeval.service.scoring.forget import retain as retaining
-from thinkeval.service.scoring.forget.refusal import as_taken, refuses
-from thinkeval.service.scoring.hypernetwork import Wanted
-from thinkeval.service.scoring.resolved import Resolved, resolve
-from thinkeval.service.scoring.runtime import Runtime, Shared
+
+from ...loaders.records import RewriteRequest, digest
+from .. import NUMBERS_VERSION, __version__
+from ..append_schemas import AppendOut
+from . import covariance as corpora
+from . import demonstrations, hypernetwork, model_graph
+from .append import objective as objectives
+from .covariance import Corpus
+from .forget import retain as retaining
+from .forget.refusal import as_taken, refuses
+from .hypernetwork import Wanted
+from .resolved import Resolved, resolve
+from .runtime import Runtime, Shared
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.editing.objectives import Objective
-    from thinkeval.service.scoring.forget.retain import Retained
-    from thinkeval.service.scoring.request import ScoreRequest
+    from ...editing.deltas import EditEffect
+    from ...editing.objectives import Objective
+    from .forget.retain import Retained
+    from .request import ScoreRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ def plan_edit(resolved: Resolved) -> Plan:
     Raises:
         EditingError, UsageError: a corpus that cannot be read, or no hypernetwork.
     """
-    from thinkeval.editing import registry
-    from thinkeval.editing.probe.prompts import opens_reasoning
+    from ...editing import registry
+    from ...editing.probe.prompts import opens_reasoning
 
     resolved = objectives.with_trained_loss(resolved)
     runtime, request, model = resolved.runtime, resolved.request, resolved.model
@@ -161,7 +162,7 @@ def execute(plan: Plan) -> EditEffect:
 
     The last update is stored: requested again, at another strength, it is only scaled.
     """
-    from thinkeval.editing.deltas.strength import scaled
+    from ...editing.deltas.strength import scaled
 
     resolved = plan.resolved
     runtime, request, model = resolved.runtime, resolved.request, resolved.model

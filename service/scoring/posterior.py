@@ -56,7 +56,7 @@ class Sampled:
 
 def hits(answers: Sequence[str], names: Sequence[str]) -> list[bool | None]:
     """Which answers give one of the names; None: undecided."""
-    from thinkeval.editing.probe.matching import (
+    from ...editing.probe.matching import (
         gives,  # importing `editing` late keeps `--help` quick
     )
 
@@ -65,7 +65,7 @@ def hits(answers: Sequence[str], names: Sequence[str]) -> list[bool | None]:
 
 def share(right: Sequence[bool | None]) -> float | None:
     """Proportion of right answers among the decided ones; None if none is decided."""
-    from thinkeval.editing.probe import matching
+    from ...editing.probe import matching
 
     return matching.share(right)
 

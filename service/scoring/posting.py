@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from thinkeval.service.graphs.datasets import OWN
-from thinkeval.service.request_options import option_of
-from thinkeval.service.schemas import EditOptions, Score
-from thinkeval.service.scoring.runtime import as_option
+from ..graphs.datasets import OWN
+from ..request_options import option_of
+from ..schemas import EditOptions, Score
+from .runtime import as_option
 
 
 def posted(score: Score) -> dict[str, Any]:

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.cypher.errors import ParameterError
-from thinkeval.loaders.records import Fact, RewriteRequest, fill
-from thinkeval.service.graphs.edges import caption, change
-from thinkeval.service.schemas import MEASURES
+from ...cypher.errors import ParameterError
+from ...loaders.records import Fact, RewriteRequest, fill
+from ..graphs.edges import caption, change
+from ..schemas import MEASURES
 
 if TYPE_CHECKING:
-    from thinkeval.editing.models import LoadedModel
-    from thinkeval.editing.probe import ProbeItem, ProbeResult, ProbeSettings
+    from ...editing.models import LoadedModel
+    from ...editing.probe import ProbeItem, ProbeResult, ProbeSettings
 
 Role = Literal["fact", "target_true", "target_new", "implication", "coedit", "context", "subject"]
 """What a fact is in an edit graph. Chains pass `fact` and `target_true` only. `coedit` states the
@@ -111,7 +111,7 @@ def ask(
     progress: Progress | None = None,
 ) -> list[Answer]:
     """Probe a model with questions; one answer a question, in order."""
-    from thinkeval.editing.probe import probe
+    from ...editing.probe import probe
 
     return asked(
         questions,
@@ -144,8 +144,8 @@ def spelled_apart(
 
     Their likelihoods are of a spelling that the model has rarely read (`answer_tokens.spelling`).
     """
-    from thinkeval.editing.probe import queries_of
-    from thinkeval.editing.probe.prompts import Renderer, apart
+    from ...editing.probe import queries_of
+    from ...editing.probe.prompts import Renderer, apart
 
     renderer = Renderer(loaded.tokenizer, settings.chat)
     items = [_item(str(i), question) for i, question in enumerate(questions)]
@@ -159,7 +159,7 @@ def filled(prompt: str, subject: str) -> str:
 
 
 def _item(key: str, question: Question) -> ProbeItem:
-    from thinkeval.editing.probe import ProbeItem
+    from ...editing.probe import ProbeItem
 
     fact, separate = question.fact, bool(question.generalization)
     clozes = question.generalization if separate else fact.paraphrases
@@ -242,7 +242,7 @@ def undecided(answers: Iterable[Answer]) -> dict[str, int]:
 
     A text that several facts are asked with is counted for each of them.
     """
-    from thinkeval.editing.probe.reasoning import is_unclosed
+    from ...editing.probe.reasoning import is_unclosed
 
     found = list(answers)
     return {

@@ -14,23 +14,23 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import RequestKind, kind_of
-from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.graphs.write import Fence, GraphHeader, rewrite_row, write_graph
-from thinkeval.service.heartbeat import Heartbeat, State
-from thinkeval.service.leases import Lease, event, new_token
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring import metrics
-from thinkeval.service.scoring.model_graph import complete, entities_of, fact_row
-from thinkeval.service.scoring.probe import ProbedFact
+from ...cypher import rows
+from ...loaders.records import RequestKind, kind_of
+from ..errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
+from ..graphs.datasets import require_graph
+from ..graphs.write import Fence, GraphHeader, rewrite_row, write_graph
+from ..heartbeat import Heartbeat, State
+from ..leases import Lease, event, new_token
+from ..schemas import Measure, Score
+from . import metrics
+from .model_graph import complete, entities_of, fact_row
+from .probe import ProbedFact
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.service.scoring.request import ScoreRequest
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
+    from .request import ScoreRequest
+    from .runtime import Runtime
 
 WAIT_S = 0.5
 FIRST = ("probe pre", 0.1)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
 
-from thinkeval.loaders.records import RewriteRequest, digest, slug
-from thinkeval.service import NUMBERS_VERSION
-from thinkeval.service.errors import UsageError
-from thinkeval.service.schemas import MEASURES, EditIn, EditOptions, Measure, MeasuredOptions
+from ...loaders.records import RewriteRequest, digest, slug
+from .. import NUMBERS_VERSION
+from ..errors import UsageError
+from ..schemas import MEASURES, EditIn, EditOptions, Measure, MeasuredOptions
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.editing.probe import ProbeSettings
-    from thinkeval.service.scoring.probe import Question
+    from ...editing.deltas import EditEffect
+    from ...editing.probe import ProbeSettings
+    from .probe import Question
 
 EXACT: tuple[Measure, ...] = ("likelihood", "likelihood_norm")
 """The measures that need no samples."""
@@ -60,7 +60,7 @@ class ScoreRequest(EditOptions):
 
 def probe_settings(options: MeasuredOptions, seed: int) -> ProbeSettings:
     """The settings of a probe; without samples only the exact measures are taken."""
-    from thinkeval.editing.probe.settings import ProbeSettings
+    from ...editing.probe.settings import ProbeSettings
 
     return ProbeSettings(
         samples=max(options.samples, 1),
@@ -143,7 +143,7 @@ def method_override(text: str) -> tuple[str, str, object]:
         UsageError: not of that form.
         UnknownMethodError: no such method.
     """
-    from thinkeval.editing import registry
+    from ...editing import registry
 
     key, value = _override(text)
     name, dot, key = key.partition(".")

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.datasets import Dataset
-from thinkeval.service.scoring.chat_choice import ChatChosen, settled
-from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.scoring.scope import Pairs, Scope, facts_in_scope, neighbors
+from ..graphs import datasets
+from ..graphs.datasets import Dataset
+from .chat_choice import ChatChosen, settled
+from .request import ScoreRequest
+from .runtime import Runtime, RuntimeModel
+from .scope import Pairs, Scope, facts_in_scope, neighbors
 
 if TYPE_CHECKING:
-    from thinkeval.service.schemas import EditOptions
+    from ..schemas import EditOptions
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
         EditingError: unknown method, a model that it cannot edit, no hyperparameters for the
             model, or an unknown one.
     """
-    from thinkeval.editing import hparams, registry
-    from thinkeval.editing.architectures import adapter_for
+    from ...editing import hparams, registry
+    from ...editing.architectures import adapter_for
 
     dataset = datasets.dataset(runtime.db, request.graph)
     method = registry.get(request.method)
@@ -80,7 +80,7 @@ def require_hparams(runtime: Runtime, requests: Iterable[EditOptions]) -> None:
         HparamsError: names all methods without hyperparameters for a model.
         ModelLoadError, UnsupportedArchitectureError: the model is the reason.
     """
-    from thinkeval.editing import hparams
+    from ...editing import hparams
 
     asked: dict[tuple[str, str | None], dict[str, None]] = {}
     sources: dict[str, str] = {}
@@ -99,7 +99,7 @@ def require_hparams(runtime: Runtime, requests: Iterable[EditOptions]) -> None:
 
 def _require_model(source: str, revision: str | None, methods: Iterable[str]) -> None:
     """Refuse a model by its configuration; a name of hyperparameters (an organism) is none."""
-    from thinkeval.editing import architectures, hparams, models
+    from ...editing import architectures, hparams, models
 
     if hparams.short_name(source) is not None:
         return
@@ -110,6 +110,6 @@ def _require_model(source: str, revision: str | None, methods: Iterable[str]) ->
 
 def _edits_weights(name: str) -> bool:
     """Whether a method edits weights, or is a control that carries out such a method."""
-    from thinkeval.editing import registry
+    from ...editing import registry
 
     return registry.info(name).kind == "weights" or hasattr(registry.get(name), "reference")

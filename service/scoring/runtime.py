@@ -19,18 +19,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from thinkeval.service.database import Progress, connect, silent
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs.datasets import Dataset, content, ensure, stored_graph
-from thinkeval.service.settings import Settings
+from ..database import Progress, connect, silent
+from ..errors import UsageError
+from ..graphs.datasets import Dataset, content, ensure, stored_graph
+from ..settings import Settings
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.editing.models import LoadedModel
-    from thinkeval.editing.organism import Organism
-    from thinkeval.loaders.records import KnowledgeGraph
-    from thinkeval.service.schemas import EditOptions
+    from ...cypher.run import Database
+    from ...editing.deltas import EditEffect
+    from ...editing.models import LoadedModel
+    from ...editing.organism import Organism
+    from ...loaders.records import KnowledgeGraph
+    from ..schemas import EditOptions
 
 ORGANISM = "organism"
 ORGANISM_UNKNOWN = "organism-unknown"
@@ -297,7 +297,7 @@ class Runtime:
         key = _key(spec, trained_on, dtype, revision)
         if key not in self._models:
             source = str(self.train(text, graph, seed=seed).path) if spec.organism else spec.text
-            from thinkeval.editing import models
+            from ...editing import models
 
             loaded = models.load(
                 source, revision=revision, dtype=dtype, device=self.settings.device
@@ -353,7 +353,7 @@ class Runtime:
         spec = parse(request.model, seed=request.organism_seed)
         if spec.organism is None:
             return spec.text
-        from thinkeval.editing import hparams
+        from ...editing import hparams
 
         return hparams.short_name(f"{ORGANISM}-{spec.organism}")
 
@@ -386,7 +386,7 @@ class Runtime:
         Raises:
             NotFoundError: the graph that the text names is not stored.
         """
-        from thinkeval.editing.organism import OrganismConfig, train
+        from ...editing.organism import OrganismConfig, train
 
         spec = parse(text, seed=seed)
         if spec.on is not None:

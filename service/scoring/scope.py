@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
-from thinkeval.service.graphs.datasets import case, to_fact
-from thinkeval.service.scoring.probe import Neighbor
+from ...cypher import rows
+from ...loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
+from ..graphs.datasets import case, to_fact
+from .probe import Neighbor
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.request import ScoreRequest
+    from ...cypher.run import Database
+    from .request import ScoreRequest
 
 
 @dataclass(frozen=True, slots=True)

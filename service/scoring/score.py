@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.loaders.records import Fact, RewriteRequest, digest, slug
-from thinkeval.service.schemas import MetricValue, Score
-from thinkeval.service.scoring import (
+from ...loaders.records import Fact, RewriteRequest, digest, slug
+from ..schemas import MetricValue, Score
+from . import (
     chat_efficacy,
     deltas,
     generation,
@@ -32,13 +32,13 @@ from thinkeval.service.scoring import (
     model_graph,
     subject_facts,
 )
-from thinkeval.service.scoring import plan as planning
-from thinkeval.service.scoring import record as editrecords
-from thinkeval.service.scoring.append import additivity, objective, probing
-from thinkeval.service.scoring.conversation import asking as conversation
-from thinkeval.service.scoring.forget import refusal
-from thinkeval.service.scoring.plan import Plan
-from thinkeval.service.scoring.probe import (
+from . import plan as planning
+from . import record as editrecords
+from .append import additivity, objective, probing
+from .conversation import asking as conversation
+from .forget import refusal
+from .plan import Plan
+from .probe import (
     Answer,
     Neighbor,
     ProbedFact,
@@ -51,15 +51,15 @@ from thinkeval.service.scoring.probe import (
     spelled_apart,
     undecided,
 )
-from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
-from thinkeval.service.scoring.resolved import Resolved, resolve
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.scoring.scope import Pairs, Scope, near_questions
+from .request import ScoreRequest, SequenceStep
+from .resolved import Resolved, resolve
+from .runtime import Runtime
+from .scope import Pairs, Scope, near_questions
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.service.leases import Lease
-    from thinkeval.service.scoring.record import Record
+    from ...editing.deltas import EditEffect
+    from ..leases import Lease
+    from .record import Record
 
 
 @dataclass(slots=True)
@@ -178,7 +178,7 @@ def _score(
         for side in ("pre", "post")
     }
     score = _score_of(plan, record.edit, values, effect, implied, step)
-    from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
+    from . import intervals  # numpy; `--help` should not wait for it
 
     with watch.stage("metrics"):
         values = intervals.with_intervals(db, score, probed, request.seed)
@@ -331,7 +331,7 @@ def _post(
     An effect that changes nothing leaves the answers as they are. Asked again in other batches, a
     likelihood differs in its last bits, and the control would miss 1 by rounding.
     """
-    from thinkeval.editing.deltas import applied
+    from ...editing.deltas import applied
 
     if effect.changes_nothing:
         return [[ProbedFact(p.question, p.pre, p.pre) for p in group] for group in groups]

@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.schemas import EditOptions, Score
-from thinkeval.service.scoring import covariance
-from thinkeval.service.scoring import plan as planning
-from thinkeval.service.scoring.append import objective
-from thinkeval.service.scoring.forget.refusal import as_taken
-from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
-from thinkeval.service.scoring.resolved import resolve
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.scoring.score import score_edit
+from ...loaders.records import RewriteRequest
+from ..errors import UsageError
+from ..schemas import EditOptions, Score
+from . import covariance
+from . import plan as planning
+from .append import objective
+from .forget.refusal import as_taken
+from .request import ScoreRequest, SequenceStep
+from .resolved import resolve
+from .runtime import Runtime
+from .score import score_edit
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
+    from ...editing.deltas import EditEffect
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def _edits(
     options: EditOptions,
     batches: Sequence[tuple[RewriteRequest, ...]],
 ) -> Iterator[EditEffect]:
-    from thinkeval.editing.sequence import edit_in_sequence
+    from ...editing.sequence import edit_in_sequence
 
     plan = planning.plan_edit(resolve(runtime, ScoreRequest.of(batches[0][0], options)))
     model = plan.resolved.model

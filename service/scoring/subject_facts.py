@@ -13,19 +13,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import digest
-from thinkeval.service.formatting import several
-from thinkeval.service.graphs.datasets import to_fact
-from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, ask
-from thinkeval.service.subject_outcome import SubjectFactOut, SubjectOutcome
+from ...cypher import rows
+from ...loaders.records import digest
+from ..formatting import several
+from ..graphs.datasets import to_fact
+from ..subject_outcome import SubjectFactOut, SubjectOutcome
+from .probe import Answer, ProbedFact, Question, ask
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.editing.probe import ProbeSettings
-    from thinkeval.service.scoring.request import ScoreRequest
-    from thinkeval.service.scoring.resolved import Resolved
+    from ...cypher.run import Database
+    from ...editing.deltas import EditEffect
+    from ...editing.probe import ProbeSettings
+    from .request import ScoreRequest
+    from .resolved import Resolved
 
 OPTIONS = 20
 """Objects of a relation that the edited model is asked for at most."""
@@ -72,7 +72,7 @@ def after(
         probed: facts that are on chains, with both answers.
         further: of `before`.
     """
-    from thinkeval.editing.deltas import applied
+    from ...editing.deltas import applied
 
     if resolved.request.rewrite.kind == "append":
         return list(probed)

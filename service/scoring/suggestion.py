@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinkeval.editing import architectures, hparams
-from thinkeval.editing.errors import HparamsError
-from thinkeval.editing.hparams.suggestion import Suggestion, suggest
+from ...editing import architectures, hparams
+from ...editing.errors import HparamsError
+from ...editing.hparams.suggestion import Suggestion, suggest
 
 BEYOND_REACH = (
     "The architecture normalises the MLP's output before it is added, so MEMIT and its family do",
@@ -35,7 +35,7 @@ def for_model(model: str, method: str, revision: str | None = None) -> ForModel:
         UnsupportedArchitectureError: its architecture has no adapter.
         HparamsError: the method needs none.
     """
-    from thinkeval.editing import models  # torch; `--help` should not wait for it
+    from ...editing import models  # torch; `--help` should not wait for it
 
     config = models.config_of(model, revision=revision)
     layout = architectures.layout_for(config, config.model_type)

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.errors import UsageError, in_one_line
-from thinkeval.service.schemas import EditOptions, Score
-from thinkeval.service.scoring import plan
-from thinkeval.service.scoring.append.variants import APP, BARE, Variant
-from thinkeval.service.scoring.forget.refusal import check
-from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.scoring.score import score_edit
+from ...loaders.records import RewriteRequest
+from ..errors import UsageError, in_one_line
+from ..schemas import EditOptions, Score
+from . import plan
+from .append.variants import APP, BARE, Variant
+from .forget.refusal import check
+from .request import ScoreRequest
+from .runtime import Runtime
+from .score import score_edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
             carry out a rewrite.
         UnknownMethodError: before anything is trained or loaded.
     """
-    from thinkeval.editing import registry
+    from ...editing import registry
 
     if not (sweep.rewrites and sweep.methods and sweep.models and sweep.seeds and sweep.strengths):
         raise UsageError("The sweep is empty: it needs a rewrite, a method, a model and a seed.")
@@ -120,7 +120,7 @@ def _variants(sweep: Sweep, method: str) -> tuple[Variant, ...]:
     """The variants that a method has: without an objective of its own there is the bare one."""
     if sweep.variants == (BARE,):
         return sweep.variants
-    from thinkeval.editing import registry
+    from ...editing import registry
 
     if registry.takes_objective(method):
         return sweep.variants
@@ -149,7 +149,7 @@ def run_cells(runtime: Runtime, sweep: Sweep, cells: Iterable[Cell]) -> Iterator
     Raises:
         GraphError, ServiceError: what no other cell would survive either (the database is gone).
     """
-    from thinkeval.editing.errors import EditingError, UnknownFactError
+    from ...editing.errors import EditingError, UnknownFactError
 
     for cell in cells:
         try:
@@ -165,7 +165,7 @@ def prepare(runtime: Runtime, sweep: Sweep) -> int:
     Several workers would otherwise each compute them. Returns the number of weights of the largest
     model. What a method lacks is no error here: its cells fail with the reason.
     """
-    from thinkeval.editing.errors import EditingError
+    from ...editing.errors import EditingError
 
     weights = 0
     for model in sweep.models:

@@ -15,12 +15,13 @@ from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service import processes
-from thinkeval.service.errors import KNOWN_ERRORS, SweepStoppedError, describe
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.resolved import require_hparams
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.scoring.sweep import (
+from .. import processes
+from ..errors import KNOWN_ERRORS, SweepStoppedError, describe
+from ..schemas import Score
+from ..settings import Settings
+from .resolved import require_hparams
+from .runtime import Runtime
+from .sweep import (
     Cell,
     Outcome,
     Sweep,
@@ -29,7 +30,6 @@ from thinkeval.service.scoring.sweep import (
     run_cells,
     tasks,
 )
-from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
     from multiprocessing.queues import Queue
@@ -54,7 +54,7 @@ def how_many(runtime: Runtime, n_tasks: int, weights: int) -> int:
 
 
 def _has_accelerator() -> bool:
-    from thinkeval.editing.models import resolve_device
+    from ...editing.models import resolve_device
 
     return resolve_device("auto").type != "cpu"
 
@@ -168,7 +168,7 @@ def _work(
     threads: int,
 ) -> None:
     """A worker: takes one rewrite's cells after the other until there are none."""
-    from thinkeval.editing.models import use_threads
+    from ...editing.models import use_threads
 
     use_threads(threads)
     with suppress(KeyboardInterrupt), Runtime(settings) as runtime:

@@ -11,11 +11,11 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from thinkeval.service.scoring.probe import Progress, Question, ask
+from .probe import Progress, Question, ask
 
 if TYPE_CHECKING:
-    from thinkeval.editing.models import LoadedModel
-    from thinkeval.editing.probe import ProbeSettings
+    from ...editing.models import LoadedModel
+    from ...editing.probe import ProbeSettings
 
 
 class Wording(NamedTuple):
@@ -43,7 +43,7 @@ Values = dict[Wording, list[float | None]]
 
 def wording_of(loaded: LoadedModel, settings: ProbeSettings) -> Wording:
     """Return the wording that a probe with these settings uses."""
-    from thinkeval.editing.probe.prompts import uses_chat
+    from ...editing.probe.prompts import uses_chat
 
     chat = uses_chat(loaded.tokenizer, settings.chat)
     return next(w for w in WORDINGS if (w.ask, w.chat) == (settings.ask, chat))
@@ -60,7 +60,7 @@ def likelihoods(
     Chat wordings exist where the tokenizer has a template that takes the prompt. Each wording costs
     as much as a probe of all questions by likelihood; paraphrases cost that for each of them.
     """
-    from thinkeval.editing.errors import ProbeError
+    from ...editing.errors import ProbeError
 
     found: Values = {}
     has_chat = getattr(loaded.tokenizer, "chat_template", None) is not None

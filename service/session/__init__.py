@@ -20,21 +20,21 @@ from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, cast
 
-from thinkeval.service.client import Client, ProblemError
-from thinkeval.service.client.http import Named, Progress, id_of
-from thinkeval.service.errors import KNOWN_ERRORS, UsageError, describe
-from thinkeval.service.lasting.schemas import LastingIn, LastingOut
-from thinkeval.service.notebook_view import drawn_by
-from thinkeval.service.schemas import EditIn, RewriteIn, Score
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
-from thinkeval.service.states.opened import InMemory
-from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
-from thinkeval.service.states.words import StateIn, parse
+from ..client import Client, ProblemError
+from ..client.http import Named, Progress, id_of
+from ..errors import KNOWN_ERRORS, UsageError, describe
+from ..lasting.schemas import LastingIn, LastingOut
+from ..notebook_view import drawn_by
+from ..schemas import EditIn, RewriteIn, Score
+from ..scoring.runtime import Runtime
+from ..settings import Settings
+from ..states.opened import InMemory
+from ..states.schemas import ComparisonIn, ComparisonOut
+from ..states.words import StateIn, parse
 
 if TYPE_CHECKING:
-    from thinkeval.service.client import Rewrite
-    from thinkeval.service.states.opened import LoadedState
+    from ..client import Rewrite
+    from ..states.opened import LoadedState
 
 Model = tuple[Any, Any] | tuple[Any, Any, str]
 """A transformers model with its tokenizer, and its name in tables if it is given one."""
@@ -65,9 +65,9 @@ class Session(Client):
     def __init__(
         self, settings: Settings | None = None, *, progress: Any = None, quiet: bool = False
     ) -> None:
-        from thinkeval.service.api.app import create_app
-        from thinkeval.service.cli.progress import ProgressBars
-        from thinkeval.service.client.in_process import ADDRESS, in_process
+        from ..api.app import create_app
+        from ..cli.progress import ProgressBars
+        from ..client.in_process import ADDRESS, in_process
 
         settings = (settings or Settings()).model_copy(update={"api_token": None})
         with ExitStack() as stack, _problems():
@@ -110,9 +110,9 @@ class Session(Client):
         Raises:
             ProblemError: refused, or the edit failed; with reason and remedy.
         """
-        from thinkeval.service.jobs.submit import rewrite_of
-        from thinkeval.service.scoring.request import ScoreRequest
-        from thinkeval.service.scoring.score import score_edit
+        from ..jobs.submit import rewrite_of
+        from ..scoring.request import ScoreRequest
+        from ..scoring.score import score_edit
 
         if rewrite is None:
             rewrite = cast("Rewrite | None", named)
@@ -155,7 +155,7 @@ class Session(Client):
         Raises:
             ProblemError: refused, or it failed; with reason and remedy.
         """
-        from thinkeval.service.states.compare import compare
+        from ..states.compare import compare
 
         with _problems():
             first, second = (_state(state) for state in (before, after))
@@ -177,7 +177,7 @@ class Session(Client):
         Raises:
             ProblemError: there is no such state, or it is behind an endpoint.
         """
-        from thinkeval.service.states.opened import opened
+        from ..states.opened import opened
 
         with _problems():
             wanted = parse(state) if isinstance(state, str) else state
@@ -211,22 +211,22 @@ class Session(Client):
         Raises:
             ProblemError: refused, or it failed; with reason and remedy.
         """
-        from thinkeval.service.lasting.lasting import lasting
+        from ..lasting.lasting import lasting
 
         with _problems():
             asked = LastingIn(edit=id_of(edit), then=list(then), **options)
             return lasting(self._runtime, asked)
 
     def _dataset(self, graph: str) -> Any:
-        from thinkeval.service.graphs import datasets
+        from ..graphs import datasets
 
         return datasets.ensure(self._runtime.db, graph)
 
     @contextmanager
     def _lent(self, model: Model) -> Iterator[str]:
         """The name by which a model in memory is scored for the duration of a `with` block."""
-        from thinkeval.editing.deltas import preserved
-        from thinkeval.editing.states.memory import borrowed
+        from ...editing.deltas import preserved
+        from ...editing.states.memory import borrowed
 
         name = _name(model)
         with (

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel
 
-from thinkeval.service.scoring.probe import Answer, Progress, Question
+from ..scoring.probe import Answer, Progress, Question
 
 if TYPE_CHECKING:
-    from thinkeval.editing.probe import ProbeSettings
+    from ...editing.probe import ProbeSettings
 
 Kind = Literal["model", "adapter", "edited", "quantized", "endpoint", "memory"]
 

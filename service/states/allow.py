@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.jobs import submit
-from thinkeval.service.scoring import record
+from ...cypher import rows
+from ..errors import NothingStoredError, UsageError
+from ..jobs import submit
+from ..scoring import record
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.settings import Settings
-    from thinkeval.service.states.words import StateIn
+    from ...cypher.run import Database
+    from ..settings import Settings
+    from .words import StateIn
 
 
 def require_allowed(settings: Settings, db: Database, state: StateIn) -> None:
@@ -30,7 +30,7 @@ def require_allowed(settings: Settings, db: Database, state: StateIn) -> None:
         NothingStoredError: the edit has no score yet, or its update was not saved.
     """
     if state.endpoint is not None:
-        from thinkeval.service.growth.job import require_address  # `--help` does not wait for it
+        from ..growth.job import require_address  # `--help` does not wait for it
 
         require_address(settings, state.endpoint)
         return

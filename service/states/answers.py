@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from thinkeval.loaders.records import Fact, RewriteRequest, digest
-from thinkeval.service.schemas import MEASURES, Measure
-from thinkeval.service.scoring import model_graph
-from thinkeval.service.scoring.implications import Implied, implied
-from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, questions_for
-from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.scope import Scope, facts_in_scope, neighbors
-from thinkeval.service.scoring.score import edited_questions
+from ...loaders.records import Fact, RewriteRequest, digest
+from ..schemas import MEASURES, Measure
+from ..scoring import model_graph
+from ..scoring.implications import Implied, implied
+from ..scoring.probe import Answer, ProbedFact, Question, questions_for
+from ..scoring.request import ScoreRequest
+from ..scoring.scope import Scope, facts_in_scope, neighbors
+from ..scoring.score import edited_questions
 
 if TYPE_CHECKING:
-    from thinkeval.editing.probe import ProbeSettings
-    from thinkeval.service.graphs.datasets import Dataset
-    from thinkeval.service.scoring.runtime import Runtime
-    from thinkeval.service.states.opened import OpenState
+    from ...editing.probe import ProbeSettings
+    from ..graphs.datasets import Dataset
+    from ..scoring.runtime import Runtime
+    from .opened import OpenState
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,29 +19,29 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.metric_options import headlines
-from thinkeval.loaders.records import RewriteRequest, digest, slug
-from thinkeval.service import NUMBERS_VERSION
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.write import GraphHeader
-from thinkeval.service.schemas import Measure, MeasuredOptions, MetricValue, Score
-from thinkeval.service.scoring import metrics
-from thinkeval.service.scoring.chat_choice import ChatChosen, settled
-from thinkeval.service.scoring.model_graph import complete
-from thinkeval.service.scoring.plan import query_digests, versions
-from thinkeval.service.scoring.probe import ProbedFact, questions_for, undecided
-from thinkeval.service.scoring.record import write_probed
-from thinkeval.service.scoring.request import ScoreRequest, probe_settings
-from thinkeval.service.states import answers as asking
-from thinkeval.service.states import drift as drifting
-from thinkeval.service.states import store
-from thinkeval.service.states.answers import Answers, Asked, Asking
-from thinkeval.service.states.opened import InMemory, StateOut, opened, require_packages
-from thinkeval.service.states.requests import requests_of
-from thinkeval.service.states.routes import routes
-from thinkeval.service.states.schemas import (
+from ...cypher import rows
+from ...cypher.metric_options import headlines
+from ...loaders.records import RewriteRequest, digest, slug
+from .. import NUMBERS_VERSION
+from ..errors import UsageError
+from ..graphs import datasets
+from ..graphs.write import GraphHeader
+from ..schemas import Measure, MeasuredOptions, MetricValue, Score
+from ..scoring import metrics
+from ..scoring.chat_choice import ChatChosen, settled
+from ..scoring.model_graph import complete
+from ..scoring.plan import query_digests, versions
+from ..scoring.probe import ProbedFact, questions_for, undecided
+from ..scoring.record import write_probed
+from ..scoring.request import ScoreRequest, probe_settings
+from . import answers as asking
+from . import drift as drifting
+from . import store
+from .answers import Answers, Asked, Asking
+from .opened import InMemory, StateOut, opened, require_packages
+from .requests import requests_of
+from .routes import routes
+from .schemas import (
     ComparedRequest,
     ComparisonIn,
     ComparisonOut,
@@ -49,9 +49,9 @@ from thinkeval.service.states.schemas import (
 )
 
 if TYPE_CHECKING:
-    from thinkeval.service.leases import Lease
-    from thinkeval.service.scoring.runtime import Runtime
-    from thinkeval.service.states.words import StateIn
+    from ..leases import Lease
+    from ..scoring.runtime import Runtime
+    from .words import StateIn
 
 LEAST_REPEATED = 1e-6
 """Differences between two likelihoods of one text above which a note says so."""
@@ -185,7 +185,7 @@ def _parts(state: Any) -> dict[str, Any]:
     loaded = getattr(state, "loaded", None)
     if loaded is None:
         return {}
-    from thinkeval.editing import identity
+    from ...editing import identity
 
     return {**loaded.info.parts, "config": identity.config_fields(loaded.model, defaults=True)}
 
@@ -290,7 +290,7 @@ def _same_weights(before: StateOut, after: StateOut) -> str | None:
 
 def _other_parts(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """The parts in which two models differ, for a reader; of a configuration its fields."""
-    from thinkeval.editing.identity import differing
+    from ...editing.identity import differing
 
     found = differing(before.get("config") or {}, after.get("config") or {})
     fields = [f"{name} {one} -> {other}" for name, (one, other) in found.items()]
@@ -418,7 +418,7 @@ def _scores(
     """The score of each request by its edit."""
     if not scored:
         return {}
-    from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
+    from ..scoring import intervals  # numpy; `--help` should not wait for it
 
     db = run.runtime.db
     provenance = _provenance(run, states)

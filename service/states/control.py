@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError, NothingStoredError
-from thinkeval.service.jobs import queue
-from thinkeval.service.states import store
-from thinkeval.service.states.job import COMPARISON
-from thinkeval.service.states.schemas import ComparisonIn, ComparisonJob, ComparisonOut
+from ...cypher import rows
+from ..errors import ConflictError, NothingStoredError
+from ..jobs import queue
+from . import store
+from .job import COMPARISON
+from .schemas import ComparisonIn, ComparisonJob, ComparisonOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 AGAIN = "Submit it again: answers that a state gave are found."
 _STATE = ("id", "status", "progress", "stage", "error", "remedy", "attempts", "created_at")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.graphs.edges import KEPT_RATIO, REMOVED_RATIO
-from thinkeval.service.schemas import KNOWN, Measure
-from thinkeval.service.states.schemas import DriftLine, DriftOut
+from ...cypher import rows
+from ..graphs.edges import KEPT_RATIO, REMOVED_RATIO
+from ..schemas import KNOWN, Measure
+from .schemas import DriftLine, DriftOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ...cypher.run import Database
 
 DISTANCES = {
     0: "0 steps: facts with the subject at one end",

@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.editing.errors import ProbeError
-from thinkeval.editing.probe import matching, measured
-from thinkeval.editing.probe.prompts import (
+from ...editing.errors import ProbeError
+from ...editing.probe import matching, measured
+from ...editing.probe.prompts import (
     CHAT_CLOZE,
     CHAT_QUESTION,
     QUESTION,
@@ -32,25 +32,25 @@ from thinkeval.editing.probe.prompts import (
     answer_text,
     plainly,
 )
-from thinkeval.editing.probe.reasoning import is_unclosed
-from thinkeval.loaders.records import digest
-from thinkeval.service.completions import ScoredToken
-from thinkeval.service.errors import EndpointError, UsageError
-from thinkeval.service.growth.endpoints import capabilities
-from thinkeval.service.growth.endpoints.capabilities import CLOZE, Capabilities
-from thinkeval.service.growth.endpoints.endpoint import Message, Reply, Request, Sampling
-from thinkeval.service.growth.endpoints.openai_protocol import OpenAIProtocol, in_parallel
-from thinkeval.service.growth.replies import state_of
-from thinkeval.service.llm import Client
-from thinkeval.service.scoring.probe import Answer, Progress, Question, asked
-from thinkeval.service.states.about import StateOut
-from thinkeval.service.states.replies import Session, session
-from thinkeval.service.states.words import StateIn
+from ...editing.probe.reasoning import is_unclosed
+from ...loaders.records import digest
+from ..completions import ScoredToken
+from ..errors import EndpointError, UsageError
+from ..growth.endpoints import capabilities
+from ..growth.endpoints.capabilities import CLOZE, Capabilities
+from ..growth.endpoints.endpoint import Message, Reply, Request, Sampling
+from ..growth.endpoints.openai_protocol import OpenAIProtocol, in_parallel
+from ..growth.replies import state_of
+from ..llm import Client
+from ..scoring.probe import Answer, Progress, Question, asked
+from .about import StateOut
+from .replies import Session, session
+from .words import StateIn
 
 if TYPE_CHECKING:
-    from thinkeval.editing.probe import ProbeSettings
-    from thinkeval.editing.probe.settings import Measure
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...editing.probe import ProbeSettings
+    from ...editing.probe.settings import Measure
+    from ..scoring.runtime import Runtime
 
 FOLDER = "endpoints"
 COUNTS = ("answers", "empty", "refused", "cut", "undecided", "unclosed")
@@ -254,7 +254,7 @@ class EndpointState:
     ) -> dict[str, list[Any]]:
         """Both likelihoods of each query, as `editing.probe.likelihood` defines them."""
         # Imports torch, which samples do not need.
-        from thinkeval.editing.probe.likelihood import prefix_free
+        from ...editing.probe.likelihood import prefix_free
 
         rows = list(
             dict.fromkeys((query.rendered, name) for query in queries for name in query.names)

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import digest, slug
-from thinkeval.service import NUMBERS_VERSION
-from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import submit
-from thinkeval.service.jobs.job import JobProgress, hold_for_tests
-from thinkeval.service.jobs.submit import Posted, accept
-from thinkeval.service.leases import Lease
-from thinkeval.service.states.allow import require_allowed
-from thinkeval.service.states.requests import requests_of
-from thinkeval.service.states.schemas import ComparisonIn
+from ...cypher import rows
+from ...loaders.records import digest, slug
+from .. import NUMBERS_VERSION
+from ..graphs import datasets
+from ..jobs import submit
+from ..jobs.job import JobProgress, hold_for_tests
+from ..jobs.submit import Posted, accept
+from ..leases import Lease
+from .allow import require_allowed
+from .requests import requests_of
+from .schemas import ComparisonIn
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.runtime import Runtime
-    from thinkeval.service.settings import Settings
+    from ...cypher.run import Database
+    from ..scoring.runtime import Runtime
+    from ..settings import Settings
 
 COMPARISON = "comparison"
 """The kind of job that compares two states."""
@@ -40,7 +40,7 @@ class ComparisonTask:
 
     def run(self, runtime: Runtime) -> None:
         """Compare the states, and store the result."""
-        from thinkeval.service.states.compare import compare  # imports numpy
+        from .compare import compare  # imports numpy
 
         posted = ComparisonIn.model_validate_json(self._request)
         lease = self.progress.lease

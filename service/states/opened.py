@@ -15,19 +15,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from thinkeval.loaders.records import digest
-from thinkeval.service.graphs.datasets import Dataset
-from thinkeval.service.scoring import deltas
-from thinkeval.service.scoring.probe import Answer, Progress, Question, ask
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.states import endpoint
-from thinkeval.service.states.about import OpenState, StateOut
-from thinkeval.service.states.words import StateIn
+from ...loaders.records import digest
+from ..graphs.datasets import Dataset
+from ..scoring import deltas
+from ..scoring.probe import Answer, Progress, Question, ask
+from ..scoring.runtime import Runtime, RuntimeModel
+from . import endpoint
+from .about import OpenState, StateOut
+from .words import StateIn
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas.files import SavedDelta
-    from thinkeval.editing.models import LoadedModel
-    from thinkeval.editing.probe import ProbeSettings
+    from ...editing.deltas.files import SavedDelta
+    from ...editing.models import LoadedModel
+    from ...editing.probe import ProbeSettings
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def require_packages(state: StateIn, device: str) -> None:
     Raises:
         MissingExtraError: names the package, and the extra that installs it.
     """
-    from thinkeval.editing.states import adapter, quantized
+    from ...editing.states import adapter, quantized
 
     if state.adapter:
         adapter.require_package()
@@ -150,9 +150,9 @@ def _edited(
     runtime: Runtime, state: StateIn, base: RuntimeModel, about: StateOut
 ) -> Iterator[StateOut]:
     """Apply the state's saved edits, in order."""
-    from thinkeval.editing.deltas.files import apply_in_order, load
-    from thinkeval.editing.models import state_digest, weights_digest
-    from thinkeval.editing.states.finite import require_finite
+    from ...editing.deltas.files import apply_in_order, load
+    from ...editing.models import state_digest, weights_digest
+    from ...editing.states.finite import require_finite
 
     saved = [load(deltas.find(runtime, name)) for name in state.edits]
     model = base.loaded.model
@@ -178,7 +178,7 @@ def _adapted(state: StateIn, base: RuntimeModel, about: StateOut) -> Iterator[St
 
     Weights that are quantised afterwards are those with the adapter merged into them.
     """
-    from thinkeval.editing.states import adapter
+    from ...editing.states import adapter
 
     saved = adapter.read(state.adapter or "")
     with adapter.adapted(base.loaded, saved, merged=state.quantized is not None):
@@ -197,7 +197,7 @@ def _quantized(
     bits: Literal["8bit", "4bit"], base: RuntimeModel, about: StateOut
 ) -> Iterator[StateOut]:
     """Quantise the weights as they are now."""
-    from thinkeval.editing.states.quantized import quantized
+    from ...editing.states.quantized import quantized
 
     with quantized(base.loaded, bits) as found:
         yield about.model_copy(
@@ -218,7 +218,7 @@ def _record(saved: SavedDelta) -> dict[str, Any]:
 @contextmanager
 def _in_memory(runtime: Runtime, state: InMemory) -> Iterator[LoadedState]:
     """A user's own model and tokenizer, which are as they were on exit."""
-    from thinkeval.editing.states.memory import borrowed
+    from ...editing.states.memory import borrowed
 
     with borrowed(state.model, state.tokenizer, state.name) as loaded:
         _require_usable(runtime, loaded)
@@ -242,8 +242,8 @@ def _in_memory(runtime: Runtime, state: InMemory) -> Iterator[LoadedState]:
 
 def _require_usable(runtime: Runtime, loaded: LoadedModel) -> None:
     """Refuse weights with NaN, and models that cannot be asked in batches; once for each model."""
-    from thinkeval.editing.states.batched import require_batches
-    from thinkeval.editing.states.finite import require_finite
+    from ...editing.states.batched import require_batches
+    from ...editing.states.finite import require_finite
 
     def check() -> None:
         require_finite(loaded.model, loaded.info.name)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import rewrites as selection
-from thinkeval.service.rules.groundings import rules_for
-from thinkeval.service.states.schemas import ComparisonIn
+from ..errors import UsageError
+from ..graphs import rewrites as selection
+from ..rules.groundings import rules_for
+from .schemas import ComparisonIn
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.loaders.records import RewriteRequest
+    from ...cypher.run import Database
+    from ...loaders.records import RewriteRequest
 
 
 def requests_of(db: Database, posted: ComparisonIn) -> list[RewriteRequest]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.schemas import Measure
-from thinkeval.service.states.schemas import RoutesOut
+from ...cypher import rows
+from ..schemas import Measure
+from .schemas import RoutesOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.request import ScoreRequest
+    from ...cypher.run import Database
+    from ..scoring.request import ScoreRequest
 
 
 def routes(

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thinkeval.loaders.records import RequestKind
-from thinkeval.service.notebook_view import Plotted, table_html
-from thinkeval.service.request_options import Option
-from thinkeval.service.schemas import Measure, MeasuredOptions, MetricValue, Name, Status
-from thinkeval.service.states.about import StateOut
-from thinkeval.service.states.words import StateIn
+from ...loaders.records import RequestKind
+from ..notebook_view import Plotted, table_html
+from ..request_options import Option
+from ..schemas import Measure, MeasuredOptions, MetricValue, Name, Status
+from .about import StateOut
+from .words import StateIn
 
 if TYPE_CHECKING:
     import pandas as pd

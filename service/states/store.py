@@ -6,18 +6,18 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.graphs.write import rewrite_row
-from thinkeval.service.scoring import record
-from thinkeval.service.states.schemas import ComparisonOut
+from ...cypher import rows
+from ..errors import NotFoundError
+from ..graphs.write import rewrite_row
+from ..scoring import record
+from .schemas import ComparisonOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.loaders.records import RewriteRequest
-    from thinkeval.service.leases import Lease
-    from thinkeval.service.schemas import Score
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
+    from ...loaders.records import RewriteRequest
+    from ..leases import Lease
+    from ..schemas import Score
 
 LISTING = "thinkeval comparisons"
 

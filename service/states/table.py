@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell, number, objects, several, signed
-from thinkeval.service.reports.figures import drift as drawing
-from thinkeval.service.reports.figures.style import encode
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.schemas import MEASURE_NAMES, Measure
-from thinkeval.service.states.schemas import ComparedRequest, ComparisonOut, DriftLine
+from ..errors import UsageError
+from ..formatting import cell, number, objects, several, signed
+from ..reports.figures import drift as drawing
+from ..reports.figures.style import encode
+from ..reports.formats import Column
+from ..schemas import MEASURE_NAMES, Measure
+from .schemas import ComparedRequest, ComparisonOut, DriftLine
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import RequestKind
+    from ...loaders.records import RequestKind
 
 MEANING = (
     "kept: p_post ≥ .9 p_pre; removed: below .1; weakened: between; added: p_pre < .05 ≤ p_post;"

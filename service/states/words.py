@@ -22,9 +22,9 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring import runtime
-from thinkeval.service.scoring.runtime import CHANGE_MARK, ENDPOINT
+from ..errors import UsageError
+from ..scoring import runtime
+from ..scoring.runtime import CHANGE_MARK, ENDPOINT
 
 HOW = (
     "Write a state as MODEL, MODEL@REVISION, MODEL+adapter:FOLDER, MODEL+edit:EDIT (again for"

@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi import Path as PathParam
 
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db
-from thinkeval.service.growth.crawl.report import agreement, crawl_report
-from thinkeval.service.growth.crawl.schemas import Agreement, CrawlReport
+from ...growth.crawl.report import agreement, crawl_report
+from ...growth.crawl.schemas import Agreement, CrawlReport
+from ..problems import DESCRIBED
+from ..state import Db
 
 router = APIRouter(prefix="/v1/growth", tags=["growth"], responses=DESCRIBED)
 

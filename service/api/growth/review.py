@@ -7,13 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi import Path as PathParam
 
-from thinkeval.cypher.rows.growth import CandidateState
-from thinkeval.service.api.growth.runs import RunId
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.growth import decisions
-from thinkeval.service.growth.review import judge_report, log, people, queue
-from thinkeval.service.growth.review.schemas import (
+from ....cypher.rows.growth import CandidateState
+from ...growth import decisions
+from ...growth.review import judge_report, log, people, queue
+from ...growth.review.schemas import (
     AddIn,
     AgreementReport,
     Appended,
@@ -24,6 +21,9 @@ from thinkeval.service.growth.review.schemas import (
     LogOut,
     Verified,
 )
+from ..problems import DESCRIBED
+from ..state import Db, Here
+from .runs import RunId
 
 router = APIRouter(prefix="/v1/growth/{run}", tags=["growth"], responses=DESCRIBED)
 

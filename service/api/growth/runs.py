@@ -10,16 +10,16 @@ from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
-from thinkeval.cypher import rows
-from thinkeval.service.api import events
-from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.growth import control, job, store
-from thinkeval.service.growth.files.formats import Format, exported
-from thinkeval.service.growth.files.output import zipped
-from thinkeval.service.growth.schemas import GrowthIn, GrowthOut
-from thinkeval.service.jobs import queue
+from ....cypher import rows
+from ...errors import NotFoundError
+from ...growth import control, job, store
+from ...growth.files.formats import Format, exported
+from ...growth.files.output import zipped
+from ...growth.schemas import GrowthIn, GrowthOut
+from ...jobs import queue
+from .. import events
+from ..problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
+from ..state import Db, Here
 
 router = APIRouter(prefix="/v1/growth", tags=["growth"], responses=DESCRIBED)
 

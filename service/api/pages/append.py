@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.service.formatting import number, several
-from thinkeval.service.reports.append.edit import value_against
-from thinkeval.service.scoring.append.additivity import MEASURE
-from thinkeval.service.scoring.append.filter import kept
-from thinkeval.service.scoring.append.variants import variant_of
+from ....cypher import rows
+from ...formatting import number, several
+from ...reports.append.edit import value_against
+from ...scoring.append.additivity import MEASURE
+from ...scoring.append.filter import kept
+from ...scoring.append.variants import variant_of
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.schemas import AppendOut, Score
+    from ....cypher.run import Database
+    from ...schemas import AppendOut, Score
 
 SETS = {"hard": "linked to the new answer", "random": "far from it"}
 """The two sets of false answers, in words."""

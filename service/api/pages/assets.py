@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import FileResponse, Response
 
-from thinkeval.service.api.pages.render import STATIC
-from thinkeval.service.errors import NotFoundError
+from ...errors import NotFoundError
+from .render import STATIC
 
 router = APIRouter(include_in_schema=False)
 

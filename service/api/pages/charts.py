@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thinkeval.service.reports.figures import style
-from thinkeval.service.reports.table import STEPS
+from ...reports.figures import style
+from ...reports.table import STEPS
 
 WIDTH, HEIGHT = 480, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 12, 42

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
-from thinkeval.service.api.pages.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis
-from thinkeval.service.api.pages.routes import page
-from thinkeval.service.api.state import Db
-from thinkeval.service.leakcut.coedit import control, frontier_table, store
-from thinkeval.service.leakcut.schemas import CoEditOut
+from ...leakcut.coedit import control, frontier_table, store
+from ...leakcut.schemas import CoEditOut
+from ..state import Db
+from .charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis
+from .routes import page
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 router = APIRouter(prefix="/coedits", include_in_schema=False)
 

@@ -6,9 +6,9 @@ import json
 import shlex
 from typing import Any
 
-from thinkeval.service.request_options import words_of
-from thinkeval.service.schemas import EditOptions, Score
-from thinkeval.service.scoring.posting import posted
+from ...request_options import words_of
+from ...schemas import EditOptions, Score
+from ...scoring.posting import posted
 
 
 def commands(score: Score, base: str) -> list[tuple[str, str]]:

@@ -10,18 +10,18 @@ from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
-from thinkeval.service.api.pages.routes import page
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.errors import KNOWN_ERRORS, Problem, describe
-from thinkeval.service.graphs import datasets
-from thinkeval.service.reports import implied
-from thinkeval.service.schemas import MEASURE_NAMES, Measure
-from thinkeval.service.states import control, job, store, table
-from thinkeval.service.states.schemas import ComparisonIn
-from thinkeval.service.states.words import parse
+from ...errors import KNOWN_ERRORS, Problem, describe
+from ...graphs import datasets
+from ...reports import implied
+from ...schemas import MEASURE_NAMES, Measure
+from ...states import control, job, store, table
+from ...states.schemas import ComparisonIn
+from ...states.words import parse
+from ..state import Db, Here
+from .routes import page
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 router = APIRouter(prefix="/comparisons", include_in_schema=False)
 

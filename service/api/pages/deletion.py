@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError
-from thinkeval.service.formatting import several
-from thinkeval.service.graphs import datasets, delete
-from thinkeval.service.schemas import ENDED
-from thinkeval.service.scoring import deltas, record
+from ....cypher import rows
+from ...errors import ConflictError
+from ...formatting import several
+from ...graphs import datasets, delete
+from ...schemas import ENDED
+from ...scoring import deltas, record
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.settings import Settings
+    from ....cypher.run import Database
+    from ...settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

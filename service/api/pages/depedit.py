@@ -12,18 +12,18 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlencode
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.knowledge_sets import QA, SETTINGS, Copy, Implication, KnowledgeSet
-from thinkeval.service.depedit import job_queue, report, store, strategies
-from thinkeval.service.depedit.metrics import TITLES, metrics_of_runs
-from thinkeval.service.depedit.run import DEFAULT
-from thinkeval.service.depedit.schemas import ROLES, MethodRow
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
+from ....cypher import rows
+from ....loaders.knowledge_sets import QA, SETTINGS, Copy, Implication, KnowledgeSet
+from ...depedit import job_queue, report, store, strategies
+from ...depedit.metrics import TITLES, metrics_of_runs
+from ...depedit.run import DEFAULT
+from ...depedit.schemas import ROLES, MethodRow
+from ...errors import NotFoundError, NothingStoredError, UsageError
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows.depedit import Role
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.cache import Cache
+    from ....cypher.rows.depedit import Role
+    from ....cypher.run import Database
+    from ...cache import Cache
 
 MEANINGS = {
     "CQ_DT": "each fact has its own template, used for teaching and asking",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thinkeval.service.reports.matched import Difference
-from thinkeval.service.reports.paired import Against, verdict
+from ...reports.matched import Difference
+from ...reports.paired import Against, verdict
 
 WIDTH, MIDDLE = 240.0, 120.0
 """Width of a row's bar, and where 0 is, in pixels."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.service.api.pages import growth_drawing
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.growth import store
-from thinkeval.service.growth.review import judge_report, log, people, queue
-from thinkeval.service.growth.review.schemas import CandidateDetail, CandidatePage
+from ....cypher import rows
+from ...graphs.datasets import require_graph
+from ...growth import store
+from ...growth.review import judge_report, log, people, queue
+from ...growth.review.schemas import CandidateDetail, CandidatePage
+from . import growth_drawing
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 WAITING_PAGE = 20
 """Candidates of the review queue that are listed at once."""

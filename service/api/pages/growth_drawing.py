@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thinkeval.cypher import rows
-from thinkeval.service.growth.review.log import current
+from ....cypher import rows
+from ...growth.review.log import current
 
 MOST = 200
 """Triplets that are drawn: facts first, then those that wait, are missing, failed or are unknown;

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
-from thinkeval.service.api.pages import growth
-from thinkeval.service.api.pages.routes import Word, page
-from thinkeval.service.api.state import Db
+from ..state import Db
+from . import growth
+from .routes import Word, page
 
 router = APIRouter(prefix="/growth", include_in_schema=False)
 

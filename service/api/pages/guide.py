@@ -13,8 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from thinkeval import cypher
-from thinkeval.cypher.browser import param_list
-from thinkeval.service.reports.browser import FOLDER, QUESTIONS, RULE_QUESTIONS, params_of
+
+from ....cypher.browser import param_list
+from ...reports.browser import FOLDER, QUESTIONS, RULE_QUESTIONS, params_of
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from thinkeval.cypher import rows
-from thinkeval.editing import registry
-from thinkeval.loaders import formats, graphs
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.datasets import OWN
-from thinkeval.service.jobs import queue
-from thinkeval.service.paging import offset_page, read_offset
-from thinkeval.service.rules import store as rule_store
-from thinkeval.service.schemas import ENDED, Score, Status
-from thinkeval.service.scoring import metrics
+from ....cypher import rows
+from ....editing import registry
+from ....loaders import formats, graphs
+from ...errors import UsageError
+from ...graphs import datasets
+from ...graphs.datasets import OWN
+from ...jobs import queue
+from ...paging import offset_page, read_offset
+from ...rules import store as rule_store
+from ...schemas import ENDED, Score, Status
+from ...scoring import metrics
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.cache import Cache
+    from ....cypher.run import Database
+    from ...cache import Cache
 
 STATUSES: tuple[str, ...] = get_args(Status)
 SHOWN = ("efficacy", "ifr", "preservation", "subject_retention", "ifr_beyond_subject")

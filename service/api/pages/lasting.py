@@ -10,16 +10,16 @@ from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
-from thinkeval.service.api.pages.routes import page
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.errors import KNOWN_ERRORS, Problem, describe
-from thinkeval.service.lasting import control, job, store, table
-from thinkeval.service.lasting.schemas import LastingIn
-from thinkeval.service.reports import implied
-from thinkeval.service.schemas import MEASURE_NAMES, Measure
+from ...errors import KNOWN_ERRORS, Problem, describe
+from ...lasting import control, job, store, table
+from ...lasting.schemas import LastingIn
+from ...reports import implied
+from ...schemas import MEASURE_NAMES, Measure
+from ..state import Db, Here
+from .routes import page
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 router = APIRouter(prefix="/lasting", include_in_schema=False)
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from thinkeval.cypher import rows
-from thinkeval.service.api.pages import charts, differences
-from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.reports.comparison import Rewrites, compare
-from thinkeval.service.reports.paired import paired
-from thinkeval.service.reports.table import by_ifr, caption, method_table, rows_of, unranked
-from thinkeval.service.schemas import MEASURE_NAMES, Measure
-from thinkeval.service.scoring import record
+from ....cypher import rows
+from ...errors import NothingStoredError
+from ...reports.comparison import Rewrites, compare
+from ...reports.paired import paired
+from ...reports.table import by_ifr, caption, method_table, rows_of, unranked
+from ...schemas import MEASURE_NAMES, Measure
+from ...scoring import record
+from . import charts, differences
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.cache import Cache
+    from ....cypher.run import Database
+    from ...cache import Cache
 
 COLUMNS = (
     "Efficacy", "Generalization", "IFR", "IFR mean", "IFR beyond subject", "Subject retention",

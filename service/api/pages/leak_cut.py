@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.editing import registry
-from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.leakcut import words
-from thinkeval.service.leakcut.coedit import store
-from thinkeval.service.leakcut.request import edit_cut
-from thinkeval.service.leakcut.schemas import CutIn, CutOut, KeyKind
-from thinkeval.service.reports.browser import cut_link
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring.posting import posted
+from ....editing import registry
+from ...errors import NotFoundError, UsageError
+from ...leakcut import words
+from ...leakcut.coedit import store
+from ...leakcut.request import edit_cut
+from ...leakcut.schemas import CutIn, CutOut, KeyKind
+from ...reports.browser import cut_link
+from ...schemas import Measure, Score
+from ...scoring.posting import posted
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 SECONDS = 2.0
 """Longest time of the solver: a page waits for it."""

@@ -12,8 +12,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from thinkeval.service import __version__, formatting
-from thinkeval.service.reports.score_lines import metric_text
+from ... import __version__, formatting
+from ...reports.score_lines import metric_text
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"

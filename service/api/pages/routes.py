@@ -13,19 +13,19 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BeforeValidator
 
-from thinkeval.service.api.pages import assets, deletion, depedit, home
-from thinkeval.service.api.pages import leaderboard as board
-from thinkeval.service.api.pages import rules as ruling
-from thinkeval.service.api.pages.depedit import Chosen
-from thinkeval.service.api.pages.render import render
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.depedit import job_queue
-from thinkeval.service.errors import NotFoundError, Problem
-from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import queue
-from thinkeval.service.reports.comparison import Rewrites
-from thinkeval.service.rules import statistics
-from thinkeval.service.schemas import ENDED, MEASURE_NAMES, Measure
+from ...depedit import job_queue
+from ...errors import NotFoundError, Problem
+from ...graphs import datasets
+from ...jobs import queue
+from ...reports.comparison import Rewrites
+from ...rules import statistics
+from ...schemas import ENDED, MEASURE_NAMES, Measure
+from ..state import Db, Here
+from . import assets, deletion, depedit, home
+from . import leaderboard as board
+from . import rules as ruling
+from .depedit import Chosen
+from .render import render
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self';"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.loaders import rules as shipped
-from thinkeval.loaders.reading.sources import read_yaml
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.rules import review, statistics, store
+from ....cypher import rows
+from ....loaders import rules as shipped
+from ....loaders.reading.sources import read_yaml
+from ...graphs.datasets import require_graph
+from ...rules import review, statistics, store
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 RANKS: dict[statistics.Rank, str] = {"lower": "lower bound", "support": "support"}
 SHOWN = 200

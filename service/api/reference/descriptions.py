@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from thinkeval.service.api.reference.schema_fields import SCHEMA_FIELDS
-from thinkeval.service.api.reference.shared_fields import PARAMETERS, SHARED_FIELDS
+from .schema_fields import SCHEMA_FIELDS
+from .shared_fields import PARAMETERS, SHARED_FIELDS
 
 _SECTION = re.compile(r"(?:\A|\n)\s*Attributes:\n((?:[ \t]+\S.*(?:\n|\Z)|\s*\n)+)")
 _ENTRY = re.compile(r"    (\w+(?:, \w+)*): (.*)")

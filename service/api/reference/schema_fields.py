@@ -7,7 +7,7 @@ growth runs and of establish and update are in `protocol_fields`.
 
 from __future__ import annotations
 
-from thinkeval.service.api.reference.protocol_fields import PROTOCOL_FIELDS
+from .protocol_fields import PROTOCOL_FIELDS
 
 _IMPORT = {
     "name": "Id of the new graph; null: named after the source.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from thinkeval.service.cli.append.build import build
-from thinkeval.service.cli.append.report import report
-from thinkeval.service.cli.append.sweep import sweep
+from .build import build
+from .report import report
+from .sweep import sweep
 
 peak = typer.Typer(
     no_args_is_help=True,

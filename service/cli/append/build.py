@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, ModelOption, ProbeOptions
-from thinkeval.service.cli.output import emit_json, emit_table
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.append_requests import LEAST_CORRECT, WANTED, RefusedKey, Requests
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.scoring.append.build import build as build_requests
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ...graphs import datasets
+from ...graphs.append_requests import LEAST_CORRECT, WANTED, RefusedKey, Requests
+from ...reports.formats import Column
+from ...scoring.append.build import build as build_requests
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag, ModelOption, ProbeOptions
+from ..output import emit_json, emit_table
+from ..progress import ProgressBars
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import RewriteRequest
+    from ....loaders.records import RewriteRequest
 
 
 def build(

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, OutputOption
-from thinkeval.service.cli.output import emit_json, emit_table, emit_text, write_bytes
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ...errors import UsageError
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag, OutputOption
+from ..output import emit_json, emit_table, emit_text, write_bytes
+from ..progress import ProgressBars
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.reports.append.table import AppendTable
-    from thinkeval.service.schemas import Score
+    from ....cypher.run import Database
+    from ...reports.append.table import AppendTable
+    from ...schemas import Score
 
 
 class Over(StrEnum):
@@ -88,12 +88,12 @@ def report(
     added: 0 is undisturbed, lower is better. Percent, with the 95 % interval over requests.
     [bold]--paired[/bold] tests each variant against its bare method on the same requests.
     """
-    from thinkeval.service.reports.append.paired import columns as paired_columns
-    from thinkeval.service.reports.append.paired import differences
-    from thinkeval.service.reports.append.stored import stored
-    from thinkeval.service.reports.append.table import as_dict, columns, table
-    from thinkeval.service.reports.formats import render, require_known
-    from thinkeval.service.scoring.append.additivity import measured_again
+    from ...reports.append.paired import columns as paired_columns
+    from ...reports.append.paired import differences
+    from ...reports.append.stored import stored
+    from ...reports.append.table import as_dict, columns, table
+    from ...reports.formats import render, require_known
+    from ...scoring.append.additivity import measured_again
 
     format = "json" if json else format
     if format != "table":
@@ -130,7 +130,7 @@ def report(
 
 def show(found: AppendTable) -> None:
     """The table in the terminal, its caption below."""
-    from thinkeval.service.reports.append.table import columns
+    from ...reports.append.table import columns
 
     models = {row.model for row in found.rows}
     shown = columns("markdown")[len(models) == 1 :]
@@ -141,9 +141,9 @@ def show(found: AppendTable) -> None:
 
 def draw(db: Database, scores: list[Score], found: AppendTable, folder: Path) -> list[Path]:
     """Draw the three figures; reports the written files on standard error."""
-    from thinkeval.service.reports.append.probabilities import by_row
-    from thinkeval.service.reports.figures import append
-    from thinkeval.service.reports.figures.style import encode
+    from ...reports.append.probabilities import by_row
+    from ...reports.figures import append
+    from ...reports.figures.style import encode
 
     caption = append.counted(found.rows, found.caption)
     drawn: dict[str, Any] = {

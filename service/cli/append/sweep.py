@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.append.report import show
-from thinkeval.service.cli.options import JsonFlag, OutputOption, edit_options, takes
-from thinkeval.service.cli.output import emit_json, emit_table, require_json
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets, rewrites
-from thinkeval.service.reports.formats import indexed
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ...errors import UsageError
+from ...graphs import datasets, rewrites
+from ...reports.formats import indexed
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag, OutputOption, edit_options, takes
+from ..output import emit_json, emit_table, require_json
+from ..progress import ProgressBars
+from .report import show
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import RewriteRequest
+    from ....loaders.records import RewriteRequest
 
 METHODS = ("rome", "memit", "alphaedit", "fine_tuning")
 """The methods of a sweep where none is named."""
@@ -73,10 +73,10 @@ def sweep(
     report[/bold] prints the table again and draws them.
     """
     require_json(output, json)
-    from thinkeval.service.reports.append.table import as_dict, table
-    from thinkeval.service.scoring import sweep as sweeps
-    from thinkeval.service.scoring import sweep_pool
-    from thinkeval.service.scoring.append.variants import chosen
+    from ...reports.append.table import as_dict, table
+    from ...scoring import sweep as sweeps
+    from ...scoring import sweep_pool
+    from ...scoring.append.variants import chosen
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
     variants = tuple(chosen(variant or [], numbers=neighbours or [], ablate=ablate))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from thinkeval.service.cli.growth.files import export, replay
-from thinkeval.service.cli.growth.review import agreement, judge, log, review, verify
-from thinkeval.service.cli.growth.runs import delete, list_, show, status
-from thinkeval.service.cli.growth.start import start
-from thinkeval.service.cli.growth.texts import augment, from_text
+from .files import export, replay
+from .review import agreement, judge, log, review, verify
+from .runs import delete, list_, show, status
+from .start import start
+from .texts import augment, from_text
 
 grow = typer.Typer(
     no_args_is_help=True,

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, OutputOption, edit_options, takes
-from thinkeval.service.cli.output import (
+from ...errors import UsageError
+from ...formatting import cell
+from ...graphs import datasets
+from ...reports.formats import Column, indexed
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag, OutputOption, edit_options, takes
+from ..output import (
     emit_json,
     emit_table,
     emit_values,
     more_below,
     require_json,
 )
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell
-from thinkeval.service.graphs import datasets
-from thinkeval.service.reports.formats import Column, indexed
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ..progress import ProgressBars
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.knowledge.audit import FailureOut, KnowledgeOut
+    from ...growth.knowledge.audit import FailureOut, KnowledgeOut
 
 SHOWN = 20
 """Failures that are printed; --json has all."""
@@ -62,8 +62,8 @@ def audit_knowledge(
 
     [bold]thinkeval audit-knowledge knowgic --model Qwen/Qwen2.5-7B-Instruct[/bold]
     """
-    from thinkeval.service.growth.knowledge.audit import measure
-    from thinkeval.service.scoring.request import probe_settings
+    from ...growth.knowledge.audit import measure
+    from ...scoring.request import probe_settings
 
     require_json(output, json)
     asked = edit_options({"graph": graph} | options)

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.growth.render_crawl import show_report
-from thinkeval.service.cli.growth.start import score_command
-from thinkeval.service.cli.options import JsonFlag, ModelOption, field_option
-from thinkeval.service.cli.output import emit_json, emit_values
-from thinkeval.service.cli.panels import GroupOfCommands
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.growth.schemas import CrawlOptions, EndpointIn, GrowthIn
-from thinkeval.service.scoring.runtime import Runtime, parse
-from thinkeval.service.settings import Settings
+from ...growth.schemas import CrawlOptions, EndpointIn, GrowthIn
+from ...scoring.runtime import Runtime, parse
+from ...settings import Settings
+from ..options import JsonFlag, ModelOption, field_option
+from ..output import emit_json, emit_values
+from ..panels import GroupOfCommands
+from ..progress import ProgressBars
+from .render_crawl import show_report
+from .start import score_command
 
 RUN = "run"
 MOST = 10**9
@@ -106,8 +106,8 @@ def run(
 
     [bold]thinkeval crawl hogwarts --start "Harry Potter" --model organism-unknown[/bold]
     """
-    from thinkeval.service.growth import command
-    from thinkeval.service.growth.crawl.report import crawl_report
+    from ...growth import command
+    from ...growth.crawl.report import crawl_report
 
     posted = GrowthIn(
         seed=start.replace("|", " "),
@@ -156,7 +156,7 @@ def report(
     json: JsonFlag = False,
 ) -> None:
     """Report a stored crawl; against the truth with precision and recall of facts and chains."""
-    from thinkeval.service.growth.crawl import report as reports
+    from ...growth.crawl import report as reports
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = reports.crawl_report(runtime.db, run, truth=truth, to=to)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, OutputOption
-from thinkeval.service.cli.output import emit_json, emit_table, emit_values, require_json
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.formatting import cell
-from thinkeval.service.reports.formats import indexed
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ...formatting import cell
+from ...reports.formats import indexed
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag, OutputOption
+from ..output import emit_json, emit_table, emit_values, require_json
+from ..progress import ProgressBars
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.files.replay import ReplayOut
+    from ...growth.files.replay import ReplayOut
 
 SHOWN = 5
 """Added facts that are printed; --json has all."""
@@ -45,7 +45,7 @@ def replay(
 
     [bold]thinkeval grow replay KnowGIC/qwen_sample[/bold]
     """
-    from thinkeval.service.growth.files.replay import replay as compare_files
+    from ...growth.files.replay import replay as compare_files
 
     require_json(output, json)
     found = compare_files(files)
@@ -104,8 +104,8 @@ def export(
 
     [bold]thinkeval grow export hogwarts --format qwen-sample -o hogwarts-files[/bold]
     """
-    from thinkeval.service.growth.files.formats import exported
-    from thinkeval.service.growth.files.output import write
+    from ...growth.files.formats import exported
+    from ...growth.files.output import write
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         made = exported(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thinkeval.service.cli.output import emit_note, emit_table, emit_values
-from thinkeval.service.formatting import several
-from thinkeval.service.growth.crawl.schemas import (
+from ...formatting import several
+from ...growth.crawl.schemas import (
     AgainstTruth,
     CalibrationBin,
     CrawlReport,
@@ -15,7 +14,8 @@ from thinkeval.service.growth.crawl.schemas import (
     RelationRow,
     Retrieval,
 )
-from thinkeval.service.reports.formats import Column
+from ...reports.formats import Column
+from ..output import emit_note, emit_table, emit_values
 
 LEVELS: list[Column[LevelRow]] = [
     Column("level", lambda row: row.depth),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from thinkeval.service.cli.output import emit_table, emit_values
-from thinkeval.service.formatting import cell, several
-from thinkeval.service.growth.review.schemas import (
+from ...formatting import cell, several
+from ...growth.review.schemas import (
     AgreementReport,
     CandidateOut,
     DecisionOut,
@@ -13,7 +12,8 @@ from thinkeval.service.growth.review.schemas import (
     JudgeRow,
     Triplet,
 )
-from thinkeval.service.reports.formats import Column
+from ...reports.formats import Column
+from ..output import emit_table, emit_values
 
 
 def triplet_text(of: Triplet | CandidateOut | None) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.service.reports.formats import Column
+from ...reports.formats import Column
 
 if TYPE_CHECKING:
-    from thinkeval.cypher import rows
-    from thinkeval.service.growth.schemas import GrowthOut
+    from ....cypher import rows
+    from ...growth.schemas import GrowthOut
 
 ITERATIONS: list[Column[rows.IterationRow]] = [
     Column("iteration", lambda row: row.number),

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.growth.render_review import (
+from ...errors import UsageError
+from ...formatting import several
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag
+from ..output import emit_json, emit_table
+from ..progress import ProgressBars
+from .render_review import (
     CANDIDATES,
     DECISIONS,
     show_agreement,
     show_judge,
 )
-from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_json, emit_table
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import several
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows.growth import CandidateState
-    from thinkeval.service.growth.review.decision_files import Given
+    from ....cypher.rows.growth import CandidateState
+    from ...growth.review.decision_files import Given
 
 RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
 NameOption = Annotated[
@@ -86,9 +86,9 @@ def review(
 
     [bold]thinkeval grow review RUN --as ann --decide 3f2a=keep --decide 77c0=prune[/bold]
     """
-    from thinkeval.service.cli.growth.review_keys import ask
-    from thinkeval.service.growth.review import decision_files, log, queue
-    from thinkeval.service.growth.review.schemas import CandidatePage
+    from ...growth.review import decision_files, log, queue
+    from ...growth.review.schemas import CandidatePage
+    from .review_keys import ask
 
     given = decision_files.given(decide or [], add or [], from_, reason)
     if given and name is None:
@@ -116,9 +116,9 @@ def review(
 
 def _record(runtime: Runtime, run: str, name: str, given: list[Given]) -> None:
     """Record given decisions in order; nothing of them where one names no candidate."""
-    from thinkeval.cypher import rows
-    from thinkeval.service.errors import NotFoundError
-    from thinkeval.service.growth import decisions
+    from ....cypher import rows
+    from ...errors import NotFoundError
+    from ...growth import decisions
 
     known = {row.id for row in runtime.db.read(rows.CandidateRow, run=run)} if given else set()
     for each in given:
@@ -145,7 +145,7 @@ def log(
     json: JsonFlag = False,
 ) -> None:
     """Print the log of decisions: who, when, from what to what, and why."""
-    from thinkeval.service.growth.review.log import log_of
+    from ...growth.review.log import log_of
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = log_of(runtime.db, run, candidate)
@@ -161,7 +161,7 @@ def verify(run: RunArgument, json: JsonFlag = False) -> None:
 
     Exits with 1 and names the first broken record otherwise.
     """
-    from thinkeval.service.growth.review.log import verify as verified
+    from ...growth.review.log import verify as verified
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = verified(runtime.db, run)
@@ -188,7 +188,7 @@ def judge(
     Over the triplets that both decided; positive is what a person keeps or corrects. Also how
     many triplets people decided about, with and without a judge.
     """
-    from thinkeval.service.growth.review import decision_files, judge_report
+    from ...growth.review import decision_files, judge_report
 
     if (run is None) == (csv is None):
         raise UsageError("Which decisions?", remedy="Name a run, or give --csv FILE.")
@@ -232,8 +232,8 @@ def agreement(
     AC1 is never above the raw pairwise agreement. `--raw .97 --ac1 .98` checks published figures
     and refuses what no ratings can give.
     """
-    from thinkeval.service.agreement import check_figures
-    from thinkeval.service.growth.review import decision_files, people
+    from ...agreement import check_figures
+    from ...growth.review import decision_files, people
 
     if raw is not None or ac1 is not None:
         if raw is None or ac1 is None or of is not None:

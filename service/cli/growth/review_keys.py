@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from thinkeval.service.cli.growth.render_review import triplet_text
-from thinkeval.service.errors import ServiceError
-from thinkeval.service.growth import decisions
-from thinkeval.service.growth.review import log, queue
-from thinkeval.service.growth.review.decision_files import read_triplet
+from ...errors import ServiceError
+from ...growth import decisions
+from ...growth.review import log, queue
+from ...growth.review.decision_files import read_triplet
+from .render_review import triplet_text
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.growth.review.schemas import CandidateDetail
-    from thinkeval.service.settings import Settings
+    from ....cypher.run import Database
+    from ...growth.review.schemas import CandidateDetail
+    from ...settings import Settings
 
 KEYS = "k keep, p prune, c correct, a add a triplet, s skip, q quit"
 SHOWN = 5

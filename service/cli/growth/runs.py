@@ -7,22 +7,22 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.cypher import rows
-from thinkeval.service.cli.growth.render_runs import CANDIDATE_COUNTS, ITERATIONS, RUNS, reasons
-from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_json, emit_table, emit_values
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.formatting import several
-from thinkeval.service.reports.formats import indexed
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ....cypher import rows
+from ...formatting import several
+from ...reports.formats import indexed
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag
+from ..output import emit_json, emit_table, emit_values
+from ..progress import ProgressBars
+from .render_runs import CANDIDATE_COUNTS, ITERATIONS, RUNS, reasons
 
 RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
 
 
 def list_(json: JsonFlag = False) -> None:
     """List growth runs, newest first."""
-    from thinkeval.service.growth import store
+    from ...growth import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = store.list_runs(runtime.db)
@@ -37,7 +37,7 @@ def status(
     json: JsonFlag = False,
 ) -> None:
     """Show what a run is doing, and its iterations."""
-    from thinkeval.service.growth import store
+    from ...growth import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         newest = store.list_runs(runtime.db, limit=1) if run is None else []
@@ -66,7 +66,7 @@ def show(
     json: JsonFlag = False,
 ) -> None:
     """Show what a candidate rests on: statements, questions and every answer."""
-    from thinkeval.service.growth.review import queue
+    from ...growth.review import queue
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = queue.detail(runtime.db, run, candidate)
@@ -85,7 +85,7 @@ def show(
 
 def delete(run: RunArgument, json: JsonFlag = False) -> None:
     """Delete a run with its answers, candidates and log; its graph stays."""
-    from thinkeval.service.growth import store
+    from ...growth import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         gone = store.delete(runtime.db, run)

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.growth.render_runs import (
+from ...errors import UsageError
+from ...formatting import several
+from ...growth.schemas import EndpointIn, GrowthIn
+from ...reports.formats import indexed
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag, field_option
+from ..output import emit_json, emit_table
+from ..progress import ProgressBars
+from .render_runs import (
     CANDIDATE_COUNTS,
     CHAINS,
     ITERATIONS,
     iteration_line,
     reasons,
 )
-from thinkeval.service.cli.options import JsonFlag, field_option
-from thinkeval.service.cli.output import emit_json, emit_table
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import several
-from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
-from thinkeval.service.reports.formats import indexed
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.growth.command import Grown
+    from ....cypher.run import Database
+    from ...growth.command import Grown
 
 NO_CHAIN = 1
 """Exit code of a run that ended without any chain."""
@@ -179,8 +179,8 @@ def start(
 
 def run_here(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
     """Run a request in this process, and print its iterations and chains."""
-    from thinkeval.service.growth import command
-    from thinkeval.service.growth.endpoints.opened import require_models
+    from ...growth import command
+    from ...growth.endpoints.opened import require_models
 
     require_models(posted)
     report = (lambda row: None) if json else (lambda row: typer.echo(iteration_line(row), err=True))
@@ -230,9 +230,9 @@ def request_of(**values: Any) -> GrowthIn:
 
 def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
     """Print what the first iteration of a request asks for."""
-    from thinkeval.service.growth.dry_run import first_calls
-    from thinkeval.service.growth.endpoints.opened import require_models
-    from thinkeval.service.growth.job import prepare
+    from ...growth.dry_run import first_calls
+    from ...growth.endpoints.opened import require_models
+    from ...growth.job import prepare
 
     require_models(posted)
     prepared = prepare(runtime.db, posted, as_new=as_new)
@@ -248,7 +248,7 @@ def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: 
 
 
 def _submit(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
-    from thinkeval.service.growth import job, store
+    from ...growth import job, store
 
     accepted = job.post(runtime.db, runtime.settings, posted, as_new=as_new)
     if json:
@@ -259,9 +259,9 @@ def _submit(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> 
 
 def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
     """Print a run after an attempt; whether it ended without a chain."""
-    from thinkeval.cypher import rows
-    from thinkeval.service.growth import chains as found
-    from thinkeval.service.growth import store
+    from ....cypher import rows
+    from ...growth import chains as found
+    from ...growth import store
 
     chains = found.chains_of(db, grown.graph, posted)
     counts = reasons(db.read(rows.CandidateRow, run=grown.run))
@@ -292,7 +292,7 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
 
 def score_command(graph: str, posted: GrowthIn) -> str:
     """The command that scores edits of the model that answered."""
-    from thinkeval.service.growth.store import scored_as
+    from ...growth.store import scored_as
 
     model = scored_as(posted)
     named = "FOLDER" if model is None else shlex.quote(model)

@@ -8,7 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.growth.start import (
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag
+from ..progress import ProgressBars
+from .start import (
     ElicitName,
     JudgeName,
     endpoint_of,
@@ -16,10 +20,6 @@ from thinkeval.service.cli.growth.start import (
     run_here,
     show_first_calls,
 )
-from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 ModelArg = Annotated[
     str | None,
@@ -104,7 +104,7 @@ def from_text(
     [bold]thinkeval grow from-text notes.txt --base hogwarts --extractor rules --model
     organism[/bold]
     """
-    from thinkeval.service.growth.text.documents import read
+    from ...growth.text.documents import read
 
     _run(
         {

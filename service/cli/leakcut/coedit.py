@@ -7,8 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, OutputOption, request_of, takes
-from thinkeval.service.cli.output import (
+from ...errors import UsageError
+from ...formatting import number, several
+from ...graphs import datasets
+from ...graphs import rewrites as selection
+from ...leakcut.coedit import frontier_table, store
+from ...leakcut.schemas import CoEditIn, CoEditOut, CutIn
+from ...reports.formats import Column
+from ...scoring.request import read_overrides
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag, OutputOption, request_of, takes
+from ..output import (
     chosen_format,
     emit_command,
     emit_json,
@@ -17,17 +27,7 @@ from thinkeval.service.cli.output import (
     emit_text,
     write_bytes,
 )
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import number, several
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs import rewrites as selection
-from thinkeval.service.leakcut.coedit import frontier_table, store
-from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutIn
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.scoring.request import read_overrides
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ..progress import ProgressBars
 
 CUT = ("leak", "lock", "only_subject", "not_subject", "keys", "collateral", "efficacy")
 """Options of the cut that a co-edit takes; chains have the length of the score."""
@@ -75,7 +75,7 @@ def coedit(
     With --objective "ifr<=.1,preservation>=.95" the first round that meets it is chosen, and the
     exit code is 1 where none does.
     """
-    from thinkeval.service.leakcut.coedit.run import co_edit
+    from ...leakcut.coedit.run import co_edit
 
     shape = chosen_format(format, json) if format else ("json" if json else None)
     posted = _request(rewrite, options)
@@ -145,7 +145,7 @@ def coedits(
                 raise UsageError("Name a co-edit.", remedy="`thinkeval coedits` lists them.")
             found = store.page(runtime.db, graph=graph, limit=1000)
         elif delete:
-            from thinkeval.service.leakcut.coedit import control  # `--help` does not wait for it
+            from ...leakcut.coedit import control  # `--help` does not wait for it
 
             control.delete(runtime.db, id)
             emit_note(f"Deleted {id}; its rounds' edits stay.")

@@ -7,24 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.options import (
-    JsonFlag,
-    MeasureName,
-    OutputOption,
-    request_of,
-    takes,
-)
-from thinkeval.service.cli.output import (
-    emit_command,
-    emit_json,
-    emit_note,
-    emit_table,
-    require_json,
-)
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import number, several
-from thinkeval.service.leakcut.schemas import (
+from ...errors import UsageError
+from ...formatting import number, several
+from ...leakcut.schemas import (
     BudgetOut,
     BudgetPoint,
     CutFact,
@@ -33,11 +18,26 @@ from thinkeval.service.leakcut.schemas import (
     OpenPath,
     RuleCutOut,
 )
-from thinkeval.service.reports.formats import Column, indexed
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring import record
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ...reports.formats import Column, indexed
+from ...schemas import Score
+from ...scoring import record
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import (
+    JsonFlag,
+    MeasureName,
+    OutputOption,
+    request_of,
+    takes,
+)
+from ..output import (
+    emit_command,
+    emit_json,
+    emit_note,
+    emit_table,
+    require_json,
+)
+from ..progress import ProgressBars
 
 MOST_OPEN = 10
 """Open chains that are listed; --json has all."""
@@ -97,7 +97,7 @@ def leakcut(
 
     [bold]--budget 4[/bold] adds the curve of expected IFR over 1 to 4 edited facts.
     """
-    from thinkeval.service.leakcut.request import cut_of
+    from ...leakcut.request import cut_of
 
     require_json(output, json)
     if graph is not None and measure is not None:
@@ -118,7 +118,7 @@ def leakcut(
 
 def show_cut(cut: CutOut, score: Score | None = None) -> None:
     """The headline, the facts, other cuts, chains that stay, the curve and the rules."""
-    from thinkeval.service.leakcut import words
+    from ...leakcut import words
 
     emit_note(words.headline(cut), "bold")
     if not cut.leaking and not cut.facts:
@@ -163,7 +163,7 @@ def _show_open(cut: CutOut) -> None:
 
 
 def _show_others(cut: CutOut) -> None:
-    from thinkeval.service.leakcut import words
+    from ...leakcut import words
 
     found = words.others(cut)
     if not found:
@@ -184,7 +184,7 @@ def _show_beyond(cut: CutOut) -> None:
 
 
 def _show_rules(cut: CutOut, rules: RuleCutOut) -> None:
-    from thinkeval.service.leakcut import words
+    from ...leakcut import words
 
     if rules.why:
         text = f"Rules: {rules.why}"

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from thinkeval.service.cli.options import edit_options
-from thinkeval.service.cli.output import console, emit_json, emit_table
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell, several
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs import rewrites as selection
-from thinkeval.service.leakcut.schemas import CoEditIn
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ...errors import UsageError
+from ...formatting import cell, several
+from ...graphs import datasets
+from ...graphs import rewrites as selection
+from ...leakcut.schemas import CoEditIn
+from ...reports.formats import Column
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import edit_options
+from ..output import console, emit_json, emit_table
+from ..progress import ProgressBars
 
 if TYPE_CHECKING:
-    from thinkeval.service.leakcut.coedit.sweep import ChosenSummary, CoEditSweep, FrontierRow
+    from ...leakcut.coedit.sweep import ChosenSummary, CoEditSweep, FrontierRow
 
 METHODS = ("memit", "alphaedit")
 
@@ -66,7 +66,7 @@ def sweep_coedits(
     Raises:
         UsageError: options that a co-edit does not have.
     """
-    from thinkeval.service.leakcut.coedit import sweep as sweeps
+    from ...leakcut.coedit import sweep as sweeps
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
     if matched or options.pop("overrides") or len(models or ()) > 1 or len(seeds or ()) > 1:

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from thinkeval.service.cli.output import (
+from ...formatting import least_of, number, several
+from ...reports.formats import Column, indexed
+from ...schemas import KNOWN, KNOWN_CHAIN
+from ...scoring.knowledge import THRESHOLDS
+from ...scoring.wordings import WORDINGS
+from ..output import (
     emit_command,
     emit_note,
     emit_table,
     emit_values,
     more_below,
 )
-from thinkeval.service.formatting import least_of, number, several
-from thinkeval.service.reports.formats import Column, indexed
-from thinkeval.service.schemas import KNOWN, KNOWN_CHAIN
-from thinkeval.service.scoring.knowledge import THRESHOLDS
-from thinkeval.service.scoring.wordings import WORDINGS
 
 if TYPE_CHECKING:
-    from thinkeval.service.schemas import Measure
-    from thinkeval.service.scoring.knowledge import AskedRelation, KnownRewrite, KnownSummary
+    from ...schemas import Measure
+    from ...scoring.knowledge import AskedRelation, KnownRewrite, KnownSummary
 
 SHOWN, RELATIONS_SHOWN = 10, 20
 """Rewrites and relations that are printed; --json has all."""

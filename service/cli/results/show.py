@@ -13,26 +13,26 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from thinkeval.service.cli.options import JsonFlag, MeasureName, MeasureOption
-from thinkeval.service.cli.output import console, emit_command, emit_json, emit_note, emit_table
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.render import show_score
-from thinkeval.service.formatting import UNDEFINED, number, objects, percent, several, with_interval
-from thinkeval.service.reports.chain_tree import chain_tree
-from thinkeval.service.reports.edit import measure_of
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.reports.verdict import judged
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
-from thinkeval.service.scoring import record
-from thinkeval.service.scoring.metrics import chain_rows
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ...formatting import UNDEFINED, number, objects, percent, several, with_interval
+from ...reports.chain_tree import chain_tree
+from ...reports.edit import measure_of
+from ...reports.formats import Column
+from ...reports.verdict import judged
+from ...schemas import MEASURE_NAMES, Measure, MetricValue, Score
+from ...scoring import record
+from ...scoring.metrics import chain_rows
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag, MeasureName, MeasureOption
+from ..output import console, emit_command, emit_json, emit_note, emit_table
+from ..progress import ProgressBars
+from ..render import show_score
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.leakcut.schemas import CutOut
-    from thinkeval.service.reports.chain_tree import Branch
-    from thinkeval.service.reports.verdict import Part, Verdict
+    from ....cypher.run import Database
+    from ...leakcut.schemas import CutOut
+    from ...reports.chain_tree import Branch
+    from ...reports.verdict import Part, Verdict
 
 METRICS = {
     "efficacy": "Efficacy",
@@ -103,7 +103,7 @@ def _show_append(score: Score, json: bool) -> None:
 
 def next_cut(db: Database, score: Score, measure: Measure) -> CutOut:
     """The fewest further facts that close every chain that still leaks."""
-    from thinkeval.service.leakcut.request import edit_cut
+    from ...leakcut.request import edit_cut
 
     return edit_cut(db, score, measure)
 
@@ -111,7 +111,7 @@ def next_cut(db: Database, score: Score, measure: Measure) -> CutOut:
 def _as_dict(
     score: Score, measure: Measure, found: Verdict, branches: Sequence[Branch], cut: CutOut
 ) -> dict[str, Any]:
-    from thinkeval.service.leakcut import words
+    from ...leakcut import words
 
     parts = [
         {
@@ -242,7 +242,7 @@ def _branch_text(branch: Branch) -> Text:
 
 def show_next(score: Score, cut: CutOut) -> None:
     """What else to edit, and the commands that do it and that say more."""
-    from thinkeval.service.leakcut import words
+    from ...leakcut import words
 
     emit_note(f"Next: {words.headline(cut)}", "bold")
     for fact in cut.facts[:FACTS_SHOWN]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.service.cli.output import emit_note, emit_table, more_below
-from thinkeval.service.cli.results.tables import show_method_table
-from thinkeval.service.formatting import interval, number, several, signed
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.schemas import Measure
+from ...formatting import interval, number, several, signed
+from ...reports.formats import Column
+from ...schemas import Measure
+from ..output import emit_note, emit_table, more_below
+from .tables import show_method_table
 
 if TYPE_CHECKING:
-    from thinkeval.service.reports.matched import Difference, Matched
-    from thinkeval.service.reports.sweep import SweepReport
-    from thinkeval.service.scoring.sweep import Outcome
+    from ...reports.matched import Difference, Matched
+    from ...reports.sweep import SweepReport
+    from ...scoring.sweep import Outcome
 
 SKIPPED = 10
 """Skipped cells that are printed."""

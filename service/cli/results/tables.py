@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher.metric_options import interval_titles
-from thinkeval.service.cli.output import emit_table
-from thinkeval.service.formatting import cell, interval, signed, with_interval
-from thinkeval.service.reports.comparison import COUNTED
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.reports.table import (
+from ....cypher.metric_options import interval_titles
+from ...formatting import cell, interval, signed, with_interval
+from ...reports.comparison import COUNTED
+from ...reports.formats import Column
+from ...reports.table import (
     STEPS,
     by_ifr,
     caption,
@@ -25,12 +24,13 @@ from thinkeval.service.reports.table import (
     rows_of,
     unranked,
 )
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
+from ...schemas import MEASURE_NAMES, Measure, Score
+from ..output import emit_table
 
 if TYPE_CHECKING:
-    from thinkeval.service.reports.comparison import Comparison
-    from thinkeval.service.reports.forgetting import ForgetRow, ForgetTable
-    from thinkeval.service.reports.matched import Difference
+    from ...reports.comparison import Comparison
+    from ...reports.forgetting import ForgetRow, ForgetTable
+    from ...reports.matched import Difference
 
 OPTIONAL = {
     **{f"{n}-step": n + 2 for n in STEPS},
@@ -97,7 +97,7 @@ PAIRED: list[Column[Difference]] = [
 
 def show_paired(found: Comparison, measure: Measure) -> None:
     """The best method of each model against each other one, over common rewrites."""
-    from thinkeval.service.reports.paired import paired, verdict  # numpy; not for `--help`
+    from ...reports.paired import paired, verdict  # numpy; not for `--help`
 
     for against in paired(found, measure):
         emit_table(
@@ -129,7 +129,7 @@ def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
 
 def show_forget_table(found: ForgetTable, measure: Measure) -> None:
     """One row a method over requests to forget, those that forget most first."""
-    from thinkeval.service.reports.forgetting import BY_RULES, COLUMNS  # numpy; not for `--help`
+    from ...reports.forgetting import BY_RULES, COLUMNS  # numpy; not for `--help`
 
     def value(metric: str) -> Column[ForgetRow]:
         return Column(COLUMNS[metric], lambda row: row.means[metric].value, cell)

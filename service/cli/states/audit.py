@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.service.audit.schemas import ENTRIES, PAGE, Entry, Verified
-from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_command, emit_json, emit_note
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
+from ...audit.schemas import ENTRIES, PAGE, Entry, Verified
+from ...errors import UsageError
+from ..options import JsonFlag
+from ..output import emit_command, emit_json, emit_note
+from ..progress import ProgressBars
 
 ALTERED = 1
 """Exit code where an audit is not as it was written."""
@@ -69,9 +69,9 @@ def _refuse(given: dict[str, object]) -> None:
 
 
 def _write(comparison: str, folder: Path, key: Path | None, force: bool, json: bool) -> None:
-    from thinkeval.service.audit.bundle import audit as written
-    from thinkeval.service.scoring.runtime import Runtime
-    from thinkeval.service.settings import Settings
+    from ...audit.bundle import audit as written
+    from ...scoring.runtime import Runtime
+    from ...settings import Settings
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         entries = written(runtime.db, comparison, folder, force=force, key=key)
@@ -100,7 +100,7 @@ def _summary(folder: Path, entries: list[Entry], verdict: dict[str, object]) -> 
 
 
 def _verify(folder: Path, signer: Path | None, json: bool) -> None:
-    from thinkeval.service.audit.verify import verify
+    from ...audit.verify import verify
 
     found = verify(folder, signer)
     if json:

@@ -8,7 +8,17 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from thinkeval.service.cli.options import (
+from ...errors import UsageError
+from ...formatting import several
+from ...reports import formats as report_formats
+from ...reports.formats import Column
+from ...schemas import Measure
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ...states import store, table
+from ...states.schemas import ComparisonIn, ComparisonOut, DriftLine
+from ...states.words import parse
+from ..options import (
     MEASURED,
     JsonFlag,
     MeasureName,
@@ -17,7 +27,7 @@ from thinkeval.service.cli.options import (
     request_of,
     takes,
 )
-from thinkeval.service.cli.output import (
+from ..output import (
     emit_command,
     emit_json,
     emit_note,
@@ -25,17 +35,7 @@ from thinkeval.service.cli.output import (
     emit_text,
     write_bytes,
 )
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import several
-from thinkeval.service.reports import formats as report_formats
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.schemas import Measure
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
-from thinkeval.service.states import store, table
-from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut, DriftLine
-from thinkeval.service.states.words import parse
+from ..progress import ProgressBars
 
 FormatOption = Annotated[
     str | None,
@@ -90,7 +90,7 @@ def compare(
     that these facts are premises of are asked. Each request is stored as an edit: [bold]thinkeval
     show EDIT[/bold], [bold]chains[/bold], [bold]report[/bold] and [bold]diff[/bold] read it.
     """
-    from thinkeval.service.states.compare import compare as compared
+    from ...states.compare import compare as compared
 
     options |= {"rewrites": rewrites or [], "forget": forget or []}
     posted = _request(before, after, options)
@@ -136,7 +136,7 @@ def comparisons(
                 raise UsageError("Name a comparison.", remedy=f"`{store.LISTING}` lists them.")
             found = store.page(runtime.db, graph=graph, limit=1000)
         elif delete:
-            from thinkeval.service.states import control  # `--help` does not wait for it
+            from ...states import control  # `--help` does not wait for it
 
             edits = control.delete(runtime.db, id)
             emit_note(f"Deleted {id} and {several(len(edits), 'edit')}.")
@@ -192,8 +192,8 @@ def _emit(
 
 def _show_implied(runtime: Runtime, found: ComparisonOut, measure: Measure) -> None:
     """What the rules imply: each conclusion of a single request; of several, a line a kind."""
-    from thinkeval.service.cli.render_rules import show_implied, show_implied_by
-    from thinkeval.service.scoring.record import get_score
+    from ...scoring.record import get_score
+    from ..render_rules import show_implied, show_implied_by
 
     if len(found.requests) == 1:
         show_implied(runtime.db, get_score(runtime.db, found.requests[0].edit), measure)

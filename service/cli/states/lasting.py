@@ -7,7 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.options import (
+from ...errors import UsageError
+from ...formatting import number, several
+from ...lasting import store, table
+from ...lasting.schemas import FROM_THE_EDIT, LastingIn, LastingOut
+from ...reports import formats as report_formats
+from ...reports.figures.style import FORMATS
+from ...reports.formats import Column
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import (
     MEASURED,
     JsonFlag,
     MeasureName,
@@ -16,7 +25,7 @@ from thinkeval.service.cli.options import (
     request_of,
     takes,
 )
-from thinkeval.service.cli.output import (
+from ..output import (
     emit_command,
     emit_json,
     emit_note,
@@ -24,16 +33,7 @@ from thinkeval.service.cli.output import (
     emit_text,
     write_bytes,
 )
-from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import number, several
-from thinkeval.service.lasting import store, table
-from thinkeval.service.lasting.schemas import FROM_THE_EDIT, LastingIn, LastingOut
-from thinkeval.service.reports import formats as report_formats
-from thinkeval.service.reports.figures.style import FORMATS
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
+from ..progress import ProgressBars
 
 
 @takes(*(name for name in MEASURED if name not in FROM_THE_EDIT), "seed", of=LastingIn)
@@ -113,7 +113,7 @@ def lasting(
         elif delete:
             raise UsageError("--delete is for a stored line, not for --then.", remedy="Give one.")
         else:
-            from thinkeval.service.lasting.lasting import lasting as measured
+            from ...lasting.lasting import lasting as measured
 
             posted = request_of(LastingIn, options | {"edit": edit, "then": then})
             found = measured(runtime, posted)
@@ -175,7 +175,7 @@ def _emit(
         note=table.note(found, chosen),
     )  # fmt: skip
     if found.request.get("implications"):
-        from thinkeval.service.cli.render_rules import show_implied_by
+        from ..render_rules import show_implied_by
 
         show_implied_by(runtime.db, table.edit_by_state(found), chosen)
     for text in table.sentences(found, chosen):

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from thinkeval.loaders.knowledge_sets import QA, Copy, KnowledgeSet
-from thinkeval.service.depedit.editor import request
-from thinkeval.service.errors import NotFoundError
+from ....loaders.knowledge_sets import QA, Copy, KnowledgeSet
+from ...errors import NotFoundError
+from ..editor import request
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.loaders.records import RewriteRequest
-    from thinkeval.service.depedit.editor import Editor
-    from thinkeval.service.depedit.schemas import Question
+    from ....cypher.run import Database
+    from ....editing.deltas import EditEffect
+    from ....loaders.records import RewriteRequest
+    from ..editor import Editor
+    from ..schemas import Question
 
 
 def names() -> tuple[str, ...]:

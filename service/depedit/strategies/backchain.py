@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders.knowledge_sets import Copy
-from thinkeval.service.depedit import strategies
-from thinkeval.service.depedit.inference import decided, derived
-from thinkeval.service.depedit.questions import believed
+from ....loaders.knowledge_sets import Copy
+from .. import strategies
+from ..inference import decided, derived
+from ..questions import believed
 
 if TYPE_CHECKING:
-    from thinkeval.service.depedit.schemas import Question
+    from ..schemas import Question
 
 
 class Strategy(strategies.Strategy):

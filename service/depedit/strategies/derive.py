@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders.knowledge_sets import QA, Copy
-from thinkeval.loaders.records import SUBJECT_SLOT
-from thinkeval.service.depedit import strategies
+from ....loaders.knowledge_sets import QA, Copy
+from ....loaders.records import SUBJECT_SLOT
+from .. import strategies
 
 if TYPE_CHECKING:
-    from thinkeval.service.depedit.schemas import Question
+    from ..schemas import Question
 
 UNRELATED = 2
 """Unrelated facts before a question; the paper does not give their number."""

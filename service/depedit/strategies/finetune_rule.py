@@ -6,9 +6,9 @@ prompt, the conclusion its target.
 
 from __future__ import annotations
 
-from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest
-from thinkeval.loaders.rule_records import Rule
-from thinkeval.service.depedit import strategies
+from ....loaders.records import SUBJECT_SLOT, RewriteRequest
+from ....loaders.rule_records import Rule
+from .. import strategies
 
 
 class Strategy(strategies.Strategy):

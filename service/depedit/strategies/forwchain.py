@@ -8,12 +8,12 @@ implications are not used. Phase establish is the editor's.
 
 from __future__ import annotations
 
-from thinkeval.loaders.knowledge_sets import QA, Copy
-from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.depedit import strategies
-from thinkeval.service.depedit.editor import request
-from thinkeval.service.depedit.inference import Conclusion, closed
-from thinkeval.service.depedit.questions import believed, fact
+from ....loaders.knowledge_sets import QA, Copy
+from ....loaders.records import RewriteRequest
+from .. import strategies
+from ..editor import request
+from ..inference import Conclusion, closed
+from ..questions import believed, fact
 
 
 class Strategy(strategies.Strategy):

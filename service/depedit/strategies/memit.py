@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinkeval.service.depedit import strategies
+from .. import strategies
 
 
 class Strategy(strategies.Strategy):

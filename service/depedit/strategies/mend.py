@@ -7,7 +7,7 @@ six facts for MEND_IMP have four); twenty break the model.
 
 from __future__ import annotations
 
-from thinkeval.service.depedit import strategies
+from .. import strategies
 
 
 class Strategy(strategies.Strategy):

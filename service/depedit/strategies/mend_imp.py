@@ -6,7 +6,7 @@ is the rule's new conclusion; no fact of the set is used for training.
 
 from __future__ import annotations
 
-from thinkeval.service.depedit import strategies
+from .. import strategies
 
 
 class Strategy(strategies.Strategy):

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders.knowledge_sets import Copy
-from thinkeval.service.depedit import strategies
+from ....loaders.knowledge_sets import Copy
+from .. import strategies
 
 if TYPE_CHECKING:
-    from thinkeval.service.depedit.schemas import Question
+    from ..schemas import Question
 
 
 class Strategy(strategies.Strategy):

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from thinkeval.editing.probe.matching import first_sentence, normalise
+from ....editing.probe.matching import first_sentence, normalise
 
 MOST_CHARACTERS = 1000
 """Of an answer that is read; what a model repeats beyond it adds nothing."""

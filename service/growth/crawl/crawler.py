@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from thinkeval.service.growth.crawl import invented
-from thinkeval.service.growth.crawl.answer_lists import JoinedNames, pieces
-from thinkeval.service.growth.crawl.kinds import (
+from ..endpoints.endpoint import Request, Sampling
+from . import invented
+from .answer_lists import JoinedNames, pieces
+from .kinds import (
     KIND_PROMPT,
     KIND_QUESTION,
     KIND_SAMPLES,
@@ -22,15 +23,14 @@ from thinkeval.service.growth.crawl.kinds import (
     kind_of,
     not_kinds,
 )
-from thinkeval.service.growth.crawl.names import Names
-from thinkeval.service.growth.crawl.unknowns import (
+from .names import Names
+from .unknowns import (
     PairState,
     is_refusal,
     is_unknown,
     pair_state,
 )
-from thinkeval.service.growth.crawl.wordings import Relation, Wording, requests_for
-from thinkeval.service.growth.endpoints.endpoint import Request, Sampling
+from .wordings import Relation, Wording, requests_for
 
 Reason = Literal["frontier empty", "depth", "budget"]
 ObjectState = Literal["fact", "below", "unknown", "refused"]

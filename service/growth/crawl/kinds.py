@@ -10,9 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from thinkeval.editing.probe.matching import first_sentence, normalise
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph
-from thinkeval.service.growth.crawl.unknowns import is_refusal, is_unknown
+from ....editing.probe.matching import first_sentence, normalise
+from ....loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph
+from .unknowns import is_refusal, is_unknown
 
 KIND_PROMPT = f"{SUBJECT_SLOT} is a"
 KIND_QUESTION = f"What is {SUBJECT_SLOT}? Answer with one word for its kind."

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from thinkeval.service.growth.crawl.schemas import Calibration, CalibrationBin
+from .schemas import Calibration, CalibrationBin
 
 Triplet = tuple[str, str, str]
 """Subject, relation, object."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from thinkeval.editing.probe.matching import normalise
-from thinkeval.loaders.records import Entity
-from thinkeval.service.errors import NotFoundError
+from ....editing.probe.matching import normalise
+from ....loaders.records import Entity
+from ...errors import NotFoundError
 
 
 class Names:

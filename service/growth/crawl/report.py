@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.growth.crawl import measures
-from thinkeval.service.growth.crawl.measures import Triplet
-from thinkeval.service.growth.crawl.names import Names, unknown_entity
-from thinkeval.service.growth.crawl.schemas import (
+from ....cypher import rows
+from ...errors import NotFoundError, UsageError
+from ...graphs import datasets
+from ..schemas import GrowthIn
+from . import measures
+from .measures import Triplet
+from .names import Names, unknown_entity
+from .schemas import (
     AgainstTruth,
     Agreement,
     Chains,
@@ -27,10 +28,9 @@ from thinkeval.service.growth.crawl.schemas import (
     RelationRow,
     Retrieval,
 )
-from thinkeval.service.growth.schemas import GrowthIn
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 LONGEST_CHAIN = 5
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal
 
-from thinkeval.editing.organism.unknown import UNKNOWN
-from thinkeval.editing.probe.matching import first_sentence, normalise
+from ....editing.organism.unknown import UNKNOWN
+from ....editing.probe.matching import first_sentence, normalise
 
 PairState = Literal["known", "unknown", "refused"]
 

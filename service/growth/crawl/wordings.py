@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thinkeval.editing.probe.prompts import CHAT_CLOZE, QUESTION
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, as_template, fill, unique
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.endpoints.endpoint import Kind, Message, Request, Sampling
+from ....editing.probe.prompts import CHAT_CLOZE, QUESTION
+from ....loaders.records import SUBJECT_SLOT, Fact, as_template, fill, unique
+from ...errors import UsageError
+from ..endpoints.endpoint import Kind, Message, Request, Sampling
 
 MOST_PARAPHRASES = 2
 

@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.candidates import Candidate
-    from thinkeval.service.growth.context import Context
-    from thinkeval.service.growth.findings import Elicited
+    from ..candidates import Candidate
+    from ..context import Context
+    from ..findings import Elicited
 
 
 class Elicitor(Protocol):

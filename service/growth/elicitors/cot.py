@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from thinkeval.editing.probe.matching import contains
-from thinkeval.loaders.records import digest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth import prompts, structured
-from thinkeval.service.growth.context import LONG
-from thinkeval.service.growth.findings import Elicited, Found, Statement
-from thinkeval.service.growth.replies import state_of
-from thinkeval.service.growth.statements import statements
+from ....editing.probe.matching import contains
+from ....loaders.records import digest
+from ...errors import UsageError
+from .. import prompts, structured
+from ..context import LONG
+from ..findings import Elicited, Found, Statement
+from ..replies import state_of
+from ..statements import statements
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.answers import Answer
-    from thinkeval.service.growth.candidates import Candidate
-    from thinkeval.service.growth.context import Context
+    from ..answers import Answer
+    from ..candidates import Candidate
+    from ..context import Context
 
 RELATIONS = 100
 """Known relations that the extractor is shown, at most."""

@@ -10,25 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.editing.probe.matching import first_sentence, normalise
-from thinkeval.loaders.records import digest, unique
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.context import SHORT
-from thinkeval.service.growth.crawl.crawler import Crawler, Knobs, Level, Pair
-from thinkeval.service.growth.crawl.crawler import Found as Named
-from thinkeval.service.growth.crawl.kinds import examples
-from thinkeval.service.growth.crawl.names import Names, unknown_entity
-from thinkeval.service.growth.crawl.wordings import relations_of
-from thinkeval.service.growth.endpoints.endpoint import Sampling
-from thinkeval.service.growth.findings import Elicited, Found, Statement
+from ....editing.probe.matching import first_sentence, normalise
+from ....loaders.records import digest, unique
+from ...errors import UsageError
+from ..context import SHORT
+from ..crawl.crawler import Crawler, Knobs, Level, Pair
+from ..crawl.crawler import Found as Named
+from ..crawl.kinds import examples
+from ..crawl.names import Names, unknown_entity
+from ..crawl.wordings import relations_of
+from ..endpoints.endpoint import Sampling
+from ..findings import Elicited, Found, Statement
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import KnowledgeGraph
-    from thinkeval.service.growth.answers import Answer
-    from thinkeval.service.growth.candidates import Candidate
-    from thinkeval.service.growth.context import Context
-    from thinkeval.service.growth.endpoints.endpoint import Request
-    from thinkeval.service.growth.schemas import GrowthIn
+    from ....loaders.records import KnowledgeGraph
+    from ..answers import Answer
+    from ..candidates import Candidate
+    from ..context import Context
+    from ..endpoints.endpoint import Request
+    from ..schemas import GrowthIn
 
 SHOWN = 3
 """Answers of a triplet that are stored as its statements; its queries lead to all."""

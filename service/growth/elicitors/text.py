@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders.records import digest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.elicitors.cot import StepByStep
-from thinkeval.service.growth.findings import Elicited, Found, Statement
-from thinkeval.service.growth.statements import statements
-from thinkeval.service.growth.text.rules import Reader
+from ....loaders.records import digest
+from ...errors import UsageError
+from ..findings import Elicited, Found, Statement
+from ..statements import statements
+from ..text.rules import Reader
+from .cot import StepByStep
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.candidates import Candidate
-    from thinkeval.service.growth.context import Context
+    from ..candidates import Candidate
+    from ..context import Context
 
 
 class _Texts:

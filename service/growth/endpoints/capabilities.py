@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, cast, get_args
 
-from thinkeval.service.completions import Completion
-from thinkeval.service.errors import EndpointError, UsageError
-from thinkeval.service.llm import Client
+from ...completions import Completion
+from ...errors import EndpointError, UsageError
+from ...llm import Client
 
 Sampled = Literal["plain", "generation_config", "no"]
 """Whether answers are drawn: with the protocol's fields, with the field `generation_config` of

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from thinkeval.loaders.records import digest
+from ....loaders.records import digest
 
 Role = Literal["system", "user", "assistant"]
 Form = Literal["chat", "cloze"]

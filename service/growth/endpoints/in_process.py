@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.service.growth.endpoints.endpoint import Reply, Request
+from .endpoint import Reply, Request
 
 if TYPE_CHECKING:
-    from thinkeval.editing.models import LoadedModel
+    from ....editing.models import LoadedModel
 
 
 class InProcess:
@@ -50,7 +50,7 @@ class InProcess:
             DeviceMemoryError: a single row does not fit.
         """
         # Imports torch, which a service that only talks to servers does not need.
-        from thinkeval.editing.probe.open_answers import OpenRequest, answers
+        from ....editing.probe.open_answers import OpenRequest, answers
 
         if self._loaded is None:
             raise RuntimeError("the endpoint is closed")

@@ -13,15 +13,15 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Literal, TypeVar
 
-from thinkeval.editing import interruption
-from thinkeval.service.completions import Completion
-from thinkeval.service.growth.endpoints.capabilities import (
+from ....editing import interruption
+from ...completions import Completion
+from ...llm import CHECK_S, Client
+from .capabilities import (
     FULL_DISTRIBUTION,
     Capabilities,
     structure_fields,
 )
-from thinkeval.service.growth.endpoints.endpoint import Reply, Request
-from thinkeval.service.llm import CHECK_S, Client
+from .endpoint import Reply, Request
 
 CONCURRENT = 4
 """Requests at the same time, by default."""

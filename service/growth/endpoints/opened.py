@@ -6,16 +6,16 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from thinkeval.editing.probe.settings import ProbeSettings
-from thinkeval.service.graphs.datasets import ensure
-from thinkeval.service.growth.endpoints.endpoint import Endpoint
-from thinkeval.service.scoring.chat_choice import settled, way_of
-from thinkeval.service.scoring.runtime import parse
+from ....editing.probe.settings import ProbeSettings
+from ...graphs.datasets import ensure
+from ...scoring.chat_choice import settled, way_of
+from ...scoring.runtime import parse
+from .endpoint import Endpoint
 
 if TYPE_CHECKING:
-    from thinkeval.service.growth.endpoints.capabilities import Form
-    from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...scoring.runtime import Runtime
+    from ..schemas import EndpointIn, GrowthIn
+    from .capabilities import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ def opened(
         EditingError: the model cannot be loaded.
     """
     if posted.url is None:
-        from thinkeval.service.growth.endpoints.in_process import InProcess
+        from .in_process import InProcess
 
         model = runtime.model(posted.model, graph)
         in_chat = found = None
         if chat is not None and graph:
-            from thinkeval.editing.probe.prompts import uses_chat
+            from ....editing.probe.prompts import uses_chat
 
             asked = ProbeSettings(chat=cast("Any", chat))
             asked, chosen = settled(runtime, ensure(runtime.db, graph), model.loaded, asked)
@@ -71,9 +71,9 @@ def opened(
             way = chosen.sentence if chosen else way_of({"probe": {"chat": asked.chat}})
             found = json.dumps({"asked": way})
         return Opened(InProcess(model.loaded, name=model.name), "prompt", found, in_chat)
-    from thinkeval.service.growth.endpoints import capabilities
-    from thinkeval.service.growth.endpoints.openai_protocol import OpenAIProtocol
-    from thinkeval.service.llm import Client
+    from ...llm import Client
+    from . import capabilities
+    from .openai_protocol import OpenAIProtocol
 
     secret = runtime.settings.llm_api_key
     client = Client(posted.url, posted.model, key=secret.get_secret_value() if secret else None)
@@ -96,6 +96,6 @@ def require_models(posted: GrowthIn) -> None:
     """
     for each in (posted.answers, *posted.roles.values()):
         if each.url is None and parse(each.model).organism is None:
-            from thinkeval.editing import models
+            from ....editing import models
 
             models.config_of(each.model)

@@ -24,13 +24,13 @@ from dataclasses import asdict
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.growth.files.layout import json_bytes
-from thinkeval.service.growth.files.output import with_digests
+from ....cypher import rows
+from ...errors import NotFoundError
+from .layout import json_bytes
+from .output import with_digests
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 KEY_VARIABLES = ("THINKEVAL_LLM_API_KEY", "OPENAI_API_KEY", "THINKEVAL_API_KEY")
 HIDDEN = "[removed]"

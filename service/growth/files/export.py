@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import Fact, KnowledgeGraph, RewriteRequest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.growth.files.knowgic_layout import knowgic
-from thinkeval.service.growth.files.layout import Chains, Layout, in_scope
-from thinkeval.service.growth.files.triples_layout import triples
+from ....cypher import rows
+from ....loaders.records import Fact, KnowledgeGraph, RewriteRequest
+from ...errors import UsageError
+from ...graphs import datasets
+from .knowgic_layout import knowgic
+from .layout import Chains, Layout, in_scope
+from .triples_layout import triples
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 LAYOUTS = {"knowgic": knowgic, "qwen-sample": triples}
 MOST_CHAINS = 100_000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.service.growth.files.audit import audit_bundle, find_run
-from thinkeval.service.growth.files.export import export_graph
-from thinkeval.service.growth.files.layout import Layout
+from .audit import audit_bundle, find_run
+from .export import export_graph
+from .layout import Layout
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 Format = Literal["knowgic", "qwen-sample", "audit"]
 """KnowGIC's two published layouts, and all that a run rests on."""

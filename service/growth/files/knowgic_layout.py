@@ -16,11 +16,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from thinkeval.loaders.knowgic import CHAINS_FILE
-from thinkeval.loaders.knowgic_records import PARTS
-from thinkeval.loaders.records import Fact, KnowledgeGraph, RewriteRequest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.files.layout import (
+from ....loaders.knowgic import CHAINS_FILE
+from ....loaders.knowgic_records import PARTS
+from ....loaders.records import Fact, KnowledgeGraph, RewriteRequest
+from ...errors import UsageError
+from .layout import (
     Chains,
     Layout,
     aliases_file,

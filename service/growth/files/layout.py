@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from thinkeval.loaders.knowgic import ALIASES_FILE
-from thinkeval.loaders.records import Fact, KnowledgeGraph, RewriteRequest
+from ....loaders.knowgic import ALIASES_FILE
+from ....loaders.records import Fact, KnowledgeGraph, RewriteRequest
 
 Chains = Mapping[str, Sequence[tuple[Fact, ...]]]
 """Chains of each rewrite, by its id: the facts in order from subject to target_true."""

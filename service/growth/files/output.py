@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from thinkeval.service.errors import UsageError
+from ...errors import UsageError
 
 DIGESTS = "sha256sums.txt"
 

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from thinkeval.loaders.triple_files import PLAIN_COLUMNS, Triple, has_columns, read_facts
-from thinkeval.service.errors import UsageError
+from ....loaders.triple_files import PLAIN_COLUMNS, Triple, has_columns, read_facts
+from ...errors import UsageError
 
 Names = tuple[str, str, str]
 

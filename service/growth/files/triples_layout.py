@@ -19,16 +19,16 @@ from collections.abc import Iterator
 
 import yaml
 
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, RewriteRequest
-from thinkeval.loaders.triple_files import (
+from ....loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, RewriteRequest
+from ....loaders.triple_files import (
     BASE_COLUMNS,
     BASE_FILE,
     PLAIN_COLUMNS,
     REWRITES_FILE,
     STATEMENT_COLUMNS,
 )
-from thinkeval.loaders.wording import from_statement
-from thinkeval.service.growth.files.layout import Chains, Layout, aliases_file, csv_bytes
+from ....loaders.wording import from_statement
+from .layout import Chains, Layout, aliases_file, csv_bytes
 
 ARROW = "->"
 

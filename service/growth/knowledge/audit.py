@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
 
-from thinkeval.editing.probe.matching import normalise
-from thinkeval.editing.probe.settings import ProbeItem, ProbeResult, ProbeSettings
-from thinkeval.service.growth.knowledge import questions
-from thinkeval.service.scoring.chat_choice import settled, way_of
+from ....editing.probe.matching import normalise
+from ....editing.probe.settings import ProbeItem, ProbeResult, ProbeSettings
+from ...scoring.chat_choice import settled, way_of
+from . import questions
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import Fact, KnowledgeGraph
-    from thinkeval.service.graphs.datasets import Dataset
-    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+    from ....loaders.records import Fact, KnowledgeGraph
+    from ...graphs.datasets import Dataset
+    from ...scoring.runtime import Runtime, RuntimeModel
 
 Ask = Callable[[Sequence[ProbeItem], str], Sequence[ProbeResult]]
 """Probes a model for items in one pass; the text names the direction, for the progress."""
@@ -165,7 +165,7 @@ def measure(
     Raises:
         ProbeError: a question is too long for the model, or it gives NaN.
     """
-    from thinkeval.editing.probe import probe
+    from ....editing.probe import probe
 
     settings, chosen = settled(runtime, dataset, model.loaded, settings)
 

@@ -11,9 +11,9 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from thinkeval.editing.joint import joined
-from thinkeval.editing.probe.settings import ProbeItem
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, unique
+from ....editing.joint import joined
+from ....editing.probe.settings import ProbeItem
+from ....loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, unique
 
 CLOZE = "Which name completes this sentence: {cloze} ...?"
 RELATION = "In a few words, how is {subject} related to {object}?"

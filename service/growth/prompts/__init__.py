@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from thinkeval.loaders.records import digest as digest_of
+from ....loaders.records import digest as digest_of
 
 OPEN, CLOSE = "<<<", ">>>"
 """Around data in a prompt."""

@@ -11,8 +11,8 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.review.schemas import Triplet, Verdict
+from ...errors import UsageError
+from .schemas import Triplet, Verdict
 
 VERBS = ("keep", "prune", "correct")
 PARTS = ("subject", "relation", "object")

@@ -15,13 +15,13 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.review.log import run_of
-from thinkeval.service.growth.review.schemas import Effort, JudgeReport, JudgeRow
+from ....cypher import rows
+from ...errors import UsageError
+from .log import run_of
+from .schemas import Effort, JudgeReport, JudgeRow
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 NEEDED = ("iteration", "tp", "fp", "fn")
 OPTIONAL = ("tn", "triplets")

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import digest
-from thinkeval.service.digest_chain import Linked, digest_of, first_broken
-from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
-from thinkeval.service.growth.review.schemas import (
+from ....cypher import rows
+from ....loaders.records import digest
+from ...digest_chain import Linked, digest_of, first_broken
+from ...errors import ConflictError, NotFoundError, UsageError
+from .schemas import (
     Appended,
     DecidedBy,
     DecisionOut,
@@ -33,8 +33,8 @@ from thinkeval.service.growth.review.schemas import (
 )
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
+    from ....cypher.run import Database
+    from ....cypher.sending import Tx
 
 WAITING = ("review", "conflict")
 """States of candidates that a person shall decide."""

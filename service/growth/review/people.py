@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from thinkeval.service.agreement import agreement
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.review.log import records
-from thinkeval.service.growth.review.schemas import AgreementReport
+from ...agreement import agreement
+from ...errors import UsageError
+from .log import records
+from .schemas import AgreementReport
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 CATEGORIES = ("keep", "prune", "correct")
 IDS = ("id", "item", "chain", "candidate", "triplet")

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.rows.growth import CandidateState
-from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.growth.review.log import log_of, read_triplet, run_of
-from thinkeval.service.growth.review.schemas import (
+from ....cypher import rows
+from ....cypher.rows.growth import CandidateState
+from ...errors import NotFoundError, UsageError
+from .log import log_of, read_triplet, run_of
+from .schemas import (
     CandidateDetail,
     CandidateOut,
     CandidatePage,
 )
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 PAGE = 50
 """Default number of candidates on a page."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from thinkeval.cypher.rows.growth import CandidateKind, CandidateState, EvidenceRow, Verb
+from ....cypher.rows.growth import CandidateKind, CandidateState, EvidenceRow, Verb
 
 Verdict = Literal["keep", "prune", "correct"]
 DecidedBy = Literal["human", "judge"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from thinkeval.loaders.records import SUBJECT_SLOT, KnowledgeGraph, unique
-from thinkeval.service.growth.relations import Template, templates_of
+from ....loaders.records import SUBJECT_SLOT, KnowledgeGraph, unique
+from ..relations import Template, templates_of
 
 
 @dataclass(frozen=True, slots=True)

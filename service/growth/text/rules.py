@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from thinkeval.editing.probe.matching import normalise
-from thinkeval.loaders.records import SUBJECT_SLOT, KnowledgeGraph
-from thinkeval.service.growth.text.patterns import Pattern, patterns, templates
+from ....editing.probe.matching import normalise
+from ....loaders.records import SUBJECT_SLOT, KnowledgeGraph
+from .patterns import Pattern, patterns, templates
 
 Triplet = tuple[str, str, str]
 

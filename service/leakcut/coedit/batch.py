@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.scoring import covariance
-from thinkeval.service.scoring import plan as planning
-from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.resolved import resolve
+from ...scoring import covariance
+from ...scoring import plan as planning
+from ...scoring.request import ScoreRequest
+from ...scoring.resolved import resolve
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.loaders.records import RewriteRequest
-    from thinkeval.service.schemas import EditOptions
-    from thinkeval.service.scoring.runtime import Runtime
+    from ....editing.deltas import EditEffect
+    from ....loaders.records import RewriteRequest
+    from ...schemas import EditOptions
+    from ...scoring.runtime import Runtime
 
 
 def effect_of(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.editing import registry
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.coedit import objective
-from thinkeval.service.leakcut.schemas import CoEditIn
+from ....editing import registry
+from ...errors import UsageError
+from ..schemas import CoEditIn
+from . import objective
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import RewriteRequest
+    from ....loaders.records import RewriteRequest
 
 
 WITH_JOINT_TARGETS = ("memit", "alphaedit", "rect", "prune")

@@ -6,11 +6,11 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from thinkeval.service.leakcut import budget, hitting_set
-from thinkeval.service.leakcut.cut import Constraints
-from thinkeval.service.leakcut.leaks import Leaks
-from thinkeval.service.leakcut.problem import Chain
-from thinkeval.service.leakcut.schemas import CoEditIn
+from .. import budget, hitting_set
+from ..cut import Constraints
+from ..leaks import Leaks
+from ..problem import Chain
+from ..schemas import CoEditIn
 
 
 def chosen(

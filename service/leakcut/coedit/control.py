@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError, NotFoundError
-from thinkeval.service.jobs import queue
-from thinkeval.service.leakcut.coedit import store
-from thinkeval.service.leakcut.coedit.job import COEDIT
-from thinkeval.service.leakcut.schemas import CoEditJob, CoEditOut
+from ....cypher import rows
+from ...errors import ConflictError, NotFoundError
+from ...jobs import queue
+from ..schemas import CoEditJob, CoEditOut
+from . import store
+from .job import COEDIT
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 AGAIN = "Submit it again: rounds that were scored are found."
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from thinkeval.service.formatting import number, several, with_interval
-from thinkeval.service.leakcut.schemas import CoEditFact, CoEditOut, RoundOut
-from thinkeval.service.reports.figures import frontier
-from thinkeval.service.reports.figures.style import encode
-from thinkeval.service.reports.formats import Column, render
+from ...formatting import number, several, with_interval
+from ...reports.figures import frontier
+from ...reports.figures.style import encode
+from ...reports.formats import Column, render
+from ..schemas import CoEditFact, CoEditOut, RoundOut
 
 TEXTS = ("markdown", "latex")
 """Formats for readers, with intervals and counts in the cell of their value."""

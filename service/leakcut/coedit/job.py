@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import digest
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.datasets import own_or_stored
-from thinkeval.service.graphs.write import rewrite_row
-from thinkeval.service.jobs import submit
-from thinkeval.service.jobs.job import JobProgress
-from thinkeval.service.jobs.submit import Posted, accept
-from thinkeval.service.leakcut.coedit import store
-from thinkeval.service.leakcut.schemas import CoEditIn, RoundOut
-from thinkeval.service.leases import Lease
+from ....cypher import rows
+from ....loaders.records import digest
+from ...graphs import datasets
+from ...graphs.datasets import own_or_stored
+from ...graphs.write import rewrite_row
+from ...jobs import submit
+from ...jobs.job import JobProgress
+from ...jobs.submit import Posted, accept
+from ...leases import Lease
+from ..schemas import CoEditIn, RoundOut
+from . import store
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.service.scoring.runtime import Runtime
-    from thinkeval.service.settings import Settings
+    from ....cypher.run import Database
+    from ....cypher.sending import Tx
+    from ...scoring.runtime import Runtime
+    from ...settings import Settings
 
 COEDIT = "coedit"
 """The kind of job that co-edits."""
@@ -42,7 +42,7 @@ class CoEditJob:
 
     def run(self, runtime: Runtime) -> None:
         """Score its rounds, and store the frontier."""
-        from thinkeval.service.leakcut.coedit.run import co_edit  # imports numpy
+        from .run import co_edit  # imports numpy
 
         posted = CoEditIn.model_validate_json(self._request)
         rewrite = own_or_stored(runtime.db, posted.graph, str(posted.rewrite))
@@ -75,7 +75,7 @@ def post(db: Database, settings: Settings, posted: CoEditIn, *, key: str | None 
         ConflictError: the key belongs to another body.
         NotFoundError, UsageError, EditingError: a worker would refuse it.
     """
-    from thinkeval.service.leakcut.coedit.check import check
+    from .check import check
 
     submit.check(settings, posted)
     datasets.ensure(db, posted.graph)

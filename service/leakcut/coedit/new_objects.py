@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.cypher import rows
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.leaks import Leaks
-from thinkeval.service.rules import implications
-from thinkeval.service.rules.omega import kept_rules
+from ....cypher import rows
+from ...errors import UsageError
+from ...rules import implications
+from ...rules.omega import kept_rules
+from ..leaks import Leaks
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 Source = Literal["given", "rule", "relation", "entity", "unknown"]
 

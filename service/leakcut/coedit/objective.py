@@ -6,8 +6,8 @@ import operator
 import re
 from dataclasses import dataclass
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.schemas import RoundOut
+from ...errors import UsageError
+from ..schemas import RoundOut
 
 COLUMNS = (
     "ifr", "efficacy", "coedit_efficacy", "preservation", "preservation_unedited",

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import Fact, RewriteRequest
-from thinkeval.service.leakcut.coedit.new_objects import NewObject
-from thinkeval.service.leakcut.leaks import of_edit
-from thinkeval.service.leakcut.schemas import CoEditFact, CoEditIn, RoundOut
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring import metrics
+from ....cypher import rows
+from ....loaders.records import Fact, RewriteRequest
+from ...schemas import Measure, Score
+from ...scoring import metrics
+from ..leaks import of_edit
+from ..schemas import CoEditFact, CoEditIn, RoundOut
+from .new_objects import NewObject
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 MEASURE: Measure = "likelihood"
 """Of all figures: taken of every edit, and without sampling noise."""

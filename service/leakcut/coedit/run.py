@@ -16,34 +16,34 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import Fact, RewriteRequest, slug
-from thinkeval.service.formatting import several
-from thinkeval.service.graphs import datasets
-from thinkeval.service.leakcut import leaks as reading
-from thinkeval.service.leakcut import stored_keys
-from thinkeval.service.leakcut.coedit import objective as objectives
-from thinkeval.service.leakcut.coedit import store
-from thinkeval.service.leakcut.coedit.batch import effect_of
-from thinkeval.service.leakcut.coedit.check import anchored, check
-from thinkeval.service.leakcut.coedit.choose import chosen
-from thinkeval.service.leakcut.coedit.new_objects import NewObject, NewObjects, new_objects
-from thinkeval.service.leakcut.coedit.rounds import KEPT, MEASURE, CoEdit, point
-from thinkeval.service.leakcut.cut import Constraints, Kind, constraints
-from thinkeval.service.leakcut.keys import Keys, by_subject, measure
-from thinkeval.service.leakcut.leaks import Leaks
-from thinkeval.service.leakcut.request import edit_cut
-from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, RoundOut
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.probe import Question
-from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
-from thinkeval.service.scoring.resolved import Resolved, resolve
-from thinkeval.service.scoring.runtime import parse
-from thinkeval.service.scoring.score import score_edit
+from ....cypher import rows
+from ....loaders.records import Fact, RewriteRequest, slug
+from ...formatting import several
+from ...graphs import datasets
+from ...schemas import Score
+from ...scoring.probe import Question
+from ...scoring.request import ScoreRequest, SequenceStep
+from ...scoring.resolved import Resolved, resolve
+from ...scoring.runtime import parse
+from ...scoring.score import score_edit
+from .. import leaks as reading
+from .. import stored_keys
+from ..cut import Constraints, Kind, constraints
+from ..keys import Keys, by_subject, measure
+from ..leaks import Leaks
+from ..request import edit_cut
+from ..schemas import CoEditIn, CoEditOut, RoundOut
+from . import objective as objectives
+from . import store
+from .batch import effect_of
+from .check import anchored, check
+from .choose import chosen
+from .new_objects import NewObject, NewObjects, new_objects
+from .rounds import KEPT, MEASURE, CoEdit, point
 
 if TYPE_CHECKING:
-    from thinkeval.service.leases import Lease
-    from thinkeval.service.scoring.runtime import Runtime
+    from ...leases import Lease
+    from ...scoring.runtime import Runtime
 
 JOINT = {"joint_targets": True}
 """Hyperparameter of a round with anchors: one target vector for all requests of a key."""
@@ -155,7 +155,7 @@ def _limits(run: _Run, leaks: Leaks) -> Constraints:
 
 def _keys(run: _Run, leaks: Leaks) -> tuple[Keys | None, Kind]:
     """Measured keys for a method that writes at the subject's last token."""
-    from thinkeval.editing import registry
+    from ....editing import registry
 
     wanted = run.posted.cut.keys
     if wanted == "subject":
@@ -176,7 +176,7 @@ def _unknown(model: str) -> str | None:
     """What a model says that was taught not to know."""
     if not parse(model).options.get("unknown"):
         return None
-    from thinkeval.editing.organism.unknown import UNKNOWN
+    from ....editing.organism.unknown import UNKNOWN
 
     return UNKNOWN
 

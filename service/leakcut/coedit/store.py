@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import digest, slug
-from thinkeval.service import NUMBERS_VERSION
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut
+from ....cypher import rows
+from ....loaders.records import digest, slug
+from ... import NUMBERS_VERSION
+from ...errors import NotFoundError
+from ...graphs import datasets
+from ..schemas import CoEditIn, CoEditOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.cypher.sending import Tx
-    from thinkeval.loaders.records import RewriteRequest
-    from thinkeval.service.leases import Lease
+    from ....cypher.run import Database
+    from ....cypher.sending import Tx
+    from ....loaders.records import RewriteRequest
+    from ...leases import Lease
 
 LISTING = "thinkeval coedits"
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from thinkeval.service.errors import UsageError, in_one_line
-from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, RoundOut
-from thinkeval.service.scoring.resolved import require_hparams
+from ...errors import UsageError, in_one_line
+from ...scoring.resolved import require_hparams
+from ..schemas import CoEditIn, CoEditOut, RoundOut
 
 if TYPE_CHECKING:
-    from thinkeval.loaders.records import RewriteRequest
-    from thinkeval.service.scoring.runtime import Runtime
+    from ....loaders.records import RewriteRequest
+    from ...scoring.runtime import Runtime
 
 
 ROUNDING = 1e-12
@@ -154,8 +154,8 @@ def run(
 
 
 def _cells(runtime: Runtime, plan: Plan) -> Iterator[CoEditCell]:
-    from thinkeval.editing.errors import EditingError
-    from thinkeval.service.leakcut.coedit.run import co_edit
+    from ....editing.errors import EditingError
+    from .run import co_edit
 
     total = len(plan.methods) * len(plan.rewrites)
     for number, (method, rewrite) in enumerate(
@@ -254,7 +254,7 @@ def _why(out: CoEditOut) -> str:
     """Why no round beyond the edit alone was chosen."""
     if len(out.rounds) == 1:
         return out.stopped
-    from thinkeval.service.leakcut.coedit.run import preserves
+    from .run import preserves
 
     first = out.rounds[1]
     if not first.reaches:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thinkeval.service.formatting import several
-from thinkeval.service.schemas import MetricValue, Score
-from thinkeval.service.scoring.append.additivity import MEASURE
+from ...formatting import several
+from ...schemas import MetricValue, Score
+from ...scoring.append.additivity import MEASURE
 
 SETS = ("hard", "random")
 COLUMNS = {"rff": "RFF", "rnf": "RNF", "cpc": "CPC", "fpc": "FPC", "aff": "AFF", "anf": "ANF"}

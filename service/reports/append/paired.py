@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from thinkeval.service.formatting import number, signed_interval
-from thinkeval.service.reports.append.table import COLUMNS, AppendTable, VariantRow, mean
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.scoring.append.variants import BARE
+from ...formatting import number, signed_interval
+from ...scoring.append.variants import BARE
+from ..formats import Column
+from .table import COLUMNS, AppendTable, VariantRow, mean
 
 
 @dataclass(frozen=True, slots=True)

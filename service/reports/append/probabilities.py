@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
-from thinkeval.service.reports.append.table import AppendTable, Mean, groups, mean
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.append.variants import BY_NAME
+from ....cypher import rows
+from ...schemas import Score
+from ...scoring.append.variants import BY_NAME
+from .table import AppendTable, Mean, groups, mean
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 KINDS = ("correct", "hard", "random")
 SHOWN = tuple(variant.name for variant in BY_NAME.values())

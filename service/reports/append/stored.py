@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring import record
-from thinkeval.service.scoring.append.variants import variant_of
+from ...errors import NothingStoredError
+from ...graphs.datasets import require_graph
+from ...schemas import Score
+from ...scoring import record
+from ...scoring.append.variants import variant_of
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 
 def stored(db: Database, graph: str | None = None, model: str | None = None) -> list[Score]:

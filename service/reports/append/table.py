@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.formatting import UNDEFINED, several
-from thinkeval.service.reports.append.edit import SUCCESS
-from thinkeval.service.reports.formats import Column
-from thinkeval.service.reports.pooling import DRAWS
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.append.additivity import MEASURE
-from thinkeval.service.scoring.append.variants import variant_of
-from thinkeval.service.scoring.intervals import QUANTILES
+from ...errors import NothingStoredError
+from ...formatting import UNDEFINED, several
+from ...schemas import Score
+from ...scoring.append.additivity import MEASURE
+from ...scoring.append.variants import variant_of
+from ...scoring.intervals import QUANTILES
+from ..formats import Column
+from ..pooling import DRAWS
+from .edit import SUCCESS
 
 COLUMNS = {
     **SUCCESS,

@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
-from thinkeval.service.reports.figures.style import FORMATS, MEDIA_TYPES, Format, encode
-from thinkeval.service.reports.leakage_map.selection import Selection
-from thinkeval.service.schemas import MEASURE_NAMES, Score
+from ...errors import NotFoundError, NothingStoredError, UsageError
+from ...schemas import MEASURE_NAMES, Score
+from ..leakage_map.selection import Selection
+from .style import FORMATS, MEDIA_TYPES, Format, encode
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 EditKind = Literal["leakage", "chain"]
 MethodsKind = Literal["ifr_by_steps", "ifr_preservation"]
@@ -77,10 +77,10 @@ def draw_edit(
         NotFoundError: no such kind.
         UsageError: unknown format; a measure that was not taken; a chain that there is not.
     """
-    from thinkeval.cypher.rows import FactRow
-    from thinkeval.service.reports.figures import chain, leakage
-    from thinkeval.service.reports.leakage_map.edited import edited
-    from thinkeval.service.scoring.metrics import chain_rows
+    from ....cypher.rows import FactRow
+    from ...scoring.metrics import chain_rows
+    from ..leakage_map.edited import edited
+    from . import chain, leakage
 
     _known(kind, EDIT_KINDS, "of one edit")
     rows = chain_rows(db, score, measure)
@@ -127,7 +127,7 @@ def draw_methods(
         NothingStoredError: there is no edit.
         UsageError: unknown format or measure.
     """
-    from thinkeval.service.reports.figures import methods
+    from . import methods
 
     _known(kind, METHODS_KINDS, "of many edits")
     if measure not in MEASURE_NAMES:

@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
-from thinkeval.service.formatting import several
-from thinkeval.service.reports.append.table import COLUMNS, Mean, VariantRow
-from thinkeval.service.reports.figures.style import (
+from ...formatting import several
+from ..append.table import COLUMNS, Mean, VariantRow
+from .style import (
     COLOURS,
     DASHES,
     INK,

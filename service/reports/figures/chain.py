@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.service.formatting import number, objects
-from thinkeval.service.reports.figures.style import (
+from ...formatting import number, objects
+from ...schemas import MEASURE_NAMES, Score
+from .style import (
     BLUE,
     INK,
     MUTED,
@@ -18,14 +19,13 @@ from thinkeval.service.reports.figures.style import (
     new_figure,
     short,
 )
-from thinkeval.service.schemas import MEASURE_NAMES, Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.cypher.rows.chains import Link
+    from ....cypher.rows import ScoredChainRow
+    from ....cypher.rows.chains import Link
 
 BOX_W, BOX_H, GAP = 1.3, 0.72, 1.3
 """Inches: an entity's box, and the arrow between two of them."""

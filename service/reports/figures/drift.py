@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.service.reports.figures.style import BLUE, GREEN, INK, RED, in_words, new_figure
-from thinkeval.service.reports.figures.style import short as shortened
+from .style import BLUE, GREEN, INK, RED, in_words, new_figure
+from .style import short as shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

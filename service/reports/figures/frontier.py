@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.service.formatting import several
-from thinkeval.service.reports.figures.style import BLUE, INK, MUTED, RED, in_words, new_figure
+from ...formatting import several
+from .style import BLUE, INK, MUTED, RED, in_words, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

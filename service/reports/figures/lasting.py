@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.reports.figures.style import (
+from .style import (
     BLUE,
     MUTED,
     RED,

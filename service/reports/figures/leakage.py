@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.service.formatting import objects, several
-from thinkeval.service.reports.figures.style import (
+from ...formatting import objects, several
+from ...schemas import MEASURE_NAMES, Score
+from ..leakage_map.drawing import LINE_H, Box, Line, MapDrawing
+from ..leakage_map.drawing import draw as placed
+from ..leakage_map.svg import BANDS, band, width
+from .style import (
     BLUE,
     CAPTION_PT,
     GREEN,
@@ -21,17 +25,13 @@ from thinkeval.service.reports.figures.style import (
     in_words,
     new_figure,
 )
-from thinkeval.service.reports.leakage_map.drawing import LINE_H, Box, Line, MapDrawing
-from thinkeval.service.reports.leakage_map.drawing import draw as placed
-from thinkeval.service.reports.leakage_map.svg import BANDS, band, width
-from thinkeval.service.schemas import MEASURE_NAMES, Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.cypher.rows.chains import Link
+    from ....cypher.rows import ScoredChainRow
+    from ....cypher.rows.chains import Link
 
 UNIT = 96.0
 """Units of the map in an inch."""

@@ -10,7 +10,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.reports.figures.style import (
+from ...schemas import MEASURE_NAMES, Score
+from ..table import STEPS, method_table, rows_of
+from .style import (
     CAPTION_PT,
     INK,
     MUTED,
@@ -18,8 +20,6 @@ from thinkeval.service.reports.figures.style import (
     looks,
     new_figure,
 )
-from thinkeval.service.reports.table import STEPS, method_table, rows_of
-from thinkeval.service.schemas import MEASURE_NAMES, Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

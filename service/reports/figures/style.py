@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from thinkeval.service.errors import UsageError
+from ...errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

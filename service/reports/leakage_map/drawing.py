@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.service.formatting import short
-from thinkeval.service.reports.leakage_map.layout import PORT_GAP, Edge, Layout, columns, lay_out
-from thinkeval.service.reports.leakage_map.routing import Tracks, heights, keep_apart, tracks
-from thinkeval.service.reports.leakage_map.text import (
+from ...formatting import short
+from .layout import PORT_GAP, Edge, Layout, columns, lay_out
+from .routing import Tracks, heights, keep_apart, tracks
+from .text import (
     WRAPS,
     Wrap,
     fitting,
@@ -23,8 +23,8 @@ from thinkeval.service.reports.leakage_map.text import (
 )
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.cypher.rows.chains import Link
+    from ....cypher.rows import ScoredChainRow
+    from ....cypher.rows.chains import Link
 
 Role = Literal["subject", "target_true", "target_new", "entity"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher.rows.chains import Link
+from ....cypher.rows.chains import Link
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import FactRow
+    from ....cypher.rows import FactRow
 
 
 def edited(facts: Iterable[FactRow], measure: str) -> list[tuple[Link, str]]:

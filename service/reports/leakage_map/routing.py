@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from thinkeval.service.reports.leakage_map.layout import Layout
+from .layout import Layout
 
 GRID = 5.0
 """Lines are level at multiples of this in columns of entities, and halfway between in columns of

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import ScoredChainRow
+    from ....cypher.rows import ScoredChainRow
 
 Length = Annotated[int, Field(ge=1, le=5)]
 

@@ -9,11 +9,11 @@ from collections.abc import Collection, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from thinkeval.service.formatting import short
-from thinkeval.service.reports.leakage_map.drawing import LINE_H, ROLES, Box, Line, MapDrawing
+from ...formatting import short
+from .drawing import LINE_H, ROLES, Box, Line, MapDrawing
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows.chains import Link
+    from ....cypher.rows.chains import Link
 
 BANDS = (0.1, 0.3, 0.7, 1.05)
 """Bounds of the classes of retention: cut off, weak, fair, kept, and stronger than before."""

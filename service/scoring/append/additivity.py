@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from thinkeval.cypher import rows
-from thinkeval.service.schemas import MetricValue, Score
+from ....cypher import rows
+from ...schemas import MetricValue, Score
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
+    from ....cypher.run import Database
 
 MEASURE: Final = "likelihood_norm"
 BY_SET = ("rff", "rnf", "fpc", "aff", "anf")

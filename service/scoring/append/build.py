@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from thinkeval.editing.probe.settings import ProbeSettings
-from thinkeval.service.graphs import append_requests
-from thinkeval.service.graphs.append_requests import Key, Pair, Prior, Requests
-from thinkeval.service.scoring.append.probing import Prompt, answers
-from thinkeval.service.scoring.chat_choice import settled
-from thinkeval.service.scoring.probe import filled
+from ....editing.probe.settings import ProbeSettings
+from ...graphs import append_requests
+from ...graphs.append_requests import Key, Pair, Prior, Requests
+from ..chat_choice import settled
+from ..probe import filled
+from .probing import Prompt, answers
 
 if TYPE_CHECKING:
-    from thinkeval.editing.models import LoadedModel
-    from thinkeval.service.graphs.datasets import Dataset
-    from thinkeval.service.scoring.runtime import Runtime
+    from ....editing.models import LoadedModel
+    from ...graphs.datasets import Dataset
+    from ..runtime import Runtime
 
 
 def build(

@@ -11,16 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.append_schemas import AppendOptions, AppendOut
-from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.append import filter as answer_filter
-from thinkeval.service.scoring.append import probing
+from ...append_schemas import AppendOptions, AppendOut
+from ...errors import UsageError
+from . import filter as answer_filter
+from . import probing
 
 if TYPE_CHECKING:
-    from thinkeval.editing.objectives import Objective
-    from thinkeval.loaders.records import RewriteRequest
-    from thinkeval.service.schemas import EditOptions
-    from thinkeval.service.scoring.resolved import Resolved
+    from ....editing.objectives import Objective
+    from ....loaders.records import RewriteRequest
+    from ...schemas import EditOptions
+    from ..resolved import Resolved
 
 WEIGHTS = ("alpha", "beta", "gamma")
 
@@ -36,7 +36,7 @@ def check(options: EditOptions, rewrite: RewriteRequest) -> None:
     _check_kind(options, rewrite)
     if options.append_loss == "none":
         return
-    from thinkeval.editing import registry
+    from ....editing import registry
 
     if options.append_loss == "app" and registry.trains_app(options.method):
         if options.beta or options.gamma:
@@ -83,7 +83,7 @@ def described(resolved: Resolved) -> AppendOut:
     Raises:
         HparamsError: APP without a weight, and none is published for the method and model.
     """
-    from thinkeval.editing import registry
+    from ....editing import registry
 
     request, rewrite = resolved.request, resolved.request.rewrite
     more: dict[str, Any] = {}
@@ -108,8 +108,8 @@ def _weights(resolved: Resolved) -> tuple[float, float, float]:
     given = [getattr(request, name) for name in WEIGHTS]
     published = (0.0, 0.0, 0.0)
     if None in given:
-        from thinkeval.editing.hparams import short_name
-        from thinkeval.editing.objectives import weights
+        from ....editing.hparams import short_name
+        from ....editing.objectives import weights
 
         method = getattr(resolved.hparams, "method", request.method)
         model = short_name(resolved.model.source) or Path(resolved.model.name).name.lower()
@@ -126,7 +126,7 @@ def with_trained_loss(resolved: Resolved) -> Resolved:
 
     MEND's hypernetwork learns the loss (PEAK, §6), so that it is another one; the edit stays.
     """
-    from thinkeval.editing import registry
+    from ....editing import registry
 
     request = resolved.request
     if request.append_loss != "app" or not registry.trains_app(request.method):
@@ -153,12 +153,12 @@ def of_request(resolved: Resolved, others: Sequence[RewriteRequest] = ()) -> Obj
     request = resolved.request
     if request.rewrite.kind != "append" or request.append_loss == "none":
         return None
-    from thinkeval.editing import registry
+    from ....editing import registry
 
     if not registry.takes_objective(request.method):
         return None
-    from thinkeval.editing.objectives.all_answers import AllAnswers
-    from thinkeval.editing.objectives.app import App
+    from ....editing.objectives.all_answers import AllAnswers
+    from ....editing.objectives.app import App
 
     rewrites = {each.id: each for each in (request.rewrite, *others)}
     if request.append_loss == "all-answers":

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from thinkeval.loaders.records import RewriteRequest, digest
-from thinkeval.service.scoring.probe import Progress, filled
+from ....loaders.records import RewriteRequest, digest
+from ..probe import Progress, filled
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.editing.models import LoadedModel
-    from thinkeval.service.scoring.resolved import Resolved
-    from thinkeval.service.scoring.scope import Pairs
+    from ....editing.deltas import EditEffect
+    from ....editing.models import LoadedModel
+    from ..resolved import Resolved
+    from ..scope import Pairs
 
 PromptRole = Literal["prompt", "paraphrase", "locality"]
 STAGE = "answers of the append"
@@ -96,9 +96,9 @@ def answers(
         ProbeError: a name without tokens, a prompt too long, NaN; names the prompt.
         DeviceMemoryError: a single row does not fit.
     """
-    from thinkeval.editing.evaluation_mode import evaluating
-    from thinkeval.editing.probe.likelihood import likelihoods
-    from thinkeval.editing.probe.prompts import Query, Renderer
+    from ....editing.evaluation_mode import evaluating
+    from ....editing.probe.likelihood import likelihoods
+    from ....editing.probe.prompts import Query, Renderer
 
     renderer = Renderer(loaded.tokenizer, chat, prompt_change)
     queries = [
@@ -146,7 +146,7 @@ def after(
     resolved: Resolved, effect: EditEffect, pre: Sequence[PromptAnswers]
 ) -> list[PromptAnswers]:
     """The edited model's answers; it is restored. An effect that changes nothing leaves them."""
-    from thinkeval.editing.deltas import applied
+    from ....editing.deltas import applied
 
     if effect.changes_nothing:
         return list(pre)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.schemas import AppendOut
+from ...errors import UsageError
+from ...schemas import AppendOut
 
 LOSSES = {"L1": "alpha", "L2": "beta", "L3": "gamma"}
 """The losses of APP (eq. 8 to 10), with the option that weighs each."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.editing.joint import joined
-from thinkeval.editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION, QUESTION, uses_chat
-from thinkeval.service.scoring import metrics
-from thinkeval.service.scoring.conversation.walk import Asked, Turns, outcome, walk
+from ....editing.joint import joined
+from ....editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION, QUESTION, uses_chat
+from .. import metrics
+from .walk import Asked, Turns, outcome, walk
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
-    from thinkeval.editing.models import LoadedModel
-    from thinkeval.editing.probe.prompts import PromptChange
-    from thinkeval.service.conversation_outcome import ConversationOut
-    from thinkeval.service.schemas import Score
-    from thinkeval.service.scoring.resolved import Resolved
+    from ....editing.deltas import EditEffect
+    from ....editing.models import LoadedModel
+    from ....editing.probe.prompts import PromptChange
+    from ...conversation_outcome import ConversationOut
+    from ...schemas import Score
+    from ..resolved import Resolved
 
 PROTOCOL = 1
 """Part of an edit's identity: raise it when the rules of the conversation change."""
@@ -31,7 +31,7 @@ def measured(resolved: Resolved, effect: EditEffect, score: Score) -> Conversati
     Raises:
         ProbeError: NaN from the model, or a chat template that rejects several turns.
     """
-    from thinkeval.editing.deltas import applied
+    from ....editing.deltas import applied
 
     db, loaded = resolved.runtime.db, resolved.model.loaded
     found = {
@@ -71,7 +71,7 @@ class Answerer:
 
     def __call__(self, conversations: Sequence[Turns]) -> list[str | None]:
         """One answer each, None where the model reads fewer tokens."""
-        from thinkeval.editing.probe.open_answers import OpenRequest, answers, fits
+        from ....editing.probe.open_answers import OpenRequest, answers, fits
 
         requests = [
             OpenRequest(self._turns(turns), not self._chat, 0, 0, 0.0, MAX_TOKENS)

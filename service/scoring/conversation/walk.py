@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.editing.probe.matching import first_sentence, gives, mentions
-from thinkeval.editing.probe.reasoning import is_unclosed
-from thinkeval.loaders.records import SUBJECT_SLOT
-from thinkeval.service.conversation_outcome import ActiveInConversation, ConversationOut
+from ....editing.probe.matching import first_sentence, gives, mentions
+from ....editing.probe.reasoning import is_unclosed
+from ....loaders.records import SUBJECT_SLOT
+from ...conversation_outcome import ActiveInConversation, ConversationOut
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows.chains import Link
+    from ....cypher.rows.chains import Link
 
 Aliases = Mapping[str, tuple[str, ...]]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.errors import UsageError
-from thinkeval.service.schemas import EditOptions
+from ....loaders.records import RewriteRequest
+from ...errors import UsageError
+from ...schemas import EditOptions
 
 
 def as_taken(rewrite: RewriteRequest, options: EditOptions) -> RewriteRequest:
@@ -22,7 +22,7 @@ def as_taken(rewrite: RewriteRequest, options: EditOptions) -> RewriteRequest:
 
 def refuses(rewrite: RewriteRequest, options: EditOptions) -> bool:
     """Whether the method is given a refusal."""
-    from thinkeval.editing import registry
+    from ....editing import registry
 
     return rewrite.kind == "forget" and not registry.forgets(options.method)
 
@@ -34,7 +34,7 @@ def check(rewrite: RewriteRequest, options: EditOptions) -> None:
         UsageError: a method that only forgets is asked to install an object.
         UnknownMethodError: no such method.
     """
-    from thinkeval.editing import registry
+    from ....editing import registry
 
     if rewrite.kind != "forget" and registry.forgets(options.method):
         others = ", ".join(methods_for([rewrite], registry.names()))
@@ -51,7 +51,7 @@ def methods_for(rewrites: Iterable[RewriteRequest], names: Sequence[str]) -> tup
 
     A request to forget can be carried out by every method, by most with a refusal.
     """
-    from thinkeval.editing import registry
+    from ....editing import registry
 
     only_forget = all(rewrite.kind == "forget" for rewrite in rewrites)
     return tuple(name for name in names if only_forget or not registry.forgets(name))

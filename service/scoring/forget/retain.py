@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest, digest, unique
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets
+from ....cypher import rows
+from ....loaders.records import SUBJECT_SLOT, RewriteRequest, digest, unique
+from ...errors import UsageError
+from ...graphs import datasets
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.resolved import Resolved
+    from ....cypher.run import Database
+    from ..resolved import Resolved
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -69,7 +69,7 @@ def retained(resolved: Resolved, forgotten: Sequence[RewriteRequest] = ()) -> Re
         UsageError: its file cannot be read.
         RequestError: there is nothing to retain.
     """
-    from thinkeval.editing.errors import RequestError
+    from ....editing.errors import RequestError
 
     request, db = resolved.request, resolved.runtime.db
     if request.retain is not None and request.retain.endswith(SUFFIX):

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher.console import Answer, ask
-from thinkeval.service.errors import ForbiddenError, ServiceError
+from .....cypher.console import Answer, ask
+from ....errors import ForbiddenError, ServiceError
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.settings import Settings
+    from .....cypher.run import Database
+    from ....settings import Settings
 
 LONGEST_S = 60.0
 LONGEST_QUERY = 10_000

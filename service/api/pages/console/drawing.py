@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thinkeval.cypher.console import Answer, AnswerEdge, AnswerNode
+from .....cypher.console import Answer, AnswerEdge, AnswerNode
 
 MOST_NODES, MOST_EDGES = 60, 120
 """Nodes and relationships that are drawn; further ones are counted."""

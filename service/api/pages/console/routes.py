@@ -14,29 +14,30 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from thinkeval import cypher
-from thinkeval.cypher.console import Answer
-from thinkeval.service.api.pages import guide
-from thinkeval.service.api.pages.console import answer as console
-from thinkeval.service.api.pages.console.drawing import caption_of, draw, name_of
-from thinkeval.service.api.pages.render import words
-from thinkeval.service.api.pages.routes import Taken, page
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, UsageError, describe
-from thinkeval.service.formatting import cell
-from thinkeval.service.jobs import queue
-from thinkeval.service.reports.browser import (
+
+from .....cypher.console import Answer
+from ....errors import KNOWN_ERRORS, NotFoundError, UsageError, describe
+from ....formatting import cell
+from ....jobs import queue
+from ....reports.browser import (
     FOLDER,
     QUESTIONS,
     RULE_QUESTIONS,
     params_of,
     question_params,
 )
-from thinkeval.service.reports.edit import measure_of
-from thinkeval.service.scoring import record
+from ....reports.edit import measure_of
+from ....scoring import record
+from ...state import Db, Here
+from .. import guide
+from ..render import words
+from ..routes import Taken, page
+from . import answer as console
+from .drawing import caption_of, draw, name_of
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.schemas import EditOut, Measure
+    from .....cypher.run import Database
+    from ....schemas import EditOut, Measure
 
 router = APIRouter(include_in_schema=False)
 

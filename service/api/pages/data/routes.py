@@ -5,12 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from thinkeval.loaders import formats
-from thinkeval.loaders import graphs as shipped
-from thinkeval.service.api.pages.editor.form import MOST_ROWS
-from thinkeval.service.api.pages.routes import page
-from thinkeval.service.api.state import Db, InForce
-from thinkeval.service.graphs import datasets
+from .....loaders import formats
+from .....loaders import graphs as shipped
+from ....graphs import datasets
+from ...state import Db, InForce
+from ..editor.form import MOST_ROWS
+from ..routes import page
 
 router = APIRouter(include_in_schema=False)
 

@@ -6,17 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from thinkeval.cypher import rows
-from thinkeval.service.api.pages.commands import commands
-from thinkeval.service.api.pages.edit.overview import numbers
-from thinkeval.service.reports.browser import QUESTIONS, guide_command, question_links
-from thinkeval.service.scoring.chat_choice import way_of
+from .....cypher import rows
+from ....reports.browser import QUESTIONS, guide_command, question_links
+from ....scoring.chat_choice import way_of
+from ..commands import commands
+from .overview import numbers
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.api.pages.edit.view import View
-    from thinkeval.service.reports.browser import Login
-    from thinkeval.service.schemas import Score
+    from .....cypher.run import Database
+    from ....reports.browser import Login
+    from ....schemas import Score
+    from .view import View
 
 FIGURES = (("leakage", "leakage map"), ("chain", "first surviving chain"))
 

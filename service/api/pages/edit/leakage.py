@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from thinkeval.cypher.rows.chains import Link
-from thinkeval.service.formatting import short
-from thinkeval.service.reports.edit import EdgeOut, graph_of
-from thinkeval.service.reports.leakage_map.drawing import draw
-from thinkeval.service.reports.leakage_map.svg import BANDS, page_svg
-from thinkeval.service.reports.table import STEPS
+from .....cypher.rows.chains import Link
+from ....formatting import short
+from ....reports.edit import EdgeOut, graph_of
+from ....reports.leakage_map.drawing import draw
+from ....reports.leakage_map.svg import BANDS, page_svg
+from ....reports.table import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from thinkeval.service.api.pages.edit.view import View
+    from .view import View
 
 AMOUNTS = (3, 8, 20, 50, 1000)
 """Choices of how many surviving chains are drawn; the last is for all."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.api.pages.edit.leakage import map_values
-from thinkeval.service.api.pages.edit.view import LISTED, View
-from thinkeval.service.api.pages.leak_cut import CutAsked, cut_values
-from thinkeval.service.reports.browser import chain_link
-from thinkeval.service.reports.edit import graph_of
-from thinkeval.service.rules.implications import GOOD, MEANINGS, implications
-from thinkeval.service.rules.mixed_chains import Chosen, mixed
-from thinkeval.service.rules.omega import KINDS, WAYS, kept_rules, omega
-from thinkeval.service.scoring import metrics
+from ....reports.browser import chain_link
+from ....reports.edit import graph_of
+from ....rules.implications import GOOD, MEANINGS, implications
+from ....rules.mixed_chains import Chosen, mixed
+from ....rules.omega import KINDS, WAYS, kept_rules, omega
+from ....scoring import metrics
+from ..leak_cut import CutAsked, cut_values
+from .leakage import map_values
+from .view import LISTED, View
 
 if TYPE_CHECKING:
-    from thinkeval.service.schemas import Score
+    from ....schemas import Score
 
 MORE = 50
 """Rows that "Show more" adds."""

@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher.metric_options import displays
-from thinkeval.service.api.pages.append import append_values, summary
-from thinkeval.service.api.pages.edit.leakage import map_values
-from thinkeval.service.api.pages.leak_cut import CutAsked, cut_values
-from thinkeval.service.formatting import interval, number
-from thinkeval.service.reports.chain_tree import Branch, chain_tree
-from thinkeval.service.reports.conversation_lines import (
+from .....cypher.metric_options import displays
+from ....formatting import interval, number
+from ....reports.chain_tree import Branch, chain_tree
+from ....reports.conversation_lines import (
     TITLE,
     conversation_lines,
     conversation_note,
 )
-from thinkeval.service.reports.score_lines import lines
-from thinkeval.service.reports.verdict import subject_sentence
+from ....reports.score_lines import lines
+from ....reports.verdict import subject_sentence
+from ..append import append_values, summary
+from ..leak_cut import CutAsked, cut_values
+from .leakage import map_values
 
 if TYPE_CHECKING:
-    from thinkeval.service.api.pages.edit.view import View
-    from thinkeval.service.reports.verdict import Part
-    from thinkeval.service.schemas import Score
+    from ....reports.verdict import Part
+    from ....schemas import Score
+    from .view import View
 
 FIGURES = (
     ("Efficacy", "efficacy", "the edited fact is answered anew; good: 1"),

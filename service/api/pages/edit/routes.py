@@ -7,16 +7,16 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from thinkeval.service.api.pages.edit import export, listed, overview
-from thinkeval.service.api.pages.edit.view import DRAWN, LISTED, Asked, View, view
-from thinkeval.service.api.pages.leak_cut import CutAsked
-from thinkeval.service.api.pages.routes import EditId, Taken, page
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.leakcut.schemas import KeyKind
-from thinkeval.service.reports.browser import login
-from thinkeval.service.reports.leakage_map.selection import Length, Selection
-from thinkeval.service.schemas import ENDED
-from thinkeval.service.scoring import record
+from ....leakcut.schemas import KeyKind
+from ....reports.browser import login
+from ....reports.leakage_map.selection import Length, Selection
+from ....schemas import ENDED
+from ....scoring import record
+from ...state import Db, Here
+from ..leak_cut import CutAsked
+from ..routes import EditId, Taken, page
+from . import export, listed, overview
+from .view import DRAWN, LISTED, Asked, View, view
 
 router = APIRouter(include_in_schema=False)
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from thinkeval.service.reports.edit import measure_of
-from thinkeval.service.reports.leakage_map.selection import Selection
-from thinkeval.service.reports.verdict import Verdict, judged
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
-from thinkeval.service.scoring import metrics
+from ....reports.edit import measure_of
+from ....reports.leakage_map.selection import Selection
+from ....reports.verdict import Verdict, judged
+from ....schemas import MEASURE_NAMES, Measure, Score
+from ....scoring import metrics
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.cypher.run import Database
+    from .....cypher.rows import ScoredChainRow
+    from .....cypher.run import Database
 
 DRAWN = 8
 """Surviving chains that the map draws at first."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from fastapi import Request
 
-from thinkeval.loaders import graph_yaml
-from thinkeval.loaders.errors import LoaderError
-from thinkeval.loaders.records import LoadedGraph
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs.tables import (
+from .....loaders import graph_yaml
+from .....loaders.errors import LoaderError
+from .....loaders.records import LoadedGraph
+from ....errors import UsageError
+from ....graphs.tables import (
     COLUMNS,
     RowProblem,
     Tables,

@@ -9,13 +9,13 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from thinkeval.service.api.pages.editor.form import MOST_ROWS, Checked, Sent, check, sent
-from thinkeval.service.api.pages.routes import HEADERS, GraphId, page
-from thinkeval.service.api.state import Db
-from thinkeval.service.errors import ConflictError, UsageError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.datasets import GRAPH_NAME
-from thinkeval.service.graphs.tables import COLUMNS, LINES, NEEDED, Tables, tables_of, to_yaml
+from ....errors import ConflictError, UsageError
+from ....graphs import datasets
+from ....graphs.datasets import GRAPH_NAME
+from ....graphs.tables import COLUMNS, LINES, NEEDED, Tables, tables_of, to_yaml
+from ...state import Db
+from ..routes import HEADERS, GraphId, page
+from .form import MOST_ROWS, Checked, Sent, check, sent
 
 router = APIRouter(prefix="/data", include_in_schema=False)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.cypher.metric_options import headlines, integers
-from thinkeval.service.api.pages import charts
-from thinkeval.service.api.pages.experiments import facts, grid, matrix
-from thinkeval.service.errors import UsageError
-from thinkeval.service.reports import diff as diffs
-from thinkeval.service.reports.figures import style
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
-from thinkeval.service.scoring import record
+from .....cypher import rows
+from .....cypher.metric_options import headlines, integers
+from ....errors import UsageError
+from ....reports import diff as diffs
+from ....reports.figures import style
+from ....schemas import MEASURE_NAMES, Measure, MetricValue, Score
+from ....scoring import record
+from .. import charts
+from . import facts, grid, matrix
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.reports.schemas import Diff, MetricDelta
+    from .....cypher.run import Database
+    from ....reports.schemas import Diff, MetricDelta
 
 CHOICES = 300
 """Newest scored edits in a picker; any other edit can be named in the address."""

@@ -11,26 +11,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.service.api.pages import charts
-from thinkeval.service.api.pages.experiments import grid, matrix
-from thinkeval.service.api.pages.experiments.grid import Which
-from thinkeval.service.api.pages.experiments.sweeps import View, stored_scores
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.formatting import several
-from thinkeval.service.graphs import datasets
-from thinkeval.service.reports.comparison import compare
-from thinkeval.service.reports.figures import style
-from thinkeval.service.reports.matched import Difference
-from thinkeval.service.reports.paired import COUNTED, FEWEST, difference_text, paired
-from thinkeval.service.reports.table import STEPS
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
-from thinkeval.service.scoring.intervals import MEASURE as SAMPLED
+from .....cypher import rows
+from ....errors import NotFoundError
+from ....formatting import several
+from ....graphs import datasets
+from ....reports.comparison import compare
+from ....reports.figures import style
+from ....reports.matched import Difference
+from ....reports.paired import COUNTED, FEWEST, difference_text, paired
+from ....reports.table import STEPS
+from ....schemas import MEASURE_NAMES, Measure, Score
+from ....scoring.intervals import MEASURE as SAMPLED
+from .. import charts
+from . import grid, matrix
+from .grid import Which
+from .sweeps import View, stored_scores
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.loaders.records import RewriteRequest
-    from thinkeval.service.cache import Cache
+    from .....cypher.run import Database
+    from .....loaders.records import RewriteRequest
+    from ....cache import Cache
 
 __all__ = ["Asked", "Which", "list_values", "values"]
 
@@ -285,7 +285,7 @@ def _rows(
 
 
 def _interval(db: Database, best: Score, score: Score) -> tuple[float, float] | None:
-    from thinkeval.service.scoring.paired import difference_intervals
+    from ....scoring.paired import difference_intervals
 
     return difference_intervals(db, best, score).get(("ifr", None))
 

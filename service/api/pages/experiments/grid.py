@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.service.api.pages.experiments.matrix import band
-from thinkeval.service.reports.paired import COUNTED
-from thinkeval.service.scoring.metrics import chain_rows
+from ....reports.paired import COUNTED
+from ....scoring.metrics import chain_rows
+from .matrix import band
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.schemas import Measure, Score
+    from .....cypher.rows import ScoredChainRow
+    from .....cypher.run import Database
+    from ....schemas import Measure, Score
 
 SHOWN = 15
 """Chains on one page."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
-from thinkeval.cypher import rows
-from thinkeval.service.reports.comparison import Comparison
-from thinkeval.service.reports.paired import COUNTED
-from thinkeval.service.reports.pooling import pooled, terms
-from thinkeval.service.schemas import Score
+from .....cypher import rows
+from ....reports.comparison import Comparison
+from ....reports.paired import COUNTED
+from ....reports.pooling import pooled, terms
+from ....schemas import Score
 
 ROWS = 25
 """Rewrites on one page of the matrix."""

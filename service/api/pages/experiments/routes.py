@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from thinkeval.service.api.pages.experiments import compare as comparing
-from thinkeval.service.api.pages.experiments import facts, matrix, sweeps
-from thinkeval.service.api.pages.experiments.sweeps import View
-from thinkeval.service.api.pages.routes import Taken, Word, page
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.jobs import sweep as job_sweeps
-from thinkeval.service.schemas import MEASURE_NAMES
+from ....jobs import sweep as job_sweeps
+from ....schemas import MEASURE_NAMES
+from ...state import Db, Here
+from ..routes import Taken, Word, page
+from . import compare as comparing
+from . import facts, matrix, sweeps
+from .sweeps import View
 
 router = APIRouter(include_in_schema=False)
 

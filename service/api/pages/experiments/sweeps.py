@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.cypher import rows
-from thinkeval.editing import registry
-from thinkeval.service.api.pages import differences
-from thinkeval.service.api.pages.experiments import matrix
-from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import sweep as job_sweeps
-from thinkeval.service.jobs.schemas import SweepOut
-from thinkeval.service.reports.comparison import Comparison, compare
-from thinkeval.service.reports.paired import paired
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
-from thinkeval.service.scoring import record
+from .....cypher import rows
+from .....editing import registry
+from ....errors import NothingStoredError
+from ....graphs import datasets
+from ....jobs import sweep as job_sweeps
+from ....jobs.schemas import SweepOut
+from ....reports.comparison import Comparison, compare
+from ....reports.paired import paired
+from ....schemas import MEASURE_NAMES, Measure, Score
+from ....scoring import record
+from .. import differences
+from . import matrix
 
 if TYPE_CHECKING:
-    from thinkeval.cypher.run import Database
-    from thinkeval.service.cache import Cache
+    from .....cypher.run import Database
+    from ....cache import Cache
 
 SHOWN = 12
 """Sweeps on one page of their list."""

@@ -11,8 +11,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from thinkeval.service.api.pages.reference import values
-from thinkeval.service.api.pages.routes import page
+from ..routes import page
+from . import values
 
 router = APIRouter(prefix="/docs", include_in_schema=False)
 

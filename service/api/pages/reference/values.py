@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from thinkeval.service.api.pages.reference.types import JSON, Part, Row, row_of, rows_of, type_of
-from thinkeval.service.errors import NotFoundError
+from ....errors import NotFoundError
+from .types import JSON, Part, Row, row_of, rows_of, type_of
 
 Document = dict[str, Any]
 
