@@ -528,9 +528,10 @@ def _quiet(local: bool) -> Iterator[None]:
     if not local or not transformers_logging.is_progress_bar_enabled():
         yield
         return
-    from transformers import modeling_gguf_pytorch_utils as gguf
+    from transformers import modeling_gguf_pytorch_utils
 
     # The reader of GGUF files shows a bar of its own, which does not follow the setting.
+    gguf: Any = modeling_gguf_pytorch_utils
     own, gguf.tqdm = gguf.tqdm, transformers_logging.tqdm
     transformers_logging.disable_progress_bar()
     try:
