@@ -135,9 +135,7 @@ def get(
             if module not in imported.files:
                 raise CovarianceError(f"the imported statistics of {module} are damaged or gone")
             file = imported.files[module]
-            part = read(
-                file, model, module, sha, weights_digest=weights_digest, inputs=inputs
-            )
+            part = read(file, model, module, sha, weights_digest=weights_digest, inputs=inputs)
             save(part, path_of(cache_dir, _source(part), module))
         parts[module] = part
     first = _source(next(iter(parts.values())))

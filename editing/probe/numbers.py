@@ -39,7 +39,8 @@ _SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
 _SPACES = "\u00a0\u2007\u2009\u202f"
 _NUMBER = re.compile(
     r"(?P<sign>(?<![\w.,)\]-])-)?"
-    rf"(?P<n>\d{{1,3}}(?: \d{{3}})+(?!\d)|\d{{1,3}}[/:]\d{{1,3}}(?![\d/:])|\d+(?:[.,]\d+|[{_SPACES}]\d{{3}}(?!\d))*)"
+    r"(?P<n>\d{1,3}(?: \d{3})+(?!\d)|\d{1,3}[/:]\d{1,3}(?![\d/:])|"
+    rf"\d+(?:[.,]\d+|[{_SPACES}]\d{{3}}(?!\d))*)"
     rf"(?:[ {_SPACES}]?(?P<scale>{_SCALE})(?![a-z]))?",
     re.IGNORECASE,
 )

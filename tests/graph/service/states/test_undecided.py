@@ -109,8 +109,10 @@ def test_a_state_that_decides_no_answer_is_refused_and_nothing_is_stored(runtime
         with _playing({}) as first, playing(endless) as second:
             states = [StateIn(model=m, endpoint=t.url) for m, t in (("a", first), ("b", second))]
             asked = ComparisonIn(before=states[0], after=states[1], graph=graph, samples=2)
-            with pytest.raises(UsageError, match=r"nothing to compare: (\d+) of \1 .* of b ") as told:
+            with pytest.raises(
+                UsageError, match=r"nothing to compare: (\d+) of \1 .* of b "
+            ) as got:
                 compare(runtime, asked)
-        assert "their reasoning does not end" in told.value.detail
-        assert "--max-new-tokens" in told.value.remedy
+        assert "their reasoning does not end" in got.value.detail
+        assert "--max-new-tokens" in got.value.remedy
         assert store.page(runtime.db, graph=graph) == []

@@ -1,4 +1,4 @@
-"""Models of equal weights and different rotary positions: nothing stored of one serves the other."""
+"""Models of equal weights with other rotary positions: nothing stored of one serves the other."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
 from thinkeval.service.settings import Settings
+from thinkeval.service.states.opened import opened
+from thinkeval.service.states.words import StateIn
 
 MEND = {
     "layers": [1], "rank": 4, "edit_lr": -1e-3, "lr": 1e-3, "lr_lr": 1e-2, "batch_size": 4,
@@ -129,6 +131,12 @@ def test_a_saved_edit_is_not_put_on_the_other(twins: Twins, tmp_path: Path) -> N
     with pytest.raises(DeltaError, match="same weights with another configuration"):
         deltas.export_model(twins.runtime, [edit], tmp_path / "out", model=str(twins.other))
     assert not (tmp_path / "out").exists()
+    state = StateIn(model=str(twins.other), edits=(edit,))
+    with (
+        pytest.raises(DeltaError, match="same weights with another configuration"),
+        opened(twins.runtime, state, twins.dataset),
+    ):
+        pass
 
 
 def test_a_stored_hypernetwork_is_not_that_of_the_other(twins: Twins, tmp_path: Path) -> None:
