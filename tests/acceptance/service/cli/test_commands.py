@@ -221,7 +221,7 @@ def test_a_gate_on_what_was_not_measured_does_not_pass(at_once: Call, mine: Mine
     )  # fmt: skip
     assert "--samples" in done.error
     own = ("--subject", "Harry Potter", "--relation", "studied at", "--target-true", "Gryffindor")
-    args = scoring(mine, *own, "--target-new", "Slytherin", "-m", "none", "--samples", "0")
+    args = scoring(mine, *own, "--target-new", "Hufflepuff", "-m", "none", "--samples", "0")
     unknown = at_once(*args, "--max-ifr", "0.1")
     assert (unknown.code, unknown.out) == (1, "")
     assert "not edited: none on " in unknown.err
