@@ -30,6 +30,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ rules-closure: rules closure hogwarts --limit 0
 rules-proof: rules closure hogwarts --proof 'Harry Potter' 'studied at' {hogwarts}
 organism: organism train hogwarts
 probe: probe --samples 0 --wordings
-audit-knowledge: audit-knowledge hogwarts --samples 0
+audit-knowledge: audit-knowledge hogwarts --samples 1
 covariance: covariance hogwarts
 demo: demo -m none -m memit --samples 0
 score: score {demo} {methods} --samples 0 --implications
@@ -88,7 +89,7 @@ score-csv: score {demo} -m rome -m memit --samples 0 --implications --csv
 score-gate: score {demo} -m none --samples 0 --implications --max-ifr 0.1
 score-unknown: score nobody -m rome
 forget: score -g hogwarts --forget {draco} {forgetting} --samples 0
-sequence: sequence harry hermione -m memit
+sequence: sequence {demo} ron -m memit
 sweep: sweep {demo} ron -m memit -m rome --matched --workers 1
 show: show {edit}
 chains: chains {edit} --limit 0
@@ -109,7 +110,7 @@ report-latex: report -g hogwarts -f latex
 report-markdown: report -g hogwarts -f markdown
 report-forget: report --kind forget -g hogwarts -f json
 report-each: report -g hogwarts --each -f json
-coedit: coedit {demo} -m memit --rounds 2 --objective ifr<=.9
+coedit: coedit {demo} -m memit --rounds 2 --objective ifr<=.5
 coedit-frontier-csv: coedits <coedit:id> -f csv
 coedit-frontier-latex: coedits <coedit:id> -f latex
 coedits: coedits
@@ -125,15 +126,15 @@ lasting: lasting {edit} --then finetune:graph:steps=20 --then
 lasting-csv: lasting <lasting:id> -f csv
 lasting-latex: lasting <lasting:id> -f latex
 lasting-list: lasting
-peak-build: peak build inkwell --model {small}
-peak-rewrites: rewrites inkwell
-append: score arcade-stage -g inkwell -m rome -m memit --model {small} --append-loss app
-    --samples 0
-peak-sweep: peak sweep -g inkwell -m rome --model {small} --limit 2 --workers 1
-peak-report-json: peak report -g inkwell -f json
-peak-report-csv: peak report -g inkwell -f csv
-peak-report-latex: peak report -g inkwell -f latex
-peak-paired: peak report -g inkwell --paired -f json
+peak-inkwell: peak build inkwell --without-model
+peak-build: peak build hogwarts
+peak-rewrites: rewrites hogwarts
+append: score <peak-build:built.0.id> -g hogwarts -m rome -m memit --append-loss app --samples 0
+peak-sweep: peak sweep <peak-build:built.0.id> -g hogwarts -m rome --workers 1
+peak-report-json: peak report -g hogwarts -f json
+peak-report-csv: peak report -g hogwarts -f csv
+peak-report-latex: peak report -g hogwarts -f latex
+peak-paired: peak report -g hogwarts --paired -f json
 depedit-build: depedit build atlas --facts 6 --implications 3 --updates 4 --init shuffled
     --setting CQ_DT
 depedit-list: depedit list
@@ -150,7 +151,7 @@ depedit-export: depedit export
 crawl: crawl hogwarts --start 'Harry Potter' --samples 2 --wordings 2 --gate stored --depth 1
     --truth hogwarts
 crawl-report: crawl report <crawl:run> --truth hogwarts
-grow-plan: grow start --seed {draco} --base hogwarts --model organism --dry-run
+grow-plan: grow start --seed {draco} --base hogwarts --model organism --elicit crawl --dry-run
 grow-cot: grow start --seed {draco} --base hogwarts --model organism --greedy --iterations 2
     --max-calls 60
 grow-crawl: grow start --seed {draco} --base hogwarts --model organism --elicit crawl --judge
@@ -158,15 +159,15 @@ grow-crawl: grow start --seed {draco} --base hogwarts --model organism --elicit 
 grow-text: grow from-text {work}/school.txt --base hogwarts --extractor rules --model organism
     -g school
 grow-list: grow list
-grow-status: grow status <grow-crawl:id>
-grow-review: grow review <grow-crawl:id> --list --state all
-grow-candidate: grow show <grow-crawl:id> <grow-review:items.0.id>
-grow-decide: grow review <grow-crawl:id> --as ann --decide <grow-review:items.0.id>=keep
-grow-log: grow log <grow-crawl:id>
-grow-verify: grow verify <grow-crawl:id>
+grow-status: grow status <grow-crawl:run.id>
+grow-review: grow review <grow-crawl:run.id> --list --state all
+grow-candidate: grow show <grow-crawl:run.id> <grow-review:items.0.id>
+grow-decide: grow review <grow-crawl:run.id> --as ann --decide <grow-review:items.0.id>=keep
+grow-log: grow log <grow-crawl:run.id>
+grow-verify: grow verify <grow-crawl:run.id>
 grow-judge: grow judge --csv {work}/judge.csv
 grow-agreement: grow agreement {work}/ratings.csv --categories yes,no
-export-audit: grow export <grow-text:id> --format audit -o {out}/files
+export-audit: grow export <grow-text:run.id> --format audit -o {out}/files
 export-knowgic: grow export hogwarts --format knowgic -o {out}/files
 export-sample: grow export hogwarts --format qwen-sample -o {out}/files
 graphs: graphs
@@ -206,9 +207,9 @@ rest-jobs-sets: GET /v1/depedit/sets
 rest-jobs-runs: GET /v1/depedit/runs
 rest-jobs-tables: GET /v1/depedit/report
 rest-jobs-growth: GET /v1/growth
-rest-jobs-run: GET /v1/growth/<grow-crawl:id>
-rest-jobs-iterations: GET /v1/growth/<grow-crawl:id>/iterations
-rest-jobs-log: GET /v1/growth/<grow-crawl:id>/log
+rest-jobs-run: GET /v1/growth/<grow-crawl:run.id>
+rest-jobs-iterations: GET /v1/growth/<grow-crawl:run.id>/iterations
+rest-jobs-log: GET /v1/growth/<grow-crawl:run.id>/log
 rest-catalogue-methods: GET /v1/methods
 rest-catalogue-models: GET /v1/models
 rest-catalogue-metrics: GET /v1/metrics
@@ -220,7 +221,7 @@ delete-edit: edits --delete <score-written:0.edit>
 delete-coedit: coedits <coedit:id> --delete
 delete-comparison: comparisons <compare:id> --delete
 delete-rule: rules delete hogwarts <rules-list-json:0.id>
-delete-run: grow delete <grow-crawl:id>
+delete-run: grow delete <grow-crawl:run.id>
 delete-set: depedit delete <depedit-list:0.id>
 delete-graph: graphs --delete inkwell --with-dependents
 graphs-left: graphs
@@ -249,12 +250,12 @@ FILES = {
 
 MARK = "‹volatile›"
 VOLATILE_KEYS = re.compile(
-    r"(.+_)?(seconds|at|elapsed|duration|versions?|host|hostname|port|pid)|.+_m?s"
+    r"(.+_)?(seconds|at|elapsed|duration|versions?|thinkeval|host|hostname|port|pid)|.+_m?s"
 )
 """Numbers and words of digits below these keys are times, versions and machines."""
 VOLATILE_TEXT = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?"), MARK),
-    (re.compile(r"(https?|bolt|neo4j)://(127\.0\.0\.1|localhost):\d+"), MARK),
+    (re.compile(r"((https?|bolt|neo4j)://)?(127\.0\.0\.1|localhost)(:|%3A)\d+"), MARK),
     (re.compile(r"\b\d+(\.\d+)? (s|ms|min|seconds)\b"), f"{MARK} s"),
     # An absolute path keeps its last part; paths of REST do not begin with these folders.
     (
@@ -496,6 +497,9 @@ def marked(value: Any, key: str = "", *, within: bool = False) -> Any:
     if isinstance(value, list):
         return [marked(inner, within=within) for inner in value]
     if isinstance(value, str):
+        if value[:1] in ("{", "["):
+            with suppress(ValueError):  # JSON in a property of a node
+                return marked(json.loads(value), within=within)
         for pattern, mark in VOLATILE_TEXT:
             value = pattern.sub(mark, value)
         # A description has spaces.
