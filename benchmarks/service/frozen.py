@@ -4,8 +4,8 @@
     python benchmarks/service/frozen.py compare OLD NEW [--intended FILE]
 
 `run` goes through the session below in a fresh THINKEVAL_HOME and stores the output of each step
-as FOLDER/NAME.json. A step that fails is stored with its exit code and its error, and the session
-goes on. `compare` prints each difference as `step: JSON path: old → new`, and exits with 1 if one
+as FOLDER/NAME.json. A step that fails is stored with its exit code and its error, and the next one
+follows. `compare` prints each difference as `step: JSON path: old → new`, and exits with 1 if one
 is matched by no line of the FILE of intended changes: a glob for `step:path`, # begins a comment.
 
 Another processor computes other last digits, so both versions have to run on one machine.
@@ -39,7 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of be
 import bench
 
 # One step a line: its name, and the words after `thinkeval`, or GET or POST with the path of the
-# service. An indented line goes on with the one above. `<step:path>` is a value of an earlier
+# service. An indented line belongs to the one above. `<step:path>` is a value of an earlier
 # output, {name} one of NAMES or a folder: {data} of the published data sets, {repo} this
 # repository, {work} of the session, {out} of the step, whose files are stored with the output.
 SESSION = """
@@ -87,7 +87,7 @@ score-written: score -g hogwarts --subject 'Ginny Weasley' --relation 'studied a
     {hogwarts} --target-new 'Beauxbatons Academy of Magic' -m rome --samples 0
 score-csv: score {demo} -m rome -m memit --samples 0 --implications --csv
 score-gate: score {demo} -m none --samples 0 --implications --max-ifr 0.1
-score-unknown: score nobody -m rome
+score-unknown: score nothing -m rome
 forget: score -g hogwarts --forget {draco} {forgetting} --samples 0
 sequence: sequence {demo} ron -m memit
 sweep: sweep {demo} ron -m memit -m rome --matched --workers 1
@@ -407,7 +407,7 @@ class Session:
         return {"exit": done.returncode, "error": error, "output": parsed(done.stdout, kind)}
 
     def request(self, words: Sequence[str]) -> dict[str, Any]:
-        """Status and body of a call of the service; a job that is posted is waited for."""
+        """Status and body of a call of the service; wait for the job if it starts one."""
         if self.service is None:
             self.start()
         method, path, *body = words
@@ -538,7 +538,7 @@ def stored(folder: Path, name: str) -> Any:
 
 
 ABSENT = object()
-"""Stands for a value that only the other side has."""
+"""Marks a value that only the other side has."""
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
