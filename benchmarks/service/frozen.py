@@ -251,8 +251,10 @@ FILES = {
 MARK = "‹volatile›"
 VOLATILE_KEYS = re.compile(
     r"(.+_)?(seconds|at|elapsed|duration|versions?|thinkeval|host|hostname|port|pid)|.+_m?s"
+    r"|stages|from_cache"
 )
-"""Numbers and words of digits below these keys are times, versions and machines."""
+"""Numbers and words of digits below these keys are times, versions and machines; `stages` are the
+seconds of a demo's, and `from_cache` is true from the second run on."""
 VOLATILE_TEXT = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?"), MARK),
     (re.compile(r"((https?|bolt|neo4j)://)?(127\.0\.0\.1|localhost)(:|%3A)\d+"), MARK),
@@ -509,7 +511,7 @@ def marked(value: Any, key: str = "", *, within: bool = False) -> Any:
         # A description has spaces.
         is_word = re.fullmatch(r"\S*\d\S*", value) or key in ("host", "hostname")
         return MARK if within and is_word else value
-    return MARK if within and not isinstance(value, bool | None) else value
+    return MARK if within and value is not None else value
 
 
 def compare(old: Path, new: Path, intended: Path | None) -> int:
