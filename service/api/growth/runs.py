@@ -166,7 +166,8 @@ def export_growth(
     run: RunId,
     db: Db,
     format: Annotated[
-        Format, Query(description="One of KnowGIC's two layouts; audit: all that the run rests on.")
+        Format,
+        Query(description="KnowGIC's two layouts; csv: tables; audit: all of the run."),
     ] = "knowgic",
     single_link: Annotated[
         bool, Query(description="At most one fact from one entity to another; chains are equal.")

@@ -14,9 +14,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BeforeValidator
 
 from ...depedit import job_queue
-from ...errors import NotFoundError, Problem
+from ...errors import NotFoundError, Problem, UsageError
 from ...graphs import datasets
 from ...jobs import queue
+from ...reports.browser import start_link
 from ...reports.comparison import Rewrites
 from ...rules import statistics
 from ...schemas import ENDED, MEASURE_NAMES, Measure
@@ -132,6 +133,22 @@ def chain_counts(graph: GraphId, db: Db, here: Here) -> dict[str, int] | Respons
 def rules_choice(graph: GraphId, request: Request, db: Db) -> Response:
     """The form's line on rules, which a script requests when another data set is chosen."""
     return page(request, "_rules_choice.html", rules=home.rules(db, graph))
+
+
+@router.get("/neo4j")
+def in_browser(db: Db, here: Here) -> Response:
+    """Open Neo4j Browser with server, user, database and a first query filled in.
+
+    Raises:
+        UsageError: its address is unknown.
+    """
+    if not (browser := here.connection.browser):
+        raise UsageError(
+            f"The address of Neo4j Browser for {db.uri} is unknown.",
+            remedy="Set THINKEVAL_BROWSER_URL to it, and start the service again.",
+            status=404,
+        )
+    return RedirectResponse(start_link(browser), 303)
 
 
 @router.get("/leaderboard")

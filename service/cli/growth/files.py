@@ -60,6 +60,7 @@ class ExportFormat(StrEnum):
 
     knowgic = "knowgic"
     qwen_sample = "qwen-sample"
+    csv = "csv"
     audit = "audit"
 
 
@@ -73,8 +74,8 @@ def export(
     format: Annotated[
         ExportFormat,
         typer.Option(
-            help="knowgic: chains.json and aliases; qwen-sample: kg.yaml and tables; audit: all"
-            " that a run rests on."
+            help="knowgic: chains.json and aliases; qwen-sample: kg.yaml and tables; csv: tables to"
+            " edit in a spreadsheet; audit: all that a run rests on."
         ),
     ] = ExportFormat.knowgic,
     single_link: Annotated[
@@ -90,13 +91,14 @@ def export(
     ] = 5,
     json: JsonFlag = False,
 ) -> None:
-    """Write a graph in one of KnowGIC's published layouts, or a run's audit bundle.
+    """Write a graph in one of KnowGIC's published layouts or as CSV, or a run's audit bundle.
 
-    Both layouts can be imported again ([bold]thinkeval import DIR[/bold]) and give the same chains;
+    All layouts can be imported again ([bold]thinkeval import DIR[/bold]) and give the same chains;
     what a layout cannot hold is printed with counts. [bold]qwen-sample[/bold] keeps relation names,
     questions and paraphrases. [bold]knowgic[/bold] has prompts in place of relation names, needs
     rewrites with chains, and has no paraphrases; in return it keeps which rewrite may use which
-    fact.
+    fact. [bold]csv[/bold] is for a spreadsheet: all facts, rewrites, and entities with kinds and
+    aliases, a table each.
 
     [bold]audit[/bold] has every answer, statement, candidate and decision of a run with its
     settings and prompts, and the SHA-256 of each file; writing it twice gives equal bytes. It holds
