@@ -2,8 +2,7 @@
 
 A record's digest covers its content, its number and the digest of the record before. An altered,
 removed or inserted record is found by `first_broken`; records missing at the end are not, so the
-last digest is noted elsewhere too. The log of a growth run and the entries of an audit are such
-chains.
+last digest is noted elsewhere too. The log of a growth run is such a chain.
 """
 
 from __future__ import annotations
