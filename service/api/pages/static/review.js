@@ -10,11 +10,11 @@ const NAME = "thinkeval-annotator";
 /**
  * Start the queue.
  *
- * keys: verb of each key; next: the next one in place of a verb. press(verb) is called for a verb, and
- * calls decide(verb, request, told): request(by, id) sends it, told(answer) says it in words. query()
- * gives further parameters of the path.
+ * keys: verb of each key. press(verb) is called for a verb, and calls decide(verb, request, told):
+ * request(by, id) sends it, told(answer) says it in words. query(name) gives further parameters of the
+ * path; personal: each person has another queue.
  */
-export function reviewQueue({ path, keys, press, query = () => ({}), onName = () => {} }) {
+export function reviewQueue({ path, keys, press, query = () => ({}), personal = false }) {
   const form = document.getElementById("decide");
   const box = document.getElementById("decide-problem");
   const part = () => document.getElementById("review-part");
@@ -63,7 +63,7 @@ export function reviewQueue({ path, keys, press, query = () => ({}), onName = ()
     if (!sending) press(verb);
   };
 
-  form.elements.by.addEventListener("change", () => onName(name()));
+  form.elements.by.addEventListener("change", () => personal && choose(""));
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("click", (event) => {
     const verb = event.target.closest("[data-verb]")?.dataset.verb;
@@ -90,5 +90,6 @@ export function reviewQueue({ path, keys, press, query = () => ({}), onName = ()
       if (next) await choose(next);
     }
   });
+  if (personal && name()) choose("");
   return { choose, chosen, decide };
 }
