@@ -26,7 +26,7 @@ TAGS = {
     "comparisons": "Two states of a model on one graph: drift, and requests scored between them.",
     "lasting": "Lines of states: whether an edit's change lasts once the model is changed again.",
     "depedit": "Establish and update: knowledge sets, runs of the protocol, and their tables.",
-    "growth": "Graphs that a model's own answers give: runs, review, logs, crawls, export.",
+    "growth": "Graphs that a model's own answers give: runs, review, decisions, crawls, export.",
     "catalogue": "Methods, models, metrics, the text of every query, and the leaderboard.",
     "figures": "Figures of stored edits as PNG, SVG or PDF.",
     "service": "Health and metrics, for the operator of the service.",

@@ -131,8 +131,9 @@ class GrowthIn(BaseModel):
     answers: EndpointIn = EndpointIn()
     roles: dict[RoleName, EndpointIn] = {}
     texts: tuple[TextIn, ...] = ()
-    extractor: Literal["model", "rules"] = Field(
-        default="model", description="Read triplets by the model, or by rules (simple sentences)."
+    # Ids of runs are digests of their requests, which always had this field.
+    extractor: Literal["model"] = Field(
+        default="model", description="Always `model`, which reads triplets from statements."
     )
     samples: int = Field(default=5, ge=1, le=100, description="Answers to a validating question.")
     pass_share: float | None = Field(

@@ -190,6 +190,6 @@ def export_growth(
 
 @router.delete("/{run}", status_code=204, summary="Delete a growth run")
 def delete_growth(run: RunId, db: Db) -> Response:
-    """Deletes a run with answers, candidates and log; its graph stays. 409 while it runs."""
+    """Deletes a run with answers, candidates and decisions; its graph stays. 409 while it runs."""
     store.delete(db, run)
     return Response(status_code=204)

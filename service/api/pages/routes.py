@@ -181,6 +181,16 @@ def rules(
     return page(request, "rules.html", here="/rules", **values)
 
 
+@router.get("/rules/review")
+def rules_review(
+    request: Request, db: Db, graph: Word, candidate: Word = "", by: Word = "", cursor: Word = ""
+) -> Response:
+    """The review queue alone, with which a script replaces the one that is shown."""
+    del cursor  # of longer queues
+    found = ruling.review(db, graph, by, candidate)
+    return page(request, "_rules_review.html", queue=found)
+
+
 @router.get("/edits/{edit}/delete")
 def ask_edit(edit: EditId, request: Request, db: Db, here: Here) -> Response:
     """What is deleted with an edit, and a form to confirm it."""

@@ -112,15 +112,8 @@ PROTOCOL_FIELDS: dict[str, dict[str, str]] = {
         "verb": "keep, prune, correct or add.",
         "candidate": "Id of the candidate.",
         "reason": "Why, in words; null without.",
-        "previous_digest": "Digest of the record before.",
-        "digest": "Digest of this record and the one before.",
     },
     "DepthRow": _RETRIEVAL,
-    "Effort": {
-        "n": "Number of triplets.",
-        "touched": "Number of those that a person decided about.",
-        "share": "touched / n; null without triplets.",
-    },
     "EvidenceOut": {
         "role": "statement: it was read from this answer; validation: it was checked by it.",
         "statement": "The sentence that was read; null for a validation.",
@@ -150,7 +143,7 @@ PROTOCOL_FIELDS: dict[str, dict[str, str]] = {
         "stop_reason": "Why it stopped; null until then.",
         "candidates": "Number of candidates.",
         "iterations": "Number of finished iterations.",
-        "decisions": "Number of decisions in the log.",
+        "decisions": "Number of decisions.",
     },
     "ImportedSets": {
         "refused": "Lines that were refused, with the reason.",
@@ -173,19 +166,6 @@ PROTOCOL_FIELDS: dict[str, dict[str, str]] = {
         "strategies": "Names of the strategies.",
     },
     "JobStatus": {"id": "Id of the job.", "status": "Its status after the request."},
-    "JudgeReport": {
-        "rows": "One row for each iteration.",
-        "last": "The row of the last iteration; null without any.",
-        "sum": "Over all iterations.",
-        "with_judge": "What people decided in runs with a judge; null where there is none.",
-        "without_judge": "What people decided in runs without a judge; null likewise.",
-    },
-    "JudgeRow": {
-        "tp": "Number that the judge and the person keep.",
-        "fp": "Number that the judge alone keeps.",
-        "fn": "Number that the person alone keeps.",
-        "tn": "Number that neither keeps; null where it is unknown.",
-    },
     "LevelRow": {"depth": "Number of the level, from 0."},
     "LineOut": {"line": "Number of the line, from 1.", "reason": "The remark."},
     "MeanOut": {"value": "The mean; null if no set has the metric."},
@@ -236,10 +216,5 @@ PROTOCOL_FIELDS: dict[str, dict[str, str]] = {
         "setting": "Wording of the file's questions: CQ_DT, CQ_UT or ICQ_DT.",
         "strict": "Refuse the whole file where one line is refused.",
         "replace": "Replace stored sets of the same id.",
-    },
-    "Verified": {
-        "ok": "Whether every record continues the one before.",
-        "records": "Number of records.",
-        "why": "What is wrong; null where nothing is.",
     },
 }

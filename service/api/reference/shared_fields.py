@@ -94,7 +94,6 @@ PARAMETERS = {
     "get_closure.limit": "Number of conclusions to list.",
     "get_closure.new": "List only conclusions that the graph does not have as facts.",
     "get_closure.rules": "Ids of the rules to use; default: all kept rules.",
-    "get_decision_log.candidate": "Only decisions about the candidate of this id.",
     "get_sweep.table": "Whether to compute the table over common rewrites.",
     "list_graphs.kind": "Only graphs of this kind: dataset, model or edit.",
 }

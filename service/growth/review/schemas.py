@@ -54,7 +54,7 @@ class AddIn(BaseModel):
 
 
 class DecisionOut(BaseModel):
-    """A record of the log."""
+    """A stored decision."""
 
     number: int = Field(description="From 1.")
     at: str
@@ -66,34 +66,30 @@ class DecisionOut(BaseModel):
     after: Triplet | None = Field(description="Null where it was pruned.")
     reason: str | None
     evidence: list[str] = Field(description="Ids of answers that the candidate rests on.")
-    previous_digest: str
-    digest: str
 
 
-class Appended(BaseModel):
-    """A recorded decision, and how many candidates still wait for one."""
+class Recorded(BaseModel):
+    """Recorded decisions, and how many candidates still wait for one."""
 
-    number: int
-    candidate: str
-    digest: str
-    waiting: int
+    number: int = Field(description="Of the last one.")
+    candidate: str = Field(description="Of the last one.")
+    recorded: int = Field(default=1, description="Decisions recorded by this request.")
+    waiting: int = Field(description="Candidates that still wait for a decision.")
     resumed: bool = Field(default=False, description="The run was queued again: nothing waits.")
 
 
-class LogOut(BaseModel):
-    """The log of a run, oldest first."""
+class RecordedFile(Recorded):
+    """The decisions of a file that were recorded, and the rows that are none of a person."""
+
+    undecided: int = Field(description="Rows without a verb.")
+    judged: int = Field(description="Rows of a model judge, which are recorded for no person.")
+
+
+class Decisions(BaseModel):
+    """The decisions of a run, oldest first."""
 
     items: list[DecisionOut]
     total: int
-
-
-class Verified(BaseModel):
-    """Whether the log of a run is whole."""
-
-    ok: bool
-    records: int
-    broken: int | None = Field(default=None, description="Number of the first broken record.")
-    why: str | None = None
 
 
 class CandidateOut(BaseModel):
@@ -148,33 +144,29 @@ class AgreementReport(BaseModel):
 
 
 class JudgeRow(BaseModel):
-    """The judge against people: positive is what a person keeps. Null where undefined."""
+    """The model judge against people, and people against each other, in one iteration or in all.
 
-    iteration: int | None = Field(description="Null: the sum.")
-    triplets: int = Field(description="Triplets that both decided, or as given.")
-    tp: int
-    fp: int
-    fn: int
-    tn: int | None
-    precision: float | None
-    recall: float | None
-    f1: float | None
+    Positive is a triplet that a person keeps, corrects or adds. Null where undefined.
+    """
+
+    iteration: int | None = Field(description="Null: all iterations.")
+    judged: int = Field(description="Triplets that the judge decided.")
+    both: int = Field(description="Of them, triplets that a person decided too.")
+    tp: int = Field(description="Both keep it.")
+    fp: int = Field(description="The judge alone keeps it.")
+    fn: int = Field(description="The person alone keeps it.")
+    tn: int = Field(description="Neither keeps it.")
+    precision: float | None = Field(description="tp / (tp + fp).")
+    recall: float | None = Field(description="tp / (tp + fn).")
+    f1: float | None = Field(description="Null where precision or recall is.")
+    rated: int = Field(description="Candidates that two persons or more decided.")
+    pairwise: float | None = Field(description="Of them: mean fraction of equal pairs.")
+    unanimous: float | None = Field(description="Of them: fraction on which all agree.")
+    ac1: float | None = Field(description="Of them: Gwet's AC1.")
+    alpha: float | None = Field(description="Of them: Krippendorff's alpha, nominal.")
 
 
-class Effort(BaseModel):
-    """Fraction of the triplets that a person decided about; null without any."""
+class JudgeTable(BaseModel):
+    """One row an iteration, and the last one over all of them."""
 
-    n: int
-    touched: int
-    share: float | None
-
-
-class JudgeReport(BaseModel):
-    """The judge against people by iteration and in sum, and how much people had to do."""
-
-    rows: list[JudgeRow]
-    last: JudgeRow | None
-    sum: JudgeRow
-    notes: list[str]
-    with_judge: Effort | None = None
-    without_judge: Effort | None = None
+    items: list[JudgeRow]

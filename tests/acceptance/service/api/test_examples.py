@@ -235,9 +235,10 @@ def of_growth(ask: Recorder, mine: Mine, atlas: str) -> None:
     ask("decide_candidate", {"verb": "keep", "by": "ann"}, run=run, candidate=waiting[0]["id"])
     added = {"subject": "Harry Potter", "relation": "studied at", "object": "Durmstrang Institute"}
     ask("add_candidate", {"triplet": added, "by": "ann"}, run=run)
-    for name in ("get_decision_log", "verify_decision_log", "get_judge_report"):
+    verbs = f"candidate,verb\n{waiting[0]['id']},keep\n".encode()
+    ask("post_decisions", files={"file": ("verbs.csv", verbs)}, form={"by": "ben"}, run=run)
+    for name in ("list_decisions", "get_judge_table"):
         ask(name, run=run)
-    ask("get_review_agreement", run=run)
     ask("get_crawl_agreement", run=run, query={"other": run})
 
 

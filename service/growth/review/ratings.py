@@ -1,50 +1,26 @@
-"""Agreement of the people who decide about a run's candidates, or of a table of ratings.
-
-Of several decisions of one person about one candidate the latest counts; an added triplet counts
-as kept by who added it.
-"""
+"""Agreement over a table of ratings: one column an annotator, one row an item."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from ...agreement import agreement
 from ...errors import UsageError
-from .log import records
 from .schemas import AgreementReport
 
-if TYPE_CHECKING:
-    from ....cypher.run import Database
-
-CATEGORIES = ("keep", "prune", "correct")
 IDS = ("id", "item", "chain", "candidate", "triplet")
 """Header of a first column that names the items and holds no ratings."""
 UNUSED = "(no rating)"
 """Second category where all ratings of a table are equal."""
 
 
-def stored(db: Database, run: str) -> AgreementReport:
-    """Agreement over the stored decisions of a run.
-
-    Raises:
-        NotFoundError: no such run.
-    """
-    items: dict[str, dict[str, str]] = {}
-    for row in records(db, run):
-        if row.role == "human":
-            verb = "keep" if row.verb == "add" else row.verb
-            items.setdefault(row.candidate, {})[row.by] = verb
-    return _report(list(items.values()), CATEGORIES)
-
-
 def read_csv(
     text: str, name: str = "the table", categories: Sequence[str] | None = None
 ) -> AgreementReport:
-    """Agreement over a table with one column an annotator and one row an item.
+    """Return the agreement over a table with one column an annotator and one row an item.
 
     A first column headed id, item, chain, candidate or triplet names the items. An empty cell is
     no rating.
@@ -82,14 +58,6 @@ def read_csv(
             remedy=f"Categories are {', '.join(categories or ())}.",
         )
     chosen = list(categories or used)
-    return _report(items, chosen if len(chosen) > 1 else [*chosen, UNUSED], people)
-
-
-def _report(
-    items: Sequence[Mapping[str, str]],
-    categories: Sequence[str],
-    people: Sequence[str] | None = None,
-) -> AgreementReport:
+    categories = chosen if len(chosen) > 1 else [*chosen, UNUSED]
     found = asdict(agreement([list(item.values()) for item in items], categories))
-    who = sorted({name for item in items for name in item}) if people is None else list(people)
-    return AgreementReport.model_validate(found | {"annotators": who})
+    return AgreementReport.model_validate(found | {"annotators": people})

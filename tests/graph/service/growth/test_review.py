@@ -1,4 +1,4 @@
-"""The review queue, the judge's report and the agreement over a stored run."""
+"""The review queue, and the table of judge and people, over a stored run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from support.growth_runs import candidate, grown
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.growth.review import judge_report, log, people, queue
-from thinkeval.service.growth.review.schemas import Triplet
+from thinkeval.service.growth.review import judge, queue, record
+from thinkeval.service.growth.review.schemas import JudgeRow, Triplet
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_pages_hold_every_candidate_once(db: Database, run: str) -> None:
         seen: list[str] = []
         cursor = None
         while True:
-            page = queue.page(db, run, log.WAITING, limit=limit, cursor=cursor)
+            page = queue.page(db, run, record.WAITING, limit=limit, cursor=cursor)
             assert (page.total, len(page.items) <= limit) == (8, True)
             seen += [each.id for each in page.items]
             cursor = page.next
@@ -42,16 +42,16 @@ def test_pages_hold_every_candidate_once(db: Database, run: str) -> None:
 
 
 def test_a_second_person_has_a_queue_of_their_own(db: Database, run: str) -> None:
-    log.decide(db, run, "c0", "keep", "ann")
-    log.decide(db, run, "c1", "keep", "ann")
-    log.decide(db, run, "c1", "keep", "bob")
+    record.decide(db, run, "c0", "keep", "ann")
+    record.decide(db, run, "c1", "keep", "ann")
+    record.decide(db, run, "c1", "keep", "bob")
     left = queue.page(db, run, undecided_by="bob", limit=3).items
     assert [each.id for each in left] == ["c0", "c2", "c3"]
     assert [each.id for each in queue.page(db, run, undecided_by="ann", limit=1).items] == ["c2"]
 
 
 def test_a_candidate_beside_what_it_rests_on(db: Database, run: str) -> None:
-    log.decide(db, run, "c0", "prune", "ann", reason="wrong")
+    record.decide(db, run, "c0", "prune", "ann", reason="wrong")
     told = queue.detail(db, run, "c0")
     assert told.statements == ["Subject 0 studied at Object 0."]
     assert [(each.role, each.answer) for each in told.evidence] == [
@@ -83,40 +83,53 @@ def test_the_judge_against_people_by_brute_force(db: Database, run: str) -> None
         after = None
         if verb == "correct":
             after = other.model_copy(update={"object": f"C{rng.random()}"})
-        log.decide(db, run, name, verb, role, after=after, role=role)  # type: ignore[arg-type]
+        record.decide(db, run, name, verb, role, after=after, role=role)  # type: ignore[arg-type]
         final[name, role] = verb
         told[role].append(name)
-    found = judge_report.stored(db, run)
-    for row in [*found.rows, found.sum]:
+    found = judge.judge_table(db, run).items
+    assert [row.iteration for row in found] == [1, 2, 3, None]
+    for row in found:
+        names = [f"c{n}" for n in range(12) if row.iteration in (None, 1 + n // 4)]
         both = [
-            (final[f"c{n}", "judge"] != "prune", final[f"c{n}", "human"] != "prune")
-            for n in range(12)
-            if {(f"c{n}", "judge"), (f"c{n}", "human")} <= final.keys()
-            and row.iteration in (None, 1 + n // 4)
+            (final[name, "judge"] != "prune", final[name, "human"] != "prune")
+            for name in names
+            if {(name, "judge"), (name, "human")} <= final.keys()
         ]
-        assert row.triplets == len(both) > 0
+        assert row.judged == sum((name, "judge") in final for name in names)
+        assert row.both == len(both) > 0
         assert (row.tp, row.fp, row.fn, row.tn) == (
             both.count((True, True)), both.count((True, False)),
             both.count((False, True)), both.count((False, False)),
         )  # fmt: skip
-    judged, touched = set(told["judge"]), set(told["human"])
-    assert found.with_judge is not None
-    assert (found.with_judge.n, found.with_judge.touched) == (len(judged), len(judged & touched))
-    assert found.without_judge is not None
-    assert found.without_judge.n == 12 - len(judged)
-    assert found.without_judge.touched == len(touched - judged)
-    assert log.verify(db, run).ok
+        kept = [person for judged, person in both if judged]
+        assert row.precision == (sum(kept) / len(kept) if kept else None)
+    assert found[-1].judged == len(set(told["judge"])) > found[-1].both
 
 
 def test_agreement_takes_the_last_decision_of_each_person(db: Database, run: str) -> None:
-    assert people.stored(db, run).n == 0
+    def over_all() -> JudgeRow:
+        return judge.judge_table(db, run).items[-1]
+
+    assert over_all().model_dump(exclude_none=True) == dict.fromkeys(
+        ("judged", "both", "tp", "fp", "fn", "tn", "rated"), 0
+    )
     for who in ("ann", "bob", "cid"):
-        log.decide(db, run, "c0", "keep", who)
-    log.decide(db, run, "c0", "prune", "bob")
-    log.decide(db, run, "c0", "prune", "judge@local", role="judge")
-    added = log.add(db, run, Triplet(subject="A", relation="b", object="C"), "ann")
-    log.decide(db, run, added.candidate, "keep", "bob")
-    log.decide(db, run, "c2", "keep", "ann")
-    found = people.stored(db, run)
-    assert (found.n, found.annotators) == (2, ["ann", "bob", "cid"])
-    assert (found.pairwise, found.unanimous) == (pytest.approx((1 / 3 + 1) / 2), 0.5)
+        record.decide(db, run, "c0", "keep", who)
+    record.decide(db, run, "c0", "prune", "bob")
+    record.decide(db, run, "c0", "prune", "judge@local", role="judge")
+    added = record.add(db, run, Triplet(subject="A", relation="b", object="C"), "ann")
+    record.decide(db, run, added.candidate, "keep", "bob")
+    record.decide(db, run, "c2", "keep", "ann")
+    found = over_all()
+    assert (found.rated, found.pairwise, found.unanimous) == (
+        2, pytest.approx((1 / 3 + 1) / 2), 0.5,
+    )  # fmt: skip
+    # Bob's prune is the latest decision about c0, and the judge prunes it, too.
+    assert (found.judged, found.both, found.tn) == (1, 1, 1)
+    record.decide(db, run, "c4", "keep", "ann")
+    record.decide(db, run, "c4", "prune", "bob")
+    first, second, total = judge.judge_table(db, run).items
+    assert [(row.iteration, row.rated) for row in (first, second, total)] == [
+        (1, 2), (2, 1), (None, 3),
+    ]  # fmt: skip
+    assert (second.unanimous, total.unanimous) == (0, pytest.approx(1 / 3))

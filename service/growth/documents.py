@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...errors import UsageError
-from ..schemas import TextIn
+from ..errors import UsageError
+from .schemas import TextIn
 
 FIELDS = ("text", "statement", "sentence", "answer")
 LONGEST = 2_000_000
