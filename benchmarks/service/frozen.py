@@ -369,7 +369,7 @@ class Session:
         done: dict[str, Any] = {"argv": argv, "exit": None, "error": None, "output": None}
         try:
             words = [self.filled(word, out) for word in argv]
-        except (OSError, LookupError, TypeError) as missing:
+        except (OSError, LookupError, TypeError, ValueError) as missing:
             done["error"] = f"an earlier step has no value for it: {missing!r}"
         else:
             call = self.request if words[0] in ("GET", "POST") else self.command
@@ -409,6 +409,8 @@ class Session:
         )  # fmt: skip
         lines = done.stderr.strip().splitlines()
         first = next((i for i, line in enumerate(lines) if line.startswith("error:")), -1)
+        if done.returncode < 0:  # by another process, so that the step says nothing
+            raise SystemExit(f"{shlex.join(words)} was ended by signal {-done.returncode}.")
         error = "\n".join(lines[first:]) if done.returncode else None
         kind = "csv" if "csv" in words or words[-1] == "--csv" else "json"
         return {"exit": done.returncode, "error": error, "output": parsed(done.stdout, kind)}
