@@ -181,7 +181,6 @@ rest-graphs-closure: GET /v1/graphs/hogwarts/closure
 rest-graphs-all-rewrites: GET /v1/rewrites?limit=5
 rest-score: POST /v1/edits '{"rewrite": "{demo}", "method": "rome", "samples": 0,
     "implications": true}'
-rest-score-new: POST /v1/edits '{"rewrite": "hermione", "method": "rect", "samples": 0}'
 rest-score-wrong: POST /v1/edits '{"rewrite": "{demo}", "method": "nothing"}'
 rest-edit-list: GET /v1/edits?limit=5
 rest-edit-one: GET /v1/edits/{edit}
@@ -195,7 +194,6 @@ rest-edit-implications: GET /v1/edits/{edit}/implications
 rest-edit-omega: GET /v1/edits/{edit}/omega
 rest-edit-omega-chains: GET /v1/edits/{edit}/omega/chains?limit=5
 rest-edit-diff: GET /v1/edits/{edit}/diff/{other}
-rest-edit-new-score: GET /v1/edits/<rest-score-new:id>/score
 rest-edit-missing: GET /v1/edits/nothing
 rest-append-answers: GET /v1/appends/<append:0.edit>/answers
 rest-append-additivity: GET /v1/appends/<append:0.edit>/additivity
@@ -226,6 +224,9 @@ delete-set: depedit delete <depedit-list:0.id>
 delete-graph: graphs --delete inkwell --with-dependents
 graphs-left: graphs
 edits-left: edits
+rest-score-new: POST /v1/edits
+    '{"rewrite": "hermione-granger--studied-at", "method": "rect", "samples": 0}'
+rest-edit-new-score: GET /v1/edits/<rest-score-new:id>/score
 """
 HOGWARTS = "Hogwarts School of Witchcraft and Wizardry"
 METHODS = "alphaedit fine_tuning ike kn memit mend none prune random_delta rect rome"
@@ -368,7 +369,7 @@ class Session:
         done: dict[str, Any] = {"argv": argv, "exit": None, "error": None, "output": None}
         try:
             words = [self.filled(word, out) for word in argv]
-        except (OSError, LookupError, TypeError) as missing:
+        except (OSError, LookupError, TypeError, ValueError) as missing:
             done["error"] = f"an earlier step has no value for it: {missing!r}"
         else:
             call = self.request if words[0] in ("GET", "POST") else self.command
@@ -408,6 +409,8 @@ class Session:
         )  # fmt: skip
         lines = done.stderr.strip().splitlines()
         first = next((i for i, line in enumerate(lines) if line.startswith("error:")), -1)
+        if done.returncode < 0:  # by another process, so that the step says nothing
+            raise SystemExit(f"{shlex.join(words)} was ended by signal {-done.returncode}.")
         error = "\n".join(lines[first:]) if done.returncode else None
         kind = "csv" if "csv" in words or words[-1] == "--csv" else "json"
         return {"exit": done.returncode, "error": error, "output": parsed(done.stdout, kind)}
