@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     )
     from .closure import (
         AtomRow,
-        BackwardRow,
         ClearClosureRow,
         ClosureStateRow,
         CompleteClosureRow,
@@ -224,7 +223,6 @@ __all__ = [
     "AppendLocalityRow",
     "AppendRangeRow",
     "AtomRow",
-    "BackwardRow",
     "BeginJobRow",
     "BodyCountRow",
     "BusyJobRow",
