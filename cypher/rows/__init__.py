@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     )
     from .closure import (
         AtomRow,
-        BackwardRow,
         ClearClosureRow,
         ClosureStateRow,
         CompleteClosureRow,
@@ -223,7 +222,6 @@ __all__ = [
     "AppendLocalityRow",
     "AppendRangeRow",
     "AtomRow",
-    "BackwardRow",
     "BeginJobRow",
     "BodyCountRow",
     "BusyJobRow",

@@ -110,20 +110,6 @@ class ContradictionRow(Row):
 
 
 @dataclass(frozen=True)
-class BackwardRow(Row):
-    """A fact that matches an open goal."""
-
-    QUERY: ClassVar[str] = "closure/backward"
-    id: str
-    subject: str
-    relation: str
-    object: str
-    role: str
-    pre: float | None
-    post: float | None
-
-
-@dataclass(frozen=True)
 class ImplicationRow(Row):
     """A grounding that has the edited fact as a premise, with its old or its new object."""
 

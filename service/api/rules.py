@@ -19,7 +19,6 @@ from ..paging import read_offset
 from ..reports.edit import measure_of
 from ..rules import (
     add,
-    backward,
     closure,
     groundings,
     implications,
@@ -317,10 +316,13 @@ def get_proofs(
     measure: MeasureQuery = None,
     candidates: bool = False,
 ) -> ProofPage:
-    """Proofs by backward chaining up to a depth, one for each way to conclude the triple."""
+    """Proofs up to a depth, one for each rule and premises by which the triple is concluded.
+
+    The closure that they are read off is stored in the graph, as by `GET /graphs/{graph}/closure`.
+    """
     rules = groundings.rules_for(db, graph, candidates=candidates)
     options = ClosureOptions(depth=depth, measure=measure or "likelihood")
-    return ProofPage(items=backward.prove(db, graph, (subject, relation, object), rules, options))
+    return ProofPage(items=closure.prove(db, graph, (subject, relation, object), rules, options))
 
 
 @closure_router.get(

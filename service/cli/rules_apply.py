@@ -40,7 +40,7 @@ def closure(
     ] = None,
     proof: Annotated[
         tuple[str, str, str] | None,
-        typer.Option(metavar="SUBJECT RELATION OBJECT", help="Prove this one, from its end."),
+        typer.Option(metavar="SUBJECT RELATION OBJECT", help="Show the proofs of this one."),
     ] = None,
     rule: RulesOption = None,
     candidates: CandidatesFlag = False,
@@ -63,11 +63,11 @@ def closure(
     edit. A proof never rests on what it proves, so rules may go round in circles.
 
     [bold]thinkeval rules closure hogwarts --proof "Harry Potter" "studied at" "Hogwarts School of
-    Witchcraft and Wizardry"[/bold] works the other way: it looks for what would prove that, in four
-    steps unless --depth says more.
+    Witchcraft and Wizardry"[/bold] shows one proof for each rule and premises by which that is
+    concluded, of four premises above each other at most unless --depth says more.
     """
-    from ..rules import backward, groundings
     from ..rules import closure as views
+    from ..rules import groundings
     from ..rules.schemas import ClosureOptions
 
     require_json(output, json)
@@ -75,7 +75,7 @@ def closure(
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         rules = groundings.rules_for(runtime.db, graph, ids=rule, candidates=candidates)
         if proof is not None:
-            found = backward.prove(runtime.db, graph, proof, rules, options)
+            found = views.prove(runtime.db, graph, proof, rules, options)
             if json:
                 emit_json([each.model_dump() for each in found], output)
             else:

@@ -1,7 +1,7 @@
 """If-Then rules of a graph, their instantiations, and what follows from them (DepEdit §3.1).
 
 `store.py` and `add.py` store rules, `mining.py` finds them in triangles of facts, `groundings.py`
-instantiates them, `review.py` collects labels. `closure.py` (forward), `backward.py`, `proofs.py`
-derive conclusions; `omega.py` and `mixed_chains.py` compute whether the old object is recovered;
+instantiates them, `review.py` collects labels. `closure.py` derives conclusions, `proofs.py` their
+proof trees; `omega.py` and `mixed_chains.py` compute whether the old object is recovered;
 `implications.py` and `summary.py` compare the conclusions before and after edits.
 """

@@ -2,7 +2,8 @@
 
 A closure is stored under a digest of rules, options and facts, and derived again if one of them has
 changed. It is written in one transaction, so readers see a complete closure or none. `shown` gives
-conclusions with their best proof, and contradictions with the proofs of both sides.
+conclusions with their best proof, and contradictions with the proofs of both sides; `prove` gives
+the proofs of one triple.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from ...cypher import rows
 from ...cypher.errors import QueryTooLargeError
 from ...loaders.records import digest
-from ..errors import UsageError
+from ..errors import NotFoundError, UsageError
 from ..formatting import several
 from ..graphs.datasets import require_graph
 from ..graphs.edges import caption
@@ -28,6 +29,7 @@ from .schemas import (
     ConclusionOut,
     ContradictionOut,
     Grounding,
+    ProofOut,
     Triple,
     factors,
     rule_rows,
@@ -48,6 +50,8 @@ LESS = (
     " kinds."
 )
 TIMEOUT_S = 600.0
+HEIGHT_OF_PROOF = 4
+"""Premises above each other in a proof that is asked for, by default."""
 _BATCH = 5000
 EDITED = ("target_true", "target_new")
 
@@ -211,7 +215,7 @@ def _weigh(
     height = solve(ways, dict.fromkeys(ones, 0), HEIGHT, depth=options.depth)
     leaves = solve(ways, ones, LEAVES, depth=options.depth)
     strong = [solve(ways, values, STRENGTH, depth=options.depth) for values in (pre, post)]
-    other = [by_size(ways, values, without=edited) for values in (pre, post)]
+    sizes = [by_size(ways, values, edited) for values in (pre, post)]
     none = [-1.0] * MOST
     settled, circular = [], []
     for atom in (atom for atom in atoms.values() if atom.implied):
@@ -220,20 +224,14 @@ def _weigh(
             circular.append(atom.id)
             continue
         before, after = (each[triple].value if triple in each else None for each in strong)
-        # The edited fact itself is concluded from others: its proofs never pass it.
-        mine = (
-            [by_size(ways, v, without=edited - {triple}) for v in (pre, post)]
-            if (triple in edited)
-            else other
-        )
         settled.append({
             "id": atom.id,
             "round": height[triple].value,
             "leaves": leaves[triple].value,
             "strength_pre": before,
             "strength_post": after,
-            "other_pre": mine[0].get(triple, none),
-            "other_post": mine[1].get(triple, none),
+            "other_pre": sizes[0].get(triple, none),
+            "other_post": sizes[1].get(triple, none),
             "caption": _caption(atom.relation, before, after),
         })  # fmt: skip
     for start in range(0, len(settled), _BATCH):
@@ -254,6 +252,43 @@ def probabilities(facts: Sequence[rows.AtomRow], side: str) -> dict[Triple, floa
         if value is not None:
             out[triple_of(fact)] = max(value, out.get(triple_of(fact), 0.0))
     return out
+
+
+def prove(
+    db: Database,
+    graph: str,
+    goal: Triple,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions | None = None,
+    *,
+    most: int = 20,
+) -> list[ProofOut]:
+    """Return the proofs of a triple from other facts, strongest first.
+
+    One for each last grounding, of height `options.depth`, by default `HEIGHT_OF_PROOF`, at most.
+    The closure that they are read off is derived to the end, and stored if it is new.
+
+    Raises:
+        NotFoundError: no such graph, or no such subject, relation or object in it.
+        UsageError: the closure is too large.
+    """
+    options = options or ClosureOptions()
+    require_graph(db, graph, kind=None)
+    _require(db, graph, goal, rules)
+    found = closure(db, graph, rules, options.model_copy(update={"depth": None}))
+    return prover_of(found, options.depth or HEIGHT_OF_PROOF).proofs(goal, most=most)
+
+
+def _require(db: Database, graph: str, goal: Triple, rules: Sequence[StoredRule]) -> None:
+    """Refuse a misspelt goal, which would otherwise silently have no proof."""
+    listing = f"thinkeval rules closure {graph}"
+    names = {entity.name for entity in db.read(rows.EntityRow, graph=graph)}
+    for sort, name in (("subject", goal[0]), ("object", goal[2])):
+        if name not in names:
+            raise NotFoundError(f"{sort} in {graph!r}", name, names, listing=listing)
+    relations = {name for stored in rules for name in stored.rule.relations if name}
+    if goal[1] not in relations:
+        raise NotFoundError("relation of a rule", goal[1], relations, listing=listing)
 
 
 MOST_CONTRADICTIONS = 100
@@ -296,11 +331,11 @@ def shown(
     )
 
 
-def prover_of(found: Closure) -> Prover:
-    """Proof trees from a stored closure."""
+def prover_of(found: Closure, depth: int | None = None) -> Prover:
+    """Return proof trees from a stored closure, of the depth of that or of a smaller one."""
     facts = [atom for atom in found.atoms.values() if not atom.implied]
     sides = (probabilities(facts, "pre"), probabilities(facts, "post"))
-    return Prover(found.groundings, found.stated, sides, found.rules, found.options.depth)
+    return Prover(found.groundings, found.stated, sides, found.rules, depth or found.options.depth)
 
 
 def _item(atom: rows.AtomRow, stated: set[Triple], prover: Prover) -> ConclusionOut:

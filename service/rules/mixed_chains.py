@@ -191,10 +191,7 @@ class _Proofs:
         ways = by_conclusion(closure.groundings)
         goals = {_triple(link) for row in shown for link in row.links if link.implied}
         needed = {t: found for goal in goals for t, found in cone(ways, goal).items()}
-        self.sized = proofs_by_size(needed, self.post, without=edited)
-        for goal in goals & edited:
-            alone = proofs_by_size(cone(ways, goal), self.post, without=edited - {goal})
-            self.sized[goal] = alone.get(goal, {})
+        self.sized = proofs_by_size(needed, self.post, edited)
 
     def of(self, link: MixedLink) -> ProofOut | None:
         """The proof of an implied link; None for a fact."""

@@ -3,7 +3,7 @@
 A premise of a rule with two has fewer facts than its conclusion, so sizes are solved in increasing
 order. The premise of a rule with one has as many: within a size such rules are applied until no
 proof gets better. The best proof of a size may pass its own conclusion, which makes it circular;
-the conclusion is then solved again, backwards, without the triples above it.
+the conclusion is then solved again without the triples above it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from .proof_values import cone
 from .schemas import Grounding, Triple
 
 MOST = 5
@@ -41,16 +42,13 @@ class Sized(NamedTuple):
 def by_size(
     groundings: Mapping[Triple, Sequence[Grounding]],
     facts: Mapping[Triple, float],
-    *,
-    without: Collection[Triple] = (),
+    edited: Collection[Triple] = (),
 ) -> dict[Triple, list[float]]:
-    """{conclusion: strength of its best proof with 1, 2, 3, 4 and 5 facts}; -1 without one.
+    """Return {conclusion: strength of its best proof with 1, 2, 3, 4 and 5 facts}; -1 without one.
 
-    Args:
-        facts: {fact: its probability}; facts without one are not used.
-        without: triples that no proof may pass or conclude.
+    Arguments as `proofs_by_size`.
     """
-    found = proofs_by_size(groundings, facts, without=without)
+    found = proofs_by_size(groundings, facts, edited)
     sizes = range(1, MOST + 1)
     return {t: [of[n].strength if n in of else -1.0 for n in sizes] for t, of in found.items()}
 
@@ -58,11 +56,29 @@ def by_size(
 def proofs_by_size(
     groundings: Mapping[Triple, Sequence[Grounding]],
     facts: Mapping[Triple, float],
-    *,
-    without: Collection[Triple] = (),
+    edited: Collection[Triple] = (),
 ) -> dict[Triple, dict[int, Sized]]:
-    """{conclusion: {number of facts: its best proof}}; arguments as `by_size`."""
-    left = frozenset(without)
+    """Return {conclusion: {number of facts: its best proof}}.
+
+    Args:
+        facts: {fact: its probability}; facts without one are not used.
+        edited: triples that no proof passes; their own proofs, from other facts, are among the
+            result.
+    """
+    left = frozenset(edited)
+    found = _solved(groundings, facts, left)
+    for triple in left & groundings.keys():
+        alone = _solved(cone(groundings, triple), facts, left - {triple})
+        found[triple] = alone[triple]
+    return found
+
+
+def _solved(
+    groundings: Mapping[Triple, Sequence[Grounding]],
+    facts: Mapping[Triple, float],
+    left: frozenset[Triple],
+) -> dict[Triple, dict[int, Sized]]:
+    """Solve all sizes without the triples in `left`."""
     table = _Table(
         {t: ways for t, ways in groundings.items() if t not in left},
         {t: value for t, value in facts.items() if t not in left},

@@ -1,4 +1,4 @@
-"""The forward closure and backward proofs against every proof written out, on random graphs."""
+"""The closure and its proofs against every proof written out, on random graphs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thinkeval.cypher.errors import QueryTooLargeError
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.rules import backward, closure
+from thinkeval.service.rules import closure
 from thinkeval.service.rules.proofs import leaves_of
 from thinkeval.service.rules.schemas import ClosureOptions, ProofOut
 from thinkeval.service.rules.store import StoredRule
@@ -117,7 +117,7 @@ def test_forward_is_every_proof_written_out(db: Database, prefix: str, seed: int
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_forward_to_the_fixpoint_is_what_follows_and_backward_is_forward(
+def test_closure_to_the_fixpoint_is_what_follows_and_has_its_proofs_to_a_depth(
     db: Database, prefix: str, seed: int
 ) -> None:
     facts, rules = drawn(seed)
@@ -137,7 +137,7 @@ def test_forward_to_the_fixpoint_is_what_follows_and_backward_is_forward(
     }
     names = sorted({r.relation3 for r in rules})
     for goal in ((x, n, z) for x in KINDS for n in names for z in KINDS if x != z):
-        trees = backward.prove(db, graph, goal, used, options)
+        trees = closure.prove(db, graph, goal, used, options)
         assert bool(trees) == (goal in mine), goal
         if trees:
             assert trees[0].strength_pre == pytest.approx(mine[goal].strength_pre)
@@ -197,10 +197,10 @@ def test_the_closure_of_a_real_graph_is_the_naive_fixpoint(
     concluded = {closure.triple_of(a) for a in whole.atoms.values() if a.implied}
     assert concluded == follows(facts, rules, names)
     assert len(concluded & facts) >= 5
-    # The lowest proofs are found from the end as well, and no others.
+    # The lowest proofs are found within their own height.
     for atom in whole.conclusions[:5]:
         depth = ClosureOptions(depth=atom.round)
-        assert backward.prove(db, graph, closure.triple_of(atom), used, depth)
+        assert closure.prove(db, graph, closure.triple_of(atom), used, depth)
 
 
 def test_a_rule_that_supports_itself_ends_and_proves_nothing_by_itself(
@@ -215,7 +215,7 @@ def test_a_rule_that_supports_itself_ends_and_proves_nothing_by_itself(
     ]
     found = closure.closure(db, graph, rules)
     assert [closure.triple_of(a) for a in found.conclusions] == [("A", "t", "C")]
-    assert not backward.prove(db, graph, ("A", "r", "B"), rules)
+    assert not closure.prove(db, graph, ("A", "r", "B"), rules)
     assert len(db.read(rows.StoredGroundingRow, graph=graph)) == 1  # the hollow ones went too
 
 
@@ -289,9 +289,9 @@ def test_bad_input_is_refused_with_a_reason(
     with pytest.raises(NotFoundError, match="Did you mean"):
         closure.closure(db, f"{graph}x", rules)
     with pytest.raises(NotFoundError, match="subject"):
-        backward.prove(db, graph, ("AA", "t", "C"), rules)
+        closure.prove(db, graph, ("AA", "t", "C"), rules)
     with pytest.raises(NotFoundError, match="relation"):
-        backward.prove(db, graph, ("A", "tt", "C"), rules)
+        closure.prove(db, graph, ("A", "tt", "C"), rules)
     with monkeypatch.context() as patch:
         patch.setattr(closure, "MOST_CONCLUSIONS", 0)
         with pytest.raises(UsageError, match="nothing was stored"):
