@@ -21,7 +21,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "base", "setting", "rule", "candidates", "per_rule", "facts", "unrelated", "copies",
         "updates", "init", "parameters", "pairs", "all_requests", "strict", "published", "start",
         "truth", "each", "text", "dataset", "config", "split", "column", "as_new", "replace",
-        "name", "to",
+        "to",
     ),
     "Model": (
         "model", "revision", "dtype", "chat", "endpoint", "greedy", "temperature",
@@ -54,12 +54,10 @@ PANELS: dict[str, tuple[str, ...]] = {
         "seconds", "min_confidence", "confidence", "limit",
     ),
     "Run": (
-        "force", "workers", "queue", "dry_run", "decide", "add", "from_", "reason", "state",
-        "delete",
+        "force", "workers", "queue", "dry_run", "delete",
     ),
     "Output": (
-        "json", "csv", "format", "output", "figure", "figures", "figure_format", "list_",
-        "help",
+        "json", "csv", "format", "output", "figure", "figures", "figure_format", "help",
     ),
 }  # fmt: skip
 """The groups in order, and the options of each."""

@@ -121,7 +121,7 @@ class Growth:
         return Recorded.model_validate(self._http.post(f"/v1/growth/{part(run)}/candidates", body))
 
     def decide_by_file(self, run: str, file: str | Path, by: str | None = None) -> RecordedFile:
-        """Record the decisions of a CSV file; `by` decides where a row names nobody."""
+        """Record the decisions of a CSV file; `by` decides where a row names no person."""
         sent = {"file": (Path(file).name, Path(file).read_bytes(), "text/csv")}
         place = f"/v1/growth/{part(run)}/decisions"
         data = {} if by is None else {"by": by}

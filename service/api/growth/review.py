@@ -66,7 +66,7 @@ def list_candidates(
     """In order of appearance, one page at a time: pass `next` as `cursor` until it is null.
 
     Those in state `review` or `conflict` wait for a person. The CSV has all of them, and an empty
-    column `verb`: filled in, it can be posted to `decisions`.
+    column `verb`: filled in, it can be sent to `decisions`.
     """
     most = limit if format == "json" else queue.ALL
     page = queue.page(db, run, state, limit=most, cursor=cursor, undecided_by=undecided_by)
@@ -120,7 +120,7 @@ def list_decisions(
     ] = None,
     format: Format = "json",
 ) -> Any:
-    """Oldest first: who decided what, when and why. The CSV can be posted to another run."""
+    """Oldest first: who decided what, when and why. The CSV can be sent to another run."""
     found = record.decisions_of(db, run, candidate)
     return found if format == "json" else _csv(tables.DECISIONS, found.items, f"{run}-decisions")
 

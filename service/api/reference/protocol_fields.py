@@ -71,7 +71,6 @@ PROTOCOL_FIELDS: dict[str, dict[str, str]] = {
         "common": "Number of facts that both have.",
         "either": "Number of facts that at least one has.",
     },
-    "AgreementReport": {"annotators": "Names of the people."},
     "AnswerOut": {
         "question": "Id of the question.",
         "phase": "Phase of the protocol: establish or update.",
@@ -81,12 +80,6 @@ PROTOCOL_FIELDS: dict[str, dict[str, str]] = {
         "change": "Change of the right answer since phase establish: kept, updated, new or lost.",
         "expected": "The right answer; null for an implication that no longer follows.",
         "answer": "The model's answer.",
-    },
-    "Appended": {
-        "number": "Number of the decision in the log, from 1.",
-        "candidate": "Id of the candidate.",
-        "digest": "Digest of the record, which the next one continues.",
-        "waiting": "Number of candidates that still wait for a decision.",
     },
     "BuiltSet": _SET,
     "BuiltSets": {"skipped": "Rules that yielded no set, with the reason."},

@@ -56,4 +56,6 @@ def test_every_variable_of_the_repository_is_known() -> None:
     ).stdout.split()  # fmt: skip
     known = {f"{PREFIX}{name}".upper() for name in (*Settings.model_fields, *ELSEWHERE)}
     here = set(re.findall(rf"{PREFIX}\w+", Path(__file__).read_text(encoding="utf-8")))
-    assert set(found) - known - here <= {"THINKEVAL_NEO4J", "THINKEVAL_NEO4J_DATABSE"}
+    assert set(found) - known - here <= {
+        "THINKEVAL_NEO4J", "THINKEVAL_NEO4J_DATABSE", "THINKEVAL_CONSOLE",
+    }  # fmt: skip

@@ -82,8 +82,8 @@ function reviewing() {
       verb === "add"
         ? call("POST", `${place}/candidates`, { json: { triplet, by, reason } })
         : call("POST", `${place}/candidates/${encodeURIComponent(id)}/decision`, { json: { verb, by, reason, after: triplet ?? null } });
-    const told = (done) => `Decision ${done.number}: ${verb}. ${waits(done)}`;
-    if (!(await queue.decide(verb, request, told, { stay: verb === "add" }))) return;
+    const describe = (done) => `Decision ${done.number}: ${verb}. ${waits(done)}`;
+    if (!(await queue.decide(verb, request, describe, { stay: verb === "add" }))) return;
     fieldset.hidden = true;
     decide.elements.reason.value = "";
     await refresh();

@@ -1,4 +1,4 @@
-// The review queue of a page: one thing after another, by keyboard, decided by a named person.
+// The review queue of a page: one after another, by keyboard, decided by a named person.
 //
 // The page has #decide (a form with the name `by`, a button [data-verb] for each verb), #decide-problem,
 // #decided and #review-part, which the server renders anew at `path`: the list .waiting and [data-chosen].
@@ -10,8 +10,8 @@ const NAME = "thinkeval-annotator";
 /**
  * Start the queue.
  *
- * keys: verb of each key. press(verb) is called for a verb, and calls decide(verb, request, told):
- * request(by, id) sends it, told(answer) says it in words. query(name) gives further parameters of the
+ * keys: verb of each key. press(verb) is called for a verb, and calls decide(verb, request, describe):
+ * request(by, id) sends it, describe(answer) says it in words. query(name) gives further parameters of the
  * path; personal: each person has another queue.
  */
 export function reviewQueue({ path, keys, press, query = () => ({}), personal = false }) {
@@ -41,7 +41,7 @@ export function reviewQueue({ path, keys, press, query = () => ({}), personal = 
     return all[place + by]?.dataset.candidate ?? "";
   };
 
-  async function decide(verb, request, told, { stay = false } = {}) {
+  async function decide(verb, request, describe, { stay = false } = {}) {
     if (sending) return undefined;
     sending = true;
     const id = chosen().chosen ?? "";
@@ -54,7 +54,7 @@ export function reviewQueue({ path, keys, press, query = () => ({}), personal = 
     if (done) await choose(stay ? id : beside(1) || beside(-1)).catch(() => {});
     // Only now, so that no key decides about the one that is being replaced.
     sending = false;
-    if (done) document.getElementById("decided").textContent = told(done);
+    if (done) document.getElementById("decided").textContent = describe(done);
     else if (!name()) form.elements.by.focus();
     return done;
   }
