@@ -21,6 +21,7 @@ from ...growth.review.schemas import (
     LogOut,
     Verified,
 )
+from ..parameters import Cursor, Limit
 from ..problems import DESCRIBED
 from ..state import Db, Here
 from .runs import RunId
@@ -42,8 +43,8 @@ def list_candidates(
     undecided_by: Annotated[
         str | None, Query(max_length=100, description="Only what this person has not decided.")
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = queue.PAGE,
-    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Limit = queue.PAGE,
+    cursor: Cursor = None,
 ) -> CandidatePage:
     """In order of appearance, one page at a time: pass `next` as `cursor` until it is null.
 
@@ -90,7 +91,11 @@ def decide_candidate(
 
 @router.get("/log", response_model=LogOut, summary="Get the log of decisions")
 def get_decision_log(
-    run: RunId, db: Db, candidate: Annotated[str | None, Query(max_length=200)] = None
+    run: RunId,
+    db: Db,
+    candidate: Annotated[
+        str | None, Query(max_length=200, description="Only decisions about this candidate.")
+    ] = None,
 ) -> LogOut:
     """Oldest first, each with the digest of the record before."""
     return log.log_of(db, run, candidate)

@@ -20,9 +20,9 @@ class Triplet(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
-    subject: NameText
-    relation: NameText
-    object: NameText
+    subject: NameText = Field(description="Name.")
+    relation: NameText = Field(description="Relation.")
+    object: NameText = Field(description="Name.")
     question: NameText | None = Field(default=None, description="Of a correction: ask this.")
 
     @model_validator(mode="after")
@@ -37,10 +37,10 @@ class DecisionIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    verb: Verdict
+    verb: Verdict = Field(description="keep, prune or correct.")
     by: Annotator = Field(description="Name of the person; distinguishes annotators.")
     after: Triplet | None = Field(default=None, description="The corrected triplet.")
-    reason: Reason | None = None
+    reason: Reason | None = Field(default=None, description="Why, in the person's words.")
 
 
 class AddIn(BaseModel):
@@ -48,99 +48,107 @@ class AddIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    triplet: Triplet
-    by: Annotator
-    reason: Reason | None = None
+    triplet: Triplet = Field(description="The triplet to add.")
+    by: Annotator = Field(description="Name of the person who adds it.")
+    reason: Reason | None = Field(default=None, description="Why, in the person's words.")
 
 
 class DecisionOut(BaseModel):
     """A record of the log."""
 
     number: int = Field(description="From 1.")
-    at: str
-    role: DecidedBy
+    at: str = Field(description="Time of the decision, ISO 8601 in UTC.")
+    role: DecidedBy = Field(description="Who decided: human or judge.")
     by: str = Field(description="Name of the person, or model@address.")
-    verb: Verb
-    candidate: str
+    verb: Verb = Field(description="keep, prune, correct or add.")
+    candidate: str = Field(description="Id of the candidate.")
     before: Triplet | None = Field(description="Null where the triplet was added.")
     after: Triplet | None = Field(description="Null where it was pruned.")
-    reason: str | None
+    reason: str | None = Field(description="Why, in words; null without.")
     evidence: list[str] = Field(description="Ids of answers that the candidate rests on.")
-    previous_digest: str
-    digest: str
+    previous_digest: str = Field(description="Digest of the record before.")
+    digest: str = Field(description="Digest of this record and the one before.")
 
 
 class Appended(BaseModel):
     """A recorded decision, and how many candidates still wait for one."""
 
-    number: int
-    candidate: str
-    digest: str
-    waiting: int
+    number: int = Field(description="Number of the decision in the log, from 1.")
+    candidate: str = Field(description="Id of the candidate.")
+    digest: str = Field(description="Digest of the record, which the next one continues.")
+    waiting: int = Field(description="Number of candidates that still wait for a decision.")
     resumed: bool = Field(default=False, description="The run was queued again: nothing waits.")
 
 
 class LogOut(BaseModel):
     """The log of a run, oldest first."""
 
-    items: list[DecisionOut]
-    total: int
+    items: list[DecisionOut] = Field(description="The items of this page, in order.")
+    total: int = Field(description="Number of items on all pages.")
 
 
 class Verified(BaseModel):
     """Whether the log of a run is whole."""
 
-    ok: bool
-    records: int
+    ok: bool = Field(description="Whether every record continues the one before.")
+    records: int = Field(description="Number of records.")
     broken: int | None = Field(default=None, description="Number of the first broken record.")
-    why: str | None = None
+    why: str | None = Field(default=None, description="What is wrong; null where nothing is.")
 
 
 class CandidateOut(BaseModel):
     """A candidate beside what was decided about it."""
 
-    id: str
-    kind: CandidateKind
-    subject: str
-    relation: str
-    object: str
-    question: str | None
-    state: CandidateState
-    reason: str | None
-    tries: int
+    id: str = Field(description="Id of the candidate.")
+    kind: CandidateKind = Field(description="Triplet or chain.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    question: str | None = Field(description="Question that was asked for it; null without one.")
+    state: CandidateState = Field(description="What became of the candidate so far.")
+    reason: str | None = Field(
+        description="Why it is in this state; null where the state says all."
+    )
+    tries: int = Field(description="Number of questions that were tried.")
     share: float | None = Field(description="Answers that name the object.")
-    n_answers: int
-    iteration: int
-    place: int
+    n_answers: int = Field(description="Number of answers to its validating question.")
+    iteration: int = Field(description="Iteration that found it.")
+    place: int = Field(description="Place in the order of appearance.")
     verdict: Verb | None = Field(description="What a person decided last.")
-    decided_by: str | None
-    corrected: Triplet | None
-    judged: Verdict | None
-    judge: str | None
-    judge_corrected: Triplet | None
-    statements: list[str]
+    decided_by: str | None = Field(description="Name of the person who decided last; null before.")
+    corrected: Triplet | None = Field(
+        description="The triplet that a person put in its place; null without a correction."
+    )
+    judged: Verdict | None = Field(
+        description="Verdict of the judge: keep, prune or correct; null without one."
+    )
+    judge: str | None = Field(description="Name of the judge; null without one.")
+    judge_corrected: Triplet | None = Field(
+        description="The triplet that the judge would put in its place; null without one."
+    )
+    statements: list[str] = Field(description="Statements of the model that it was read from.")
 
 
 class CandidatePage(BaseModel):
     """Candidates in order of appearance; `next` is null on the last page."""
 
-    items: list[CandidateOut]
-    next: str | None
+    items: list[CandidateOut] = Field(description="The items of this page, in order.")
+    next: str | None = Field(description="`cursor` of the next page; null on the last one.")
     total: int = Field(description="Candidates in these states, on all pages.")
 
 
 class CandidateDetail(CandidateOut):
     """A candidate with the answers that it rests on and its decisions, oldest first."""
 
-    evidence: list[EvidenceRow]
-    decisions: list[DecisionOut]
+    evidence: list[EvidenceRow] = Field(description="The answers that it rests on.")
+    decisions: list[DecisionOut] = Field(description="The decisions about it, oldest first.")
 
 
 class AgreementReport(BaseModel):
     """Agreement of people over what they decided; null where undefined."""
 
     n: int = Field(description="Items with two ratings or more.")
-    annotators: list[str]
+    annotators: list[str] = Field(description="Names of the people.")
     pairwise: float | None = Field(description="Mean fraction of pairs of equal ratings.")
     unanimous: float | None = Field(description="Fraction of items on which all agree.")
     ac1: float | None = Field(description="Gwet's AC1.")
@@ -152,29 +160,40 @@ class JudgeRow(BaseModel):
 
     iteration: int | None = Field(description="Null: the sum.")
     triplets: int = Field(description="Triplets that both decided, or as given.")
-    tp: int
-    fp: int
-    fn: int
-    tn: int | None
-    precision: float | None
-    recall: float | None
-    f1: float | None
+    tp: int = Field(description="Number that the judge and the person keep.")
+    fp: int = Field(description="Number that the judge alone keeps.")
+    fn: int = Field(description="Number that the person alone keeps.")
+    tn: int | None = Field(description="Number that neither keeps; null where it is unknown.")
+    precision: float | None = Field(
+        description="Fraction of the found ones that are right; null where none was found."
+    )
+    recall: float | None = Field(
+        description="Fraction of the true ones that were found; null where there is none."
+    )
+    f1: float | None = Field(
+        description="Harmonic mean of precision and recall; null where one of them is undefined."
+    )
 
 
 class Effort(BaseModel):
     """Fraction of the triplets that a person decided about; null without any."""
 
-    n: int
-    touched: int
-    share: float | None
+    n: int = Field(description="Number of triplets.")
+    touched: int = Field(description="Number of those that a person decided about.")
+    share: float | None = Field(description="Touched / n; null without triplets.")
 
 
 class JudgeReport(BaseModel):
     """The judge against people by iteration and in sum, and how much people had to do."""
 
-    rows: list[JudgeRow]
-    last: JudgeRow | None
-    sum: JudgeRow
-    notes: list[str]
-    with_judge: Effort | None = None
-    without_judge: Effort | None = None
+    rows: list[JudgeRow] = Field(description="One row for each iteration.")
+    last: JudgeRow | None = Field(description="The row of the last iteration; null without any.")
+    sum: JudgeRow = Field(description="Over all iterations.")
+    notes: list[str] = Field(description="Remarks, each a sentence.")
+    with_judge: Effort | None = Field(
+        default=None,
+        description="What people decided in runs with a judge; null where there is none.",
+    )
+    without_judge: Effort | None = Field(
+        default=None, description="What people decided in runs without a judge; null likewise."
+    )
