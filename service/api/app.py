@@ -53,7 +53,6 @@ from .pages.data import routes as data_pages
 from .pages.edit import routes as edit_routes
 from .pages.editor import routes as editor_pages
 from .pages.experiments import routes as experiment_pages
-from .pages.reference import routes as reference_pages
 from .root_path import RootPath
 from .security import BodyLimit, require_token_elsewhere
 from .state import State
@@ -75,7 +74,7 @@ ROUTERS = (
     data_pages.router,
     routes.depedit_router, growth_routes.router, coedit_pages.router, comparison_pages.router,
     lasting_pages.router, console_pages.router,
-    reference_pages.router, experiment_pages.router, editor_pages.router,
+    experiment_pages.router, editor_pages.router,
 )  # fmt: skip
 
 
@@ -112,7 +111,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        # FastAPI's own pages load scripts from a CDN; `pages/reference` renders the document.
+        # FastAPI's own page loads its scripts from a CDN; that of `pages/routes.py` has them here.
         docs_url=None,
         redoc_url=None,
         # `/v1/edits/` is another path: a 404 with a problem, not a redirect.
