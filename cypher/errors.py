@@ -101,18 +101,6 @@ class QueryTooLargeError(GraphError):
     )
 
 
-class ReadOnlyError(GraphError):
-    """A query that may change something, or reach another place, was refused."""
-
-    remedy = "Only queries that read the stored graphs are run here: MATCH, WITH, RETURN, SHOW."
-
-
-class InvalidQueryError(GraphError):
-    """The database does not accept the query, or it failed."""
-
-    remedy = "Correct the query or its parameters; the message names the place."
-
-
 class EmbeddedServerError(GraphError):
     """The embedded Neo4j server could not be downloaded, started or stopped."""
 

@@ -285,23 +285,6 @@ class Database:
             attempt = self._work(lambda tx: attempted(work, tx, strict=self.strict))
             return session.execute_write(attempt)
 
-    @contextmanager
-    def read_transaction(self, timeout_s: float, fetch: int) -> Iterator[neo4j.Transaction]:
-        """A transaction of the driver in which the server refuses to write; rolled back at the end.
-
-        Args:
-            timeout_s: time limit of the transaction.
-            fetch: rows that are fetched at a time.
-        """
-        with (
-            self._driver.session(
-                default_access_mode=neo4j.READ_ACCESS, database=self._database, fetch_size=fetch
-            ) as session,
-            session.begin_transaction(timeout=timeout_s) as tx,
-        ):
-            yield tx
-            tx.rollback()
-
     def metric(self, name: str, **options: Any) -> list[MetricRow]:
         """The rows of one metric, in the order of `cases`.
 

@@ -369,7 +369,7 @@ def _without_tokenizer(source: str) -> ModelLoadError:
 def _load_weights(source: str, dtype: torch.dtype, options: dict[str, Any]) -> Any:
     try:
         loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            source, dtype=dtype, output_loading_info=True, **options
+            source, dtype=dtype, output_loading_info=True, ignore_mismatched_sizes=True, **options
         )
         model, report = loaded
     except (torch.OutOfMemoryError, MemoryError) as error:

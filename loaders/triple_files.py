@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from .texts import enumeration, folded, quoted
 
 BASE_FILE = "base_triple.csv"
 REWRITES_FILE = "rewrites.yaml"
+REWRITES_TABLE = "rewrites.csv"
+ENTITIES_TABLE = "entities.csv"
 STATEMENT_COLUMNS = ("beginning_object", "predicate", "ending_object")
 PLAIN_COLUMNS = ("Entity", "Relationship", "Attribute")
 BASE_COLUMNS = ("Attributes", "Relationships")
@@ -47,7 +50,8 @@ class Sources:
     facts: Path
     statements: list[Path] = field(default_factory=list)
     base: Path | None = None
-    rewrites: Path | None = None
+    rewrites: list[Path] = field(default_factory=list)
+    entities: Path | None = None
     unread: list[Path] = field(default_factory=list)
 
 
@@ -64,8 +68,10 @@ def find_sources(path: Path) -> Sources:
             continue
         if file.name == BASE_FILE:
             sources.base = file
-        elif file.name == REWRITES_FILE:
-            sources.rewrites = file
+        elif file.name in (REWRITES_FILE, REWRITES_TABLE):
+            sources.rewrites.append(file)
+        elif file.name == ENTITIES_TABLE:
+            sources.entities = file
         elif from_yaml and has_columns(file, STATEMENT_COLUMNS):
             sources.statements.append(file)
         elif path.is_dir() and file.suffix.lower() in {".csv", ".yaml", ".yml"}:
@@ -179,14 +185,31 @@ def read_table(file: Path, table: CsvTable, assembly: GraphAssembly | None = Non
     return triples
 
 
+def read_columns(file: Path, needed: Sequence[str]) -> Iterator[tuple[Place, dict[str, str]]]:
+    """Yield place and cells of each row of a table that must have these columns.
+
+    Raises:
+        SchemaError: one of them is missing.
+    """
+    table = read_csv(file)
+    if missing := [column for column in needed if column not in table.columns]:
+        raise Place(file, "line 1").error(f"the column {quoted(missing[0])} is missing")
+    for row in table.rows:
+        yield Place(file, f"line {row.line}"), row.cells
+
+
+def numbered(place: Place, cells: Mapping[str, str], kind: str) -> list[str]:
+    """Return the texts of the columns `kind1`, `kind2`, ... that are not blank."""
+    return [
+        place.at(column).text(text)
+        for column, text in cells.items()
+        if column.startswith(kind) and text
+    ]
+
+
 def _triple(place: Place, row: CsvRow, columns: tuple[str, ...]) -> Triple:
     subject, relation, object_ = (place.at(c).name(row.cells[c]) for c in columns)
     statements, questions = (
-        unique(
-            place.at(column).text(text)
-            for column, text in row.cells.items()
-            if column.startswith(kind) and text
-        )
-        for kind in ("statement", "question")
+        unique(numbered(place, row.cells, kind)) for kind in ("statement", "question")
     )
     return Triple(subject, relation, object_, place, statements, questions)

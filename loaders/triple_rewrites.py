@@ -14,14 +14,23 @@ from .assembly import GraphAssembly
 from .errors import LoaderError
 from .graph_yaml import Wording
 from .knowgic_records import read_records
-from .reading.sources import Place, read_csv, read_yaml
+from .reading.sources import Place, read_yaml
 from .records import Fact, slug
 from .texts import folded, quoted
-from .triple_files import BASE_FILE, REWRITES_FILE, Sources, Triple
+from .triple_files import (
+    BASE_FILE,
+    REWRITES_FILE,
+    REWRITES_TABLE,
+    Sources,
+    Triple,
+    numbered,
+    read_columns,
+)
 from .wording import from_relation
 
 KNOWGIC_FILE = "chains.json"
 BASE_COLUMNS = ("Attributes", "Relationships")
+NEEDED = ("subject", "relation", "target_new")
 HOW_TO_GIVE = (
     f"give it with --target-new (option `target_new`), or in a {REWRITES_FILE} in the same folder"
 )
@@ -38,8 +47,8 @@ def add_rewrites(sources: Sources, target_new: str | None, assembly: GraphAssemb
             remedy=f"Write the rewrite in a {REWRITES_FILE} in the same folder instead.",
         )
     phrases = _Phrases(assembly.facts)
-    if sources.rewrites:
-        _read_rewrites(sources.rewrites, phrases, assembly)
+    for file in sources.rewrites:
+        _read_rewrites(file, phrases, assembly)
     for triple in wanted:
         earlier = assembly.rewrites_about(triple.subject, triple.relation)
         asked = [rewrite.target_new for rewrite in earlier]
@@ -49,26 +58,40 @@ def add_rewrites(sources: Sources, target_new: str | None, assembly: GraphAssemb
 
 
 def _read_base(file: Path) -> list[Triple]:
-    table = read_csv(file)
-    if missing := [column for column in BASE_COLUMNS if column not in table.columns]:
-        raise Place(file, "line 1").error(f"the column {quoted(missing[0])} is missing")
     triples: list[Triple] = []
-    for row in table.rows:
-        place = Place(file, f"line {row.line}")
-        ends = [end.strip() for end in row.cells["Attributes"].split("->")]
+    for place, cells in read_columns(file, BASE_COLUMNS):
+        ends = [end.strip() for end in cells["Attributes"].split("->")]
         if len(ends) != 2 or not all(ends):
             raise place.at("Attributes").error("expected 'subject->object'")
-        relation = place.at("Relationships").name(row.cells["Relationships"])
+        relation = place.at("Relationships").name(cells["Relationships"])
         subject, object_ = (place.at("Attributes").name(end) for end in ends)
         triples.append(Triple(subject, relation, object_, place))
     return triples
 
 
 def _read_rewrites(file: Path, phrases: _Phrases, assembly: GraphAssembly) -> None:
-    for i, item in enumerate(Place(file, "").sequence(read_yaml(file))):
-        place = Place(file, f"rewrites[{i}]")
+    if file.name == REWRITES_TABLE:
+        found = [(place, _item(place, cells)) for place, cells in read_columns(file, NEEDED)]
+    else:
+        listed = Place(file, "").sequence(read_yaml(file))
+        found = [(Place(file, f"rewrites[{i}]"), item) for i, item in enumerate(listed)]
+    for place, item in found:
         subject = item.get("subject") if isinstance(item, dict) else None
         graph_yaml.add_rewrite(place, item, phrases.of(subject), assembly)
+
+
+def _item(place: Place, cells: Mapping[str, str]) -> dict[str, object]:
+    """Return a row as an entry of `rewrites.yaml`.
+
+    A row with a prompt of its own has its own paraphrases too, which may be none.
+    """
+    item: dict[str, object] = {
+        column: text
+        for column, text in cells.items()
+        if text and not column.startswith("paraphrase")
+    }
+    paraphrases = numbered(place, cells, "paraphrase")
+    return item | {"paraphrases": paraphrases} if paraphrases or "prompt" in item else item
 
 
 class _Phrases:

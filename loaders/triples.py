@@ -4,11 +4,13 @@
 * CSV with columns beginning_object, ending_object, predicate, statement1, statement2, ...: the
   statements express the fact in several ways, without the object (`atomic_samples.csv`). The
   first is the prompt, the others are paraphrases. Columns question1, ... are questions with the
-  subject in them (`thinkeval grow export` writes them).
+  subject in them (`thinkeval grow export` writes them). In such a table a row without statements
+  is asked as most facts of its relation are.
 * CSV with columns Entity, Relationship, Attribute.
 * `base_triple.csv` in the same folder, columns Attributes (`Harry Potter->Hogwarts`) and
   Relationships: the fact to edit.
 * `attributes_with_aliases.json` in the same folder: aliases, as in KnowGIC.
+* `entities.csv` in the same folder, columns entity, kind, alias1, ...: kinds and aliases.
 
 A YAML file is read together with the statements and the base triple in its folder; so is a folder.
 A file of statements belongs to it if at least half of its facts are facts of the YAML, or if its
@@ -16,9 +18,10 @@ name starts with the YAML's (`cities.yaml`, `cities_statements.csv`); another is
 note. A row without a subject, relation or object is refused with its line, and the others are read.
 
 None of these files contains the new object of the edited fact. Its sources are, in this order: the
-option `target_new`; a `rewrites.yaml` in the same folder, a list of rewrites as in `graph_yaml.py`;
-a KnowGIC `chains.json` with the same rewrite, in the folder or the one above. Without any of them
-the graph has no rewrite, and the report says so.
+option `target_new`; a `rewrites.yaml` in the same folder, a list of rewrites as in `graph_yaml.py`,
+or a `rewrites.csv` with columns of the same names and paraphrase1, ...; a KnowGIC `chains.json`
+with the same rewrite, in the folder or the one above. Without any of them the graph has no rewrite,
+and the report says so.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ from .triple_files import (
     Triple,
     find_sources,
     is_facts,
+    numbered,
+    read_columns,
     read_facts,
     read_table,
 )
@@ -74,10 +79,13 @@ def load(
     path = Path(path)
     sources = find_sources(path)
     assembly = GraphAssembly(name or default_name(path))
+    if sources.entities:
+        _read_entities(sources.entities, assembly)
     triples = read_facts(sources.facts, assembly)
     assembly.read["facts"] = len(triples)
     stated = _read_statements(sources, triples, assembly)
-    wordings = _word_facts(triples + stated, assembly)
+    as_others = sources.facts.suffix.lower() == ".csv"
+    wordings = _word_facts(triples + stated, assembly, as_others=as_others)
     asked: dict[tuple[str, str, str], tuple[str, ...]] = defaultdict(tuple)
     for triple in triples + stated:
         asked[triple.key] = unique((*asked[triple.key], *triple.questions))
@@ -95,6 +103,16 @@ def load(
             "flagged", f"{len(sources.unread)} files", f"are not part of this data set: {listed}"
         )
     return assembly.finish(str(path), "triples")
+
+
+def _read_entities(file: Path, assembly: GraphAssembly) -> None:
+    """Read kinds and aliases of entities."""
+    for place, cells in read_columns(file, ("entity",)):
+        name = place.at("entity").name(cells["entity"])
+        assembly.aliases[name] = tuple(numbered(place, cells, "alias"))
+        if kind := cells.get("kind"):
+            assembly.kinds[name] = place.at("kind").name(kind)
+    assembly.declared = frozenset(assembly.aliases)
 
 
 def _read_statements(
@@ -128,9 +146,13 @@ def _read_statements(
 
 
 def _word_facts(
-    triples: list[Triple], assembly: GraphAssembly
+    triples: list[Triple], assembly: GraphAssembly, *, as_others: bool
 ) -> dict[tuple[str, str, str], Wording]:
-    """Prompt and paraphrases of every fact, from its statements or else from its relation."""
+    """Prompt and paraphrases of every fact, from its statements or else from its relation.
+
+    Args:
+        as_others: a fact without statements has the usual prompts of its relation's other facts.
+    """
     clozes: dict[tuple[str, str, str], list[str]] = {triple.key: [] for triple in triples}
     usual: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     odd: list[tuple[Triple, int, str]] = []
@@ -144,6 +166,8 @@ def _word_facts(
                 usual[triple.relation, i][cloze] += 1
     for triple, i, statement in odd:
         _repair(triple, i, statement, usual, clozes, assembly)
+    if as_others:
+        _fill_in(triples, usual, clozes, assembly)
     wordings: dict[tuple[str, str, str], Wording] = {}
     guessed: dict[str, int] = Counter()
     for triple in triples:
@@ -161,6 +185,37 @@ def _word_facts(
     return wordings
 
 
+def _fill_in(
+    triples: list[Triple],
+    usual: dict[tuple[str, int], Counter[str]],
+    clozes: dict[tuple[str, str, str], list[str]],
+    assembly: GraphAssembly,
+) -> None:
+    """Give facts without statements the most frequent ones of their relation."""
+    filled: dict[str, int] = Counter()
+    for triple in {triple.key: triple for triple in triples}.values():
+        if not clozes[triple.key]:
+            for i in range(
+                1 + max((i for name, i in usual if name == triple.relation), default=-1)
+            ):
+                clozes[triple.key] += _most(usual[triple.relation, i])
+            filled[triple.relation] += bool(clozes[triple.key])
+    for relation, count in filled.items():
+        if count:
+            (prompt,) = _most(usual[relation, 0])
+            assembly.note(
+                "repaired",
+                f"relation {quoted(relation)}",
+                f"{count} facts have no statement; they have those of most other facts of the"
+                f" relation, first {quoted(prompt)}",
+            )
+
+
+def _most(counts: Counter[str]) -> list[str]:
+    """Return the most frequent text, the first by letters of equal ones; nothing of nothing."""
+    return sorted(counts, key=lambda text: (-counts[text], text))[:1]
+
+
 def _repair(
     triple: Triple,
     i: int,
@@ -175,11 +230,11 @@ def _repair(
         f"{quoted(statement)} does not name {quoted(triple.subject)} once and "
         f"{quoted(triple.object)} last"
     )
-    others = usual[triple.relation, i]
+    others = _most(usual[triple.relation, i])
     if not others:
         assembly.note("refused", where, f"{problem}; no other fact of the relation gives a cloze")
         return
-    cloze = min(others, key=lambda text: (-others[text], text))
+    (cloze,) = others
     # At the statement's index: the first statement is the prompt.
     clozes[triple.key].insert(min(i, len(clozes[triple.key])), cloze)
     assembly.note(

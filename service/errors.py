@@ -26,11 +26,9 @@ from dataclasses import dataclass
 
 from ..cypher.errors import (
     GraphError,
-    InvalidQueryError,
     ParameterError,
     QueryTimeoutError,
     QueryTooLargeError,
-    ReadOnlyError,
     ServerUnavailableError,
     UnknownGraphError,
     UnknownQueryError,
@@ -245,8 +243,6 @@ _STATUS: dict[type[Exception], int] = {
     UnknownGraphError: 404,
     UnknownQueryError: 404,
     ParameterError: 422,
-    InvalidQueryError: 422,
-    ReadOnlyError: 403,
     GraphError: 500,
     EditingError: 422,
     LoaderError: 422,

@@ -49,9 +49,10 @@ def built(address: str, make: Callable[[bool], T]) -> T:
     try:
         return make(not is_own(address))
     except (ImportError, ValueError) as error:
-        if (proxy := _proxy(address)) is None:
-            raise
         socks = isinstance(error, ImportError)
+        # httpx makes a transport for each variable, so one that the address does not use fails too.
+        if (proxy := (_socks() if socks else None) or _proxy(address)) is None:
+            raise
         needs = ", a SOCKS proxy, which needs the package `socksio`" if socks else f": {error}"
         raise UsageError(
             f"The proxy of the environment cannot be used: {proxy}{needs}.",
@@ -66,7 +67,16 @@ def _proxy(address: str) -> str | None:
     scheme = parts.scheme if parts.scheme in proxies else "all"
     if scheme not in proxies or is_own(address) or proxy_bypass(parts.netloc):
         return None
+    return _named(scheme, proxies[scheme])
+
+
+def _socks() -> str | None:
+    found = getproxies_environment().items()
+    return next((_named(s, url) for s, url in found if url.lower().startswith("socks")), None)
+
+
+def _named(scheme: str, url: str) -> str:
     names = (f"{scheme}_proxy", f"{scheme}_proxy".upper())
     name = next((name for name in names if os.environ.get(name)), names[1])
-    shown, mark, place = proxies[scheme].rpartition("@")
+    shown, mark, place = url.rpartition("@")
     return f"{name}={shown.partition('://')[0]}://{place}" if mark else f"{name}={place}"

@@ -152,10 +152,6 @@ class Settings(BaseSettings):
     queue_limit: int = Field(
         default=2000, ge=1, description="Maximum number of queued and running edits."
     )
-    console: bool = Field(
-        default=True,
-        description="Whether clients may put their own read-only Cypher queries to the database.",
-    )
     body_limit_mb: int = Field(default=64, ge=1, description="Largest upload, in megabytes.")
 
     @property

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.growth.review import log, queue
+from thinkeval.service.growth.review import queue, record
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
@@ -74,9 +74,9 @@ def main() -> None:
             middle = f"{candidates // 2}~c{candidates // 2}"
             last = f"{candidates - 51}~c{candidates - 51}"
             for name, work in {
-                "first page of 50": lambda: queue.page(db, RUN, log.WAITING),
-                "page in the middle": lambda: queue.page(db, RUN, log.WAITING, cursor=middle),
-                "last page": lambda: queue.page(db, RUN, log.WAITING, cursor=last),
+                "first page of 50": lambda: queue.page(db, RUN, record.WAITING),
+                "page in the middle": lambda: queue.page(db, RUN, record.WAITING, cursor=middle),
+                "last page": lambda: queue.page(db, RUN, record.WAITING, cursor=last),
                 "undecided by a person": lambda: queue.page(db, RUN, undecided_by="ann"),
                 "one with its evidence": lambda: queue.detail(db, RUN, "c7"),
                 "all candidates": lambda: db.read(rows.CandidateRow, run=RUN),

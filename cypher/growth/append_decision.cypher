@@ -1,4 +1,4 @@
-// Append a decision to the log of a run, which the transaction has locked, and note it on its
+// Store a decision about a candidate of a run, which the transaction has locked, and note it on the
 // candidate: a person's in verdict, a judge's in judged. A judge's never changes a person's. What
 // a person corrects is validated anew; who keeps it then keeps the correction, and
 // the verdict remains that.
@@ -6,7 +6,7 @@
 // mode: write
 // params:
 //   $run              STRING         id of the run
-//   $number           INTEGER        number of the record
+//   $number           INTEGER        number of the decision
 //   $at               STRING         ISO 8601
 //   $role             STRING(human|judge)   whose decision
 //   $by               STRING         name of the person, or model@address
@@ -16,18 +16,15 @@
 //   $after            STRING|NULL    JSON: the same after; null where it was pruned
 //   $reason           STRING|NULL    why
 //   $evidence         LIST<STRING>   ids of answers within the run
-//   $previous_digest  STRING         digest of the record before; empty for the first
-//   $digest           STRING         of this record
 // returns: one row, none where there is no such candidate
-//   number            INTEGER        number of the record
+//   number            INTEGER        number of the decision
 
 MATCH (r:GrowthRun {id: $run})
 MATCH (c:Candidate {id: $run + '|' + $candidate})
 CREATE (d:Decision {id: $run + '|' + toString($number), run: $run, number: $number, at: $at,
   role: $role, by: $by, verb: $verb, candidate: $candidate, before: $before, after: $after,
-  reason: $reason, evidence: $evidence, previous_digest: $previous_digest,
-  digest: $digest})-[:ABOUT]->(c)
-SET r.n_decisions = $number, r.log_digest = $digest
+  reason: $reason, evidence: $evidence})-[:ABOUT]->(c)
+SET r.n_decisions = $number
 FOREACH (_ IN CASE $role WHEN 'human' THEN [1] ELSE [] END |
   SET c.verdict = CASE WHEN $verb = 'keep' AND c.verdict IN ['add', 'correct'] THEN c.verdict
       ELSE $verb END,

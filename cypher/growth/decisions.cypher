@@ -1,4 +1,4 @@
-// The log of a run: all decisions in order, each with the digest of the one before.
+// The decisions of a run, in order.
 //
 // mode: read
 // params:
@@ -6,7 +6,7 @@
 //   $candidate        STRING|NULL = null   only about this candidate
 //   $limit            INTEGER(1..1000000) = 1000000   maximum number of rows
 // returns: one row a decision
-//   number            INTEGER              number of the record, from 1
+//   number            INTEGER              number of the decision, from 1
 //   at                STRING               ISO 8601
 //   role              STRING(human|judge)  whose decision
 //   by                STRING               name of the person, or model@address
@@ -16,13 +16,11 @@
 //   after             STRING|NULL          JSON: the same after
 //   reason            STRING|NULL          why
 //   evidence          LIST<STRING>         ids of answers within the run
-//   previous_digest   STRING               digest of the record before
-//   digest            STRING               of this record
 
 MATCH (d:Decision {run: $run})
 WHERE $candidate IS NULL OR d.candidate = $candidate
 RETURN d.number AS number, d.at AS at, d.role AS role, d.by AS by, d.verb AS verb,
   d.candidate AS candidate, d.before AS before, d.after AS after, d.reason AS reason,
-  d.evidence AS evidence, d.previous_digest AS previous_digest, d.digest AS digest
+  d.evidence AS evidence
 ORDER BY number
 LIMIT $limit

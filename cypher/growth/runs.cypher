@@ -27,7 +27,7 @@
 //   candidates     INTEGER        stored candidates
 //   to_review      INTEGER        candidates that a person shall decide
 //   iterations     INTEGER        finished iterations
-//   decisions      INTEGER        records in its log
+//   decisions      INTEGER        stored decisions
 //   created_at     STRING         ISO 8601
 //   finished_at    STRING|NULL    ISO 8601
 

@@ -241,17 +241,16 @@ class AddCandidateRow(Row):
 
 
 @dataclass(frozen=True)
-class LockLogRow(Row):
-    """Number of the next record of a log, and the digest of the last one."""
+class LockDecisionsRow(Row):
+    """Number of the next decision of a run."""
 
-    QUERY: ClassVar[str] = "growth/lock_log"
+    QUERY: ClassVar[str] = "growth/lock_decisions"
     number: int
-    digest: str
 
 
 @dataclass(frozen=True)
 class AppendDecisionRow(Row):
-    """Number of the record that was appended."""
+    """Number of the decision that was stored."""
 
     QUERY: ClassVar[str] = "growth/append_decision"
     number: int
@@ -259,7 +258,7 @@ class AppendDecisionRow(Row):
 
 @dataclass(frozen=True)
 class DecisionRow(Row):
-    """A record of the log: who decided what about which candidate, and why."""
+    """A decision about a candidate: by whom, when, and why."""
 
     QUERY: ClassVar[str] = "growth/decisions"
     number: int
@@ -272,17 +271,6 @@ class DecisionRow(Row):
     after: str | None
     reason: str | None
     evidence: tuple[str, ...]
-    previous_digest: str
-    digest: str
-
-
-@dataclass(frozen=True)
-class LogEndRow(Row):
-    """Number of records that a log should have, and the digest of its last one."""
-
-    QUERY: ClassVar[str] = "growth/log_end"
-    decisions: int
-    digest: str
 
 
 @dataclass(frozen=True)

@@ -108,11 +108,11 @@ UNWIND [
   'lease', 'lease_ms', 'lease_until', 'attempt', 'crashes', 'parts', 'worker', 'service',
   'queued_ms', 'cancel_ms', 'beat', 'host', 'pid', 'version', 'migrated_at',
   'elicit', 'endpoint', 'prompts', 'capabilities', 'state', 'stop_reason', 'n_decisions',
-  'log_digest', 'log_lock', 'run', 'messages', 'iteration', 'sample', 'finish', 'tokens_in',
+  'log_lock', 'run', 'messages', 'iteration', 'sample', 'finish', 'tokens_in',
   'tokens_out',
   'object', 'reason', 'tries', 'share', 'n_answers', 'place', 'checks', 'verdict', 'decided_by',
   'corrected', 'judged', 'judge', 'judge_corrected', 'number', 'at', 'by', 'verb', 'candidate',
-  'before', 'after', 'evidence', 'previous_digest', 'digest', 'triplets', 'paths', 'cot_queries',
+  'before', 'after', 'evidence', 'triplets', 'paths', 'cot_queries',
   'calls', 'try', 'outcome', 'key_group', 'before_digest',
   'after_digest', 'result', 'updates', 'constraints'
 ] AS property

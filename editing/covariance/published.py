@@ -84,8 +84,10 @@ def in_files(path: str | Path, modules: Sequence[str], *, named: bool = True) ->
     return Imported({module: _hash(file) for module, file in files.items()}, files)
 
 
-def in_cache(cache_dir: str | Path, weights_digest: str, modules: Sequence[str]) -> Imported:
-    """Statistics imported earlier for these modules of a model, by its weights digest.
+def in_cache(
+    cache_dir: str | Path, weights_digest: str, modules: Sequence[str], *, inputs: str = ""
+) -> Imported:
+    """Statistics imported earlier for these modules of a model, by the digests of `Source`.
 
     Raises:
         CovarianceError: a module has none, or several of different files.
@@ -96,7 +98,9 @@ def in_cache(cache_dir: str | Path, weights_digest: str, modules: Sequence[str])
         found = {
             source.corpus_digest.removeprefix(PREFIX)
             for source in sources
-            if source and source.origin == "imported" and source.weights_digest == weights_digest
+            if source
+            and source.origin == "imported"
+            and (source.weights_digest, source.inputs) == (weights_digest, inputs)
         }
         if len(found) != 1:
             raise CovarianceError(
@@ -109,32 +113,53 @@ def in_cache(cache_dir: str | Path, weights_digest: str, modules: Sequence[str])
 
 
 def get(
-    model: nn.Module, imported: Imported, cache_dir: str | Path, *, weights_digest: str
+    model: nn.Module,
+    imported: Imported,
+    cache_dir: str | Path,
+    *,
+    weights_digest: str,
+    inputs: str = "",
 ) -> Covariance:
     """The covariance from the cache; missing modules are read from the files and stored.
+
+    Args:
+        weights_digest, inputs: of the model, as in `Source`.
 
     Raises:
         CovarianceError: a file is not of the published form, or does not fit the model.
     """
     parts: dict[str, Covariance] = {}
     for module, sha in imported.hashes.items():
-        part = _cached(cache_dir, module, sha, weights_digest)
+        part = _cached(cache_dir, module, sha, (weights_digest, inputs))
         if part is None:
             if module not in imported.files:
                 raise CovarianceError(f"the imported statistics of {module} are damaged or gone")
-            part = read(imported.files[module], model, module, sha, weights_digest=weights_digest)
+            file = imported.files[module]
+            part = read(file, model, module, sha, weights_digest=weights_digest, inputs=inputs)
             save(part, path_of(cache_dir, _source(part), module))
         parts[module] = part
     first = _source(next(iter(parts.values())))
     combined = Source(
-        weights_digest, imported.digest, first.dtype, 0, first.n_texts, origin="imported"
+        weights_digest,
+        imported.digest,
+        first.dtype,
+        0,
+        first.n_texts,
+        origin="imported",
+        inputs=inputs,
     )
     n_tokens = max(part.n_tokens for part in parts.values())
     return Covariance({module: parts[module][module] for module in parts}, combined, n_tokens)
 
 
 def read(
-    path: str | Path, model: nn.Module, module: str, sha: str | None = None, *, weights_digest: str
+    path: str | Path,
+    model: nn.Module,
+    module: str,
+    sha: str | None = None,
+    *,
+    weights_digest: str,
+    inputs: str = "",
 ) -> Covariance:
     """The second moment of one published file, for one module of a model.
 
@@ -156,6 +181,7 @@ def read(
         max_length=0,
         n_texts=int(sample) if np.isfinite(sample) else 0,
         origin="imported",
+        inputs=inputs,
     )
     found = Covariance({module: mean}, source, int(count))
     _check(found, model, module, Path(path))
@@ -219,13 +245,16 @@ def _arrays(path: Path) -> dict[str, Any]:
     return arrays
 
 
-def _cached(cache_dir: str | Path, module: str, sha: str, weights_digest: str) -> Covariance | None:
+def _cached(
+    cache_dir: str | Path, module: str, sha: str, model: tuple[str, str]
+) -> Covariance | None:
     for path in Path(cache_dir).glob(f"*.{module}.safetensors"):
         source = source_of(path)
         if (
             source
             and source.origin == "imported"
-            and (source.weights_digest, source.corpus_digest) == (weights_digest, PREFIX + sha)
+            and (source.weights_digest, source.inputs) == model
+            and source.corpus_digest == PREFIX + sha
         ):
             return read_if_same(path, source)
     return None

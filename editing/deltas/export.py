@@ -64,7 +64,7 @@ def export_model(
 
 
 def _write(loaded: LoadedModel, deltas: Sequence[SavedDelta], folder: Path) -> str:
-    with apply_in_order(loaded.model, deltas):
+    with apply_in_order(loaded.model, deltas, loaded.info.inputs):
         digest = weights_digest(loaded.model)
         folder.mkdir(parents=True)
         loaded.model.save_pretrained(folder)

@@ -111,16 +111,19 @@ def load(path: str | Path) -> SavedDelta:
 
 @contextlib.contextmanager
 def apply_in_order(
-    model: nn.Module, deltas: Sequence[SavedDelta | str | Path]
+    model: nn.Module, deltas: Sequence[SavedDelta | str | Path], inputs: str = ""
 ) -> Iterator[nn.Module]:
     """Apply saved edits to the model, in order; reverted bit-identically on exit.
+
+    Args:
+        inputs: as in `check_fits`.
 
     Raises:
         DeltaError: an edit was computed for another model or on top of other edits, or changes
             prompts; or a file cannot be read. The model is then unchanged.
     """
     saved = [item if isinstance(item, SavedDelta) else load(item) for item in deltas]
-    check_fits(saved, unedited_digest(model))
+    check_fits(saved, unedited_digest(model), inputs)
     with contextlib.ExitStack() as stack:
         for item in saved:
             stack.enter_context(applied(model, item.effect))

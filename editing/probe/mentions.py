@@ -80,7 +80,8 @@ def found(text: str, name: str) -> Iterator[Mention]:
     elif ready.value is not None:
         for number in numbers_of(text):
             if ready.value in number.readings:
-                yield Mention(number.start, number.end, len(number.readings) == 1)
+                as_written = text[number.start : number.end] == name.strip()
+                yield Mention(number.start, number.end, as_written or len(number.readings) == 1)
     elif ready.needle:
         yield from _words(text, ready)
     elif (literal := name.strip()) and (place := text.find(literal)) >= 0:

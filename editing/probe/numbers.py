@@ -39,7 +39,8 @@ _SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
 _SPACES = "\u00a0\u2007\u2009\u202f"
 _NUMBER = re.compile(
     r"(?P<sign>(?<![\w.,)\]-])-)?"
-    rf"(?P<n>\d{{1,3}}(?: \d{{3}}){{2,}}(?!\d)|\d+(?:[.,]\d+|[{_SPACES}]\d{{3}}(?!\d))*)"
+    r"(?P<n>\d{1,3}(?: \d{3})+(?!\d)|\d{1,3}[/:]\d{1,3}(?![\d/:])|"
+    rf"\d+(?:[.,]\d+|[{_SPACES}]\d{{3}}(?!\d))*)"
     rf"(?:[ {_SPACES}]?(?P<scale>{_SCALE})(?![a-z]))?",
     re.IGNORECASE,
 )
@@ -167,7 +168,8 @@ def number_of(name: str) -> float | None:
     if match is None:
         return None
     readings = _values(match["n"])
-    if len(readings) != 1:
+    # A name is one number, not two: its space is one of grouping.
+    if len(readings) != 1 and not re.fullmatch(r"\d+ \d+", match["n"]):
         return None
     factor = _SCALES.get((match["scale"] or "").lower(), 1)
     return readings[0] * (-factor if match["sign"] else factor)
@@ -189,6 +191,13 @@ def _values(digits: str) -> tuple[float, ...]:
     """Return the readings of digits with dots, commas and spaces; none of a version's number."""
     if digits.isdigit():
         return (float(digits),)
+    whole, mark, rest = digits.partition(" ")
+    if mark and rest.isdigit():
+        return (float(whole + rest), float(whole), float(rest))
+    if mark := re.search("[/:]", digits):
+        whole, rest = float(digits[: mark.start()]), float(digits[mark.end() :])
+        part = (whole / rest,) if mark.group() == "/" and rest else ()
+        return (*part, whole, rest)
     whole, dot, decimals = digits.rpartition(".")
     if _GROUPED.fullmatch(digits) or _DOT_GROUPED.fullmatch(digits):
         return (float(re.sub(r"\D", "", digits)),)

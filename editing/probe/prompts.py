@@ -6,7 +6,6 @@ and likelihood use identical prompts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,6 +13,7 @@ from typing import Any, Protocol
 from .. import answer_tokens
 from ..errors import ProbeError
 from ..joint import joint, parted
+from .reasoning import left_open, unknown_tag
 
 QUESTION = "Question: {question} Answer:"
 """Prompt of a question for a model without chat template."""
@@ -32,7 +32,6 @@ _TEMPLATE_OPTIONS = {"date_string": "01 Jan 2025", "enable_thinking": False}
 answer (Qwen 3); templates without these options ignore them."""
 
 _MARK = "Kyoto"
-_OPENING = re.compile(r"<(think|thinking|reasoning|thought)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,20 +189,28 @@ def closed(text: str, content: str) -> str:
         content: of the last turn, which may name the tags itself.
 
     Raises:
-        ProbeError: the template begins the reasoning with words of its own.
+        ProbeError: the template begins the reasoning with words of its own, or by a tag of which
+            the closing one is not known.
     """
     start = text.rfind(content) + len(content) if content and content in text else 0
     tail = text[start:]
-    opened = [tag for tag in _OPENING.finditer(tail) if f"</{tag[1]}>" not in tail[tag.end() :]]
-    if not opened:
+    if (unknown := unknown_tag(tail)) is not None:
+        raise ProbeError(
+            f"the chat template seems to open the model's reasoning with '{unknown}', and it is not"
+            " known how that is closed",
+            remedy="Use --chat never.",
+        )
+    opened = left_open(tail)
+    if opened is None:
         return text
-    begun = tail[opened[-1].end() :]
+    end, closing = opened
+    begun = tail[end:]
     if begun.strip():
         raise ProbeError(
             f"the chat template begins the model's reasoning itself: '{begun.strip()}'",
             remedy="Use --chat never.",
         )
-    return f"{text.rstrip()}\n\n</{opened[-1][1]}>\n\n"
+    return f"{text.rstrip()}\n\n{closing}\n\n"
 
 
 def opens_reasoning(tokenizer: Any) -> bool:

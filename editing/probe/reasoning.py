@@ -1,27 +1,48 @@
 """Reasoning blocks of an answer: which part of a text is the answer. No torch.
 
 Reasoning models write `<think> ... </think>` before they answer; some write `thinking`, `reasoning`
-or `thought` in place of `think`. The answer is the text after the last closed block. A template may
-open the block in the prompt, so text before a lone closing tag is reasoning too. A block that is
-not closed gives no answer: the limit of tokens ended it, or the server did.
+or `thought` in place of `think`, or tags of their own (`_OWN`). The answer is the text after the
+last closed block. A template may open the block in the prompt, so text before a lone closing tag is
+reasoning too. A block that is not closed gives no answer: the limit of tokens ended it, or the
+server did.
 """
 
 from __future__ import annotations
 
 import re
 
-_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
+_OWN = {
+    "[THINK]": "[/THINK]",
+    "◁think▷": "◁/think▷",
+    "<seed:think>": "</seed:think>",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+}
+"""Tags of families of models (Magistral, Kimi, Seed, Command, OpenThinker), with those that close
+them."""
+_TAG = re.compile(
+    "(?P<close></(?:think|thinking|reasoning|thought)>|"
+    + "|".join(map(re.escape, _OWN.values()))
+    + ")|<(?P<name>think|thinking|reasoning|thought)>|"
+    + "|".join(map(re.escape, _OWN)),
+    re.IGNORECASE,
+)
 _OPEN = "<think>"
+_UNKNOWN = re.compile(
+    r"(?:<\|[^<>]*\|>|[<\[◁])(?![^\s<>\[\]]*(?:/|no|off|end|skip))[^\s<>\[\]]*"
+    r"(?:think|reason|thought|analysis)[^\s<>\[\]/]*"
+    r"(?:[>\]▷]|<\|message\|>)+\s*$",
+    re.IGNORECASE,
+)
+"""A tag at the end of a prompt that, by its name, opens reasoning."""
 
 
 def answer_start(text: str) -> int | None:
     """Return the index where the answer begins; None if a block is not closed."""
-    if "<" not in text:
-        return 0
     *_, last = [None, *_TAG.finditer(text)]
     if last is None:
         return 0
-    return last.end() if last.group(1) else None
+    return last.end() if last["close"] else None
 
 
 def is_unclosed(text: str) -> bool:
@@ -38,7 +59,7 @@ def answer_of(text: str) -> str | None:
     if start is None:
         return None
     first = _TAG.search(text) if start else None
-    if first is not None and not first.group(1) and not text[start:].strip():
+    if first is not None and not first["close"] and not text[start:].strip():
         return text[: first.start()]
     return text[start:]
 
@@ -53,7 +74,25 @@ def opened_by(prompt: str) -> str:
     """Return the opening tag that a prompt ends with; '' if it ends with none."""
     text = prompt.rstrip()
     *_, tag = [None, *_TAG.finditer(text)]
-    return tag.group() if tag and tag.end() == len(text) and not tag.group(1) else ""
+    return tag.group() if tag and tag.end() == len(text) and not tag["close"] else ""
+
+
+def left_open(text: str) -> tuple[int, str] | None:
+    """Return the end of the tag of the block that a text leaves open, and the tag that closes it.
+
+    None if it leaves none open.
+    """
+    *_, tag = [None, *_TAG.finditer(text)]
+    if tag is None or tag["close"]:
+        return None
+    own = {opening.lower(): closing for opening, closing in _OWN.items()}
+    return tag.end(), own.get(tag.group().lower()) or f"</{tag['name']}>"
+
+
+def unknown_tag(prompt: str) -> str | None:
+    """Return the tag at a prompt's end that seems to open reasoning and is none of those known."""
+    found = _UNKNOWN.search(prompt)
+    return found.group().strip() if found and not opened_by(prompt) else None
 
 
 def unfinished(reasoning: str) -> str:

@@ -85,6 +85,9 @@ def why(path: Path, tables: Sequence[Sequence[str]]) -> tuple[str, str | None]:
         tables: the columns of each table that is read.
     """
     if path.is_dir():
+        if (facts := path / "facts.csv").is_file():
+            problem, remedy = why(facts, tables)
+            return f"{facts.name}: {problem}", remedy
         names = enumeration(sorted(file.name for file in path.iterdir())) or "nothing"
         return f"no format recognises this folder, which has {names}", None
     with path.open("rb") as file:

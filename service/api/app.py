@@ -27,7 +27,6 @@ from . import (
     catalog,
     coedits,
     comparisons,
-    console,
     depedit,
     edits,
     events,
@@ -48,10 +47,8 @@ from .pages import coedits as coedit_pages
 from .pages import comparisons as comparison_pages
 from .pages import growth_routes, routes
 from .pages import lasting as lasting_pages
-from .pages.console import routes as console_pages
 from .pages.data import routes as data_pages
 from .pages.edit import routes as edit_routes
-from .pages.editor import routes as editor_pages
 from .pages.experiments import routes as experiment_pages
 from .root_path import RootPath
 from .security import BodyLimit, require_token_elsewhere
@@ -68,13 +65,12 @@ THREADS = 48
 ROUTERS = (
     health.router, graphs.router, edits.router, appends.router, events.router, results.router,
     leakcut.router, coedits.router, comparisons.router, lasting.router, rules.router,
-    console.router, rules.closure_router, results.diff_router, sweeps.router, catalog.router,
+    rules.closure_router, results.diff_router, sweeps.router, catalog.router,
     results.figures_router, depedit.router, runs.router, review.router,
     crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
     data_pages.router,
     routes.depedit_router, growth_routes.router, coedit_pages.router, comparison_pages.router,
-    lasting_pages.router, console_pages.router,
-    experiment_pages.router, editor_pages.router,
+    lasting_pages.router, experiment_pages.router,
 )  # fmt: skip
 
 

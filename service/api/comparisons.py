@@ -127,9 +127,8 @@ def get_drift(
     summary="Get the audit of a comparison",
 )
 def get_audit(comparison: ComparisonId, db: Db) -> Response:
-    """A zip of `audit.html`, `audit.json` and `entries.jsonl`, which are chained by digests.
+    """A zip of a folder with `audit.html`, `audit.json` and the digests of both, `SHA256SUMS`.
 
-    Unpacked, `thinkeval audit --verify FOLDER` names the first entry or file that was altered.
     422 for a comparison without requests.
     """
     found = control.result(db, comparison)

@@ -1,6 +1,5 @@
-"""The audit of an erasure: a folder that shows, without a server, what a comparison found.
+"""The audit of an erasure: a comparison as a folder that opens without a server.
 
-`bundle` collects the entries and writes the folder, `page` the HTML, `verify` finds what was
-altered since, `signature` signs the seal. Nothing here imports torch, and `verify` needs neither a
-database nor any package beside pydantic.
+`collect` reads the content off the database, `page` renders it as HTML, `bundle` writes the folder.
+Nothing here imports torch.
 """

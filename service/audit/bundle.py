@@ -1,9 +1,8 @@
-"""Write an audit: collect the entries, chain and seal them, write the folder whole.
+"""Write an audit: the content of a comparison as HTML and JSON, with the digest of each.
 
-    audit.html     for a reader, without a server
-    audit.json     the entries' data, for programs
-    entries.jsonl  the entries chained by digests; the last one seals the other two files
-    seal.sig       optional: a signature of the seal's digest
+    audit.html    for a reader, without a server
+    audit.json    the same content whole, for programs
+    SHA256SUMS    digests of both; `sha256sum -c SHA256SUMS` in the folder checks them
 
 The folder appears complete or not at all: it is written beside its place, and renamed.
 """
@@ -15,123 +14,74 @@ import io
 import json
 import os
 import shutil
-import tempfile
 import uuid
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConflictError, UsageError
-from . import signature
-from .page import render
-from .schemas import (
-    DATA,
-    ENTRIES,
-    FORMAT,
-    KNOWN,
-    PAGE,
-    SEALED,
-    SIGNATURES,
-    Content,
-    Entry,
-    message,
-)
+from .collect import collect
+from .page import DATA, PAGE, SUMS, render
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
 
+FILES = frozenset({PAGE, DATA, SUMS})
+"""Names of all files that an audit has."""
 
-def audit(
-    db: Database, comparison: str, folder: Path, *, force: bool = False, key: Path | None = None
-) -> list[Entry]:
-    """Write the audit of a stored comparison into a folder; its entries, the seal last.
+
+def export(db: Database, comparison: str, folder: Path, *, force: bool = False) -> dict[str, Any]:
+    """Write the audit of a stored comparison into a folder; return its content.
 
     Args:
         force: replace an audit that is there already.
-        key: private key that signs the seal.
 
     Raises:
-        NotFoundError, UsageError: no such comparison, one without requests, or no usable key.
+        NotFoundError, UsageError: no such comparison, or one without requests.
         ConflictError: the folder has something else in it, or an audit and no `force`.
-        SignatureError: the key's program refuses it.
     """
-    from .collect import collect
-
     require_free(folder, force=force)
-    kind = signature.format_of(key) if key is not None else None
-    return write(chained(collect(db, comparison)), folder, key=key, signed=kind)
+    content = collect(db, comparison)
+    write(build_files(content), folder)
+    return content
 
 
 def as_zip(db: Database, comparison: str) -> bytes:
-    """The audit of a stored comparison as one zip, unsigned; raises as `audit`.
+    """Return the audit of a stored comparison as one zip; raises as `export`.
 
     Its files are in a folder named after the comparison.
     """
     packed = io.BytesIO()
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place, comparison)
-        audit(db, comparison, folder)
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(folder.iterdir()):
-                archive.write(path, f"{folder.name}/{path.name}")
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, body in build_files(collect(db, comparison)).items():
+            archive.writestr(f"{comparison}/{name}", body)
     return packed.getvalue()
 
 
-def chained(contents: Iterable[Content]) -> list[Entry]:
-    """The entries of a chain, each with the digest of the one before."""
-    out: list[Entry] = []
-    for kind, data in contents:
-        out.append(Entry.after(out[-1] if out else None, kind, _plain(data)))
-    return out
+def build_files(content: dict[str, Any]) -> dict[str, bytes]:
+    """Return the files of an audit by name.
+
+    Raises:
+        ValueError: a number of the content is not finite.
+    """
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    # The HTML is rendered from the parsed text, so that both files have the same content.
+    files = {PAGE: render(json.loads(text)).encode(), DATA: text.encode()}
+    sums = [f"{hashlib.sha256(body).hexdigest()}  {name}\n" for name, body in files.items()]
+    return {**files, SUMS: "".join(sums).encode()}
 
 
-def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    """The data as a reader of its JSON has it: lists for tuples, texts as keys."""
-    return json.loads(json.dumps(data, ensure_ascii=False, allow_nan=False))
+def write(files: dict[str, bytes], folder: Path) -> None:
+    """Write the files into a folder in place of all that it has.
 
-
-def write(
-    entries: Sequence[Entry],
-    folder: Path,
-    *,
-    key: Path | None = None,
-    signed: signature.Format | None = None,
-) -> list[Entry]:
-    """Write the files of a chain whose last entry is not its seal yet; the chain with its seal."""
+    Raises:
+        UsageError: it cannot be written there.
+    """
     with _whole_folder(folder) as place:
-        files = {PAGE: render(entries), DATA: as_json(entries)}
-        for name, text in files.items():
-            (place / name).write_bytes(text.encode())
-        seal = Entry.after(entries[-1], "seal", _seal(entries, files, signed))
-        sealed = [*entries, seal]
-        text = "".join(f"{entry.line}\n" for entry in sealed)
-        (place / ENTRIES).write_bytes(text.encode())
-        if key is not None and signed is not None:
-            made = signature.sign(message(seal), key.expanduser())
-            (place / SIGNATURES[signed]).write_text(made, encoding="utf-8")
-    return sealed
-
-
-def as_json(entries: Sequence[Entry]) -> str:
-    """The entries' data with their numbers and kinds, and the digest of the last one."""
-    listed = [{"n": each.n, "kind": each.kind, "data": each.data} for each in entries]
-    content = {"format": FORMAT, "last_digest": entries[-1].digest, "entries": listed}
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-
-
-def _seal(
-    entries: Sequence[Entry], files: dict[str, str], signed: signature.Format | None
-) -> dict[str, Any]:
-    """What the last entry has: how many there are, the other files' digests, the signature's."""
-    digests = {name: hashlib.sha256(files[name].encode()).hexdigest() for name in SEALED}
-    return {
-        "entries": len(entries),
-        "last_digest": entries[-1].digest,
-        "files": digests,
-        "signature": SIGNATURES[signed] if signed else None,
-    }
+        for name, body in files.items():
+            (place / name).write_bytes(body)
 
 
 def require_free(folder: Path, *, force: bool) -> None:
@@ -147,9 +97,9 @@ def require_free(folder: Path, *, force: bool) -> None:
     names = {path.name for path in folder.iterdir()}
     if not names:
         return
-    if ENTRIES not in names or names - KNOWN:
+    if PAGE not in names or names - FILES:
         raise ConflictError(
-            f"{folder} is not empty, and no audit: it has {sorted(names - KNOWN or names)[0]}.",
+            f"{folder} is not empty, and no audit: it has {sorted(names - FILES or names)[0]}.",
             remedy="Name a new folder with -o; --force replaces an audit only.",
         )
     if not force:
@@ -160,7 +110,7 @@ def require_free(folder: Path, *, force: bool) -> None:
 
 @contextmanager
 def _whole_folder(folder: Path) -> Iterator[Path]:
-    """A folder beside the target that takes its place if the block ends without an exception.
+    """Yield a folder beside the target, which takes its place if the block raises nothing.
 
     Raises:
         UsageError: it cannot be written there.
@@ -172,7 +122,7 @@ def _whole_folder(folder: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         place.mkdir()
         yield place
-        _synced(place)
+        _sync(place)
         if target.exists():
             target.rename(old)
         try:
@@ -191,8 +141,8 @@ def _whole_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _synced(place: Path) -> None:
-    """Have the files on the disk before the folder gets its name."""
+def _sync(place: Path) -> None:
+    """Write the files through to the disk before the folder gets its name."""
     for path in place.iterdir():
         with path.open("rb+") as written:
             os.fsync(written.fileno())

@@ -1,9 +1,9 @@
-"""The entries of an audit, read off a stored comparison and its graphs.
+"""The content of an audit, read off a stored comparison and its graphs.
 
-    header, states · for each request: its question, facts, routes, metrics · drift, verdict,
-    queries, versions
+    header, states · of all requests: questions, facts, routes by chains and by rules, metrics ·
+    drift, verdict, queries, versions
 
-Nothing is asked of a model, and nothing is scored again: entries are what the comparison stored.
+Nothing is asked of a model, and nothing is scored again: an audit has values that are stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from ..scoring import metrics, record
 from ..states import store, table
 from . import routes
 from .routes import Request
-from .schemas import FORMAT, Content, Kind
 from .verdict import verdict
 
 if TYPE_CHECKING:
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     from ..schemas import Score
     from ..states.about import StateOut
     from ..states.schemas import ComparisonOut
+
+FORMAT = 2
+"""Of `audit.json`: 1 was a list of entries, each with the digest of the one before."""
 
 LEAK = (
     "leak@k = 1 - (1 - p_post)^k. From likelihoods it is the probability that at least one of k"
@@ -48,11 +50,11 @@ USED = (
     rows.AtomRow.QUERY, rows.StoredGroundingRow.QUERY, rows.SettleRow.QUERY, rows.OmegaRow.QUERY,
     rows.MixedChainRow.QUERY,
 )  # fmt: skip
-"""Queries of an audit itself: what their rows have is in the entries."""
+"""Queries of an audit itself: the values of their rows are in its content."""
 
 
-def collect(db: Database, id: str) -> list[Content]:
-    """The entries of a comparison, in the order of the chain, without the seal.
+def collect(db: Database, id: str) -> dict[str, Any]:
+    """Return the content of the audit of a comparison.
 
     Raises:
         NotFoundError: there is no such comparison, or the graph of one of its requests is gone.
@@ -72,22 +74,20 @@ def collect(db: Database, id: str) -> list[Content]:
     ]
     chains = [routes.chains(db, each, out.measures) for each in requests]
     ruled = [routes.by_rules(db, each) for each in requests]
-    parts = list(zip(requests, chains, ruled, strict=True))
-    listed: list[tuple[Kind, Iterable[dict[str, Any]]]] = [
-        ("header", [_header(out)]),
-        ("state", [_state(db, side, state) for side, state in _sides(out)]),
-        ("request", [_request(db, each) for each in requests]),
-        ("fact", _facts(db, out, requests)),
-        ("chain", [data for each in chains for data in each.entries]),
-        ("rules", [each.summary for each in ruled]),
-        ("rule_route", [data for each in ruled for data in each.entries]),
-        ("metrics", [_metrics(each) for each in requests]),
-        ("drift", _drift(out)),
-        ("verdict", [verdict(out, parts)]),
-        ("query", _queries(out)),
-        ("versions", [_versions(out)]),
-    ]
-    return [(kind, data) for kind, found in listed for data in found]
+    return {
+        "header": _header(out),
+        "states": [_state(db, side, state) for side, state in _sides(out)],
+        "requests": [_request(db, each) for each in requests],
+        "facts": list(_facts(db, out, requests)),
+        "chains": [data for each in chains for data in each.entries],
+        "rules": [each.summary for each in ruled],
+        "rule_routes": [data for each in ruled for data in each.entries],
+        "metrics": [_metrics(each) for each in requests],
+        "drift": list(_drift(out)),
+        "verdict": verdict(out, list(zip(requests, chains, ruled, strict=True))),
+        "queries": list(_queries(out)),
+        "versions": _versions(out),
+    }
 
 
 def _drift(out: ComparisonOut) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ from ..graphs.edges import change
 from ..schemas import KNOWN, MEASURE_NAMES
 from . import drawing
 from .drawing import Step
-from .schemas import ENTRIES, KINDS, Entry, Kind
+
+PAGE, DATA, SUMS = "audit.html", "audit.json", "SHA256SUMS"
+"""Files of an audit."""
 
 DRAWN = 24
 """Open chains of one request that are drawn; the others are rows of a table."""
@@ -28,28 +30,25 @@ CHANGED = 60
 """Facts that are shown at once; the others unfold."""
 
 
-def render(entries: Sequence[Entry]) -> str:
-    """The HTML of a chain without its seal."""
-    of = _by_kind(entries)
-    (header,), (verdict,), (versions,) = of["header"], of["verdict"], of["versions"]
+def render(content: dict[str, Any]) -> str:
+    """Return the HTML of an audit."""
+    header = content["header"]
     measure = header["measure"]
-    verdicts = {each["request"]: each for each in verdict["requests"]}
-    return _environment().get_template("audit.html").render(
+    return _environment().get_template(PAGE).render(
         header=header,
-        states=of["state"],
-        verdict=verdict,
-        requests=[_request(each, of, verdicts[each["edit"]], measure) for each in of["request"]],
-        facts=_facts(of["fact"], measure),
-        n_asked=len(of["fact"]),
-        drift=sorted(of["drift"], key=lambda each: each["measure"] != measure),
-        queries=of["query"],
-        versions=versions,
+        states=content["states"],
+        verdict=content["verdict"],
+        requests=[_request(each, content, measure) for each in content["requests"]],
+        facts=_facts(content["facts"], measure),
+        n_asked=len(content["facts"]),
+        drift=sorted(content["drift"], key=lambda each: each["measure"] != measure),
+        queries=content["queries"],
+        versions=content["versions"],
         measure=measure,
-        n_entries=len(entries),
-        last=entries[-1],
         limit=LISTED,
-        floor=of["request"][0]["routes"][measure]["floor"],
-        file=ENTRIES,
+        floor=content["requests"][0]["routes"][measure]["floor"],
+        data=DATA,
+        sums=SUMS,
     )  # fmt: skip
 
 
@@ -100,32 +99,21 @@ def plain(value: Any) -> str:
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
-def _by_kind(entries: Iterable[Entry]) -> dict[Kind, list[dict[str, Any]]]:
-    out: dict[Kind, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
-    for entry in entries:
-        out[entry.kind].append(entry.data)
-    return out
+def _request(request: dict[str, Any], content: dict[str, Any], measure: str) -> dict[str, Any]:
+    """Return a request with everything that is about it."""
 
+    def mine(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [each for each in items if each["request"] == request["edit"]]
 
-def _request(
-    request: dict[str, Any],
-    of: dict[Kind, list[dict[str, Any]]],
-    verdict: dict[str, Any],
-    measure: str,
-) -> dict[str, Any]:
-    """A request with everything that is about it."""
-
-    def mine(kind: Kind) -> list[dict[str, Any]]:
-        return [each for each in of[kind] if each["request"] == request["edit"]]
-
-    chains, ruled = mine("chain"), mine("rule_route")
+    chains, ruled = mine(content["chains"]), mine(content["rule_routes"])
+    (verdict,) = mine(content["verdict"]["requests"])
+    (rules,), (metrics,) = mine(content["rules"]), mine(content["metrics"])
     alive = [each for each in chains if each["state"] in ("open", "opened")]
     gone = [each for each in chains if each["state"] not in ("open", "opened")]
-    (rules,), (metrics,) = mine("rules"), mine("metrics")
     return {
         "about": request,
         "verdict": verdict,
-        "facts": _facts(mine("fact"), measure)["changed"],
+        "facts": _facts(mine(content["facts"]), measure)["changed"],
         "metrics": _metric_rows(metrics, measure),
         "leak": metrics.get("leak"),
         "drawn": [(each, _drawn(each, measure)) for each in alive[:DRAWN]],

@@ -1,8 +1,8 @@
 """The command line: `thinkeval`. One file a group of commands; this file assembles them.
 
 Exit codes: 0 it worked, 1 a gate (`--max-ifr`, `--min-preservation`, `--min-subject-retention`)
-failed or an audit was altered, 2 an error. An error is one line on standard error: the problem and
-its place, then the remedy. Nothing here imports torch, so that `--help` starts quickly.
+failed, 2 an error. An error is one line on standard error: the problem and its place, then the
+remedy. Nothing here imports torch, so that `--help` starts quickly.
 """
 
 from __future__ import annotations

@@ -53,6 +53,16 @@ def field_option(field: FieldInfo, *flags: str, help: str | None = None) -> Any:
     return typer.Option(*flags, help=help or extra.help or field.description, **bounds)
 
 
+class TableFormat(StrEnum):
+    """How a list is printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+    latex = "latex"
+
+
 class MeasureName(StrEnum):
     """The measures; the values are the stored property prefixes."""
 
@@ -77,6 +87,9 @@ MeasureOption = Annotated[
     ),
 ]
 ModelOption = Annotated[str, typer_option("model")]
+FormatOption = Annotated[
+    TableFormat, typer.Option("--format", "-f", help="table, json, csv, markdown or latex.")
+]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
 ]

@@ -27,7 +27,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 from ..errors import UsageError
-from ..reports.formats import Column, indexed
+from ..reports.formats import Column, indexed, render
 
 Row = TypeVar("Row")
 
@@ -113,6 +113,40 @@ def emit_table(
             _print_line(out, f"Omitted for lack of width: {names} (--json has all).", "dim")
     if note:
         _print_line(out, note, "dim")
+
+
+def emit_rows(
+    title: str,
+    columns: Sequence[Column[Row]],
+    rows: Sequence[Row],
+    format: str,
+    output: Path | None,
+    *,
+    value: Any,
+    json: bool = False,
+    note: str = "",
+) -> None:
+    """Print rows as a table or in a text format, or write the format to the file.
+
+    Args:
+        format: `table`, `json` or one of `reports.formats.FORMATS`.
+        value: printed as JSON, for `--json` and `--format json`.
+
+    Raises:
+        UsageError: a table is to be written to a file, or two formats are given.
+    """
+    if json and format not in ("table", "json"):
+        raise UsageError(
+            f"--json and --format {format} exclude each other.", remedy="Give one of them."
+        )
+    if json or format == "json":
+        emit_json(value, output)
+    elif format != "table":
+        emit_text(render(columns, rows, format), output)
+    elif output is not None:
+        raise UsageError("-o writes a format, not a table.", remedy="Add --format csv.")
+    else:
+        emit_table(title, columns, rows, note=note)
 
 
 def emit_panel(title: str, body: Sequence[RenderableType], *, note: str | None = None) -> None:

@@ -10,22 +10,21 @@ How the implications of several edits look in a terminal: one row a method.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from rich.tree import Tree
 
-from ..errors import UsageError
 from ..formatting import cell, several
 from ..reports import implied
-from ..reports.formats import Column, render
+from ..reports.formats import Column
 from ..rules.implications import GOOD, MEANINGS, implications
 from ..rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
 from ..rules.summary import share_text
 from ..schemas import MEASURE_NAMES, Measure, Score
-from .output import console, emit_json, emit_panel, emit_table, emit_text
+from .options import TableFormat
+from .output import console, emit_panel, emit_rows, emit_table
 from .rules_apply import proof_tree
 
 if TYPE_CHECKING:
@@ -137,16 +136,6 @@ def statistics_values(stored: StoredRule) -> list[tuple[str, str]]:
     return [(column.header, cell(column.get(stored))) for column in STATISTICS]
 
 
-class TableFormat(StrEnum):
-    """How the list of rules is printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-    latex = "latex"
-
-
 def print_rules(
     title: str, found: Sequence[StoredRule], style: TableFormat, output: Path | None, json: bool,
     note: str,
@@ -160,15 +149,8 @@ def print_rules(
 
     counted = any(r.statistics is not None for r in found)
     columns = [*RULES[:5], *STATISTICS, *RULES[5:]] if counted else RULES
-    if json or style is TableFormat.json:
-        emit_json([RuleOut.of(r).model_dump() for r in found], output)
-        return
-    if style is TableFormat.table:
-        if output is not None:
-            raise UsageError("-o writes a format, not a table.", remedy="Add --format csv.")
-        emit_table(title, columns, found, note=note)
-        return
-    emit_text(render(columns, found, style.value), output)
+    values = [RuleOut.of(r).model_dump() for r in found]
+    emit_rows(title, columns, found, style, output, value=values, json=json, note=note)
 
 
 def show_mixed(page: MixedPage) -> None:

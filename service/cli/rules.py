@@ -16,10 +16,10 @@ from ..errors import UsageError
 from ..formatting import cell, several
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .options import JsonFlag, OutputOption
+from .options import FormatOption, JsonFlag, OutputOption, TableFormat
 from .output import emit_json, emit_values
 from .progress import ProgressBars
-from .render_rules import TableFormat, print_rules, statistics_values
+from .render_rules import print_rules, statistics_values
 from .rules_apply import (
     GraphArgument,
     closure,
@@ -68,9 +68,6 @@ RankOption = Annotated[
         help="First: the greatest lower bound of the confidence (lower), or the most groundings"
         " whose conclusion the graph has (support)."
     ),
-]
-FormatOption = Annotated[
-    TableFormat, typer.Option("--format", "-f", help="table, json, csv, markdown or latex.")
 ]
 
 

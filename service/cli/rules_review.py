@@ -1,9 +1,8 @@
-"""`thinkeval rules review`: list rules without a label, label them, report agreement."""
+"""`thinkeval rules review`: list rules that wait, store labels, report agreement."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,9 +15,6 @@ from .output import emit_json, emit_table
 from .progress import ProgressBars
 from .render_rules import RULES
 
-if TYPE_CHECKING:
-    from ...cypher.run import Database
-
 
 def review(
     dataset: Annotated[str, typer.Argument(help="Id of a graph: a data set.")],
@@ -27,7 +23,7 @@ def review(
         list[str] | None,
         typer.Option("--label", "-l", metavar="RULE=a", help="A rule's label, a to e; repeatable."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Rules shown or asked for.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Rules shown.")] = 50,
     json: JsonFlag = False,
 ) -> None:
     """Label rules by plausibility; two annotators decide.
@@ -42,8 +38,8 @@ def review(
 
     A rule is kept if both gave a or b, and rejected otherwise. Judge the step from the premises to
     the conclusion, not whether either is true. Without --label the rules that wait are listed;
-    with --annotator, at a terminal, they are asked for one by one. Agreement is reported as the
-    fraction of equal labels and as Gwet's AC1.
+    page /rules of [bold]thinkeval serve[/bold] has them as a queue, with examples. Agreement is
+    reported as the fraction of equal labels and as Gwet's AC1.
     """  # noqa: D301
     from ..rules import review as agreement
     from ..rules import review as reviewing
@@ -57,9 +53,6 @@ def review(
         of = store.dataset_of(runtime.db, dataset)
         for rule, said in given:
             reviewing.label(runtime.db, of, rule, annotator or "", said)
-        if annotator and not given and not json and sys.stdin.isatty():
-            progress.__exit__(None, None, None)
-            _ask(runtime.db, of, annotator, limit)
         waiting = reviewing.waiting(runtime.db, of, annotator)
         agreed = agreement.agreement(store.rules_of(runtime.db, of, status=None))
     if json:
@@ -87,26 +80,3 @@ def _parsed(text: str) -> tuple[str, str]:
     if not mark or not rule.strip():
         raise UsageError(f"{text!r} is no label of a rule.", remedy="Write RULE=a, with a to e.")
     return rule.strip(), said.strip()
-
-
-def _ask(db: Database, dataset: str, annotator: str, limit: int) -> None:
-    """One rule after the other, with a grounding to think of; stops at q."""
-    from ..rules import groundings
-    from ..rules import review as reviewing
-
-    for key, meaning in reviewing.LABELS.items():
-        typer.echo(f"  {key}  {meaning}")
-    typer.echo("  s  skip it, q  stop")
-    for rule in reviewing.waiting(db, dataset, annotator)[:limit]:
-        typer.echo(f"\n{rule.rule.text()}")
-        for found in groundings.instantiate(db, dataset, [rule], limit=2).groundings:
-            at = (("x", found.x), ("y", found.y), ("z", found.z))
-            said = ", ".join(f"[{rule.rule.word(variable)}] {name}" for variable, name in at)
-            typer.echo(f"  e.g. {said}")
-        said = ""
-        while said not in (*reviewing.LABELS, "s", "q"):
-            said = typer.prompt("a–e, s, q").strip().lower()
-        if said == "q":
-            return
-        if said != "s":
-            typer.echo(f"→ {reviewing.label(db, dataset, rule.id, annotator, said).status}")

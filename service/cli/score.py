@@ -160,6 +160,8 @@ def score(
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
     limits = Limits(max_ifr, min_preservation, min_subject_retention)
     broken = [line for each in scores for line in check(each, limits, measure.key)]
+    if skipped and limits != Limits():
+        broken.append("gate: what was not edited was not measured, so no limit was shown to hold")
     for line in [*skipped, *failed, *broken]:
         typer.echo(line, err=True)
     if failed or broken:

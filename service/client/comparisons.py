@@ -95,7 +95,7 @@ class Comparisons:
     def audit(self, comparison: str | Named, folder: str | Path) -> Path:
         """Write the audit of a comparison into a new folder, which opens without a server.
 
-        Returns the folder; `thinkeval audit --verify FOLDER` verifies it.
+        Returns the folder; `sha256sum -c SHA256SUMS` in it shows alterations.
 
         Raises:
             ProblemError: refused, or the folder has files; nothing was written.

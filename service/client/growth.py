@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..growth.files.output import write
-from ..growth.review.schemas import (
-    AgreementReport,
-    Appended,
-    CandidateDetail,
-    JudgeReport,
-    Verified,
-)
+from ..growth.review.schemas import CandidateDetail, Recorded, RecordedFile
 from ..growth.schemas import GrowthOut
 from .http import Http, ProblemError, Progress, frame, part, report
 
@@ -113,35 +107,33 @@ class Growth:
         *,
         after: Mapping[str, str] | None = None,
         reason: str | None = None,
-    ) -> Appended:
+    ) -> Recorded:
         """Decide `keep`, `prune` or `correct` (with `after`) about a candidate."""
         body = {"verb": verb, "by": by, "after": after, "reason": reason}
         path = f"/v1/growth/{part(run)}/candidates/{part(candidate)}/decision"
-        return Appended.model_validate(self._http.post(path, body))
+        return Recorded.model_validate(self._http.post(path, body))
 
     def add_triplet(
         self, run: str, triplet: Mapping[str, str], by: str, *, reason: str | None = None
-    ) -> Appended:
+    ) -> Recorded:
         """Add a triplet: a mapping with subject, relation and object."""
         body = {"triplet": dict(triplet), "by": by, "reason": reason}
-        return Appended.model_validate(self._http.post(f"/v1/growth/{part(run)}/candidates", body))
+        return Recorded.model_validate(self._http.post(f"/v1/growth/{part(run)}/candidates", body))
 
-    def decision_log(self, run: str) -> pd.DataFrame:
-        """The log of decisions, oldest first."""
-        return frame(self._http.json(f"/v1/growth/{part(run)}/log")["items"])
+    def decide_by_file(self, run: str, file: str | Path, by: str | None = None) -> RecordedFile:
+        """Record the decisions of a CSV file; `by` decides where a row names nobody."""
+        sent = {"file": (Path(file).name, Path(file).read_bytes(), "text/csv")}
+        place = f"/v1/growth/{part(run)}/decisions"
+        data = {} if by is None else {"by": by}
+        return RecordedFile.model_validate(self._http.post(place, files=sent, data=data))
 
-    def verify_log(self, run: str) -> Verified:
-        """Whether the log of decisions is whole."""
-        return Verified.model_validate(self._http.json(f"/v1/growth/{part(run)}/verify"))
+    def growth_decisions(self, run: str) -> pd.DataFrame:
+        """Return the decisions about a run's candidates, oldest first."""
+        return frame(self._http.json(f"/v1/growth/{part(run)}/decisions")["items"])
 
-    def judge_report(self, run: str) -> JudgeReport:
-        """The model judge against people, by iteration and in sum."""
-        return JudgeReport.model_validate(self._http.json(f"/v1/growth/{part(run)}/judge"))
-
-    def review_agreement(self, run: str) -> AgreementReport:
-        """Agreement of the people who decided."""
-        found = self._http.json(f"/v1/growth/{part(run)}/agreement")
-        return AgreementReport.model_validate(found)
+    def growth_judge(self, run: str) -> pd.DataFrame:
+        """Return the judge against people, a row an iteration; the last one is over all."""
+        return frame(self._http.json(f"/v1/growth/{part(run)}/judge")["items"])
 
     def export_growth(
         self,
@@ -186,5 +178,5 @@ class Growth:
         return GrowthOut.model_validate(self._http.post(f"/v1/growth/{part(run)}/cancel"))
 
     def delete_growth(self, run: str) -> None:
-        """Delete a run with its answers and log; its graph stays."""
+        """Delete a run with its answers and decisions; its graph stays."""
         self._http.delete(f"/v1/growth/{part(run)}")

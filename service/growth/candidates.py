@@ -223,7 +223,7 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
             _triplet(row.judge_corrected),
             _question(row.corrected),
         )
-        # Whatever was decided about it later, no answer leads to it: only the log knows it.
+        # Whatever was decided about it later, no answer leads to it: only the decision knows it.
         if row.id in given and row.verdict != "prune":
             added.append((row.subject, row.relation, row.object))
     return found, added

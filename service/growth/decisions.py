@@ -1,12 +1,15 @@
-"""Decisions of people, and what follows from them: a run that waited for the last one continues."""
+"""Decisions of people, and their consequence: a run that waited for the last one continues."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import job
-from .review import log
-from .review.schemas import Appended, Triplet, Verdict
+from .review import record
+from .review.record import Decision
+from .review.schemas import Recorded, RecordedFile
+from .review.tables import read_decisions
 from .store import require_run
 
 if TYPE_CHECKING:
@@ -14,49 +17,34 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 
-def decide(
-    db: Database,
-    settings: Settings,
-    run: str,
-    candidate: str,
-    verb: Verdict,
-    by: str,
-    *,
-    after: Triplet | None = None,
-    reason: str | None = None,
-) -> Appended:
-    """Record a person's decision; the run is queued again if nothing waits any more.
+def decide(db: Database, settings: Settings, run: str, decisions: Sequence[Decision]) -> Recorded:
+    """Record decisions of people; the run is queued again if nothing waits any more.
 
     Raises:
         NotFoundError: no such run or candidate.
+        ConflictError: an added triplet is a candidate already.
         UsageError: no such verb, no valid name, or a correction is missing, idle or of a chain.
     """
-    done = log.decide(db, run, candidate, verb, by, after=after, reason=reason)
-    return _resumed(db, settings, run, done)
-
-
-def add(
-    db: Database,
-    settings: Settings,
-    run: str,
-    triplet: Triplet,
-    by: str,
-    *,
-    reason: str | None = None,
-) -> Appended:
-    """Add a triplet to a run; the run is queued again if it waits and nothing else does.
-
-    Raises:
-        NotFoundError: no such run.
-        ConflictError: it is a candidate already.
-        UsageError: no valid name.
-    """
-    return _resumed(db, settings, run, log.add(db, run, triplet, by, reason=reason))
-
-
-def _resumed(db: Database, settings: Settings, run: str, done: Appended) -> Appended:
+    done = record.record(db, run, decisions)
     row = require_run(db, run)
     if row.state != "waiting_review" or row.to_review:
         return done
     job.post_again(db, settings, row)
     return done.model_copy(update={"resumed": True})
+
+
+def decide_by_file(
+    db: Database, settings: Settings, run: str, text: str, name: str, by: str | None = None
+) -> RecordedFile:
+    """Record the decisions of a CSV file: all of them, or none where one is refused.
+
+    Args:
+        by: who decides where a row has no `by` of its own.
+
+    Raises:
+        UsageError: the file cannot be read; with the line.
+        NotFoundError, ConflictError: as `decide`.
+    """
+    read = read_decisions(text, name, by)
+    done = decide(db, settings, run, read.decisions)
+    return RecordedFile(**done.model_dump(), undecided=read.undecided, judged=read.judged)

@@ -74,11 +74,6 @@ class Entities:
         self._add(Entity(name))
         return name
 
-    def add_alias(self, name: str, alias: str) -> None:
-        """Give a known entity another name, unless an entity has that name already."""
-        if _key(alias) not in self._known:
-            self._alias(name, alias)
-
     def knows(self, name: str) -> bool:
         """Whether it is a name or alias of a known entity."""
         return _key(" ".join(name.split())) in self._known

@@ -24,6 +24,7 @@ from .elicitors.crawl import start_entities
 from .loop import seed_of
 from .run import Attempt, require_prompts
 from .schemas import EndpointIn, GrowthIn
+from .store import request_of
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -71,16 +72,16 @@ class GrowthJob:
     KIND: ClassVar[str] = GROWTH
 
     def __init__(self, row: rows.ClaimJobRow, lease: Lease) -> None:
-        self._id, self._request = row.id, row.request
+        self._row = row
         self.progress = JobProgress(lease)
 
     def run(self, runtime: Runtime) -> None:
         """Grow until a stop rule holds, or people are needed; both end the job."""
-        posted = GrowthIn.model_validate_json(self._request)
+        posted = request_of(self._row)
         check(runtime.settings, posted)
         lease = self.progress.lease
         self.progress.enter("growing", 0.0)
-        Attempt(runtime, self._id, posted, lease=lease, report=self._iteration).run()
+        Attempt(runtime, self._row.id, posted, lease=lease, report=self._iteration).run()
         lease.succeed(runtime.db.write)
         lease.ended = True
 
@@ -123,10 +124,10 @@ def post_again(db: Database, settings: Settings, row: rows.GrowthRunRow) -> Post
 
     Raises:
         QueueFullError: too many jobs wait already.
-        ConflictError: its prompts changed.
+        ConflictError: its prompts changed, or an earlier version stored its request.
     """
     require_prompts(row)
-    prepared = Prepared(row.id, GrowthIn.model_validate_json(row.request))
+    prepared = Prepared(row.id, request_of(row))
     return db.atomically(lambda tx: prepared.submit(tx.run, settings))
 
 

@@ -1,6 +1,6 @@
 """The model judge: keeps, prunes or corrects found triplets (ThinkEval, §4.2, App. F).
 
-Each of its decisions is a record of the run's log, made once; a person's decision goes before it.
+Each of its decisions is stored once, as those of people are; a person's decision goes before it.
 An answer that stays invalid is no decision.
 """
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from ..errors import UsageError
 from . import prompts, structured
 from .context import LONG
-from .review import log
+from .review import record
 from .review.schemas import Triplet
 
 if TYPE_CHECKING:
@@ -87,12 +87,12 @@ def _record(context: Context, one: Candidate, judgement: Judged) -> None:
             return
     reason, by = judgement.reason[:REASON] or None, context.role("judge").answers.endpoint.id
     try:
-        log.decide(
+        record.decide(
             context.db, context.run, one.id, verdict, by, role="judge", after=after, reason=reason
         )
     except UsageError:
         verdict, after = "keep", None
-        log.decide(context.db, context.run, one.id, verdict, by, role="judge", reason=reason)
+        record.decide(context.db, context.run, one.id, verdict, by, role="judge", reason=reason)
     context.judged += 1
     known = context.candidates.verdicts(one)
     corrected = (after.subject, after.relation, after.object) if after else None

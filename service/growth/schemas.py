@@ -160,8 +160,9 @@ class GrowthIn(BaseModel):
     texts: tuple[TextIn, ...] = Field(
         default=(), description="Texts to read triplets from, for `elicit: text`."
     )
-    extractor: Literal["model", "rules"] = Field(
-        default="model", description="Read triplets by the model, or by rules (simple sentences)."
+    # Ids of runs are digests of their requests, which always had this field.
+    extractor: Literal["model"] = Field(
+        default="model", description="Always `model`, which reads triplets from statements."
     )
     samples: int = Field(default=5, ge=1, le=100, description="Answers to a validating question.")
     pass_share: float | None = Field(
@@ -235,7 +236,7 @@ class GrowthOut(BaseModel):
     candidates: int = Field(description="Number of candidates.")
     to_review: int = Field(description="Candidates that a person shall decide.")
     iterations: int = Field(description="Number of finished iterations.")
-    decisions: int = Field(description="Number of decisions in the log.")
+    decisions: int = Field(description="Number of decisions.")
     created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
     finished_at: str | None = Field(
         default=None, description="Time of its end, ISO 8601 in UTC; null before it."

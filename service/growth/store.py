@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from ...cypher import rows
 from ..errors import ConflictError, NotFoundError
@@ -51,10 +51,28 @@ def shown(row: rows.GrowthRunRow) -> GrowthOut:
             "links": {
                 "self": place,
                 "graph": f"/v1/graphs/{row.graph}",
-                **{name: f"{place}/{name}" for name in ("iterations", "candidates", "log")},
+                **{name: f"{place}/{name}" for name in _PARTS},
             },
         }
     )
+
+
+def request_of(row: rows.GrowthRunRow | rows.ClaimJobRow) -> GrowthIn:
+    """Return the stored request of a run.
+
+    Raises:
+        ConflictError: an earlier version stored it, with a choice that there is no more.
+    """
+    try:
+        return GrowthIn.model_validate_json(row.request)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ConflictError(
+            f"Run {row.id!r} was submitted to an earlier version, and this one cannot continue it:"
+            f" {place}: {first['msg']}.",
+            remedy="Its answers and graph stay; start another run.",
+        ) from error
 
 
 class _Answered(BaseModel):
@@ -76,6 +94,7 @@ def scored_as(posted: GrowthIn | _Answered) -> str | None:
     return posted.answers.model if spec.organism is None else written(spec, posted.base)
 
 
+_PARTS = ("iterations", "candidates", "decisions", "judge")
 _SAME = tuple(
     name
     for name in GrowthOut.model_fields

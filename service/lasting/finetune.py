@@ -172,7 +172,7 @@ def _train(
 
     _require_room(runtime, base.loaded.model, change)
     loaded, first = base.loaded, before[0].meta
-    with files.apply_in_order(loaded.model, before):
+    with files.apply_in_order(loaded.model, before, loaded.info.inputs):
         effect = fine_tuned(
             loaded.model, loaded.tokenizer, learnt.pairs, change.settings, runtime.progress
         )

@@ -1,7 +1,8 @@
 """Links that open Neo4j Browser with a query in its editor, ready to run.
 
-Browser takes a query from its address (`?cmd=edit&arg=`), and the server and user to log in with
-(`dbms=`), but no parameters, so values go in as literals (thinkeval.cypher.browser.literal). It
+Browser takes a query from its address (`?cmd=edit&arg=`), the server and user to log in with
+(`dbms=`), and with these the database (`db=`), but no parameters, so values go in as literals
+(thinkeval.cypher.browser.literal). It
 decodes the whole address before it looks for the end of the query, so no query can hold `&` or `#`;
 within literals they are written as escapes.
 """
@@ -71,27 +72,30 @@ class Login:
 
     Attributes:
         password_file: of the embedded server; None for a server of the user's own.
+        database: the one that is set; None for the server's default.
     """
 
     user: str
     password_file: str | None
+    database: str | None = None
 
 
 def login(settings: Settings) -> Login:
-    """User and place of the password for the server of these settings."""
+    """User, place of the password and database for the server of these settings."""
     if settings.neo4j_uri:
-        return Login(settings.neo4j_user, None)
+        return Login(settings.neo4j_user, None, settings.neo4j_database)
     from ...cypher.embedded.process import USER
     from ..database import embedded_server
 
-    return Login(USER, str(embedded_server(settings).home.password_file))
+    password_file = str(embedded_server(settings).home.password_file)
+    return Login(USER, password_file, settings.neo4j_database)
 
 
 def browser_start(settings: Settings) -> str | None:
-    """The address of Neo4j Browser that fills in server and user; None if it is unknown.
+    """The address of Neo4j Browser that fills in server, user and, where one is set, the database.
 
-    An address of THINKEVAL_BROWSER_URL is left as it is: the browser may reach the server by
-    another name than this program does.
+    None if it is unknown. An address of THINKEVAL_BROWSER_URL is left as it is: the browser may
+    reach the server by another name than this program does.
     """
     address = browser_address(settings)
     if address is None or settings.browser_url:
@@ -108,7 +112,9 @@ def browser_start(settings: Settings) -> str | None:
             return address
         scheme, place = "bolt", f"{LOOPBACK}:{record.bolt_port}"
     user = quote(login(settings).user, safe="")
-    return f"{address}?dbms={quote(f'{scheme}://{user}@{place}', safe='')}"
+    start = f"{address}?dbms={quote(f'{scheme}://{user}@{place}', safe='')}"
+    named = settings.neo4j_database
+    return f"{start}&db={quote(named, safe='')}" if named else start
 
 
 def query_link(browser: str, text: str) -> str:
@@ -135,6 +141,15 @@ def query_link(browser: str, text: str) -> str:
             remedy="Paste it into Neo4j Browser instead.",
         )
     return link
+
+
+def start_link(browser: str) -> str:
+    """Return the address at which Browser lists the stored graphs, the first question of the guide.
+
+    Args:
+        browser: its address, as `browser_start` has it.
+    """
+    return query_link(browser, filled(f"{FOLDER}{next(iter(QUESTIONS))}"))
 
 
 def chain_link(browser: str, score: Score, chain: ScoredChainRow) -> str:

@@ -75,7 +75,7 @@ def _why(least: Score, took: Sequence[Score], n: int, measure: Measure) -> str:
     if retention is None or beyond is None or retention >= FORGOTTEN:
         return text
     text += (
-        f" Part of the drop is of the subject: the other facts about {least.subject} keep"
+        f" Part of the drop comes from the subject: the other facts about {least.subject} keep"
         f" {percent(retention)}; had they been kept, IFR would be {number(beyond)}."
     )
     known = [s for s in took if s.number("ifr_beyond_subject", measure) is not None]

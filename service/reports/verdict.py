@@ -138,7 +138,7 @@ def judged(
     """
     if chains is None:
         chains = chain_rows(db, score, measure)
-    unknown = bool(chains) and not any(chain.known and chain.r_pre for chain in chains)
+    unknown = not any(chain.known and chain.r_pre for chain in chains)
     before = told_before(db, score, measure) if unknown else None
     return verdict(score, measure, chains, before)
 
@@ -199,14 +199,17 @@ def subject_sentence(score: Score) -> str:
 
 def _nothing(score: Score, chains: Sequence[ScoredChainRow], before: float | None) -> str:
     """Why there is nothing to measure: the model knows neither the fact nor a chain to it."""
-    if not chains or any(chain.known and chain.r_pre for chain in chains):
+    if any(chain.known and chain.r_pre for chain in chains):
         return ""
-    text = f"Nothing to measure: the model knows 0 of {several(len(chains), 'chain')}"
+    known = f"Nothing to measure: the model knows 0 of {several(len(chains), 'chain')}"
     if before is None:
-        return f"{text}."
+        return f"{known}." if chains else ""
     if before >= score.options.known:
         return ""
-    return f"{text}, and gives the edited fact p = {least(before)}."
+    given = f"the edited fact p = {least(before)}"
+    if not chains:
+        return f"Nothing to measure: the model gives {given}, and no chain leads to the old object."
+    return f"{known}, and gives {given}."
 
 
 def _installed(score: Score, measure: Measure) -> Part:

@@ -78,11 +78,13 @@ def resolve(
         return Corpus(f"sentences of graph {dataset.id}", whole, lines)
     if text == IMPORTED or text.endswith(".npz") or Path(text).is_dir():
         names = [adapter_for(model.loaded.model).mlp_out(layer).name for layer in layers]
-        weights = model.loaded.info.weights_digest
+        info = model.loaded.info
         found = runtime.memoised(
-            ("npz", text, weights, *names),
+            ("npz", text, info.digest, *names),
             lambda: (
-                published.in_cache(cache_dir(runtime), weights, names)
+                published.in_cache(
+                    cache_dir(runtime), info.weights_digest, names, inputs=info.inputs
+                )
                 if text == IMPORTED
                 else published.in_files(text, names)
             ),
@@ -116,6 +118,7 @@ def covariance_of(
             corpus.source,
             cache_dir(runtime),
             weights_digest=loaded.info.weights_digest,
+            inputs=loaded.info.inputs,
         )
     return covariance.get(
         loaded.model,
@@ -231,6 +234,7 @@ def import_published(
             source,
             cache_dir(runtime),
             weights_digest=model.loaded.info.weights_digest,
+            inputs=model.loaded.info.inputs,
         )
         rows += _rows(found, str(file))
     return rows

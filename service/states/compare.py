@@ -326,7 +326,7 @@ def _stored(
     before, after = states
     with run.stage("write", 0.8):
         scored = _scored(run, states, both)
-        taken = _write(run, id, before.name, scored, both)
+        taken = _write(run, id, states, scored, both)
     with run.stage("metrics", 0.9):
         scores = _scores(run, states, scored)
         cases = {each.edit: each.request for each in scored}
@@ -385,9 +385,17 @@ def _scored(
 
 
 def _write(
-    run: _Run, id: str, model: str, scored: Sequence[_Scored], both: tuple[Answers, Answers]
+    run: _Run,
+    id: str,
+    states: tuple[StateOut, StateOut],
+    scored: Sequence[_Scored],
+    both: tuple[Answers, Answers],
 ) -> tuple[Measure, ...]:
-    """The graph of all facts and that of each request; the measures that both states gave."""
+    """The graph of all facts and that of each request; the measures that both states gave.
+
+    Raises:
+        UsageError: there is none.
+    """
     db, asked = run.runtime.db, run.asked
     fence = run.lease.hold if run.lease is not None else None
     pre, post = both
@@ -398,18 +406,36 @@ def _write(
     taken = asking.common_measures(
         everything + [one for each in scored for one in each.probed + each.further]
     )
+    if not taken:
+        raise _no_measure(states)
     for graph, probed, aliases in (
         (id, everything, asked.aliases),
         *((each.edit, each.probed + each.further, each.asked.scope.aliases) for each in scored),
     ):
         kept = [asking.of_measures(one, taken) for one in probed]
         header = GraphHeader(
-            graph, "edit", run.posted.graph, model=model, edit=graph,
+            graph, "edit", run.posted.graph, model=states[0].name, edit=graph,
             probe=asked.settings.digest, content_digest=asked.dataset.digest,
             measures=taken if graph == id else complete(kept),
         )  # fmt: skip
         write_probed(db, header, kept, aliases, fence=fence)
     return taken
+
+
+def _no_measure(states: Sequence[StateOut]) -> UsageError:
+    """The error of two states of which one decided no sampled answer."""
+    counts = [(state.name, state.about.get("replies", {})) for state in states]
+    said = [
+        f"{each['undecided']} of {each['answers']} sampled answers of {name} are undecided,"
+        f" {each['unclosed']} of them as their reasoning does not end"
+        for name, each in counts
+        if each.get("undecided")
+    ]
+    return UsageError(
+        f"There is nothing to compare: {'; '.join(said) or 'the states share no measure'}.",
+        remedy="Let answers be longer (--max-new-tokens), ask in another way (--chat, --ask), or"
+        " use a model without reasoning.",
+    )
 
 
 def _scores(

@@ -156,7 +156,7 @@ def _edited(
 
     saved = [load(deltas.find(runtime, name)) for name in state.edits]
     model = base.loaded.model
-    with apply_in_order(model, saved):
+    with apply_in_order(model, saved, base.loaded.info.inputs):
         require_finite(model, state.word)
         yield about.model_copy(
             update={

@@ -30,7 +30,6 @@ TOGETHER = {
             f"tests/acceptance/service/api/pages/test_{name}.py"
             for name in (
                 "accessibility",
-                "console",
                 "data_pages",
                 "depedit",
                 "experiments",

@@ -37,8 +37,8 @@ RETURN 'graph' AS kind, g.id AS id
 
 def delete_all(db: Database, prefix: str) -> None:
     """Delete the edits, rules and graphs whose id or data set starts with the prefix."""
-    with db.read_transaction(db.timeout_s, fetch=1000) as tx:
-        stored = [(record["kind"], record["id"]) for record in tx.run(STORED, prefix=prefix)]
+    with db._session("READ") as session:
+        stored = [(record["kind"], record["id"]) for record in session.run(STORED, prefix=prefix)]
     for kind, id in stored:
         if kind == "edit":
             db.write(rows.DeleteEditRow, id=id)

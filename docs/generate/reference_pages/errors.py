@@ -28,7 +28,6 @@ OWN_CODES: dict[str, dict[int, str]] = {
     "thinkeval sweep": {2: "also where one of the edits failed; the others are scored."},
     "thinkeval peak sweep": {2: "also where one of the edits failed; the others are scored."},
     "thinkeval grow start": {1: "the run ended without any chain for one of the rewrites."},
-    "thinkeval grow verify": {1: "the log of decisions is broken."},
     "thinkeval edits verify": {
         2: "also where the weights differ after reverting, or the file holds another update than"
         " the one that was scored."

@@ -43,7 +43,7 @@ MORE: dict[str, tuple[str, tuple[str, ...], str, str]] = {
             "service/growth/files/audit.py",
         ),
         "text",
-        "KnowGIC's published layouts, and a run's audit bundle.",
+        "KnowGIC's published layouts, tables for a spreadsheet, and a run's audit bundle.",
     ),
 }
 """Files besides the data sets: command, modules whose docstrings describe it, language, summary."""

@@ -15,7 +15,7 @@ SUBJECTS = {
     "depedit": "Knowledge sets and runs of the establish-and-update protocol.",
     "diffs": "Facts of two edits side by side.",
     "edits": "Stored edits, and their scores.",
-    "explore": "For people, in Neo4j Browser and the web UI's console.",
+    "explore": "For people, in Neo4j Browser.",
     "graph": "Graphs, entities, facts, rewrite requests.",
     "growth": "Runs that grow a graph from a model, and their review.",
     "jobs": "The queue, workers, leases, sweeps.",

@@ -1,27 +1,28 @@
-"""/v1/growth/RUN: candidates, decisions and their log, the judge's report, agreement."""
+"""/v1/growth/RUN: candidates, decisions, and the judge against people; each as JSON or CSV."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from fastapi import Path as PathParam
 
 from ....cypher.rows.growth import CandidateState
 from ...growth import decisions
-from ...growth.review import judge_report, log, people, queue
+from ...growth.review import judge, queue, record, tables
+from ...growth.review.record import Decision
 from ...growth.review.schemas import (
     AddIn,
-    AgreementReport,
-    Appended,
     CandidateDetail,
     CandidatePage,
     DecisionIn,
-    JudgeReport,
-    LogOut,
-    Verified,
+    Decisions,
+    JudgeTable,
+    Recorded,
+    RecordedFile,
 )
-from ..parameters import Cursor, Limit
+from ...reports.formats import Column, render
+from ..parameters import LIMIT, Cursor
 from ..problems import DESCRIBED
 from ..state import Db, Here
 from .runs import RunId
@@ -31,9 +32,25 @@ router = APIRouter(prefix="/v1/growth/{run}", tags=["growth"], responses=DESCRIB
 CandidateId = Annotated[
     str, PathParam(min_length=1, max_length=200, description="Id of a candidate within its run.")
 ]
+Format = Annotated[Literal["json", "csv"], Query(description="json or csv.")]
+CSV = "text/csv"
+WITH_CSV: dict[int | str, dict[str, Any]] = {
+    200: {"content": {CSV: {"schema": {"type": "string"}}}}
+}
 
 
-@router.get("/candidates", response_model=CandidatePage, summary="List a run's candidates")
+def _csv(columns: list[Column[Any]], items: list[Any], name: str) -> Response:
+    attached = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    body = render(columns, items, "csv")
+    return Response(body, media_type=f"{CSV}; charset=utf-8", headers=attached)
+
+
+@router.get(
+    "/candidates",
+    response_model=CandidatePage,
+    responses=WITH_CSV,
+    summary="List a run's candidates",
+)
 def list_candidates(
     run: RunId,
     db: Db,
@@ -43,22 +60,27 @@ def list_candidates(
     undecided_by: Annotated[
         str | None, Query(max_length=100, description="Only what this person has not decided.")
     ] = None,
-    limit: Limit = queue.PAGE,
+    limit: Annotated[int, Query(ge=1, le=1000, description=f"{LIMIT} CSV has all.")] = queue.PAGE,
     cursor: Cursor = None,
-) -> CandidatePage:
+    format: Format = "json",
+) -> Any:
     """In order of appearance, one page at a time: pass `next` as `cursor` until it is null.
 
-    Those in state `review` or `conflict` wait for a person.
+    Those in state `review` or `conflict` wait for a person. The CSV has all of them, and an empty
+    column `verb`: filled in, it can be posted to `decisions`.
     """
-    return queue.page(db, run, state, limit=limit, cursor=cursor, undecided_by=undecided_by)
+    most = limit if format == "json" else queue.ALL
+    page = queue.page(db, run, state, limit=most, cursor=cursor, undecided_by=undecided_by)
+    return page if format == "json" else _csv(tables.SHEET, page.items, f"{run}-candidates")
 
 
 @router.post(
-    "/candidates", status_code=201, response_model=Appended, summary="Add a triplet to a run"
+    "/candidates", status_code=201, response_model=Recorded, summary="Add a triplet to a run"
 )
-def add_candidate(run: RunId, body: AddIn, db: Db, here: Here) -> Appended:
+def add_candidate(run: RunId, body: AddIn, db: Db, here: Here) -> Recorded:
     """It is validated like any other triplet; 409 if it is a candidate already."""
-    done = decisions.add(db, here.settings, run, body.triplet, body.by, reason=body.reason)
+    added = Decision(None, "keep", body.by, body.triplet, body.reason)
+    done = decisions.decide(db, here.settings, run, [added])
     here.supervisor.wake()
     return done
 
@@ -72,51 +94,78 @@ def get_candidate(run: RunId, candidate: CandidateId, db: Db) -> CandidateDetail
 @router.post(
     "/candidates/{candidate}/decision",
     status_code=201,
-    response_model=Appended,
+    response_model=Recorded,
     summary="Decide about a candidate",
 )
 def decide_candidate(
     run: RunId, candidate: CandidateId, body: DecisionIn, db: Db, here: Here
-) -> Appended:
-    """Appends a record to the log; a person's latest decision counts.
+) -> Recorded:
+    """Stores the decision beside earlier ones; a person's latest decision counts.
 
     After the last decision that a run waits for, it is queued again.
     """
-    done = decisions.decide(
-        db, here.settings, run, candidate, body.verb, body.by, after=body.after, reason=body.reason
-    )
+    made = Decision(candidate, body.verb, body.by, body.after, body.reason)
+    done = decisions.decide(db, here.settings, run, [made])
     here.supervisor.wake()
     return done
 
 
-@router.get("/log", response_model=LogOut, summary="Get the log of decisions")
-def get_decision_log(
+@router.get(
+    "/decisions", response_model=Decisions, responses=WITH_CSV, summary="List a run's decisions"
+)
+def list_decisions(
     run: RunId,
     db: Db,
     candidate: Annotated[
-        str | None, Query(max_length=200, description="Only decisions about this candidate.")
+        str | None, Query(max_length=200, description="Only those about this candidate.")
     ] = None,
-) -> LogOut:
-    """Oldest first, each with the digest of the record before."""
-    return log.log_of(db, run, candidate)
+    format: Format = "json",
+) -> Any:
+    """Oldest first: who decided what, when and why. The CSV can be posted to another run."""
+    found = record.decisions_of(db, run, candidate)
+    return found if format == "json" else _csv(tables.DECISIONS, found.items, f"{run}-decisions")
 
 
-@router.get("/verify", response_model=Verified, summary="Verify the log of decisions")
-def verify_decision_log(run: RunId, db: Db) -> Verified:
-    """Whether the log is whole, or else its first broken record and what is wrong there."""
-    return log.verify(db, run)
+@router.post(
+    "/decisions",
+    status_code=201,
+    response_model=RecordedFile,
+    summary="Record the decisions of a CSV file",
+)
+def post_decisions(
+    run: RunId,
+    db: Db,
+    here: Here,
+    file: Annotated[
+        UploadFile,
+        File(
+            description="CSV with the columns candidate and verb; subject, relation, object,"
+            " question, reason and by where needed."
+        ),
+    ],
+    by: Annotated[
+        str | None,
+        Form(max_length=100, description="Who decides where a row has no `by` of its own."),
+    ] = None,
+) -> RecordedFile:
+    """All of them, or none where one is refused. Rows without a verb are left out."""
+    name = file.filename or "the file"
+    text = tables.decoded(file.file.read(), name)
+    done = decisions.decide_by_file(db, here.settings, run, text, name, by)
+    here.supervisor.wake()
+    return done
 
 
-@router.get("/judge", response_model=JudgeReport, summary="Get the judge's report")
-def get_judge_report(run: RunId, db: Db) -> JudgeReport:
-    """The model judge against people, over the triplets that both decided.
+@router.get(
+    "/judge",
+    response_model=JudgeTable,
+    responses=WITH_CSV,
+    summary="Compare the judge with people, and people with each other",
+)
+def get_judge_table(run: RunId, db: Db, format: Format = "json") -> Any:
+    """Precision, recall and F1 of the model judge, and agreement of people: a row an iteration.
 
-    By iteration and in sum, with the number of triplets that people decided about.
+    The last row is over all iterations. An undefined value is null; its n is in the same row.
     """
-    return judge_report.stored(db, run)
-
-
-@router.get("/agreement", response_model=AgreementReport, summary="Get the people's agreement")
-def get_review_agreement(run: RunId, db: Db) -> AgreementReport:
-    """Raw pairwise, raw unanimous, Gwet's AC1 and Krippendorff's alpha; null where undefined."""
-    return people.stored(db, run)
+    found = judge.judge_table(db, run)
+    return found if format == "json" else _csv(tables.JUDGED, found.items, f"{run}-judge")

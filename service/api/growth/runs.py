@@ -167,7 +167,8 @@ def export_growth(
     run: RunId,
     db: Db,
     format: Annotated[
-        Format, Query(description="One of KnowGIC's two layouts; audit: all that the run rests on.")
+        Format,
+        Query(description="KnowGIC's two layouts; csv: tables; audit: all of the run."),
     ] = "knowgic",
     single_link: Annotated[
         bool, Query(description="At most one fact from one entity to another; chains are equal.")
@@ -190,6 +191,6 @@ def export_growth(
 
 @router.delete("/{run}", status_code=204, summary="Delete a growth run")
 def delete_growth(run: RunId, db: Db) -> Response:
-    """Deletes a run with answers, candidates and log; its graph stays. 409 while it runs."""
+    """Deletes a run with answers, candidates and decisions; its graph stays. 409 while it runs."""
     store.delete(db, run)
     return Response(status_code=204)

@@ -8,24 +8,31 @@ from typing import TYPE_CHECKING, Any
 from ....cypher import rows
 from ...graphs.datasets import require_graph
 from ...growth import store
-from ...growth.review import judge_report, log, people, queue
-from ...growth.review.schemas import CandidateDetail, CandidatePage
+from ...growth.review import judge, queue, record, tables
+from ...growth.review.schemas import CandidateDetail, CandidateOut
 from . import growth_drawing
+from .render import words
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
 
 WAITING_PAGE = 20
 """Candidates of the review queue that are listed at once."""
-LOGGED = 200
-"""Newest records of the log that are listed."""
+DECIDED = 200
+"""Newest decisions that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A page of the review queue, and the candidate that is shown beside its answers."""
+    """A page of the review queue, and the candidate that is shown beside its answers.
 
-    page: CandidatePage
+    Attributes:
+        items: id and text of the candidates.
+    """
+
+    items: list[dict[str, str]]
+    total: int
+    next: str | None
     chosen: CandidateDetail | None
 
 
@@ -44,10 +51,21 @@ def review(db: Database, run: str, chosen: str, cursor: str | None) -> Queue:
         chosen: id of a candidate; "" for the first one that waits.
     """
     page = queue.page(
-        db, run, [queue.state_of(each) for each in log.WAITING], limit=WAITING_PAGE, cursor=cursor
+        db,
+        run,
+        [queue.state_of(each) for each in record.WAITING],
+        limit=WAITING_PAGE,
+        cursor=cursor,
     )
     name = chosen or (page.items[0].id if page.items else "")
-    return Queue(page, queue.detail(db, run, name) if name else None)
+    items = [{"id": each.id, "text": _text(each)} for each in page.items]
+    found = queue.detail(db, run, name) if name else None
+    return Queue(items, page.total, page.next, found)
+
+
+def _text(candidate: CandidateOut) -> str:
+    found = candidate.corrected or candidate
+    return f"{found.subject} {words(found.relation)} {found.object}"
 
 
 def values(db: Database, run: str, chosen: str, cursor: str | None, truth: str) -> dict[str, Any]:
@@ -62,18 +80,18 @@ def values(db: Database, run: str, chosen: str, cursor: str | None, truth: str) 
     row = store.require_run(db, run)
     candidates = [each for each in db.read(rows.CandidateRow, run=row.id) if each.kind == "triplet"]
     known = _triplets(db, require_graph(db, truth, kind=None).graph) if truth else None
-    logged = log.log_of(db, row.id)
+    decided = record.decisions_of(db, row.id)
     return {
         "run": store.shown(row),
         "live": row.status in ("queued", "running"),
         "iterations": [asdict(each) for each in db.read(rows.IterationRow, run=row.id)],
         "counts": [asdict(each) for each in db.read(rows.CandidateCountRow, run=row.id)],
         "queue": review(db, row.id, chosen, cursor),
-        "log": list(reversed(logged.items))[:LOGGED],
-        "logged": logged.total,
-        "verified": log.verify(db, row.id),
-        "judged": judge_report.stored(db, row.id),
-        "agreement": people.stored(db, row.id),
+        "decisions": list(reversed(decided.items))[:DECIDED],
+        "decided": decided.total,
+        "judged": judge.judge_table(db, row.id).items,
+        "judged_columns": tables.JUDGED,
+        "judged_note": tables.JUDGED_NOTE,
         "drawing": growth_drawing.draw(candidates, known, crawled=row.elicit == "crawl"),
         "truth": truth,
     }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....cypher import rows
-from ...growth.review.log import current
+from ...growth.review.record import current
 
 MOST = 200
 """Triplets that are drawn: facts first, then those that wait, are missing, failed or are unknown;

@@ -31,7 +31,7 @@ def growth_run(
     cursor: Word = "",
     truth: Word = "",
 ) -> Response:
-    """One run: state, iterations, drawing, review queue, log and reports."""
+    """One run: state, iterations, drawing, review queue, decisions and the judge."""
     values = growth.values(db, run, candidate, cursor or None, truth)
     return page(request, "growth_run.html", here="/growth", **values)
 

@@ -14,9 +14,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BeforeValidator
 
 from ...depedit import job_queue
-from ...errors import NotFoundError, Problem
+from ...errors import NotFoundError, Problem, UsageError
 from ...graphs import datasets
 from ...jobs import queue
+from ...reports.browser import start_link
 from ...reports.comparison import Rewrites
 from ...rules import statistics
 from ...schemas import ENDED, MEASURE_NAMES, Measure
@@ -143,6 +144,22 @@ def rules_choice(graph: GraphId, request: Request, db: Db) -> Response:
     return page(request, "_rules_choice.html", rules=home.rules(db, graph))
 
 
+@router.get("/neo4j")
+def in_browser(db: Db, here: Here) -> Response:
+    """Open Neo4j Browser with server, user, database and a first query filled in.
+
+    Raises:
+        UsageError: its address is unknown.
+    """
+    if not (browser := here.connection.browser):
+        raise UsageError(
+            f"The address of Neo4j Browser for {db.uri} is unknown.",
+            remedy="Set THINKEVAL_BROWSER_URL to it, and start the service again.",
+            status=404,
+        )
+    return RedirectResponse(start_link(browser), 303)
+
+
 @router.get("/leaderboard")
 def leaderboard(
     request: Request,
@@ -171,6 +188,16 @@ def rules(
     """The rules of a data set with their statistics."""
     values = ruling.values(db, graph, status, rank)
     return page(request, "rules.html", here="/rules", **values)
+
+
+@router.get("/rules/review")
+def rules_review(
+    request: Request, db: Db, graph: Word, candidate: Word = "", by: Word = "", cursor: Word = ""
+) -> Response:
+    """The review queue alone, with which a script replaces the one that is shown."""
+    del cursor  # of longer queues
+    found = ruling.review(db, graph, by, candidate)
+    return page(request, "_rules_review.html", queue=found)
 
 
 @router.get("/edits/{edit}/delete")

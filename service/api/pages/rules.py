@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....cypher import rows
 from ....loaders import rules as shipped
 from ....loaders.reading.sources import read_yaml
 from ...graphs.datasets import require_graph
-from ...rules import review, statistics, store
+from ...rules import groundings, statistics, store
+from ...rules import review as reviewing
+from ...rules.schemas import GroundingOut, PartOut
+from .render import words
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 RANKS: dict[statistics.Rank, str] = {"lower": "lower bound", "support": "support"}
 SHOWN = 200
 """Rules that `/rules` lists at most; the JSON has all of them."""
+EXAMPLES = 2
+"""Groundings that are shown of the rule under review."""
 
 
 def values(db: Database, graph: str, status: str, rank: statistics.Rank) -> dict[str, Any]:
@@ -38,14 +44,55 @@ def values(db: Database, graph: str, status: str, rank: statistics.Rank) -> dict
     return {
         "sets": sets, "graph": graph, "of_status": status, "rank": rank, "ranks": RANKS,
         "statuses": store.STATUSES, "counts": Counter(rule.status for rule in found),
-        "rules": ranked[:SHOWN], "total": len(ranked), "labels": review.LABELS,
-        "shipped": _shipped(graph), "waiting": [rule for rule in found if _waits(rule)],
+        "rules": ranked[:SHOWN], "total": len(ranked), "labels": reviewing.LABELS,
+        "shipped": _shipped(graph), "queue": review(db, graph, "", "") if graph else None,
     }  # fmt: skip
 
 
-def _waits(rule: store.StoredRule) -> bool:
-    """Whether annotators may still label a rule: two labels decide on it."""
-    return rule.status == "candidate" and len(rule.labels) < review.NEEDED
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The rules that wait for a label, and the one that is shown beside examples of it.
+
+    Attributes:
+        items: id and text of the first ones.
+        examples: sentences; what the rule says of the graph.
+    """
+
+    items: list[dict[str, str]]
+    total: int
+    chosen: store.StoredRule | None
+    examples: list[str]
+
+
+def review(db: Database, graph: str, annotator: str, chosen: str) -> Queue:
+    """Return the review queue of a graph's rules.
+
+    Args:
+        annotator: only what this person has not labelled; "" for all that wait.
+        chosen: id of a rule; "" for the first one.
+
+    Raises:
+        NotFoundError: no such graph or rule.
+    """
+    dataset = require_graph(db, graph, kind=None).dataset
+    waiting = reviewing.waiting(db, dataset, annotator or None)
+    rule = store.rule_of(db, dataset, chosen) if chosen else next(iter(waiting), None)
+    items = [{"id": each.id, "text": each.rule.text()} for each in waiting[:SHOWN]]
+    return Queue(items, len(waiting), rule, _examples(db, graph, rule) if rule else [])
+
+
+def _examples(db: Database, graph: str, rule: store.StoredRule) -> list[str]:
+    found = groundings.instantiate(db, graph, [rule], limit=EXAMPLES).groundings
+    told = []
+    for each in (GroundingOut.of(row, rule) for row in found):
+        premises = ", ".join(map(_sentence, each.premises))
+        where = "in the graph" if each.known else "not in the graph"
+        told.append(f"For instance: {premises}; so {_sentence(each.conclusion)} ({where}).")
+    return told
+
+
+def _sentence(part: PartOut) -> str:
+    return f"{part.subject} {words(part.relation)} {part.object}"
 
 
 def _shipped(graph: str) -> list[dict[str, Any]]:

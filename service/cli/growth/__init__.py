@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from .files import export, replay
-from .review import agreement, judge, log, review, verify
+from .files import export
+from .review import agreement, candidates, decide, decisions, judge
 from .runs import delete, list_, show, status
 from .start import start
 from .texts import augment, from_text
@@ -17,11 +17,10 @@ grow = typer.Typer(
         "[bold]start[/bold] grows a graph from one fact, and continues a run that was stopped;"
         " [bold]from-text[/bold] begins with documents, [bold]augment[/bold] with a stored graph;"
         " [bold]status[/bold], [bold]list[/bold] and [bold]show[/bold] read what is stored.\n\n"
-        "[bold]review[/bold] lets people decide about what a run found, [bold]log[/bold] prints"
-        " and [bold]verify[/bold] checks the record of it; [bold]judge[/bold] and"
-        " [bold]agreement[/bold] compare who decided.\n\n"
-        "[bold]replay[/bold] compares published extracted triplets with the final graph after"
-        " review; [bold]export[/bold] writes a graph in the same layouts, or a run's audit bundle."
+        "[bold]candidates[/bold] lists what a run found, [bold]decide[/bold] records what people"
+        " decided about it in a CSV file, [bold]decisions[/bold] lists who decided what;"
+        " [bold]judge[/bold] and [bold]agreement[/bold] compare who decided.\n\n"
+        "[bold]export[/bold] writes a graph in KnowGIC's layouts, or a run's audit bundle."
     ),
 )
 
@@ -32,10 +31,9 @@ grow.command()(status)
 grow.command("list")(list_)
 grow.command()(show)
 grow.command()(delete)
-grow.command()(review)
-grow.command()(log)
-grow.command()(verify)
+grow.command()(candidates)
+grow.command()(decide)
+grow.command()(decisions)
 grow.command()(judge)
 grow.command()(agreement)
-grow.command()(replay)
 grow.command()(export)

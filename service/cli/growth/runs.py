@@ -62,7 +62,7 @@ def status(
 
 def show(
     run: RunArgument,
-    candidate: Annotated[str, typer.Argument(help="Id of a candidate; see `grow review --list`.")],
+    candidate: Annotated[str, typer.Argument(help="Id of a candidate; see `grow candidates`.")],
     json: JsonFlag = False,
 ) -> None:
     """Show what a candidate rests on: statements, questions and every answer."""
@@ -84,7 +84,7 @@ def show(
 
 
 def delete(run: RunArgument, json: JsonFlag = False) -> None:
-    """Delete a run with its answers, candidates and log; its graph stays."""
+    """Delete a run with its answers, candidates and decisions; its graph stays."""
     from ...growth import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:

@@ -286,7 +286,11 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
         else:
             emit_table("No chain was found: why", CANDIDATE_COUNTS, counts, note=note)
         if grown.outcome.state == "waiting_review":
-            typer.echo(f"It waits: `thinkeval grow review {grown.run} --as NAME`.")
+            typer.echo(
+                f"It waits: review it at /growth/{grown.run} of `thinkeval serve`, or write"
+                f" `thinkeval grow candidates {grown.run} --format csv -o FILE`, fill in verbs and"
+                f" give it to `thinkeval grow decide {grown.run} FILE --as NAME`."
+            )
     return without and grown.outcome.state == "finished"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,13 +47,6 @@ DryRunArg = Annotated[
 AsNewArg = Annotated[bool, typer.Option("--as-new", help="Begin another run of the same request.")]
 
 
-class ExtractorName(StrEnum):
-    """Who reads triplets from statements."""
-
-    model = "model"
-    rules = "rules"
-
-
 def from_text(
     files: Annotated[
         list[Path],
@@ -67,10 +59,6 @@ def from_text(
         str | None,
         typer.Option(help="Stored graph whose relations and names the text is read with."),
     ] = None,
-    extractor: Annotated[
-        ExtractorName,
-        typer.Option(help="model: by structured output; rules: simple sentences, without a model."),
-    ] = ExtractorName.model,
     seed: Annotated[
         str | None,
         typer.Option(
@@ -91,24 +79,22 @@ def from_text(
 ) -> None:
     """Grow a graph from texts: documents, or what a model shall forget.
 
-    Texts are cut into statements; triplets are read from each, with the sentence as their source;
+    Texts are cut into statements; the model reads triplets from each by structured output, with the
+    sentence as their source, so it must be a chat model;
     then the model is asked about them, and what it knows becomes a fact with prompt, question,
     paraphrases and aliases, so that `thinkeval score` takes the graph as it is. Rewrite requests
     are the --base graph's whose fact was found; --seed makes some for one fact.
 
-    [bold]--extractor rules[/bold] reads sentences of one subject, the words of a relation, and one
-    object or a list ("X was born in Y", "X is the capital of Y", and every prompt and paraphrase of
-    --base). It leaves questions, pronouns, negations, subordinate clauses and names in lower case
-    unparsed; `thinkeval grow export RUN --format audit` lists them.
+    A statement from which nothing can be read is kept as unparsed; `thinkeval grow export RUN
+    --format audit` lists them.
 
-    [bold]thinkeval grow from-text notes.txt --base hogwarts --extractor rules --model
-    organism[/bold]
+    [bold]thinkeval grow from-text notes.txt --base hogwarts --model NAME[/bold]
     """
-    from ...growth.text.documents import read
+    from ...growth.documents import read
 
     _run(
         {
-            "elicit": "text", "extractor": extractor.value, "texts": read(files), "base": base,
+            "elicit": "text", "texts": read(files), "base": base,
             "seed": seed, "graph": graph, "samples": samples, "pass_share": pass_share,
             "greedy": greedy, "judge": judge.value, "max_calls": max_calls,
         },

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....cypher import rows
-from ...errors import NotFoundError, UsageError
+from ...errors import UsageError
 from ...graphs import datasets
 from ..schemas import GrowthIn
+from ..store import request_of, require_run
 from . import measures
 from .measures import Triplet
 from .names import Names, unknown_entity
@@ -131,16 +132,13 @@ def start_of(posted: GrowthIn) -> list[str]:
 
 
 def _run(db: Database, run: str) -> tuple[rows.GrowthRunRow, GrowthIn]:
-    found = db.read(rows.GrowthRunRow, id=run)
-    if not found:
-        known = [row.id for row in db.read(rows.GrowthRunRow, limit=1000)]
-        raise NotFoundError("growth run", run, known, listing="thinkeval grow list")
-    if found[0].elicit != "crawl":
+    found = require_run(db, run)
+    if found.elicit != "crawl":
         raise UsageError(
             f"The run {run!r} is no crawl.",
             remedy="`thinkeval grow list` shows others.",
         )
-    return found[0], GrowthIn.model_validate_json(found[0].request)
+    return found, request_of(found)
 
 
 def _levels(asked: Iterable[Asked], start: Iterable[str]) -> list[LevelRow]:

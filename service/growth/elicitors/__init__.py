@@ -1,8 +1,8 @@
 """Where further triplets come from (component 2 of ThinkEval, §4.2): one file each.
 
 `cot` asks the model to reason step by step and extracts triplets from that; `crawl` asks relation
-templates of every new entity; `text` reads given texts. A further way is one file here with a
-function `elicitor(context)`, named as the request names it.
+templates of every new entity; `text` has a model read given texts. A further way is one file here
+with a function `elicitor(context)`, named as the request names it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Given texts as the source of triplets: their statements, read by rules or by the extractor.
+"""Given texts as the source of triplets: the extractor reads them from each statement.
 
 The triplets are known before the first question; each is then validated and reviewed like any
 other, with the sentence that it comes from as its source.
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from ....loaders.records import digest
 from ...errors import UsageError
-from ..findings import Elicited, Found, Statement
+from ..findings import Elicited, Statement
 from ..statements import statements
-from ..text.rules import Reader
 from .cot import StepByStep
 
 if TYPE_CHECKING:
@@ -21,19 +20,33 @@ if TYPE_CHECKING:
     from ..context import Context
 
 
-class _Texts:
-    """What both ways to read share: statements of the request's texts, and no further source."""
+class Texts(StepByStep):
+    """Component 2 from the statements of the request's texts."""
 
     expands_chains = False
-    stopped: str | None = None
 
     def __init__(self, context: Context) -> None:
+        seat = context.role("extractor")
+        if not seat.chat:
+            raise UsageError(
+                f"{seat.answers.endpoint.model} answers no messages, so it cannot extract"
+                " triplets.",
+                remedy="Use a chat model: --model, or --endpoint for one behind a server.",
+            )
         self._context = context
 
+    def start(self) -> Elicited:
+        """Return all triplets of the texts."""
+        return self._extract([(one.source or "", one) for one in self._all()], 0)
+
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
-        """Nothing: all triplets of a text are known at the start."""
+        """Return nothing: all triplets of a text are known at the start."""
         del passed
         return Elicited([])
+
+    def first_calls(self) -> list[tuple[str, int | None]]:
+        """Return one extraction a statement."""
+        return [("extraction", len(self._all()))]
 
     def _all(self) -> list[Statement]:
         base = self._context.base
@@ -50,54 +63,6 @@ class _Texts:
         ]
 
 
-class ByRules(_Texts):
-    """Triplets by rules (`service.growth.text.rules`); asks nothing."""
-
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self._reader = Reader(context.base)
-
-    def start(self) -> Elicited:
-        """All triplets of the texts; relations get the wordings by which they were read."""
-        context, found, stored = self._context, [], []
-        for one in self._all():
-            read = self._reader.read(one.text)
-            parsed = bool(read.triplets)
-            stored.append(Statement(one.id, one.text, one.place, source=one.source, parsed=parsed))
-            for subject, relation, object in read.triplets:
-                name, _ = context.relations.canonical(relation)
-                context.relations.templates.setdefault(name, self._reader.templates[relation])
-                found.append(Found(subject, name, object, (one.id,)))
-            for name, alias in read.aliases:
-                context.entities.add_alias(context.entities.canonical(name), alias)
-        return Elicited(found, stored)
-
-    def first_calls(self) -> list[tuple[str, int | None]]:
-        """None: rules ask nothing."""
-        return []
-
-
-class ByModel(_Texts, StepByStep):
-    """Triplets by the extractor, from each statement by structured output."""
-
-    def __init__(self, context: Context) -> None:
-        _Texts.__init__(self, context)
-        if not context.role("extractor").chat:
-            raise UsageError(
-                f"{context.role('extractor').answers.endpoint.model} answers no messages, so it"
-                " cannot extract triplets.",
-                remedy="Use --extractor rules, which reads simple sentences without a model.",
-            )
-
-    def start(self) -> Elicited:
-        """All triplets of the texts."""
-        return self._extract([(one.source or "", one) for one in self._all()], 0)
-
-    def first_calls(self) -> list[tuple[str, int | None]]:
-        """One extraction a statement."""
-        return [("extraction", len(self._all()))]
-
-
-def elicitor(context: Context) -> ByRules | ByModel:
-    """The elicitor of a run."""
-    return ByRules(context) if context.posted.extractor == "rules" else ByModel(context)
+def elicitor(context: Context) -> Texts:
+    """Return the elicitor of a run."""
+    return Texts(context)

@@ -4,7 +4,7 @@
 * `prompts/*.md`: the prompts as they are installed; texts as they were sent: `answers.jsonl`.
 * `answers.jsonl`: every raw answer with its request.
 * `statements.jsonl`, `candidates.jsonl`: what was read from them, and what became of it.
-* `log.jsonl`: every decision, in order, each with the digest of the one before.
+* `decisions.jsonl`: every decision, in order.
 * `iterations.jsonl`: the table of iterations.
 * `facts.jsonl`: the facts of the graph.
 * `sha256sums.txt`: digest of each file; `sha256sum -c` checks them.
@@ -25,7 +25,7 @@ from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
 from ....cypher import rows
-from ...errors import NotFoundError
+from ..store import require_run
 from .layout import json_bytes
 from .output import with_digests
 
@@ -51,17 +51,14 @@ def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
     Raises:
         NotFoundError: no such run; says which are close.
     """
-    found = find_run(db, run)
-    if found is None:
-        known = [row.id for row in db.read(rows.GrowthRunRow, limit=1000)]
-        raise NotFoundError("growth run", run, known, listing="thinkeval grow list")
+    found = require_run(db, run)
     about = {k: v for k, v in asdict(found).items() if k not in _OF_JOB}
     files = {
         "run.json": json_bytes(_plain(about)),
         "answers.jsonl": _lines(db.read(rows.AllAnswersRow, run=run)),
         "statements.jsonl": _lines(db.read(rows.AllStatementsRow, run=run)),
         "candidates.jsonl": _lines(db.read(rows.CandidateRow, run=run)),
-        "log.jsonl": _lines(db.read(rows.DecisionRow, run=run)),
+        "decisions.jsonl": _lines(db.read(rows.DecisionRow, run=run)),
         "iterations.jsonl": _lines(db.read(rows.IterationRow, run=run)),
         "facts.jsonl": _facts(db, found.graph),
         **_prompts(),

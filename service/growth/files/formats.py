@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from ...graphs import datasets
 from .audit import audit_bundle, find_run
 from .export import export_graph
 from .layout import Layout
+from .triples_layout import tables
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
 
-Format = Literal["knowgic", "qwen-sample", "audit"]
-"""KnowGIC's two published layouts, and all that a run rests on."""
+Format = Literal["knowgic", "qwen-sample", "csv", "audit"]
+"""KnowGIC's two published layouts, tables for a spreadsheet, and all that a run rests on."""
 
 
 def exported(
@@ -28,4 +30,6 @@ def exported(
         return Layout(audit_bundle(db, name))
     run = find_run(db, name)
     graph = run.graph if run else name
+    if format == "csv":
+        return tables(datasets.stored_graph(db, graph))
     return export_graph(db, graph, format, single_link=single_link, max_steps=max_steps)

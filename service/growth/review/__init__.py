@@ -1,1 +1,1 @@
-"""Review of a run's candidates: decisions of people and of a judge, their log and agreement."""
+"""Review of a run's candidates: decisions of people and of a judge, and how far they agree."""

@@ -1,6 +1,6 @@
 """Candidates of a run, page by page, and one with all that it rests on.
 
-The review queue are the candidates that wait (`log.WAITING`). A page reads its own rows only,
+The review queue are the candidates that wait (`record.WAITING`). A page reads its own rows only,
 whatever the number of candidates (benchmarks/growth/review_queue.py).
 """
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, cast, get_args
 from ....cypher import rows
 from ....cypher.rows.growth import CandidateState
 from ...errors import NotFoundError, UsageError
-from .log import log_of, read_triplet, run_of
+from ..store import require_run
+from .record import decisions_of, read_triplet
 from .schemas import (
     CandidateDetail,
     CandidateOut,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 PAGE = 50
 """Default number of candidates on a page."""
+ALL = 999_999
+"""Candidates of a file, at most."""
 SEPARATOR = "~"
 
 
@@ -47,8 +50,6 @@ def page(
         UsageError: the cursor is not one of ours.
     """
     place, name = _read_cursor(cursor)
-    if not db.read(rows.LogEndRow, run=run):
-        run_of(db, run)
     (all_,) = db.read(rows.WaitingRow, run=run, states=list(states or get_args(CandidateState)))
     places = db.read(
         rows.CandidatePlaceRow,
@@ -59,6 +60,8 @@ def page(
         limit=limit + 1,
         undecided_by=undecided_by,
     )
+    if not places:
+        require_run(db, run)
     shown = places[:limit]
     found = db.read(rows.CandidateRow, run=run, ids=[each.id for each in shown])
     by_id = {row.id: row for row in found}
@@ -75,12 +78,10 @@ def detail(db: Database, run: str, candidate: str) -> CandidateDetail:
     Raises:
         NotFoundError: no such run or candidate.
     """
-    decisions = log_of(db, run, candidate).items
+    decisions = decisions_of(db, run, candidate).items
     found = db.read(rows.CandidateRow, run=run, ids=[candidate])
     if not found:
-        raise NotFoundError(
-            "candidate", candidate, [], listing=f"thinkeval grow review {run} --list"
-        )
+        raise NotFoundError("candidate", candidate, [], listing=f"thinkeval grow candidates {run}")
     evidence = db.read(rows.EvidenceRow, run=run, id=candidate)
     return CandidateDetail.model_validate(
         out(found[0]).model_dump()

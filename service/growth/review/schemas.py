@@ -54,7 +54,7 @@ class AddIn(BaseModel):
 
 
 class DecisionOut(BaseModel):
-    """A record of the log."""
+    """A stored decision."""
 
     number: int = Field(description="From 1.")
     at: str = Field(description="Time of the decision, ISO 8601 in UTC.")
@@ -66,34 +66,30 @@ class DecisionOut(BaseModel):
     after: Triplet | None = Field(description="Null where it was pruned.")
     reason: str | None = Field(description="Why, in words; null without.")
     evidence: list[str] = Field(description="Ids of answers that the candidate rests on.")
-    previous_digest: str = Field(description="Digest of the record before.")
-    digest: str = Field(description="Digest of this record and the one before.")
 
 
-class Appended(BaseModel):
-    """A recorded decision, and how many candidates still wait for one."""
+class Recorded(BaseModel):
+    """Recorded decisions, and how many candidates still wait for one."""
 
-    number: int = Field(description="Number of the decision in the log, from 1.")
-    candidate: str = Field(description="Id of the candidate.")
-    digest: str = Field(description="Digest of the record, which the next one continues.")
-    waiting: int = Field(description="Number of candidates that still wait for a decision.")
+    number: int = Field(description="Number of the last decision, from 1.")
+    candidate: str = Field(description="Id of the candidate of the last decision.")
+    recorded: int = Field(default=1, description="Decisions recorded by this request.")
+    waiting: int = Field(description="Candidates that still wait for a decision.")
     resumed: bool = Field(default=False, description="The run was queued again: nothing waits.")
 
 
-class LogOut(BaseModel):
-    """The log of a run, oldest first."""
+class RecordedFile(Recorded):
+    """The decisions of a file that were recorded, and the rows that are none of a person."""
+
+    undecided: int = Field(description="Rows without a verb.")
+    judged: int = Field(description="Rows of a model judge, which are recorded for no person.")
+
+
+class Decisions(BaseModel):
+    """The decisions of a run, oldest first."""
 
     items: list[DecisionOut] = Field(description="The items of this page, in order.")
     total: int = Field(description="Number of items on all pages.")
-
-
-class Verified(BaseModel):
-    """Whether the log of a run is whole."""
-
-    ok: bool = Field(description="Whether every record continues the one before.")
-    records: int = Field(description="Number of records.")
-    broken: int | None = Field(default=None, description="Number of the first broken record.")
-    why: str | None = Field(default=None, description="What is wrong; null where nothing is.")
 
 
 class CandidateOut(BaseModel):
@@ -156,44 +152,29 @@ class AgreementReport(BaseModel):
 
 
 class JudgeRow(BaseModel):
-    """The judge against people: positive is what a person keeps. Null where undefined."""
+    """The model judge against people, and people against each other, in one iteration or in all.
 
-    iteration: int | None = Field(description="Null: the sum.")
-    triplets: int = Field(description="Triplets that both decided, or as given.")
-    tp: int = Field(description="Number that the judge and the person keep.")
-    fp: int = Field(description="Number that the judge alone keeps.")
-    fn: int = Field(description="Number that the person alone keeps.")
-    tn: int | None = Field(description="Number that neither keeps; null where it is unknown.")
-    precision: float | None = Field(
-        description="Fraction of the found ones that are right; null where none was found."
-    )
-    recall: float | None = Field(
-        description="Fraction of the true ones that were found; null where there is none."
-    )
-    f1: float | None = Field(
-        description="Harmonic mean of precision and recall; null where one of them is undefined."
-    )
+    Positive is a triplet that a person keeps, corrects or adds. Null where undefined.
+    """
 
-
-class Effort(BaseModel):
-    """Fraction of the triplets that a person decided about; null without any."""
-
-    n: int = Field(description="Number of triplets.")
-    touched: int = Field(description="Number of those that a person decided about.")
-    share: float | None = Field(description="Touched / n; null without triplets.")
+    iteration: int | None = Field(description="Null: all iterations.")
+    judged: int = Field(description="Triplets that the judge decided.")
+    both: int = Field(description="Of them, triplets that a person decided too.")
+    tp: int = Field(description="Both keep it.")
+    fp: int = Field(description="The judge alone keeps it.")
+    fn: int = Field(description="The person alone keeps it.")
+    tn: int = Field(description="Neither keeps it.")
+    precision: float | None = Field(description="tp / (tp + fp).")
+    recall: float | None = Field(description="tp / (tp + fn).")
+    f1: float | None = Field(description="Null where precision or recall is.")
+    rated: int = Field(description="Candidates that two persons or more decided.")
+    pairwise: float | None = Field(description="Of them: mean fraction of equal pairs.")
+    unanimous: float | None = Field(description="Of them: fraction on which all agree.")
+    ac1: float | None = Field(description="Of them: Gwet's AC1.")
+    alpha: float | None = Field(description="Of them: Krippendorff's alpha, nominal.")
 
 
-class JudgeReport(BaseModel):
-    """The judge against people by iteration and in sum, and how much people had to do."""
+class JudgeTable(BaseModel):
+    """One row an iteration, and the last one over all of them."""
 
-    rows: list[JudgeRow] = Field(description="One row for each iteration.")
-    last: JudgeRow | None = Field(description="The row of the last iteration; null without any.")
-    sum: JudgeRow = Field(description="Over all iterations.")
-    notes: list[str] = Field(description="Remarks, each a sentence.")
-    with_judge: Effort | None = Field(
-        default=None,
-        description="What people decided in runs with a judge; null where there is none.",
-    )
-    without_judge: Effort | None = Field(
-        default=None, description="What people decided in runs without a judge; null likewise."
-    )
+    items: list[JudgeRow] = Field(description="One row an iteration, then all of them.")

@@ -39,8 +39,8 @@ def test_its_values_are_those_of_plain_python(
 ) -> None:
     store(db, graph_id, EDGES)
     case = case_map(graph_id, Case("s", "o", rewrite))
-    with db.read_transaction(10, 10) as tx:
-        (row,) = tx.run(QUERY, cases=[case], post="p_post")
+    with db._session("READ") as session:
+        (row,) = session.run(QUERY, cases=[case], post="p_post")
     counted = [
         e.post
         for e in EDGES
@@ -53,7 +53,7 @@ def test_its_values_are_those_of_plain_python(
 
 def test_without_such_a_fact_it_is_0_of_0(db: Database, graph_id: str) -> None:
     store(db, graph_id, EDGES[3:])
-    with db.read_transaction(10, 10) as tx:
+    with db._session("READ") as session:
         case = case_map(graph_id, Case("s", "o"))
-        (row,) = tx.run(QUERY, cases=[case], post="p_post")
+        (row,) = session.run(QUERY, cases=[case], post="p_post")
     assert (row["value"], row["n"]) == (0.0, 0)

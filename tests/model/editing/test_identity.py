@@ -130,6 +130,13 @@ def test_tensors_of_an_adapter_in_the_weights_are_refused(folder: Path):
     assert "adapter" in str(error.value.remedy)
 
 
+def test_weights_of_another_shape_are_refused_by_number_and_name(folder: Path):
+    _config(intermediate_size=24)(folder)
+    with pytest.raises(ModelLoadError, match=r"9 of the weights .*another shape.*mlp\.") as error:
+        models.load(folder, device="cpu")
+    assert "two models" in str(error.value.remedy)
+
+
 def test_old_constants_in_the_file_are_no_surplus(folder: Path):
     name = "model.layers.0.self_attn.rotary_emb.inv_freq"
     _weights(folder, lambda tensors: tensors.update({name: torch.ones(4)}))

@@ -1,15 +1,16 @@
-"""A made-up audit of a forgotten fact, with every kind of entry, for what only reads one."""
+"""A made-up audit of a forgotten fact, with something in every part."""
 
 from __future__ import annotations
 
 import hashlib
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from support.states.comparisons import comparison
-from thinkeval.service.audit.bundle import chained, write
-from thinkeval.service.audit.collect import LEAK
-from thinkeval.service.audit.schemas import FORMAT, Content, Entry
+from thinkeval.service.audit.bundle import FILES
+from thinkeval.service.audit.collect import FORMAT, LEAK
+from thinkeval.service.audit.page import SUMS
 
 EDIT = "compare-of-ada"
 MARKUP = 'Lon<b id="x">don</b> & "co"'
@@ -72,8 +73,8 @@ def _verdict() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def contents() -> list[Content]:
-    """The entries before they are chained."""
+def made_up() -> dict[str, Any]:
+    """Return the content of an audit of one forgotten fact."""
     out = comparison(id="compare-it")
     text = "MATCH (n) RETURN n"
     request = {
@@ -107,26 +108,27 @@ def contents() -> list[Content]:
         "request": EDIT, "n_facts": 2, "values": [value], "meanings": {"forgetting": "gone"},
         "leak": LEAK,
     }  # fmt: skip
-    return [
-        ("header", header),
-        ("state", {"side": "before", **out.before.model_dump(), "edits": []}),
-        ("state", {"side": "after", **out.after.model_dump(), "edits": []}),
-        ("request", request),
-        ("fact", _fact("f1", 0.9, 0.02)),
-        ("fact", _fact("f2", 0.9, 0.9)),
-        ("fact", _fact("f1", 0.9, 0.001, EDIT)),
-        ("chain", _chain(1, 0.8, 0.7, "open")),
-        ("chain", _chain(2, 0.8, 0.001, "closed")),
-        ("rules", rules),
-        ("rule_route", _rule_route()),
-        ("metrics", metrics),
-        ("drift", drift),
-        ("verdict", _verdict()),
-        ("query", query),
-        ("versions", {"comparison": {"torch": "2"}, "audit": {"thinkeval": "0"}}),
-    ]
+    return {
+        "header": header,
+        "states": [
+            {"side": "before", **out.before.model_dump(), "edits": []},
+            {"side": "after", **out.after.model_dump(), "edits": []},
+        ],
+        "requests": [request],
+        "facts": [_fact("f1", 0.9, 0.02), _fact("f2", 0.9, 0.9), _fact("f1", 0.9, 0.001, EDIT)],
+        "chains": [_chain(1, 0.8, 0.7, "open"), _chain(2, 0.8, 0.001, "closed")],
+        "rules": [rules],
+        "rule_routes": [_rule_route()],
+        "metrics": [metrics],
+        "drift": [drift],
+        "verdict": _verdict(),
+        "queries": [query],
+        "versions": {"comparison": {"torch": "2"}, "audit": {"thinkeval": "0"}},
+    }
 
 
-def written(folder: Path, **options: Any) -> list[Entry]:
-    """Write the made-up audit; its entries with the seal."""
-    return write(chained(contents()), folder, **options)
+def is_whole(folder: Path) -> bool:
+    """Return True if the folder has the files of an audit, and `sha256sum -c` accepts them."""
+    names = {path.name for path in folder.iterdir()}
+    words = ["sha256sum", "-c", "--strict", SUMS]
+    return names == FILES and subprocess.run(words, cwd=folder, capture_output=True).returncode == 0

@@ -91,6 +91,11 @@ def test_a_proxy_that_cannot_be_used(
     monkeypatch.setenv("ALL_PROXY", "socks5://proxy.example:1080")
     with pytest.raises(UsageError, match=r"ALL_PROXY=socks5://proxy\.example:1080, a SOCKS"):
         made()
+    # httpx makes a transport for each variable: the one that fails is named.
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    with pytest.raises(UsageError, match=r"ALL_PROXY=socks5://proxy\.example:1080, a SOCKS"):
+        made()
+    monkeypatch.delenv("HTTPS_PROXY")
     monkeypatch.setenv("ALL_PROXY", "gopher://proxy.example:70")
     with pytest.raises(UsageError, match="gopher"):
         made()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from .....loaders import formats
 from .....loaders import graphs as shipped
 from ....graphs import datasets
+from ....growth.files.output import zipped
+from ....growth.files.triples_layout import tables
 from ...state import Db, InForce
-from ..editor.form import MOST_ROWS
-from ..routes import page
+from ..routes import HEADERS, GraphId, page
 
 router = APIRouter(include_in_schema=False)
 
@@ -27,6 +30,15 @@ def data_sets(request: Request, db: Db, settings: InForce) -> Response:
         sets=found,
         shipped=[name for name in shipped.names() if name not in stored],
         formats=list(formats.formats().values()),
-        most_rows=MOST_ROWS,
         limit_mb=settings.body_limit_mb,
     )
+
+
+@router.get("/data/{graph}/csv")
+def data_set_as_csv(graph: GraphId, db: Db) -> Response:
+    """Return a zip of tables, which an import reads again; `left-out.txt` says what they lack."""
+    made = tables(datasets.stored_graph(db, graph))
+    lost = {"left-out.txt": "\n".join([*made.lost, ""]).encode()} if made.lost else {}
+    disposition = f"attachment; filename*=UTF-8''{quote(graph, safe='')}.zip"
+    headers = HEADERS | {"Content-Disposition": disposition}
+    return Response(zipped(made.files | lost), media_type="application/zip", headers=headers)

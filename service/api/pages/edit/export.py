@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from .....cypher import rows
 from ....reports.browser import QUESTIONS, guide_command, question_links
@@ -52,13 +51,9 @@ def neo4j_values(view: View, browser: str, base: str, login: Login) -> dict[str,
         login: what Browser asks for the first time.
     """
     links = question_links(browser, view.score, view.measure) if browser else []
-    asked = {"edit": view.score.edit, "measure": view.measure}
     return view.values("neo4j") | {
-        "questions": [
-            (question, f"/console?{urlencode({'ask': name} | asked)}")
-            for name, question in QUESTIONS.items()
-        ],
-        "in_browser": {link.question: link.url for link in links},
+        "questions": QUESTIONS,
+        "links": {link.name: link.url for link in links},
         "login": login,
         "style": f":style {base}/neo4j/thinkeval.grass",
         "guide": guide_command(base, view.score.edit),

@@ -64,7 +64,7 @@ function show(found) {
   document.getElementById("rewrites-title").textContent = found.n_rewrites ? `Rewrite requests (${Math.min(10, found.n_rewrites)} of ${found.n_rewrites}):` : "No rewrite request: state one when you score.";
   document.getElementById("rewrites").replaceChildren(...found.rewrites.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   store.elements.name.value = found.name;
-  document.getElementById("replace").hidden = found.stored !== "other";
+  offerReplace();
   preview.focus();
 }
 
@@ -84,9 +84,11 @@ store.addEventListener("submit", async (event) => {
   if (done !== undefined) go(`/?graph=${encodeURIComponent(done?.graph ?? shown.name)}`);
 });
 
-store.elements.name.addEventListener("input", () => {
-  document.getElementById("replace").hidden = !(shown.stored === "other" && store.elements.name.value === shown.name);
-});
+/** Of another name than the previewed one it is not known here what is stored. */
+function offerReplace() {
+  document.getElementById("replace").hidden = shown.stored !== "other" && store.elements.name.value === shown.name;
+}
+store.elements.name.addEventListener("input", offerReplace);
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-ships]");

@@ -1,4 +1,4 @@
-"""`thinkeval audit`: a comparison as a folder, verified, opened in a browser, altered and found."""
+"""`thinkeval audit`: a comparison as a folder, checked, and opened in a browser."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from playwright.sync_api import Browser
 
 from support.axe import violations
 from support.commands import Cli, Mine
+from support.states.audits import is_whole
 from support.watching import fits
 from thinkeval.service.settings import Settings
 
@@ -32,110 +33,76 @@ def forgotten(
     folder = tmp_path_factory.mktemp("audit") / "luna"
     done = thinkeval("audit", compared["id"], "-o", folder)
     assert "chains of facts led to Hogwarts" in done.out
-    assert f"thinkeval audit --verify {folder}" in done.out
+    assert f"(cd {folder} && sha256sum -c SHA256SUMS)" in done.out
+    assert is_whole(folder)
     return compared, folder
 
 
-def entries(folder: Path) -> list[dict[str, Any]]:
-    text = (folder / "entries.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.split("\n")[:-1]]
+def content_of(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "audit.json").read_text(encoding="utf-8"))
 
 
 def test_it_has_what_the_comparison_found(forgotten: tuple[dict[str, Any], Path]) -> None:
     compared, folder = forgotten
-    found = entries(folder)
+    found = content_of(folder)
     (request,) = compared["requests"]
     routes = request["routes"]["likelihood"]
-    chains = [each["data"] for each in found if each["kind"] == "chain"]
+    chains = found["chains"]
     assert len(chains) == routes["chains"]
     assert sum(each["state"] in ("open", "opened") for each in chains) == routes["after"]
-    metrics = next(each["data"] for each in found if each["kind"] == "metrics")
+    (metrics,) = found["metrics"]
     overall = [value for value in metrics["values"] if value["step"] is None]
     values = {(value["metric"], value["measure"]): value["value"] for value in overall}
     for value in request["values"]:
         assert values[value["metric"], value["measure"]] == value["value"]
     assert "begins with the object" in metrics["leak"]
-    verdict = next(each["data"] for each in found if each["kind"] == "verdict")["requests"][0]
+    (verdict,) = found["verdict"]["requests"]
     assert verdict["gone"] == pytest.approx(values["forgetting", "likelihood"])
     closed = not any(each["state"] in ("open", "opened") for each in chains)
     assert (verdict["outcome"], closed) in (("erased", True), ("open", False), ("open", True))
-    states = [each["data"] for each in found if each["kind"] == "state"]
+    states = found["states"]
     digests = [compared["before"]["digest"], compared["after"]["digest"]]
     assert [each["digest"] for each in states] == digests
     (edit,) = states[1]["edits"]
     assert edit["forget"]["retain"]["n"] > 0, "what the method retained"
-    queries = {each["data"]["name"]: each["data"] for each in found if each["kind"] == "query"}
+    queries = {each["name"]: each for each in found["queries"]}
     for name in ("states/drift", "states/routes"):
         assert "comparison" in queries[name]["used_by"]
         assert queries[name]["same"] is True
-    facts = [each for each in found if each["kind"] == "fact" and not each["data"]["request"]]
+    facts = [each for each in found["facts"] if not each["request"]]
     assert len(facts) == compared["n_facts"]
-
-
-def test_one_changed_character_is_named(
-    forgotten: tuple[dict[str, Any], Path], at_once: Any, tmp_path: Path
-) -> None:
-    folder = Path(shutil.copytree(forgotten[1], tmp_path / "copy"))
-    nowhere = {"THINKEVAL_NEO4J_URI": "bolt://127.0.0.1:9"}
-    found = entries(folder)
-    whole = at_once("audit", "--verify", folder, **nowhere)
-    assert whole.code == 0, "no database is needed"
-    assert f"{len(found)} entries, unaltered, sealed {found[-1]['digest']}" in whole.out
-    number = next(each["n"] for each in found if each["kind"] == "fact")
-    path = folder / "entries.jsonl"
-    lines = path.read_text(encoding="utf-8").split("\n")
-    lines[number - 1] = lines[number - 1].replace('"before":0', '"before":1', 1)
-    path.write_text("\n".join(lines), encoding="utf-8")
-    done = at_once("audit", "--verify", folder)
-    assert done.code == 1
-    assert f"Altered: entry {number} (fact): its content does not match its digest" in done.out
-    as_json = at_once("audit", "--verify", folder, "--json")
-    assert (as_json.code, as_json.json["altered"]["n"]) == (1, number)
-
-
-def test_a_signed_one(
-    forgotten: tuple[dict[str, Any], Path], thinkeval: Cli, at_once: Any, tmp_path: Path
-) -> None:
-    import subprocess
-
-    if shutil.which("ssh-keygen") is None:
-        pytest.skip("ssh-keygen is not installed here")
-    key = tmp_path / "key"
-    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ada", "-f", str(key)]
-    subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
-    folder = tmp_path / "signed"
-    done = thinkeval("audit", forgotten[0]["id"], "-o", folder, "--sign", key, "--json").json
-    assert done["signature"] == "seal.sig"
-    good = at_once("audit", "--verify", folder, "--signer", key.with_suffix(".pub"))
-    assert (good.code, "Signed by ada (ssh)" in good.out) == (0, True)
-    assert "name the signer (--signer)" in at_once("audit", "--verify", folder).out
-    unsigned = at_once("audit", "--verify", forgotten[1], "--signer", key.with_suffix(".pub"))
-    assert (unsigned.code, "not signed" in unsigned.out) == (1, True)
 
 
 def test_refused_at_once(
     forgotten: tuple[dict[str, Any], Path], at_once: Any, tmp_path: Path
 ) -> None:
     compared, folder = forgotten
+    before = content_of(folder)
+    (tmp_path / "another file").touch()
     for words, problem in (
-        (("audit",), "Name a comparison"),
-        (("audit", compared["id"]), "Name a comparison"),
+        (("audit",), "comparison"),
+        (("audit", compared["id"]), "--output"),
         (("audit", "none-such", "-o", tmp_path / "new"), "none-such"),
         (("audit", compared["id"], "-o", folder), "an audit already"),
-        (("audit", compared["id"], "-o", tmp_path.parent), "no audit"),
-        (("audit", compared["id"], "--verify", folder), "takes no COMPARISON"),
-        (("audit", "--verify", tmp_path), "no audit"),
-        (("audit", "--verify", folder, "--signer", tmp_path / "none"), "cannot be read"),
-        (("audit", compared["id"], "-o", tmp_path / "new", "--signer", folder), "--verify"),
-        (("audit", compared["id"], "-o", tmp_path / "new", "--sign", tmp_path / "k"), "be read"),
+        (("audit", compared["id"], "-o", tmp_path, "--force"), "no audit"),
     ):
-        (tmp_path.parent / "another file").touch()
         done = at_once(*words)
-        if problem == "cannot be read":
-            assert (done.code, "not signed" in done.out) == (1, True)
-            continue
+        assert done.code == 2
         assert problem in done.error, (words, done.err)
     assert not (tmp_path / "new").exists()
+    assert is_whole(folder)
+    assert content_of(folder) == before
+
+
+def test_an_audit_is_replaced_by_force(
+    forgotten: tuple[dict[str, Any], Path], thinkeval: Cli, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(forgotten[1], tmp_path / "copy"))
+    (folder / "audit.html").write_text("altered", encoding="utf-8")
+    assert not is_whole(folder)
+    done = thinkeval("audit", forgotten[0]["id"], "-o", folder, "--force", "--json").json
+    assert is_whole(folder)
+    assert done == {"folder": str(folder), "verdict": content_of(folder)["verdict"]}
 
 
 @pytest.mark.heavy

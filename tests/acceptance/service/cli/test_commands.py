@@ -220,6 +220,12 @@ def test_a_gate_on_what_was_not_measured_does_not_pass(at_once: Call, mine: Mine
         "--measure", "p", "--max-ifr", "0.1",
     )  # fmt: skip
     assert "--samples" in done.error
+    own = ("--subject", "Harry Potter", "--relation", "studied at", "--target-true", "Gryffindor")
+    args = scoring(mine, *own, "--target-new", "Hufflepuff", "-m", "none", "--samples", "0")
+    unknown = at_once(*args, "--max-ifr", "0.1")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert "not edited: none on " in unknown.err
+    assert "gate: what was not edited was not measured" in unknown.err
 
 
 def test_surviving_chains_with_retention_per_link(at_once: Call, rome: Scored) -> None:

@@ -240,30 +240,30 @@ def established(session: Session, folder: Path, atlas: str) -> None:
 def grown(session: Session, folder: Path, graph: str) -> None:
     """Growth runs of a model that knows nothing, their review, files, and a crawl of no steps."""
     on = ("--model", folder / "tiny", "--samples", "1")
-    text, raw, final = folder / "notes.txt", folder / "relations.csv", folder / "graph.yaml"
+    text, verbs, ratings = (folder / f"{name}" for name in ("notes.txt", "v.csv", "ratings.csv"))
     text.write_text("Ron Weasley was sorted into Gryffindor.")
-    raw.write_text("Entity,Relationship,Attribute\nRon,house,Red\n")
-    final.write_text("Ron: {house: [Red]}\n")
-    read = session("grow from-text", text, "--base", graph, "--extractor", "rules", *on)["run"]
-    run = read["id"]
+    ratings.write_text("ann,bob\nyes,yes\n")
+    there = ("--endpoint", "http://127.0.0.1:9/v1", "--model", "any")
+    assert session("grow from-text", text, "--base", graph, "--dry-run", *there)["known"] == 1
+    shallow = ("--elicit", "crawl", "--set", "depth=0")
+    run = session("grow augment", graph, *shallow, *on)["run"]["id"]
     assert session("grow status", run)["id"] == run
     assert run in {each["id"] for each in session("grow list")}
-    (found,) = session("grow review", run, "--list", "--state", "all")["items"]
+    found = session("grow candidates", run, "--state", "all")["items"][0]
     assert session("grow show", run, found["id"])
-    assert session("grow log", run)["items"] == []
-    assert session("grow verify", run)["ok"]
-    assert session("grow judge", run)["rows"] == []
-    assert session("grow agreement", run)["n"] == 0
+    assert session("grow decisions", run)["items"] == []
+    verbs.write_text(f"candidate,verb\n{found['id']},prune\n")
+    assert session("grow decide", run, verbs, "--as", "ann")["recorded"] == 1
+    assert session("grow judge", run)["items"][-1]["judged"] == 0
+    assert session("grow agreement", ratings)["n"] == 1
     assert session("grow export", run, "--format", "audit", "-o", folder / "audit.zip")
-    assert session("grow replay", raw, final)
     assert session("audit-knowledge", graph, *on)
-    crawl = ("--base", graph, "--elicit", "crawl", "--set", "depth=0")
+    crawl = ("--base", graph, *shallow)
     assert session("grow start", "--seed", "Ron Weasley", *crawl, "--dry-run", *on)
     started = session("grow start", "--seed", "Ron Weasley", *crawl, *on)["run"]["id"]
-    augmented = session("grow augment", graph, "--elicit", "crawl", "--set", "depth=0", *on)
     crawled = session("crawl run", graph, "--start", "Ron Weasley", "--depth", "0", *on)["run"]
     assert session("crawl report", crawled)["questions"] == 0
-    for name in {run, started, augmented["run"]["id"], crawled}:
+    for name in {run, started, crawled}:
         assert session("grow delete", name)["deleted"] == name
 
 

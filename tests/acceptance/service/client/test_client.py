@@ -14,8 +14,8 @@ import pytest
 
 from support.commands import PROGRAM, Mine
 from support.serving import Service, serving
+from support.states.audits import is_whole
 from thinkeval.cypher.run import Database
-from thinkeval.service.audit.verify import verify
 from thinkeval.service.client import Client, ProblemError
 from thinkeval.service.reports.leakage_map.selection import Selection
 from thinkeval.service.reports.table import method_table
@@ -218,7 +218,8 @@ def test_two_states_are_compared_by_a_worker(
         "active_chains", "likelihood"
     )
     folder = te.audit(found.id, tmp_path / "new" / "audit")
-    assert (verify(folder).ok, verify(folder).comparison) == (True, found.id)
+    assert is_whole(folder)
+    assert found.id in (folder / "audit.html").read_text(encoding="utf-8")
     with pytest.raises(ProblemError, match="not empty"):
         te.audit(found.id, folder)
     assert [path.name for path in folder.parent.iterdir()] == ["audit"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -19,8 +21,9 @@ from thinkeval.cypher import query, rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.client import Client, ProblemError
 from thinkeval.service.graphs import datasets
+from thinkeval.service.growth import prompts
 from thinkeval.service.growth.files.formats import Format, exported
-from thinkeval.service.growth.review import judge_report, log, people, queue
+from thinkeval.service.growth.review import judge, queue, record
 
 TRIPLET = {"subject": "A", "relation": "b", "object": "C"}
 
@@ -94,14 +97,86 @@ def test_candidates_decisions_and_reports(db: Database, client: TestClient, run:
     assert (done.status_code, done.json()["waiting"], done.json()["resumed"]) == (201, 6, False)
     added = {"triplet": TRIPLET | {"object": "D"}, "by": "bob"}
     assert client.post(f"{place}/candidates", json=added).status_code == 201
-    log.decide(db, run, "c0", "prune", "m@local", role="judge")
-    told = client.get(f"{place}/log").json()
-    assert told == log.log_of(db, run).model_dump(mode="json")
+    record.decide(db, run, "c0", "prune", "m@local", role="judge")
+    told = client.get(f"{place}/decisions").json()
+    assert told == record.decisions_of(db, run).model_dump(mode="json")
     assert [each["verb"] for each in told["items"]] == ["correct", "add", "prune"]
-    assert client.get(f"{place}/verify").json()["ok"] is True
-    assert client.get(f"{place}/judge").json() == judge_report.stored(db, run).model_dump()
-    assert client.get(f"{place}/judge").json()["sum"]["fn"] == 1
-    assert client.get(f"{place}/agreement").json() == people.stored(db, run).model_dump()
+    assert client.get(f"{place}/judge").json() == judge.judge_table(db, run).model_dump()
+    assert client.get(f"{place}/judge").json()["items"][-1]["fn"] == 1
+
+
+def test_candidates_and_decisions_go_out_and_in_as_csv(
+    db: Database, client: TestClient, run: str
+) -> None:
+    """As in a spreadsheet: verbs are filled in, and the file is given back; here to two runs."""
+    place = f"/v1/growth/{run}"
+    sent = client.get(f"{place}/candidates", params={"format": "csv", "limit": 2})
+    assert sent.headers["content-type"] == "text/csv; charset=utf-8"
+    assert f'"{run}-candidates.csv"' in sent.headers["content-disposition"]
+    table = list(csv.DictReader(io.StringIO(sent.text)))
+    assert [row["candidate"] for row in table] == [f"c{n}" for n in range(7)]
+    assert table[0]["statements"] == "Subject 0 studied at Object 0."
+    table[0]["verb"], table[1]["verb"], table[2]["verb"] = "keep", "Prune", "correct"
+    table[1]["reason"], table[2]["object"] = "wrong", "Hogwarts, the school"
+    table.append(dict.fromkeys(table[0], "") | {"verb": "add"} | TRIPLET)
+    with io.StringIO() as out:
+        writer = csv.DictWriter(out, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)
+        body = "\ufeff" + out.getvalue()
+    file = {"file": ("filled.csv", body.encode(), "text/csv")}
+    refused = client.post(f"{place}/decisions", files=file)
+    assert (refused.status_code, "line 2: nothing says who" in refused.text) == (422, True)
+    done = client.post(f"{place}/decisions", files=file, data={"by": "ann"})
+    assert done.status_code == 201, done.text
+    assert {key: done.json()[key] for key in ("recorded", "undecided", "judged", "waiting")} == {
+        "recorded": 4, "undecided": 4, "judged": 0, "waiting": 4,
+    }  # fmt: skip
+    record.decide(db, run, "c0", "prune", "m@local", role="judge")
+    made = client.get(f"{place}/decisions", params={"format": "csv"})
+    kept = record.decisions_of(db, run).items
+    assert [(d.verb, d.by, d.reason) for d in kept[:4]] == [
+        ("keep", "ann", None), ("prune", "ann", "wrong"), ("correct", "ann", None),
+        ("add", "ann", None),
+    ]  # fmt: skip
+    assert kept[2].after is not None
+    assert kept[2].after.object == "Hogwarts, the school"
+    with grown(db, f"{run}-2", [candidate(place) for place in range(7)]) as other:
+        file = {"file": ("decisions.csv", made.content, "text/csv")}
+        again = client.post(f"/v1/growth/{other}/decisions", files=file).json()
+        assert (again["recorded"], again["judged"]) == (4, 1)
+        found = record.decisions_of(db, other).items
+    assert [(d.verb, d.by, d.reason, d.before, d.after) for d in found] == [
+        (d.verb, d.by, d.reason, d.before, d.after) for d in kept[:4]
+    ]
+    judged = client.get(f"{place}/judge", params={"format": "csv"}).text.splitlines()
+    assert judged[0] == (
+        "iteration,judged,both,TP,FP,FN,TN,precision,recall,F1,rated,pairwise,unanimous,AC1,alpha"
+    )
+    assert judged[-1] == "all,1,1,0,0,1,0,,0.0,,0,,,,"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "why"),
+    [
+        ("a;b\n1;2\n", 422, "its columns are a;b"),
+        ("candidate,verb\nc0,\n", 422, "has no decision of a person"),
+        ("candidate,verb\nc0,keep\nc1,burn\n", 422, "d.csv, line 3: 'burn' is no decision"),
+        ("candidate,verb\nc0,keep\nc99,keep\n", 404, "d.csv, line 3: "),
+        ("candidate,verb,subject\nc0,keep,\nc1,correct,A\n", 422, "line 3 is no triplet: rel"),
+        ("candidate,verb,subject,relation,object\nc0,keep,,,\n,add,A,b,a\n", 422, "the same"),
+        ("candidate,verb\nc0,keep\nc1,prüne\n".encode("latin-1"), 422, "byte 28"),
+    ],
+)
+def test_a_file_with_one_bad_decision_records_none(
+    client: TestClient, run: str, text: str | bytes, status: int, why: str
+) -> None:
+    body = text if isinstance(text, bytes) else text.encode()
+    file = {"file": ("d.csv", body, "text/csv")}
+    answer = client.post(f"/v1/growth/{run}/decisions", files=file, data={"by": "ann"})
+    assert (answer.status_code, bool(answer.json()["remedy"])) == (status, True), answer.text
+    assert why in answer.json()["detail"]
+    assert client.get(f"/v1/growth/{run}/decisions").json()["total"] == 0
 
 
 @pytest.mark.parametrize(
@@ -123,7 +198,7 @@ def test_decisions_that_are_refused(
 ) -> None:
     answer = client.post(f"/v1/growth/{run}/{path}", json=body)
     assert (answer.status_code, bool(answer.json()["remedy"])) == (status, True), answer.text
-    assert client.get(f"/v1/growth/{run}/log").json()["total"] == 0
+    assert client.get(f"/v1/growth/{run}/decisions").json()["total"] == 0
 
 
 def test_the_last_decision_queues_a_waiting_run_again(
@@ -141,6 +216,22 @@ def test_the_last_decision_queues_a_waiting_run_again(
     assert client.post(decide.format("c1"), json=body).json()["resumed"] is True
     assert client.get(f"/v1/growth/{run}").json()["status"] == "queued"
     client.post(f"/v1/growth/{run}/cancel")
+
+
+def test_a_run_that_an_earlier_version_stored_is_not_continued(
+    db: Database, client: TestClient, run: str
+) -> None:
+    """By rules, which are no more; what it found stays readable."""
+    request = '{"elicit": "text", "texts": [{"name": "t", "text": "A."}], "extractor": "rules"}'
+    with db._session("WRITE") as session:
+        text = "MATCH (r:GrowthRun {id: $id}) SET r.request = $request, r.prompts = $prompts"
+        given = {"id": run, "request": request, "prompts": prompts.digest()}
+        session.run(text, given).consume()
+    refused = client.post(f"/v1/growth/{run}/resume")
+    assert refused.status_code == 409, refused.text
+    assert "extractor" in refused.json()["detail"]
+    assert client.get(f"/v1/growth/{run}").status_code == 200
+    assert client.get(f"/v1/growth/{run}/candidates").json()["total"] == 7
 
 
 def test_a_page_reads_the_same_however_many_candidates_there_are(
@@ -185,16 +276,17 @@ def te(client: TestClient) -> Iterator[Client]:
         yield made
 
 
-def test_the_python_client_reads_and_writes_the_same(te: Client, run: str) -> None:
+def test_the_python_client_reads_and_writes_the_same(te: Client, run: str, tmp_path: Path) -> None:
     assert list(te.candidates(run, "review").id) == [f"c{n}" for n in range(7)]
     assert te.decide(run, "c0", "correct", "ann", after=TRIPLET).waiting == 6
     te.add_triplet(run, TRIPLET | {"object": "D"}, "ann")
-    assert list(te.decision_log(run).verb) == ["correct", "add"]
-    assert te.verify_log(run).ok
+    assert list(te.growth_decisions(run).verb) == ["correct", "add"]
+    (tmp_path / "more.csv").write_text("candidate,verb\nc1,keep\nc2,\n")
+    more = te.decide_by_file(run, tmp_path / "more.csv", "bob")
+    assert (more.recorded, more.undecided, more.waiting) == (1, 1, 5)
     assert te.candidate(run, "c0").verdict == "correct"
-    assert te.growth(run).decisions == 2
-    assert te.judge_report(run).sum.triplets == 0
-    assert te.review_agreement(run).n == 0
+    assert te.growth(run).decisions == 3
+    assert list(te.growth_judge(run).rated) == [0, 0]
     assert run in set(te.growth_runs().id)
     assert len(te.growth_iterations(run)) == 0
     with pytest.raises(ProblemError, match="candidate"):

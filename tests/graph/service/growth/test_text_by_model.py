@@ -66,5 +66,5 @@ def test_a_model_without_messages_is_refused_with_what_to_do(
     run = Attempt(runtime, submitted.id, submitted.request, open=lambda *_: Opened(model))
     with pytest.raises(UsageError, match="cannot extract triplets") as caught:
         run.run()
-    assert "--extractor rules" in caught.value.remedy
+    assert "chat model" in caught.value.remedy
     assert model.asked == []

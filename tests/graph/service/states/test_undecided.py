@@ -11,6 +11,7 @@ import pytest
 from support.endpoints.cassette_server import playing
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
+from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth.endpoints.capabilities import CLOZE, OPEN_QUESTION
 from thinkeval.service.scoring import record
@@ -99,3 +100,19 @@ def test_a_request_with_such_a_fact_has_no_metric_of_p(
     assert values["ifr"].value is not None
     assert values["efficacy"].value == 0.0
     assert record.get_score(runtime.db, harry.edit).edit == harry.edit
+
+
+def test_a_state_that_decides_no_answer_is_refused_and_nothing_is_stored(runtime: Runtime) -> None:
+    with own_graphs(runtime.db) as prefix:
+        graph = hogwarts_as(runtime.db, f"{prefix}-hogwarts")
+        endless = {"rules": ABLE, "otherwise": ["<think>The user asks about Hogwarts. So"]}
+        with _playing({}) as first, playing(endless) as second:
+            states = [StateIn(model=m, endpoint=t.url) for m, t in (("a", first), ("b", second))]
+            asked = ComparisonIn(before=states[0], after=states[1], graph=graph, samples=2)
+            with pytest.raises(
+                UsageError, match=r"nothing to compare: (\d+) of \1 .* of b "
+            ) as got:
+                compare(runtime, asked)
+        assert "their reasoning does not end" in got.value.detail
+        assert "--max-new-tokens" in got.value.remedy
+        assert store.page(runtime.db, graph=graph) == []

@@ -92,6 +92,27 @@ def test_a_block_of_reasoning_that_a_template_opens_is_closed():
     assert failed.value.remedy == "Use --chat never."
 
 
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("[THINK]", "[/THINK]"), ("◁think▷", "◁/think▷"), ("<seed:think>", "</seed:think>")],
+)
+def test_a_block_of_another_family_is_closed_by_its_own_tag(opening: str, closing: str):
+    template = with_template(OPEN.replace("<think>", opening))
+    rendered = Renderer(template, "always").question("Who?")
+    assert rendered.text.endswith(f"{opening}\n\n{closing}\n\n")
+    assert answer_text(rendered, "Paris") == "Paris"
+
+
+@pytest.mark.parametrize("opening", ["<|thinking|>", "<|channel|>analysis<|message|>"])
+def test_a_tag_that_seems_to_open_reasoning_is_refused(opening: str):
+    template = with_template(OPEN.replace("<think>", opening))
+    with pytest.raises(ProbeError, match="seems to open the model's reasoning") as failed:
+        Renderer(template, "always").question("Who?")
+    assert failed.value.remedy == "Use --chat never."
+    ready = with_template(OPEN.replace("<think>", "<|no_thinking|>"))
+    assert Renderer(ready, "always").question("Who?").text.endswith("<|no_thinking|>\n")
+
+
 def test_a_real_model_knows_what_is_written_behind_quotes_brackets_and_slashes():
     loaded = load(str(model_folder()))
     expected = {

@@ -2,65 +2,81 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
 
-from support.states.audits import contents, written
+from support.states.audits import is_whole, made_up
 from thinkeval.service.audit import bundle
-from thinkeval.service.audit.bundle import chained, require_free
-from thinkeval.service.audit.schemas import DATA, ENTRIES, PAGE
-from thinkeval.service.audit.verify import verify
+from thinkeval.service.audit.bundle import build_files, require_free
+from thinkeval.service.audit.page import DATA, PAGE, SUMS
 from thinkeval.service.errors import ConflictError, UsageError
 
 
-def test_the_files_hold_the_same_entries(tmp_path: Path) -> None:
-    entries = written(tmp_path / "new" / "audit")
+def write(folder: Path) -> None:
+    bundle.write(build_files(made_up()), folder)
+
+
+def test_the_json_is_the_content_and_both_files_have_their_digests(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "audit"
-    assert sorted(path.name for path in folder.iterdir()) == sorted([PAGE, DATA, ENTRIES])
-    read = json.loads((folder / DATA).read_text(encoding="utf-8"))
-    assert [(each["kind"], each["data"]) for each in read["entries"]] == [
-        (kind, json.loads(json.dumps(data))) for kind, data in contents()
-    ]
-    last, seal = entries[-2:]
-    assert read["last_digest"] == last.digest == seal.data["last_digest"]
-    assert last.digest in (folder / PAGE).read_text(encoding="utf-8")
-    assert seal.data["entries"] == len(entries) - 1
+    write(folder)
+    assert json.loads((folder / DATA).read_text(encoding="utf-8")) == json.loads(
+        json.dumps(made_up())
+    )
+    sums = dict(reversed(line.split("  ")) for line in (folder / SUMS).read_text().splitlines())
+    assert sums.keys() == {PAGE, DATA}
+    for name, digest in sums.items():
+        assert digest == hashlib.sha256((folder / name).read_bytes()).hexdigest()
     assert list(folder.parent.iterdir()) == [folder], "nothing is left beside it"
 
 
+@pytest.mark.parametrize("name", [PAGE, DATA])
+def test_sha256sum_finds_one_altered_character_and_a_missing_file(
+    tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "audit"
+    write(folder)
+    assert is_whole(folder)
+    text = (folder / name).read_bytes()
+    (folder / name).write_bytes(text.replace(b".", b",", 1))
+    assert not is_whole(folder)
+    (folder / name).write_bytes(text)
+    assert is_whole(folder)
+    (folder / name).unlink()
+    assert not is_whole(folder)
+
+
 def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*args: object) -> str:
+    def fail(*args: object) -> None:
         raise RuntimeError("in the middle")
 
-    written(tmp_path / "old")
-    seal = verify(tmp_path / "old").seal
-    monkeypatch.setattr(bundle, "as_json", fails)
+    write(tmp_path / "old")
+    before = {path: path.read_bytes() for path in (tmp_path / "old").iterdir()}
+    monkeypatch.setattr(bundle, "_sync", fail)
     for name in ("new", "old"):
         with pytest.raises(RuntimeError):
-            written(tmp_path / name)
+            bundle.write({PAGE: b"another"}, tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
-    assert verify(tmp_path / "old").seal == seal
+    assert {path: path.read_bytes() for path in (tmp_path / "old").iterdir()} == before
 
 
 def test_values_without_a_number_are_no_part_of_an_audit() -> None:
     with pytest.raises(ValueError, match="JSON"):
-        chained([("fact", {"p": float("nan")})])
+        build_files(made_up() | {"drift": [{"shift": float("nan")}]})
 
 
 def test_which_folders_may_be_written(tmp_path: Path) -> None:
     require_free(tmp_path / "none", force=False)
     (tmp_path / "empty").mkdir()
     require_free(tmp_path / "empty", force=False)
-    written(tmp_path / "empty")
-    assert verify(tmp_path / "empty").ok
+    write(tmp_path / "empty")
     with pytest.raises(ConflictError, match="an audit already"):
         require_free(tmp_path / "empty", force=False)
     require_free(tmp_path / "empty", force=True)
-    first = verify(tmp_path / "empty").seal
-    written(tmp_path / "empty")
-    assert verify(tmp_path / "empty").seal == first, "the same entries have the same seal"
+    write(tmp_path / "empty")
+    assert is_whole(tmp_path / "empty")
     (tmp_path / "empty" / "thesis.tex").write_text("years of work")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("years of work")
@@ -75,12 +91,12 @@ def test_which_folders_may_be_written(tmp_path: Path) -> None:
 def test_a_linked_folder_is_written_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    written(tmp_path / "link")
+    write(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
-    assert verify(tmp_path / "real").ok
+    assert is_whole(tmp_path / "real")
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(UsageError, match="cannot be written"):
-        written(tmp_path / "file" / "audit")
+        write(tmp_path / "file" / "audit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from fastapi import FastAPI
@@ -163,6 +163,15 @@ def test_a_link_fills_in_server_and_user(uri: str, user: str, dbms: str) -> None
     assert arrived(link) == 'RETURN "\\u0026amp" AS x'
     assert link.startswith(f"{start}&cmd=edit&arg=")
     assert browser.login(mine) == browser.Login(user, None)
+
+
+def test_a_link_names_the_database_that_is_set() -> None:
+    mine = Settings(neo4j_uri="bolt://db:7687", neo4j_database="think-eval")
+    link = browser.query_link(browser.browser_start(mine) or "", "RETURN 1")
+    found = parse_qs(urlsplit(link).query)
+    assert (found["dbms"], found["db"]) == (["bolt://neo4j@db:7687"], ["think-eval"])
+    assert arrived(link) == "RETURN 1"
+    assert browser.login(mine).database == "think-eval"
 
 
 def test_a_named_address_of_browser_is_left_alone() -> None:

@@ -90,6 +90,11 @@ def test_what_the_model_never_knew_gets_a_headline_and_no_verdict() -> None:
         "Nothing to measure: the model knows 0 of 3 chains, and gives the edited fact p = 0.0003."
     )
     assert unknown(None, 1).nothing == "Nothing to measure: the model knows 0 of 1 chain."
+    assert unknown(0.0003, 0).nothing == (
+        "Nothing to measure: the model gives the edited fact p = 0.0003, and no chain leads to the"
+        " old object."
+    )
+    assert unknown(0.8, 0).nothing == unknown(None, 0).nothing == ""
 
 
 def test_a_known_fact_without_a_known_chain_is_still_judged_by_its_efficacy() -> None:

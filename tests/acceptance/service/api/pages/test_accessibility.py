@@ -37,11 +37,11 @@ PAGES = (
     "/experiments/matrix?graph={graph}", "/facts?graph={graph}",
     "/facts/{graph}/the-rewrite-0", "/compare", "/compare?edit={rome}&edit={memit}",
     "/compare?a={rome}&b={memit}", "/leaderboard?graph={graph}",
-    "/data", "/data/new", "/data/{graph}/edit", "/graphs/{graph}/delete",
+    "/data", "/graphs/{graph}/delete",
     "/edits/{rome}/delete", "/rules?graph={graph}",
     "/growth", "/growth/{run}", "/coedits", "/coedits/{coedit}", "/depedit",
     "/comparisons", "/comparisons/{comparison}", "/lasting", "/lasting/{line}",
-    "/docs", "/console", "/login",
+    "/docs", "/login",
 )  # fmt: skip
 
 

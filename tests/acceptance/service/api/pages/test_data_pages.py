@@ -1,7 +1,8 @@
-"""Data sets and rules in Chromium by keyboard: the table editor, an upload, a review of rules."""
+"""Data sets and rules in Chromium by keyboard: tables and back, an upload, a review of rules."""
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,38 +38,32 @@ def stored(db: Database) -> set[str]:
     return {row.graph for row in db.read(rows.GraphRow, kind="dataset")}
 
 
-def test_a_graph_is_written_checked_and_stored_by_keyboard(
-    open_page: Open, db: Database, prefix: str
+def test_the_tables_of_a_data_set_are_downloaded_edited_and_imported(
+    open_page: Open, db: Database, prefix: str, tmp_path: Path
 ) -> None:
-    name = f"{prefix}-written"
-    page = open_page("/data/new", allowed="422")  # a row that is wrong is refused
-    keys = page.keyboard
-    page.get_by_label("Name", exact=True).fill(name)
-    facts = page.locator("[data-table=facts] tbody tr")
-    empty = facts.count()
-    page.get_by_label("Subject, facts row 1").focus()
-    for text in ("Anna", "live in", "Oslo"):
-        keys.type(text)
-        keys.press("Tab")
-    keys.press("Control+Enter")
-    expect(page.get_by_role("alert")).to_contain_text("1 row to correct")
-    wrong = page.get_by_label("Relation, facts row 1")
-    expect(wrong).to_have_attribute("aria-invalid", "true")
-    wrong.fill("lives in")
-    keys.press("Enter")
-    expect(page.get_by_label("Relation, facts row 2")).to_be_focused()
-    last = facts.count()
-    assert last == empty + 1, "Check keeps the row, and adds empty ones"
-    page.get_by_label(f"Subject, facts row {last}").press_sequentially("B")
-    expect(facts).to_have_count(last + 1)
-    page.get_by_label(f"Subject, facts row {last}").fill("")
-    keys.press("Control+Enter")
-    expect(page.get_by_role("heading", name="Everything fits")).to_be_visible()
-    assert name not in stored(db)
-    page.get_by_role("button", name="Store").focus()
-    keys.press("Enter")
+    name = hogwarts_as(db, f"{prefix}-tables")
+    page = open_page("/data", allowed="409")  # not replaced without the tick
+    row = page.get_by_role("row", name=name)
+    with page.expect_download() as found:
+        row.get_by_role("link", name="CSV").press("Enter")
+    with zipfile.ZipFile(found.value.path()) as archive:
+        archive.extractall(tmp_path)
+    facts = tmp_path / "facts.csv"
+    header, *lines = facts.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if "Ron Weasley" not in line]
+    facts.write_text("\n".join([header, *kept, ""]), encoding="utf-8")
+    page.get_by_label("Files or a zip").set_input_files(sorted(tmp_path.glob("*.csv")))
+    page.get_by_role("button", name="Preview").press("Enter")
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview).to_contain_text(f"{len(kept)} facts")
+    preview.get_by_label("Name", exact=True).fill(name)
+    preview.get_by_role("button", name="Import").press("Enter")
+    expect(page.locator("#store-problem")).to_contain_text("is stored already")
+    preview.get_by_label("Replace the stored data set of that name").check()
+    preview.get_by_role("button", name="Import").press("Enter")
     page.wait_for_url(f"**/?graph={name}")
-    assert [fact.object for fact in datasets.stored_graph(db, name).facts] == ["Oslo"]
+    assert len(kept) < len(lines)
+    assert len(datasets.stored_graph(db, name).facts) == len(kept)
 
 
 def test_an_upload_is_previewed_before_it_is_stored(
@@ -105,15 +100,15 @@ def test_rules_are_reviewed_by_keyboard(
     first = page.locator("#rule-text").inner_text()
     page.locator("#review-title").click()
     page.keyboard.press("a")
-    expect(page.locator("#label-problem")).to_contain_text("needs your name")
-    expect(page.get_by_label("Annotator")).to_be_focused()
+    expect(page.locator("#decide-problem")).to_contain_text("needs your name")
+    expect(page.get_by_label("Your name")).to_be_focused()
     page.keyboard.type("ann")
     page.locator("#review-title").click()
-    page.keyboard.press("s")
+    page.keyboard.press("ArrowDown")
     expect(page.locator("#rule-text")).not_to_have_text(first)
     labelled = page.locator("#rule-text").inner_text()
     page.keyboard.press("a")
-    expect(page.locator("#labelled")).to_contain_text(f"a: {labelled}")
+    expect(page.locator("#decided")).to_contain_text(f"a: {labelled}")
     expect(page.locator("#left")).to_have_text(str(left - 1))
     found = service.get(f"/v1/graphs/{graph}/rules", limit=100)["items"]
     assert [each["labels"] for each in found if each["labels"]] == [{"ann": "a"}]

@@ -1,4 +1,4 @@
-"""The tab Neo4j of an edit: questions in the console and in Browser, and the login."""
+"""Ways to Neo4j Browser: the link of every page, and the tab of an edit with its login."""
 
 from __future__ import annotations
 
@@ -41,16 +41,40 @@ def links(text: str, start: str) -> list[str]:
     return [html.unescape(each) for each in found if html.unescape(each).startswith(start)]
 
 
-def test_every_question_leads_to_its_answer_and_to_browser(client: TestClient, edit: str) -> None:
+BROWSER = "http://127.0.0.1:7474/browser/?cmd=edit"
+
+
+def test_every_page_leads_to_browser_with_a_query(client: TestClient, db: Database) -> None:
+    for page in ("/", "/data", "/rules", "/edits/none"):
+        text = client.get(page, headers={"accept": "text/html"}).text
+        assert 'href="/neo4j" target="_blank" rel="noopener">Neo4j</a>' in text
+    sent = client.get("/neo4j", follow_redirects=False)
+    assert sent.status_code == 303
+    address = sent.headers["location"]
+    assert address.startswith(BROWSER)
+    (query,) = parse_qs(urlsplit(address).query)["arg"]
+    with db._session("READ") as session:
+        assert session.run(query).keys()[:2] == ["graph", "kind"]
+
+
+def test_the_link_says_where_to_name_an_unknown_browser(
+    client: TestClient, edit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client.app.state.thinkeval.connection, "browser", "")
+    refused = client.get("/neo4j", headers={"accept": "text/html"})
+    assert refused.status_code == 404
+    assert "Set THINKEVAL_BROWSER_URL" in refused.text
+    tab = client.get(f"/edits/{edit}/neo4j").text
+    assert "set THINKEVAL_BROWSER_URL" in tab
+    assert f"thinkeval queries explore/methods --edit {edit}" in tab
+
+
+def test_every_question_leads_to_browser(client: TestClient, edit: str) -> None:
     text = client.get(f"/edits/{edit}/neo4j", params={"measure": "p"}).text
-    here = links(text, "/console?")
-    asked = [parse_qs(urlsplit(each).query) for each in here]
-    assert [each["ask"] for each in asked] == [[name] for name in QUESTIONS]
-    assert all(each["edit"] == [edit] and each["measure"] == ["p"] for each in asked)
-    assert len(links(text, "http://127.0.0.1:7474/browser/?cmd=edit")) == len(QUESTIONS)
-    answer = client.get(next(each for each in here if "surviving_chains" in each)).text
-    assert '"measure": "p", "threshold": 0.0' in html.unescape(answer)
-    assert 'id="answer"' in answer
+    found = links(text, BROWSER)
+    assert len(found) == len(QUESTIONS)
+    asked = [parse_qs(urlsplit(each).query)["arg"][0] for each in found]
+    assert any(f'"{edit}"' in each and '"p"' in each for each in asked)
 
 
 def test_where_the_password_of_the_embedded_server_is(
@@ -60,6 +84,9 @@ def test_where_the_password_of_the_embedded_server_is(
     text = html.unescape(client.get(f"/edits/{edit}/neo4j").text)
     assert "cat '/of mine/password'" in text
     assert ":config" not in text  # the embedded server has Browser do it
+    assert ":use" not in text
+    monkeypatch.setattr(routes, "login", lambda settings: Login("neo4j", None, "studies"))
+    assert ":use studies" in client.get(f"/edits/{edit}/neo4j").text
 
 
 def test_what_to_set_up_by_hand_on_another_server(

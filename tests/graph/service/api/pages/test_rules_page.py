@@ -51,14 +51,19 @@ def test_rules_that_ship_are_loaded_by_what_the_button_sends(
 def test_candidates_wait_until_two_have_labelled_them(client: TestClient, dataset: str) -> None:
     mined = client.post(f"/v1/graphs/{dataset}/rules/mine", json={"min_support": 5}).json()
 
-    def waiting() -> list[dict[str, object]]:
-        found = embedded(client.get("/rules", params={"graph": dataset}).text, "waiting")
-        assert isinstance(found, list)
-        return found
+    def waiting(by: str = "") -> list[str]:
+        asked = {"graph": dataset, "by": by}
+        found = client.get("/rules/review" if by else "/rules", params=asked).text
+        return re.findall(r'data-candidate="([^"]+)"', found)
 
-    assert len(waiting()) == mined["total"]
-    rule = waiting()[0]["id"]
-    for annotator, left in (("ann", mined["total"]), ("bob", mined["total"] - 1)):
+    total = mined["total"]
+    rule = waiting()[0]
+    assert len(waiting()) == total
+    for annotator, left in (("ann", total), ("bob", total - 1)):
         body = {"annotator": f"{dataset} {annotator}", "label": "a"}
         client.post(f"/v1/graphs/{dataset}/rules/{rule}/labels", json=body)
         assert len(waiting()) == left
+        assert len(waiting(f"{dataset} {annotator}")) == total - 1
+    other = client.get("/rules/review", params={"graph": dataset, "candidate": waiting()[1]}).text
+    assert f'data-chosen="{waiting()[1]}"' in other
+    assert "For instance: " in other

@@ -28,6 +28,7 @@ from thinkeval.service.growth import decisions, job
 from thinkeval.service.growth.crawl.report import agreement, crawl_report
 from thinkeval.service.growth.endpoints.opened import Opened
 from thinkeval.service.growth.loop import Outcome
+from thinkeval.service.growth.review.record import Decision
 from thinkeval.service.growth.review.schemas import Triplet
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.schemas import GrowthIn
@@ -169,7 +170,7 @@ def correct(db: Database, settings: Settings, run: str, found: tuple[str, ...], 
         if (c.subject, c.relation, c.object) == found
     ]  # fmt: skip
     after = Triplet(subject=found[0], relation=found[1], object=to)
-    decisions.decide(db, settings, run, one.id, "correct", "ann", after=after)
+    decisions.decide(db, settings, run, [Decision(one.id, "correct", "ann", after)])
 
 
 def test_a_corrected_object_is_asked_in_place_of_the_one_that_was_found(

@@ -57,7 +57,7 @@ def test_the_bundle_has_what_the_run_rests_on(db: Database, run: str) -> None:
     assert (statement["answers"], statement["candidates"]) == (["a0"], ["c"])
     [candidate] = lines(files["candidates.jsonl"])
     assert (candidate["state"], candidate["statements"]) == ("validated", ["It is in b."])
-    assert lines(files["log.jsonl"]) == []
+    assert lines(files["decisions.jsonl"]) == []
     assert json.loads(files["run.json"])["seed"] == "a|r|b"
 
 

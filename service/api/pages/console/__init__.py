@@ -1,1 +1,0 @@
-"""Web UI of the console: a user's own Cypher queries to the stored graphs."""
