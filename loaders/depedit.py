@@ -12,7 +12,9 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from .depedit_published import published
 from .depedit_records import OWN, from_json, to_json
@@ -32,8 +34,8 @@ UNRELATED = 5
 class LineNote:
     """A remark on one line of a file; `line` is counted from 1."""
 
-    line: int
-    reason: str
+    line: Annotated[int, Field(description="Number of the line, from 1.")]
+    reason: Annotated[str, Field(description="The remark.")]
 
 
 @dataclass(frozen=True, slots=True)

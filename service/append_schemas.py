@@ -44,24 +44,30 @@ class AppendOptions(BaseModel):
 
 
 class AppendOut(BaseModel):
-    """How an answer was appended (PEAK, Ma et al. 2024, §6).
+    """How an answer was appended (PEAK, Ma et al. 2024, §6)."""
 
-    Attributes:
-        loss: none (the bare method), app, or all-answers ("+").
-        alpha, beta, gamma: weights of APP's losses; None where `loss` is not app.
-        neighbours: number k of correct and of false answers in APP, or all.
-        lists: whether APP took all of the request's answers or those that its filter keeps.
-        allow_known: the new answer was among the correct ones already.
-        n_correct, n_hard, n_random: answers of the request.
-    """
-
-    loss: AppendLoss = "none"
-    alpha: float | None = None
-    beta: float | None = None
-    gamma: float | None = None
-    neighbours: str = "all"
-    lists: Literal["all", "kept"] = "all"
-    allow_known: bool = False
-    n_correct: int
-    n_hard: int
-    n_random: int
+    loss: AppendLoss = Field(
+        default="none", description='None (the bare method), app, or all-answers ("+").'
+    )
+    alpha: float | None = Field(
+        default=None, description="Weight α of APP's losses; null where `loss` is not app."
+    )
+    beta: float | None = Field(
+        default=None, description="Weight β of APP's losses; null where `loss` is not app."
+    )
+    gamma: float | None = Field(
+        default=None, description="Weight γ of APP's losses; null where `loss` is not app."
+    )
+    neighbours: str = Field(
+        default="all", description="Number k of correct and of false answers in APP, or all."
+    )
+    lists: Literal["all", "kept"] = Field(
+        default="all",
+        description="Whether APP took all of the request's answers or those that its filter keeps.",
+    )
+    allow_known: bool = Field(
+        default=False, description="The new answer was among the correct ones already."
+    )
+    n_correct: int = Field(description="Number of the request's correct answers.")
+    n_hard: int = Field(description="Number of the request's hard false answers.")
+    n_random: int = Field(description="Number of the request's random false answers.")

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 
 class ActiveInConversation(BaseModel):
-    """Chains that survive by one measure, walked as conversations.
+    """Chains that survive by one measure, walked as conversations."""
 
-    Attributes:
-        n: chains that survive by this measure and were walked.
-        share: leaking / n; None where n is 0.
-    """
-
-    measure: str
-    n: int
-    leaking: int
-    share: float | None
+    measure: str = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    n: int = Field(description="Chains that survive by this measure and were walked.")
+    leaking: int = Field(description="Number of them whose last answer names the old object.")
+    share: float | None = Field(description="Leaking / n; null where n is 0.")
 
 
 class ConversationOut(BaseModel):
-    """The sequential test: each chain as a conversation with the edited model.
+    """The sequential test: each chain as a conversation with the edited model."""
 
-    Attributes:
-        chains: chains of the edit.
-        n: chains that were walked; the others have a question that does not name its subject, or
-            are too long for the model.
-        leaking: chains whose last answer names the old object.
-        share: leaking / n; None where n is 0.
-        active: the same over the chains that survive.
-        chat: whether the model's chat template was used; else the turns were one text.
-    """
-
-    chains: int
-    n: int
-    leaking: int
-    share: float | None
-    active: list[ActiveInConversation]
-    chat: bool
+    chains: int = Field(description="Chains of the edit.")
+    n: int = Field(
+        description="Chains that were walked; the others have a question that does not name its"
+        " subject, or are too long for the model."
+    )
+    leaking: int = Field(description="Chains whose last answer names the old object.")
+    share: float | None = Field(description="Leaking / n; null where n is 0.")
+    active: list[ActiveInConversation] = Field(
+        description="The same numbers over the chains that survive."
+    )
+    chat: bool = Field(
+        description="Whether the model's chat template was used; else the turns were one text."
+    )

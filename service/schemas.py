@@ -43,12 +43,16 @@ class RewriteIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    subject: str = Field(min_length=1, max_length=400)
+    subject: str = Field(min_length=1, max_length=400, description="Subject of the fact to edit.")
     prompt: Annotated[str, Field(min_length=2, max_length=1000)] | None = Field(
         default=None, description="Cloze with {} for the subject; null: that of the relation."
     )
-    relation: str | None = None
-    target_true: str = Field(min_length=1, max_length=400)
+    relation: str | None = Field(
+        default=None, description="Its relation; null: found by the prompt."
+    )
+    target_true: str = Field(
+        min_length=1, max_length=400, description="The object that the model shall forget."
+    )
     target_new: Annotated[str, Field(min_length=1, max_length=400)] | None = Field(
         default=None, description="The object to edit in; null: the fact shall be forgotten."
     )
@@ -63,17 +67,8 @@ KNOWN_CHAIN = 0.01
 class ScoringOptions(BaseModel):
     """How chains are counted; part of the score's provenance.
 
-    Attributes:
-        max_steps: longest chain, 1..5 (ThinkEval uses 5).
-        bare: whether the edited fact counts as a chain of one fact.
-        threshold: a chain survives when R' > threshold · R; None is 0 for sampled probabilities
-            (the papers' R' > 0) and 0.01 for likelihoods, which are never exactly 0.
-        unit: Preservation over the rewrite's facts, or averaged over its records.
-        parallel: of parallel facts, the likeliest before or after the edit counts for R'.
-        rule: which facts and chains count. `known`: those that the model knew before the edit; a
-            metric without one is undefined. `papers`: those whose probability is not 0; where
-            there is none, IFR is 0 and Preservation 1.
-        known, known_chain: from which probability on a fact, and a chain, counts as known.
+    By the rule `known` a metric without a known fact or chain is undefined; by `papers` IFR is 0
+    there and Preservation 1.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -150,51 +145,84 @@ class ScoringOptions(BaseModel):
 
 
 class MetricValue(BaseModel):
-    """One number of a score, with the number of items it was taken over.
+    """One number of a score, with the number of items it was taken over."""
 
-    Attributes:
-        step: chain length for metrics by steps; None for the overall value.
-        value: None where the metric is undefined; then n is 0.
-        reason: why it is undefined, such as `the model knows 0 of 103 chains`; else None.
-        n: chains, facts or prompts the value was taken over: those that the model knew before.
-        excluded: chains or facts left out, as it did not know them.
-        low, high: 95 % interval where the measure is a sample; None where it is exact.
-    """
-
-    metric: str
-    measure: str
-    step: int | None = None
-    value: float | None
-    n: int
-    excluded: int = 0
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
+    metric: str = Field(description="Name of the metric, as in `GET /v1/metrics`.")
+    measure: str = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    step: int | None = Field(
+        default=None, description="Chain length for metrics by steps; null for the overall value."
+    )
+    value: float | None = Field(description="Null where the metric is undefined; then n is 0.")
+    n: int = Field(
+        description="chains, facts or prompts the value was taken over: those that the model knew"
+        " before."
+    )
+    excluded: int = Field(
+        default=0, description="Chains or facts left out, as it did not know them."
+    )
+    low: float | None = Field(
+        default=None,
+        description="Lower end of the 95 % interval where the measure is a sample; null where it"
+        " is exact.",
+    )
+    high: float | None = Field(
+        default=None,
+        description="Upper end of the 95 % interval where the measure is a sample; null where it"
+        " is exact.",
+    )
+    reason: str | None = Field(
+        default=None,
+        description="Why it is undefined, such as `the model knows 0 of 103 chains`; else null.",
+    )
 
 
 class Score(ShownScore, BaseModel):
     """The score of one edit: what `thinkeval score`, the stored record and the report show."""
 
-    edit: str
-    dataset: str
-    rewrite: str
-    subject: str
-    relation: str
-    prompt: str
-    target_true: str
-    target_new: str
-    model: str
-    method: str
-    options: ScoringOptions = ScoringOptions()
-    values: list[MetricValue]
-    n_facts: int
-    seconds: dict[str, float] = {}
-    provenance: dict[str, Any] = {}
-    sequence: dict[str, Any] | None = None
-    conversation: ConversationOut | None = None
-    append: AppendOut | None = None
-    about_subject: SubjectOutcome | None = None
-    reused: bool = False
+    edit: str = Field(description="Id of the edit.")
+    dataset: str = Field(description="Id of the data set's graph.")
+    rewrite: str = Field(description="Id of the rewrite request.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    target_true: str = Field(description="Old object of the edited fact.")
+    target_new: str = Field(description="New object of the edited fact.")
+    model: str = Field(description="Name of the model.")
+    method: str = Field(description="Name of the editing method.")
+    options: ScoringOptions = Field(default=ScoringOptions(), description="How chains are counted.")
+    values: list[MetricValue] = Field(
+        description="Every number: one entry for each metric, measure and chain length."
+    )
+    n_facts: int = Field(description="Number of facts.")
+    seconds: dict[str, float] = Field(
+        default={}, description="Duration of each stage in seconds, by name."
+    )
+    provenance: dict[str, Any] = Field(
+        default={},
+        description="All that the numbers depend on: model, data, hyperparameters, versions.",
+    )
+    sequence: dict[str, Any] | None = Field(
+        default=None,
+        description="Place in a sequence of edits; null for an edit from the unedited model.",
+    )
+    conversation: ConversationOut | None = Field(
+        default=None,
+        description="The chains walked as conversations; null where it was not asked for.",
+    )
+    append: AppendOut | None = Field(
+        default=None, description="How an answer was appended; null where the request replaces one."
+    )
+    about_subject: SubjectOutcome | None = Field(
+        default=None,
+        description="Known facts about the subject: kept, following the new object, lost; null of"
+        " a request to append, and of scores that are older.",
+    )
+    reused: bool = Field(
+        default=False,
+        description="Whether it was stored before the request, so that nothing was computed.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -351,7 +379,10 @@ class EditOptions(SharedOptions, AppendOptions, ForgetOptions):
         description="Seed of sampling, templates and, if any, organism.",
     )
     organism_seed: Annotated[int | None, Option(command=False)] = Field(
-        default=None, ge=0, le=2**31 - 1
+        default=None,
+        ge=0,
+        le=2**31 - 1,
+        description="Seed of the organism's training; null: as its name says, else 0.",
     )
     strength: Annotated[float, Option(limited=True, recorded="strength")] = Field(
         default=1.0, gt=0, le=10, description="Factor on the update; 1: as the method computed it."
@@ -394,35 +425,42 @@ class EditIn(EditOptions):
 
 
 class EditOut(BaseModel):
-    """An edit as it is recorded now.
+    """An edit as it is recorded now."""
 
-    Attributes:
-        id: as in `Location` while it is queued; once its model is loaded a digest of everything
-            its numbers depend on. Each of its ids finds it.
-        posted_as: the ids it was submitted under.
-        progress: from 0 to 1.
-        attempts: how often a worker claimed it; more than 1 after a worker died.
-        links: addresses of its parts, by name.
-    """
-
-    id: str
-    posted_as: list[str] = []
-    graph: str
-    rewrite: str
-    subject: str
-    relation: str
-    prompt: str
-    target_true: str
-    target_new: str
-    model: str
-    method: str
-    status: Status
-    progress: float
-    stage: str | None = None
-    error: str | None = None
-    remedy: str | None = None
-    attempts: int = 0
-    created_at: str
-    finished_at: str | None = None
-    score: Score | None = None
-    links: dict[str, str] = {}
+    id: str = Field(
+        description="Id as in `Location` while it is queued; once its model is loaded a digest of"
+        " everything its numbers depend on. Each of its ids finds it."
+    )
+    posted_as: list[str] = Field(default=[], description="The ids it was submitted under.")
+    graph: str = Field(description="Id of the graph.")
+    rewrite: str = Field(description="Id of the rewrite request.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    target_true: str = Field(description="Old object of the edited fact.")
+    target_new: str = Field(description="New object of the edited fact.")
+    model: str = Field(description="Name of the model.")
+    method: str = Field(description="Name of the editing method.")
+    status: Status = Field(description="queued, running, succeeded, failed or cancelled.")
+    progress: float = Field(description="Fraction that is done, from 0 to 1.")
+    stage: str | None = Field(
+        default=None, description="What it does now, in words; null where nothing is under way."
+    )
+    error: str | None = Field(
+        default=None, description="Why it failed, in one sentence; null otherwise."
+    )
+    remedy: str | None = Field(
+        default=None, description="What to do about the error; null without one."
+    )
+    attempts: int = Field(
+        default=0,
+        description="Number of times a worker claimed it; more than 1 after a worker died.",
+    )
+    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
+    finished_at: str | None = Field(
+        default=None, description="Time of its end, ISO 8601 in UTC; null before it."
+    )
+    score: Score | None = Field(
+        default=None, description="The score; null before it has succeeded, and in lists."
+    )
+    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")

@@ -19,7 +19,7 @@ PREFIX = "THINKEVAL_"
 ELSEWHERE = frozenset(
     # The client, the embedded server, `db user`, `grow audit`, and tests and benchmarks.
     ("URL", "JAVA", "MAVEN_URL", "NEW_PASSWORD", "API_KEY", "DATA", "TEST_HOLD",
-     "TEST_SCREENSHOTS", "WRITE_EXAMPLES", "WRITE_SCREENS", "WRITE_SURFACE")
+     "TEST_SCREENSHOTS", "WRITE_SCREENS", "WRITE_SURFACE")
 )  # fmt: skip
 """Variables that are read elsewhere, without the prefix."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field
 
 from .base import Row
 
@@ -43,44 +45,57 @@ class KnownChainsRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One fact of a chain, before (`pre`) and after (`post`) the edit.
+    """One fact of a chain, before (`pre`) and after (`post`) the edit."""
 
-    Attributes:
-        id: id of the fact in the database.
-        ratio: post / pre, the link's retention; None where pre is 0.
-    """
-
-    id: str
-    subject: str
-    relation: str
-    object: str
-    prompt: str
-    question: str | None
-    pre: float
-    post: float
-    ratio: float | None
+    id: Annotated[str, Field(description="Id of the fact in the database.")]
+    subject: Annotated[str, Field(description="Subject of the fact.")]
+    relation: Annotated[str, Field(description="Relation of the fact.")]
+    object: Annotated[str, Field(description="Object of the fact.")]
+    prompt: Annotated[str, Field(description="The fact's cloze, with `{}` for the subject.")]
+    question: Annotated[str | None, Field(description="The fact's question; null without one.")]
+    pre: Annotated[
+        float,
+        Field(description="Probability before the edit, 0 to 1; null where it was not measured."),
+    ]
+    post: Annotated[
+        float,
+        Field(description="Probability after the edit, 0 to 1; null where it was not measured."),
+    ]
+    ratio: Annotated[
+        float | None, Field(description="Post / pre, the link's retention; null where pre is 0.")
+    ]
 
 
 @dataclass(frozen=True)
 class ScoredChainRow(Row):
-    """One chain with its reliability R before and R' after the edit (ThinkEval §5.1).
-
-    Attributes:
-        ratio: R'/R, the chain's retention; None where it was not known, or R is 0.
-        known: the model knew the chain before the edit; by the papers' rule each counts.
-        surviving: it was known, R' > threshold · R and R' > 0.
-    """
+    """One chain with its reliability R before and R' after the edit (ThinkEval §5.1)."""
 
     QUERY: ClassVar[str] = "chains/scored"
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"r_pre", "r_post", "known", "surviving"})
-    steps: int
-    entities: tuple[str, ...]
-    r_pre: float
-    r_post: float
-    ratio: float | None
-    known: bool
-    surviving: bool
-    links: tuple[Link, ...]
+    steps: Annotated[int, Field(description="Number of facts of the chain.")]
+    entities: Annotated[
+        tuple[str, ...], Field(description="Names from the subject to the old object.")
+    ]
+    r_pre: Annotated[
+        float,
+        Field(description="Reliability R before the edit: product of the facts' probabilities."),
+    ]
+    r_post: Annotated[
+        float,
+        Field(description="Reliability R' after the edit: product of the facts' probabilities."),
+    ]
+    ratio: Annotated[
+        float | None,
+        Field(description="R'/R, the chain's retention; null where it was not known, or R is 0."),
+    ]
+    known: Annotated[
+        bool,
+        Field(
+            description="The model knew the chain before the edit; by the papers' rule each counts."
+        ),
+    ]
+    surviving: Annotated[bool, Field(description="It was known, R' > threshold · R and R' > 0.")]
+    links: Annotated[tuple[Link, ...], Field(description="The facts of the chain, in order.")]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
@@ -103,13 +118,21 @@ class LeakageRow(Row):
 
     QUERY: ClassVar[str] = "chains/leakage"
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"pre", "post"})
-    id: str
-    subject: str
-    relation: str
-    object: str
-    prompt: str
-    pre: float
-    post: float
-    chains: int
-    share: float
-    ifr_share: float
+    id: Annotated[str, Field(description="Id of the fact.")]
+    subject: Annotated[str, Field(description="Subject of the fact.")]
+    relation: Annotated[str, Field(description="Relation of the fact.")]
+    object: Annotated[str, Field(description="Object of the fact.")]
+    prompt: Annotated[str, Field(description="The fact's cloze, with `{}` for the subject.")]
+    pre: Annotated[
+        float,
+        Field(description="Probability before the edit, 0 to 1; null where it was not measured."),
+    ]
+    post: Annotated[
+        float,
+        Field(description="Probability after the edit, 0 to 1; null where it was not measured."),
+    ]
+    chains: Annotated[int, Field(description="Number of surviving chains through it.")]
+    share: Annotated[
+        float, Field(description="Fraction of the surviving chains that go through it.")
+    ]
+    ifr_share: Annotated[float, Field(description="Fraction of IFR that goes through it.")]

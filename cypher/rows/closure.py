@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field
 
 from .base import Row, WrittenRow
 
@@ -137,42 +139,54 @@ class ImplicationRow(Row):
 
 @dataclass(frozen=True)
 class OmegaRow(Row):
-    """Whether the old object is recovered by one kind of way, within `step` facts.
-
-    Attributes:
-        kind: `paths`: chains of facts. `rules`: proofs of the edited fact in its old form, one a
-            size. `both`: chains with at least one conclusion among its links.
-        step: maximum number of facts.
-        chains: number of ways; `surviving` of them survive.
-        value: deep-edited up to `step`: 1 if none survives, else 0.
-    """
+    """Whether the old object is recovered by one kind of way, within `step` facts."""
 
     QUERY: ClassVar[str] = "closure/omega"
-    kind: Kind
-    step: int
-    chains: int
-    surviving: int
-    value: float | None
+    kind: Annotated[
+        Kind,
+        Field(
+            description="`paths`: chains of facts. `rules`: proofs of the edited fact in its old"
+            " form, one a size. `both`: chains with at least one conclusion among its links."
+        ),
+    ]
+    step: Annotated[int, Field(description="Maximum number of facts.")]
+    chains: Annotated[int, Field(description="Number of ways; `surviving` of them survive.")]
+    surviving: Annotated[int, Field(description="Number of them that survive.")]
+    value: Annotated[
+        float | None, Field(description="deep-edited up to `step`: 1 if none survives, else 0.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class MixedLink:
-    """One link of a chain over conclusions: a fact or a conclusion.
+    """One link of a chain over conclusions: a fact or a conclusion."""
 
-    Attributes:
-        id: id of the fact or conclusion in the database.
-        facts: number of the chain's facts it represents; None if the chain has no strength.
-        pre, post: a fact's probability, or strength of the best proof with that many facts.
-    """
-
-    id: str
-    implied: bool
-    subject: str
-    relation: str
-    object: str
-    facts: int | None
-    pre: float | None
-    post: float | None
+    id: Annotated[str, Field(description="Id of the fact or conclusion in the database.")]
+    implied: Annotated[bool, Field(description="Whether it is a conclusion, not a fact.")]
+    subject: Annotated[str, Field(description="Subject of the fact.")]
+    relation: Annotated[str, Field(description="Relation of the fact.")]
+    object: Annotated[str, Field(description="Object of the fact.")]
+    facts: Annotated[
+        int | None,
+        Field(
+            description="Number of the chain's facts it represents; null if the chain has no"
+            " strength."
+        ),
+    ]
+    pre: Annotated[
+        float | None,
+        Field(
+            description="Before the edit: a fact's probability, or strength of the best proof"
+            " with that many facts."
+        ),
+    ]
+    post: Annotated[
+        float | None,
+        Field(
+            description="After the edit: a fact's probability, or strength of the best proof with"
+            " that many facts."
+        ),
+    ]
 
 
 @dataclass(frozen=True)

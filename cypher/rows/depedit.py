@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from .base import Row, WrittenRow
 
@@ -28,21 +30,24 @@ class MergeSetRow(WrittenRow):
 class StoredSet(Row):
     """A stored knowledge set with its counts."""
 
-    id: str
-    dataset: str = field(metadata={"description": "Its source graph; empty if read from a file."})
-    setting: Setting
-    seed: int
-    init: Source = field(
-        metadata={"description": "Facts as stored in the graph, shuffled by subject, or of a file."}
-    )
-    rule: str = field(metadata={"description": "Id of its rule."})
-    text: str = field(metadata={"description": "The rule as a sentence."})
-    created_at: str
-    n_specific: int
-    n_unrelated: int
-    n_implications: int
-    n_copies: int
-    n_runs: int
+    id: Annotated[str, Field(description="Id of the knowledge set: a digest of its content.")]
+    dataset: Annotated[str, Field(description="Its source graph; empty if read from a file.")]
+    setting: Annotated[
+        Setting, Field(description="Wording of its questions: CQ_DT, CQ_UT or ICQ_DT.")
+    ]
+    seed: Annotated[int, Field(description="Seed that the set was drawn with.")]
+    init: Annotated[
+        Source,
+        Field(description="Facts as stored in the graph, shuffled by subject, or of a file."),
+    ]
+    rule: Annotated[str, Field(description="Id of its rule.")]
+    text: Annotated[str, Field(description="The rule as a sentence.")]
+    created_at: Annotated[str, Field(description="Time of creation, ISO 8601 in UTC.")]
+    n_specific: Annotated[int, Field(description="Number of its specific facts.")]
+    n_unrelated: Annotated[int, Field(description="Number of its unrelated facts.")]
+    n_implications: Annotated[int, Field(description="Number of its implications.")]
+    n_copies: Annotated[int, Field(description="Number of its updated copies.")]
+    n_runs: Annotated[int, Field(description="Number of stored runs on it.")]
 
 
 @dataclass(frozen=True)
@@ -90,21 +95,33 @@ class MergeRunRow(WrittenRow):
 class StoredRun(Row):
     """A stored run of the protocol on one set."""
 
-    id: str
-    knowledge_set: str
-    dataset: str
-    setting: Setting
-    init: Source = field(
-        metadata={"description": "Facts as stored in the graph, shuffled by subject, or of a file."}
-    )
-    n_specific: int
-    strategy: str
-    editor: str | None
-    method: str = field(metadata={"description": "Label in tables: editor and strategy."})
-    model: str
-    seconds: float | None
-    created_at: str
-    n_answers: int
+    id: Annotated[str, Field(description="Id of the run.")]
+    knowledge_set: Annotated[str, Field(description="Id of the knowledge set it ran on.")]
+    dataset: Annotated[str, Field(description="Id of the data set's graph.")]
+    setting: Annotated[
+        Setting, Field(description="Wording of the set's questions: CQ_DT, CQ_UT or ICQ_DT.")
+    ]
+    init: Annotated[
+        Source,
+        Field(description="Facts as stored in the graph, shuffled by subject, or of a file."),
+    ]
+    n_specific: Annotated[int, Field(description="Number of the set's specific facts.")]
+    strategy: Annotated[
+        str, Field(description="Strategy of the protocol, such as base, finetune or forwchain.")
+    ]
+    editor: Annotated[
+        str | None,
+        Field(
+            description="Editing method that the strategy wraps; null for a strategy without one."
+        ),
+    ]
+    method: Annotated[str, Field(description="Label in tables: editor and strategy.")]
+    model: Annotated[str, Field(description="Name of the model.")]
+    seconds: Annotated[
+        float | None, Field(description="Duration in seconds; null where it was not measured.")
+    ]
+    created_at: Annotated[str, Field(description="Time of creation, ISO 8601 in UTC.")]
+    n_answers: Annotated[int, Field(description="Number of stored answers.")]
 
 
 @dataclass(frozen=True)
@@ -127,15 +144,26 @@ class DeleteRunRow(Row):
 class StoredAnswer(Row):
     """A model's answer to one question, with the expected and the established answer."""
 
-    question: str
-    phase: Phase
-    copy: int | None
-    role: Role
-    asked: str
-    change: Change
-    expected: str | None
-    answer: str
-    established: str | None = field(metadata={"description": "Its answer in phase establish."})
+    question: Annotated[str, Field(description="Id of the question.")]
+    phase: Annotated[Phase, Field(description="Phase of the protocol: establish or update.")]
+    copy: Annotated[
+        int | None, Field(description="Index of the updated copy; null in phase establish.")
+    ]
+    role: Annotated[Role, Field(description="specific, unrelated or implication.")]
+    asked: Annotated[str, Field(description="The complete question.")]
+    change: Annotated[
+        Change,
+        Field(
+            description="Change of the right answer since phase establish: kept, updated, new or"
+            " lost."
+        ),
+    ]
+    expected: Annotated[
+        str | None,
+        Field(description="The right answer; null for an implication that no longer follows."),
+    ]
+    answer: Annotated[str, Field(description="The model's answer.")]
+    established: Annotated[str | None, Field(description="Its answer in phase establish.")]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from .base import Row, WrittenRow
 
@@ -203,14 +205,30 @@ class EvidenceRow(Row):
     """An answer that a candidate rests on."""
 
     QUERY: ClassVar[str] = "growth/evidence"
-    role: Literal["statement", "validation"]
-    statement: str | None
-    attempt: int
-    kind: str | None
-    question: str | None
-    answer: str | None
-    sample: int | None
-    id: str | None
+    role: Annotated[
+        Literal["statement", "validation"],
+        Field(
+            description="statement: it was read from this answer; validation: it was checked by it."
+        ),
+    ]
+    statement: Annotated[
+        str | None, Field(description="The sentence that was read; null for a validation.")
+    ]
+    attempt: Annotated[
+        int, Field(description="Number of the question tried, from 1; 0 for a statement.")
+    ]
+    kind: Annotated[
+        str | None,
+        Field(description="What the answer was asked for; null for a statement of a given text."),
+    ]
+    question: Annotated[
+        str | None, Field(description="Last turn of the request, or the name of the given text.")
+    ]
+    answer: Annotated[
+        str | None, Field(description="What the model answered; null for a given text.")
+    ]
+    sample: Annotated[int | None, Field(description="Index of the sample; null for a given text.")]
+    id: Annotated[str | None, Field(description="Id of the stored answer; null for a given text.")]
 
 
 @dataclass(frozen=True)
@@ -268,14 +286,14 @@ class IterationRow(Row):
     """Sizes and cost after one iteration, in sum over it and those before; seconds are its own."""
 
     QUERY: ClassVar[str] = "growth/iterations"
-    number: int
-    triplets: int
-    paths: int
-    cot_queries: int
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    seconds: float
+    number: Annotated[int, Field(description="Number of the iteration, from 1.")]
+    triplets: Annotated[int, Field(description="Number of accepted triplets so far.")]
+    paths: Annotated[int, Field(description="Number of chains so far.")]
+    cot_queries: Annotated[int, Field(description="Number of reasoning questions so far.")]
+    calls: Annotated[int, Field(description="Number of answers so far.")]
+    tokens_in: Annotated[int, Field(description="Number of tokens sent so far.")]
+    tokens_out: Annotated[int, Field(description="Number of tokens received so far.")]
+    seconds: Annotated[float, Field(description="Duration of this iteration in seconds.")]
 
 
 @dataclass(frozen=True)

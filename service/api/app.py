@@ -50,7 +50,6 @@ from .pages import lasting as lasting_pages
 from .pages.data import routes as data_pages
 from .pages.edit import routes as edit_routes
 from .pages.experiments import routes as experiment_pages
-from .pages.reference import routes as reference_pages
 from .root_path import RootPath
 from .security import BodyLimit, require_token_elsewhere
 from .state import State
@@ -71,7 +70,7 @@ ROUTERS = (
     crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
     data_pages.router,
     routes.depedit_router, growth_routes.router, coedit_pages.router, comparison_pages.router,
-    lasting_pages.router, reference_pages.router, experiment_pages.router,
+    lasting_pages.router, experiment_pages.router,
 )  # fmt: skip
 
 
@@ -108,7 +107,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        # FastAPI's own pages load scripts from a CDN; `pages/reference` renders the document.
+        # FastAPI's own page loads its scripts from a CDN; that of `pages/routes.py` has them here.
         docs_url=None,
         redoc_url=None,
         # `/v1/edits/` is another path: a 404 with a problem, not a redirect.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ...cypher import rows
 from ..errors import NotFoundError, UsageError
@@ -29,15 +29,15 @@ router = APIRouter(prefix="/v1/appends", tags=["appends"], responses=DESCRIBED)
 class AppendAnswersOut(BaseModel):
     """The prompts of an append, in order, by `likelihood_norm` of each name."""
 
-    edit: str
-    items: list[rows.AppendAnswersRow]
+    edit: str = Field(description="Id of the edit.")
+    items: list[rows.AppendAnswersRow] = Field(description="The prompts of the request, in order.")
 
 
 class AdditivityOut(BaseModel):
     """What else an append moved: one item a set of false answers."""
 
-    edit: str
-    items: list[rows.AdditivityRow]
+    edit: str = Field(description="Id of the edit.")
+    items: list[rows.AdditivityRow] = Field(description="One row for each set of false answers.")
 
 
 @router.post(

@@ -21,9 +21,10 @@ from ..errors import NotFoundError
 from ..reports import paired, table
 from ..reports.comparison import Rewrites, compare
 from ..reports.paired import PairedOut
-from ..schemas import Measure, Name
+from ..schemas import Measure
 from ..scoring import record
 from .pages import guide
+from .parameters import InMeasure, OfGraph, OfModel
 from .problems import DESCRIBED
 from .state import Db, Here, InForce, etag_response
 
@@ -31,7 +32,7 @@ router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
 _ORGANISMS = ("organism", "organism:gpt2", "organism:llama", "organism-unknown")
 
 
-ByName = Annotated[str, Path(min_length=1, max_length=200)]
+ByName = Annotated[str, Path(min_length=1, max_length=200, description="Name in the catalogue.")]
 
 RewritesQuery = Annotated[
     Rewrites,
@@ -42,69 +43,74 @@ RewritesQuery = Annotated[
 class MethodOut(BaseModel):
     """An editing method, and the models it has hyperparameters for."""
 
-    name: str
-    kind: str
-    doc: str
-    paper: str
-    hparams: list[str]
+    name: str = Field(description="Name of the method.")
+    kind: str = Field(description="weights, prompt or control.")
+    doc: str = Field(description="What it does.")
+    paper: str = Field(description="The paper that it is from.")
+    hparams: list[str] = Field(description="Models that it has shipped hyperparameters for.")
 
 
 class QueryInfo(BaseModel):
     """A query file: its summary, parameters, columns and complete text."""
 
-    name: str
-    summary: str
-    doc: str
-    mode: str
-    params: dict[str, str]
-    columns: dict[str, str]
-    returns: str
-    source: str | None
-    higher_is_better: str | None
-    digest: str
-    text: str
+    name: str = Field(description="Name: folder and file.")
+    summary: str = Field(description="What it computes, in one sentence.")
+    doc: str = Field(description="Definition and source.")
+    mode: str = Field(description="Read or write.")
+    params: dict[str, str] = Field(description="Types of the parameters, by name.")
+    columns: dict[str, str] = Field(description="Types of the columns, by name.")
+    returns: str = Field(description="What one row is.")
+    source: str | None = Field(description="The paper that defines it; null without one.")
+    higher_is_better: str | None = Field(description="Yes or no; null where neither holds.")
+    digest: str = Field(description="Digest of the text.")
+    text: str = Field(description="The complete Cypher file.")
 
 
 class Methods(BaseModel):
     """The editing methods."""
 
-    items: list[MethodOut]
+    items: list[MethodOut] = Field(description="The items of this page, in order.")
 
 
 class Queries(BaseModel):
     """Queries of the catalogue."""
 
-    items: list[QueryInfo]
+    items: list[QueryInfo] = Field(description="The items of this page, in order.")
 
 
 class Models(BaseModel):
     """Models the service may load; `*` in a name matches any text."""
 
-    names: list[str]
-    folders: list[str]
+    names: list[str] = Field(description="Names that may be loaded; `*` matches any text.")
+    folders: list[str] = Field(description="Folders from which models may be loaded.")
 
 
 class Leaderboard(BaseModel):
-    """One row per model and method, with the columns of ThinkEval's Table 4; undefined is null.
+    """One row per model and method, with the columns of ThinkEval's Table 4; undefined is null."""
 
-    Attributes:
-        edits: that the rows are taken over.
-        left_out: by model, the rewrites that some method lacks; with `rewrites=common` no row
-            covers them.
-        warnings: what is left out or cannot be compared, in sentences.
-    """
-
-    measure: Measure
-    rewrites: Rewrites = "common"
-    caption: str
-    warnings: list[str] = []
-    left_out: dict[str, list[str]] = {}
+    measure: Measure = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    rewrites: Rewrites = Field(
+        default="common",
+        description="Over the rewrites that all methods of a model have (common), or each over its"
+        " own.",
+    )
+    caption: str = Field(description="What the table shows, in one sentence.")
+    warnings: list[str] = Field(
+        default=[], description="What is left out or cannot be compared, in sentences."
+    )
+    left_out: dict[str, list[str]] = Field(
+        default={},
+        description="Rewrites that some method lacks, by model; with `rewrites=common` no row"
+        " covers them.",
+    )
     differences: list[PairedOut] = Field(
         default=[],
         description="Every method against the best of its model, paired over common rewrites.",
     )
-    edits: int
-    rows: list[dict[str, Any]]
+    edits: int = Field(description="Number of edits that the rows are taken over.")
+    rows: list[dict[str, Any]] = Field(description="The table's rows, by the names of its columns.")
 
 
 @router.get("/methods", response_model=Methods, summary="List the editing methods")
@@ -194,9 +200,9 @@ def leaderboard(
     request: Request,
     db: Db,
     here: Here,
-    graph: Annotated[Name | None, Query()] = None,
-    model: Annotated[Name | None, Query()] = None,
-    measure: Measure = "likelihood",
+    graph: OfGraph = None,
+    model: OfModel = None,
+    measure: InMeasure = "likelihood",
     rewrites: RewritesQuery = "common",
 ) -> Response:
     """The newest edit of each rewrite by each method, pooled by method.

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as PathParam
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -16,6 +16,7 @@ from ..jobs import queue
 from ..leakcut.coedit import control, frontier_table, job, store
 from ..leakcut.schemas import CoEditIn, CoEditJob, CoEditOut
 from . import events
+from .parameters import Limit, Skip
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from .state import Db, Here
 
@@ -37,7 +38,7 @@ TYPES = {
 class CoEdits(BaseModel):
     """Frontiers, newest first."""
 
-    items: list[CoEditOut]
+    items: list[CoEditOut] = Field(description="The items of this page, in order.")
 
 
 @router.post(
@@ -75,8 +76,8 @@ def list_coedits(
     edit: Annotated[
         str | None, Query(max_length=200, description="Only those with this edit as a round.")
     ] = None,
-    skip: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    skip: Skip = 0,
+    limit: Limit = 100,
 ) -> CoEdits:
     """Those that are done, newest first."""
     return CoEdits(items=store.page(db, graph=graph, edit=edit, skip=skip, limit=limit))

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as PathParam
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -20,6 +20,7 @@ from ..schemas import Measure
 from ..states import control, job, store, table
 from ..states.schemas import ComparisonIn, ComparisonJob, ComparisonOut
 from . import events
+from .parameters import Limit, Skip
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from .state import Db, Here
 
@@ -40,7 +41,7 @@ TYPES = {
 class Comparisons(BaseModel):
     """Stored comparisons, newest first."""
 
-    items: list[ComparisonOut]
+    items: list[ComparisonOut] = Field(description="The items of this page, in order.")
 
 
 @router.post(
@@ -81,8 +82,8 @@ def list_comparisons(
     edit: Annotated[
         str | None, Query(max_length=200, description="Only those that scored this edit.")
     ] = None,
-    skip: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    skip: Skip = 0,
+    limit: Limit = 100,
 ) -> Comparisons:
     """Those that are done, newest first."""
     return Comparisons(items=store.page(db, graph=graph, edit=edit, skip=skip, limit=limit))

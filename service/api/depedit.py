@@ -44,17 +44,17 @@ from ..depedit.schemas import (
 )
 from ..schemas import ENDED, Name, Status
 from . import events
+from .parameters import LIMIT, Cursor, OfModel
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from .state import JSON, Db, Here
 
-Id = Annotated[str, PathParam(min_length=1, max_length=300)]
+SetId = Annotated[
+    str, PathParam(min_length=1, max_length=300, description="Id of the knowledge set.")
+]
+RunId = Annotated[str, PathParam(min_length=1, max_length=300, description="Id of the run.")]
 Of = Annotated[Name | None, Query(description="Only of sets that were built from this graph.")]
 In = Annotated[Setting | None, Query(description="Only of sets in this setting.")]
-Limit = Annotated[int, Query(ge=1, le=5000, description="Items of a page.")]
-Cursor = Annotated[
-    str | None,
-    Query(max_length=500, description="`next` of the previous page; omit it at first."),
-]
+Limit = Annotated[int, Query(ge=1, le=5000, description=LIMIT)]
 PAGE = 1000
 """Default number of items on a page."""
 
@@ -104,9 +104,13 @@ def import_knowledge_sets(
     file: Annotated[
         UploadFile, File(description="JSONL of `/export`, or as DepEdit publishes it.")
     ],
-    setting: Annotated[Setting, Form()] = "CQ_DT",
-    strict: Annotated[bool, Form()] = False,
-    replace: Annotated[bool, Form()] = False,
+    setting: Annotated[
+        Setting, Form(description="Wording of the file's questions: CQ_DT, CQ_UT or ICQ_DT.")
+    ] = "CQ_DT",
+    strict: Annotated[
+        bool, Form(description="Refuse the whole file where one line is refused.")
+    ] = False,
+    replace: Annotated[bool, Form(description="Replace stored sets of the same id.")] = False,
 ) -> ImportedSets:
     """One set per line. Invalid lines are listed by number; with `strict` they refuse the file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +142,7 @@ def export_knowledge_sets(db: Db, graph: Of = None, setting: In = None) -> Respo
 
 
 @router.get("/sets/{knowledge_set}", response_model=SetWithQuestions, summary="Get a knowledge set")
-def get_knowledge_set(knowledge_set: Id, db: Db) -> SetWithQuestions:
+def get_knowledge_set(knowledge_set: SetId, db: Db) -> SetWithQuestions:
     """With all its questions, phase by phase."""
     knowledge = store.load_set(db, knowledge_set)
     row = db.read(rows.KnowledgeSetRow, ids=[knowledge_set])[0]
@@ -146,7 +150,7 @@ def get_knowledge_set(knowledge_set: Id, db: Db) -> SetWithQuestions:
 
 
 @router.delete("/sets/{knowledge_set}", status_code=204, summary="Delete a knowledge set")
-def delete_knowledge_set(knowledge_set: Id, db: Db) -> Response:
+def delete_knowledge_set(knowledge_set: SetId, db: Db) -> Response:
     """Delete a set together with its runs."""
     store.delete_set(db, knowledge_set)
     return Response(status_code=204)
@@ -158,7 +162,7 @@ def _saved(db: Database, sets: Iterable[KnowledgeSet], *, replace: bool) -> list
     return [BuiltSet.extend(row, status=status[row.id]) for row in found]
 
 
-JobId = Annotated[str, PathParam(min_length=1, max_length=200)]
+JobId = Annotated[str, PathParam(min_length=1, max_length=200, description="Id of the job.")]
 
 
 @router.post(
@@ -196,9 +200,9 @@ def post_protocol_runs(
 @router.get("/jobs", response_model=JobPage, summary="List the jobs")
 def list_protocol_jobs(
     db: Db,
-    status: Status | None = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    cursor: Annotated[str | None, Query(max_length=300)] = None,
+    status: Annotated[Status | None, Query(description="Only jobs with this status.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500, description=LIMIT)] = 50,
+    cursor: Cursor = None,
 ) -> JobPage:
     """Newest first, one page at a time: pass `next` as `cursor` until it is null."""
     items, following, total = job_queue.page(db, limit=limit, cursor=cursor, status=status)
@@ -271,8 +275,10 @@ def list_protocol_runs(
     db: Db,
     graph: Of = None,
     setting: In = None,
-    model: Annotated[str | None, Query(max_length=200)] = None,
-    knowledge_set: Annotated[str | None, Query(max_length=300)] = None,
+    model: OfModel = None,
+    knowledge_set: Annotated[
+        str | None, Query(max_length=300, description="Only runs on the set of this id.")
+    ] = None,
     limit: Limit = PAGE,
     cursor: Cursor = None,
 ) -> Runs:
@@ -285,7 +291,7 @@ def list_protocol_runs(
 
 
 @router.get("/runs/{run}", response_model=RunWithAnswers, summary="Get a run of the protocol")
-def get_protocol_run(run: Id, db: Db) -> RunWithAnswers:
+def get_protocol_run(run: RunId, db: Db) -> RunWithAnswers:
     """With its seven metrics and every answer."""
     answers = store.answers_of(db, run)
     row = db.read(rows.ProtocolRunRow, ids=[run])[0]
@@ -293,7 +299,7 @@ def get_protocol_run(run: Id, db: Db) -> RunWithAnswers:
 
 
 @router.delete("/runs/{run}", status_code=204, summary="Delete a run of the protocol")
-def delete_protocol_run(run: Id, db: Db) -> Response:
+def delete_protocol_run(run: RunId, db: Db) -> Response:
     """Delete a run with its answers; the set remains."""
     store.delete_run(db, run)
     return Response(status_code=204)
@@ -304,7 +310,7 @@ def report_protocol_runs(
     db: Db,
     graph: Of = None,
     setting: In = None,
-    model: Annotated[str | None, Query(max_length=200)] = None,
+    model: OfModel = None,
 ) -> Report:
     """One row per method: means over sets with their n, of the newest run per method and set."""
     found = report.methods(db, dataset=graph, setting=setting, model=model)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from ..jobs import queue, submit
 from ..schemas import ENDED, EditIn, EditOut, Name, Status
+from .parameters import LIMIT, Cursor, OfGraph, OfModel
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from .state import JSON, Db, Here, etag_response
 
@@ -17,13 +18,12 @@ router = APIRouter(prefix="/v1/edits", tags=["edits"], responses=DESCRIBED)
 EditId = Annotated[
     str, Path(min_length=1, max_length=200, description="Any id that the edit has had.")
 ]
-Filter = Annotated[Name | None, Query()]
 
 
 class EditPage(BaseModel):
     """Edits, newest first, without the details of their scores."""
 
-    items: list[EditOut]
+    items: list[EditOut] = Field(description="The items of this page, in order.")
     next: str | None = Field(default=None, description="`cursor` of the next page, or null.")
     total: int = Field(description="Number of edits on all pages.")
 
@@ -31,8 +31,8 @@ class EditPage(BaseModel):
 class EditStatus(BaseModel):
     """An edit's id and status."""
 
-    id: str
-    status: Status
+    id: str = Field(description="Id of the edit.")
+    status: Status = Field(description="Its status after the request.")
 
 
 @router.post(
@@ -70,13 +70,13 @@ def post_edit(
 @router.get("", response_model=EditPage, summary="List edits")
 def list_edits(
     db: Db,
-    graph: Filter = None,
-    rewrite: Filter = None,
-    model: Filter = None,
-    method: Filter = None,
-    status: Status | None = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    cursor: Annotated[str | None, Query(max_length=300)] = None,
+    graph: OfGraph = None,
+    rewrite: Annotated[Name | None, Query(description="Only edits of this request.")] = None,
+    model: OfModel = None,
+    method: Annotated[Name | None, Query(description="Only edits by this method.")] = None,
+    status: Annotated[Status | None, Query(description="Only edits with this status.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500, description=LIMIT)] = 50,
+    cursor: Cursor = None,
 ) -> EditPage:
     """Newest first, one page at a time: pass `next` as `cursor` until it is null."""
     items, following, total = queue.page(

@@ -30,23 +30,30 @@ from ..paging import offset_page, read_offset
 from ..schemas import Name
 from ..scoring import deltas
 from ..settings import Settings
+from .parameters import LIMIT, ShortCursor
 from .problems import DESCRIBED
 from .state import Db, Here, InForce
 from .uploads import received
 
 router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
 
-GraphId = Annotated[str, PathParam(min_length=1, max_length=200)]
+GraphId = Annotated[str, PathParam(min_length=1, max_length=200, description="Id of the graph.")]
 
 
 class Graphs(BaseModel):
     """The stored graphs."""
 
-    items: list[StoredGraph]
+    items: list[StoredGraph] = Field(description="The items of this page, in order.")
 
 
 @router.get("/graphs", response_model=Graphs, summary="List graphs")
-def list_graphs(db: Db, kind: Annotated[str | None, Query(max_length=20)] = None) -> Graphs:
+def list_graphs(
+    db: Db,
+    kind: Annotated[
+        str | None,
+        Query(max_length=20, description="Only graphs of this kind: dataset, model or edit."),
+    ] = None,
+) -> Graphs:
     """Data sets, model graphs and edit graphs; `kind` is dataset, model or edit."""
     found = [g for g in datasets.list_graphs(db) if kind in (None, g.kind)]
     return Graphs(items=found)
@@ -98,30 +105,38 @@ class ImportIn(BaseModel):
         max_length=400,
         description="`hogwarts`, or a path below the folder THINKEVAL_IMPORT_DIR.",
     )
-    name: NewName | None = None
-    format: Format | None = None
-    target_new: Annotated[str, Field(max_length=400)] | None = None
-    limit: int | None = Field(default=None, ge=1)
-    replace: bool = False
+    name: NewName | None = Field(
+        default=None, description="Id of the new graph; null: named after the source."
+    )
+    format: Format | None = Field(
+        default=None, description="Format of the data set; null: recognised by its content."
+    )
+    target_new: Annotated[str, Field(max_length=400)] | None = Field(
+        default=None, description="New object of requests without one; null: chosen by the loader."
+    )
+    limit: int | None = Field(
+        default=None, ge=1, description="Read at most this many records; null: all."
+    )
+    replace: bool = Field(default=False, description="Replace a stored graph of the same name.")
 
 
 class Note(BaseModel):
     """One item that an import merged, repaired or refused."""
 
-    kind: str
-    where: str
-    reason: str
+    kind: str = Field(description="What happened to the item.")
+    where: str = Field(description="Place in the source.")
+    reason: str = Field(description="Why.")
 
 
 class Imported(BaseModel):
     """The result of an import; `status` is `imported`, `replaced` or `unchanged`."""
 
-    graph: str
-    status: str
-    n_facts: int
-    n_entities: int
-    read: dict[str, int]
-    kept: dict[str, int]
+    graph: str = Field(description="Id of the graph.")
+    status: str = Field(description="imported, replaced or unchanged.")
+    n_facts: int = Field(description="Number of facts.")
+    n_entities: int = Field(description="Number of entities.")
+    read: dict[str, int] = Field(description="Number of items that were read, by kind.")
+    kept: dict[str, int] = Field(description="Number of items that were stored, by kind.")
     counts: dict[str, int] = Field(description="Notes by kind.")
     notes: list[Note] = Field(description="The first 200 notes.")
 
@@ -130,6 +145,13 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
     200: {"description": "The same data set is stored already.", "model": Imported}
 }
 
+
+_TEXTS = {name: field.description for name, field in ImportIn.model_fields.items()}
+FormName = Annotated[NewName | None, Form(description=_TEXTS["name"])]
+FormFormat = Annotated[Format | None, Form(description=_TEXTS["format"])]
+FormTarget = Annotated[str | None, Form(max_length=400, description=_TEXTS["target_new"])]
+FormLimit = Annotated[int | None, Form(ge=1, description=_TEXTS["limit"])]
+FormReplace = Annotated[bool, Form(description=_TEXTS["replace"])]
 
 Files = Annotated[
     list[UploadFile],
@@ -152,11 +174,11 @@ def upload_graph(
     settings: InForce,
     response: Response,
     file: Files,
-    name: Annotated[NewName | None, Form()] = None,
-    format: Annotated[Format | None, Form()] = None,
-    target_new: Annotated[str | None, Form(max_length=400)] = None,
-    limit: Annotated[int | None, Form(ge=1)] = None,
-    replace: Annotated[bool, Form()] = False,
+    name: FormName = None,
+    format: FormFormat = None,
+    target_new: FormTarget = None,
+    limit: FormLimit = None,
+    replace: FormReplace = False,
 ) -> Imported:
     """In any format that `thinkeval import` reads. The same file again changes nothing (200).
 
@@ -171,10 +193,10 @@ def upload_graph(
 class PreviewFact(BaseModel):
     """One fact as it would be stored."""
 
-    subject: str
-    relation: str
-    object: str
-    prompt: str
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
 
 
 class Preview(BaseModel):
@@ -202,10 +224,10 @@ def preview_graph(
     db: Db,
     settings: InForce,
     file: Files,
-    name: Annotated[NewName | None, Form()] = None,
-    format: Annotated[Format | None, Form()] = None,
-    target_new: Annotated[str | None, Form(max_length=400)] = None,
-    limit: Annotated[int | None, Form(ge=1)] = None,
+    name: FormName = None,
+    format: FormFormat = None,
+    target_new: FormTarget = None,
+    limit: FormLimit = None,
 ) -> Preview:
     """What would be merged, repaired, flagged and refused, with counts; nothing is stored."""
     options = {"name": name, "target_new": target_new, "limit": limit}
@@ -328,22 +350,22 @@ def _allowed(settings: Settings, source: str) -> Path | str:
 class RewriteOut(BaseModel):
     """A rewrite request of a graph, with the number of its chains by number of facts."""
 
-    graph: str
-    id: str
-    subject: str
-    relation: str
-    prompt: str
-    target_true: str
-    target_new: str
-    question: str | None
-    paraphrases: list[str] = []
-    chains: dict[int, int]
+    graph: str = Field(description="Id of the graph.")
+    id: str = Field(description="Id of the rewrite request.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    target_true: str = Field(description="Old object of the edited fact.")
+    target_new: str = Field(description="New object of the edited fact.")
+    question: str | None = Field(description="The fact's question; null without one.")
+    paraphrases: list[str] = Field(default=[], description="Other wordings of the prompt.")
+    chains: dict[int, int] = Field(description="Number of chains by number of facts.")
 
 
 class Rewrites(BaseModel):
     """The rewrite requests of a graph."""
 
-    items: list[RewriteOut]
+    items: list[RewriteOut] = Field(description="The items of this page, in order.")
 
 
 class RewritePage(Rewrites):
@@ -369,8 +391,8 @@ def list_rewrites_of_graph(graph: GraphId, db: Db) -> Rewrites:
 def list_rewrites(
     db: Db,
     graph: Annotated[Name | None, Query(description="Only of this graph.")] = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    cursor: Annotated[str | None, Query(max_length=20)] = None,
+    limit: Annotated[int, Query(ge=1, le=500, description=LIMIT)] = 100,
+    cursor: ShortCursor = None,
 ) -> RewritePage:
     """Of all data sets or of one, by data set and id, one page at a time."""
     if graph is not None:

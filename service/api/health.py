@@ -34,16 +34,16 @@ BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 class Health(BaseModel):
     """Liveness of the process."""
 
-    status: str = "ok"
-    version: str = __version__
+    status: str = Field(default="ok", description="ok.")
+    version: str = Field(default=__version__, description="Version of ThinkEval.")
 
 
 class WorkerOut(BaseModel):
     """A worker and its current job; `edit` and `job` are null while it is idle."""
 
-    id: str
-    device: str
-    edit: str | None
+    id: str = Field(description="Id of the worker.")
+    device: str = Field(description="Device that it computes on.")
+    edit: str | None = Field(description="Id of the edit that it scores; null while idle.")
     job: str | None = Field(description="DepEdit job that it is running.")
     silent_s: float = Field(description="Seconds since its last heartbeat.")
 
@@ -51,19 +51,19 @@ class WorkerOut(BaseModel):
 class Readiness(BaseModel):
     """Whether the service can accept edits: all that a client without the token is shown."""
 
-    ready: bool
+    ready: bool = Field(description="Whether edits can be submitted.")
 
 
 class Ready(Readiness):
     """The service can accept edits: the database answers."""
 
-    ready: bool = True
-    database: str
-    browser: str | None
+    ready: bool = Field(default=True, description="Whether edits can be submitted.")
+    database: str = Field(description="Address of the database.")
+    browser: str | None = Field(description="Address of Neo4j Browser; null if it is unknown.")
     queue: dict[Status, int] = Field(description="Edits by status.")
     jobs: dict[Status, int] = Field(description="DepEdit jobs by status.")
-    queue_limit: int
-    workers: list[WorkerOut]
+    queue_limit: int = Field(description="Edits that may wait at once.")
+    workers: list[WorkerOut] = Field(description="The workers.")
 
 
 @router.get("/health", response_model=Health, summary="Whether the process answers")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as PathParam
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -20,6 +20,7 @@ from ..reports.figures import MEDIA_TYPES
 from ..schemas import Measure
 from . import events
 from .comparisons import TYPES
+from .parameters import Limit, Skip
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from .state import Db, Here
 
@@ -33,7 +34,7 @@ LineId = Annotated[
 class Lines(BaseModel):
     """Stored lines of states, newest first."""
 
-    items: list[LastingOut]
+    items: list[LastingOut] = Field(description="The items of this page, in order.")
 
 
 @router.post(
@@ -70,8 +71,8 @@ def list_lines(
     db: Db,
     graph: Annotated[str | None, Query(max_length=200, description="Only of a data set.")] = None,
     edit: Annotated[str | None, Query(max_length=200, description="Only of this edit.")] = None,
-    skip: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    skip: Skip = 0,
+    limit: Limit = 100,
 ) -> Lines:
     """Those that are done, newest first."""
     return Lines(items=store.page(db, graph=graph, edit=edit, skip=skip, limit=limit))

@@ -1,4 +1,4 @@
-"""Additions to the OpenAPI document that FastAPI writes: errors, security, tags, example responses.
+"""Additions to the OpenAPI document that FastAPI writes: errors, security, tags.
 
 `tests/acceptance/service/api/test_openapi.py` compares the running service with the document.
 """
@@ -12,7 +12,6 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from .problems import ProblemOut
-from .reference import descriptions, example_answers
 from .security import COOKIE, is_open
 
 TAGS = {
@@ -48,33 +47,6 @@ SECURITY = {
 }
 
 
-SCHEMA_NAMES = {
-    "EvidenceRow": "EvidenceOut",
-    "Fraction": "RunShareOut",
-    "IterationRow": "IterationOut",
-    "LeakageRow": "LeakOut",
-    "LineNote": "LineOut",
-    "Link": "LinkOut",
-    "Mean": "MeanOut",
-    "OmegaRow": "ReturnOut",
-    "Question": "QuestionOut",
-    "ScoredChainRow": "ChainOut",
-    "Skipped": "SkippedOut",
-    "StoredAnswer": "AnswerOut",
-    "StoredGraph": "StoredGraphOut",
-    "StoredRun": "RunOut",
-    "StoredSet": "SetOut",
-}
-"""Public name of the schema of a record that answers show without change."""
-
-
-def public_name(name: str) -> str:
-    """Name of a schema in the document; `Body_upload_graph`, a form's, is `UploadGraphBody`."""
-    if name.startswith("Body_"):
-        return "".join(part.capitalize() for part in name.split("_")[1:]) + "Body"
-    return SCHEMA_NAMES.get(name, name)
-
-
 def readable_id(route: APIRoute) -> str:
     """Operation id of a route: the function's name, which generated clients use for methods."""
     return route.name
@@ -101,34 +73,14 @@ def _document(app: FastAPI) -> dict[str, Any]:
         servers=app.servers or None,
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
     )
-    document = _renamed(document)
     parts = document["components"]
-    parts["schemas"] = {
-        public_name(name): schema | {"title": public_name(schema["title"])}
-        for name, schema in parts["schemas"].items()
-    }
     parts["schemas"]["ProblemOut"] = ProblemOut.model_json_schema(
         ref_template="#/components/schemas/{model}"
     )
     parts["securitySchemes"] = SECURITY
     document["security"] = [{}, *({name: []} for name in SECURITY)]
-    descriptions.fill(document)
-    example_answers.fill(document)
     for path, operations in document["paths"].items():
         for operation in operations.values():
             if is_open(path):
                 operation["security"] = []
     return document
-
-
-def _renamed(node: Any) -> Any:
-    """The document with the public names of schemas, in definitions, titles and references."""
-    if isinstance(node, list):
-        return [_renamed(each) for each in node]
-    if not isinstance(node, dict):
-        return node
-    found = {key: _renamed(value) for key, value in node.items()}
-    if "$ref" in found:
-        path, _, name = found["$ref"].rpartition("/")
-        found["$ref"] = f"{path}/{public_name(name)}"
-    return found

@@ -43,11 +43,21 @@ _REMEDIES = {
 class ProblemOut(BaseModel):
     """An error: what happened and where, and what to do about it."""
 
-    type: str = "about:blank"
-    title: str = Field(examples=["No resource has this name"])
-    status: int = Field(examples=[404])
-    detail: str = Field(examples=["There is no edit 'rome-harry'. Did you mean 'rome-harry-1'?"])
-    remedy: str = Field(examples=["`thinkeval edits` lists them."])
+    type: str = Field(
+        default="about:blank",
+        description="Kind of problem, as a URI; about:blank: as the status says.",
+    )
+    title: str = Field(
+        examples=["No resource has this name"], description="What kind of error it is."
+    )
+    status: int = Field(examples=[404], description="HTTP status.")
+    detail: str = Field(
+        examples=["There is no edit 'rome-harry'. Did you mean 'rome-harry-1'?"],
+        description="What happened and where.",
+    )
+    remedy: str = Field(
+        examples=["`thinkeval edits` lists them."], description="What to do about it."
+    )
     instance: str | None = Field(default=None, description="The path of the request.")
     errors: list[dict[str, Any]] = Field(
         default=[], description="Of an invalid request: each place, and what is wrong there."

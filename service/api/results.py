@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from thinkeval import cypher
@@ -33,9 +33,10 @@ from ..reports.edit import (
 )
 from ..reports.figures import MEDIA_TYPES, EditKind, Format, MethodsKind
 from ..reports.schemas import Diff
-from ..schemas import Measure, Name, Score
+from ..schemas import Measure, Score
 from ..scoring import metrics, record
 from .edits import EditId
+from .parameters import InMeasure, Limit, OfGraph, OfModel, ShortCursor
 from .problems import DESCRIBED
 from .selected import Selected
 from .state import Db, Here, State, etag_response
@@ -51,6 +52,7 @@ MeasureQuery = Annotated[
     Query(description="Default: the first measure that the edit has, usually likelihood."),
 ]
 
+FigureFormat = Annotated[Format, Path(description="Format of the figure.")]
 
 QueryName = Annotated[
     str,
@@ -64,18 +66,15 @@ QueryName = Annotated[
 
 
 class QueryOut(BaseModel):
-    """A query with its parameters for one edit, and the same for Neo4j Browser.
+    """A query with its parameters for one edit, and the same for Neo4j Browser."""
 
-    Attributes:
-        browser_text: `:param` lines, then the query; to paste in two steps.
-        browser_url: opens Neo4j Browser with the query; null if its address is unknown.
-    """
-
-    name: str
-    text: str
-    params: dict[str, Any]
-    browser_text: str
-    browser_url: str | None
+    name: str = Field(description="Name of the query.")
+    text: str = Field(description="Its complete Cypher.")
+    params: dict[str, Any] = Field(description="Its parameters for this edit.")
+    browser_text: str = Field(description="`:param` lines, then the query; to paste in two steps.")
+    browser_url: str | None = Field(
+        description="Opens Neo4j Browser with the query; null if its address is unknown."
+    )
 
 
 def of_scored(
@@ -121,8 +120,8 @@ def get_chains(
     request: Request,
     chosen: Annotated[ChainFilter, Query()],
     measure: MeasureQuery = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    cursor: Annotated[str | None, Query(max_length=20)] = None,
+    limit: Limit = 100,
+    cursor: ShortCursor = None,
 ) -> Response:
     """The chains from the subject to the old object, largest part of IFR first."""
 
@@ -141,7 +140,7 @@ def get_leakage(
     here: Here,
     request: Request,
     measure: MeasureQuery = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+    limit: Limit = 20,
 ) -> Response:
     """The facts that carry most leakage, those on most surviving chains first."""
 
@@ -253,8 +252,8 @@ figures_router = APIRouter(prefix="/v1", tags=["figures"], responses=DESCRIBED |
 )
 def edit_figure(
     edit: EditId,
-    kind: EditKind,
-    fmt: Format,
+    kind: Annotated[EditKind, Path(description="Kind of figure.")],
+    fmt: FigureFormat,
     db: Db,
     here: Here,
     request: Request,
@@ -307,14 +306,14 @@ def edit_figure(
     "/figures/{kind}.{fmt}", response_class=Response, summary="Draw the comparison of the methods"
 )
 def methods_figure(
-    kind: MethodsKind,
-    fmt: Format,
+    kind: Annotated[MethodsKind, Path(description="Kind of figure.")],
+    fmt: FigureFormat,
     db: Db,
     here: Here,
     request: Request,
-    graph: Annotated[Name | None, Query()] = None,
-    model: Annotated[Name | None, Query()] = None,
-    measure: Measure = "likelihood",
+    graph: OfGraph = None,
+    model: OfModel = None,
+    measure: InMeasure = "likelihood",
     rewrites: Annotated[
         Rewrites, Query(description="As of the leaderboard: `common` to all methods, or `all`.")
     ] = "common",

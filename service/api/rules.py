@@ -42,10 +42,10 @@ from ..rules.schemas import (
     RuleOut,
     Status,
 )
-from ..schemas import Measure
 from ..scoring import record
 from .edits import EditId
 from .graphs import GraphId
+from .parameters import CURSOR, LIMIT, Candidates, InMeasure
 from .problems import DESCRIBED
 from .results import MeasureQuery
 from .state import Db
@@ -70,8 +70,8 @@ RANKED = (
 class Rules(BaseModel):
     """Rules with their statistics; `total` includes those beyond the limit."""
 
-    items: list[RuleOut]
-    total: int
+    items: list[RuleOut] = Field(description="The items of this page, in order.")
+    total: int = Field(description="Number of rules found, including those beyond the limit.")
 
 
 class WrittenRule(BaseModel):
@@ -91,11 +91,24 @@ class WrittenRule(BaseModel):
         },
     )
 
-    if_: list[Text] = Field(alias="if", min_length=1, max_length=2)
-    then: Text
-    kinds: dict[str, Text] = Field(default={}, max_length=3)
-    words: dict[str, Text] = Field(default={}, max_length=3)
-    templates: dict[str, list[Text]] = Field(default={}, max_length=3)
+    if_: list[Text] = Field(
+        alias="if",
+        min_length=1,
+        max_length=2,
+        description="One or two premises: variable, relation, variable.",
+    )
+    then: Text = Field(description="The conclusion: variable, relation, variable.")
+    kinds: dict[str, Text] = Field(
+        default={},
+        max_length=3,
+        description="Kind of entity that a variable is restricted to, by variable.",
+    )
+    words: dict[str, Text] = Field(
+        default={}, max_length=3, description="Words for a variable in sentences, by variable."
+    )
+    templates: dict[str, list[Text]] = Field(
+        default={}, max_length=3, description="Sentences for an atom, by relation."
+    )
 
 
 class RulesIn(BaseModel):
@@ -103,7 +116,7 @@ class RulesIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    rules: list[WrittenRule] = Field(min_length=1, max_length=500)
+    rules: list[WrittenRule] = Field(min_length=1, max_length=500, description="The rules to add.")
     new_relations: bool = Field(
         default=False, description="Allow conclusions with relations that no fact has."
     )
@@ -114,9 +127,16 @@ class MineIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    min_support: int = Field(default=mining.MIN_SUPPORT, ge=1, le=10**9)
-    min_confidence: float = Field(default=0.0, ge=0, le=1)
-    limit: int = Field(default=mining.LIMIT, ge=1, le=10_000)
+    min_support: int = Field(
+        default=mining.MIN_SUPPORT,
+        ge=1,
+        le=10**9,
+        description="Least number of groundings whose conclusion is known.",
+    )
+    min_confidence: float = Field(default=0.0, ge=0, le=1, description="Least confidence.")
+    limit: int = Field(
+        default=mining.LIMIT, ge=1, le=10_000, description="Keep at most this many rules."
+    )
     typed: bool = Field(
         default=True, description="Restrict a variable to the kind that all its entities share."
     )
@@ -126,7 +146,7 @@ class MineIn(BaseModel):
 class MinedOut(Rules):
     """Mined rules; `total` is the number with enough support, `created` the number of new ones."""
 
-    created: int
+    created: int = Field(description="Number of new ones.")
 
 
 class LabelIn(BaseModel):
@@ -134,23 +154,23 @@ class LabelIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    annotator: str = Field(min_length=1, max_length=100)
+    annotator: str = Field(min_length=1, max_length=100, description="Name of the annotator.")
     label: Label = Field(description="; ".join(f"{k}: {v}" for k, v in review.LABELS.items()))
 
 
 class Groundings(BaseModel):
     """Groundings of a rule; `more`: the limit left some out."""
 
-    rule: RuleOut
-    items: list[GroundingOut]
-    more: bool
+    rule: RuleOut = Field(description="The rule.")
+    items: list[GroundingOut] = Field(description="The items of this page, in order.")
+    more: bool = Field(description="Whether the limit left some out.")
 
 
 @router.get("", response_model=Rules, summary="List the rules of a graph's data set")
 def list_rules(
     graph: GraphId,
     db: Db,
-    status: Status | None = None,
+    status: Annotated[Status | None, Query(description="Only rules with this status.")] = None,
     annotator: Annotated[
         str | None,
         Query(
@@ -159,7 +179,7 @@ def list_rules(
             description="Only candidates that this annotator has not labelled yet.",
         ),
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    limit: Annotated[int, Query(ge=1, le=10_000, description=LIMIT)] = 1000,
     rank: Annotated[statistics.Rank, Query(description=RANKED)] = statistics.RANK,
 ) -> Rules:
     """Each with its counts and statistics in the graph, status and labels."""
@@ -246,8 +266,8 @@ def get_groundings(
         groundings.Show,
         Query(description="known: the graph has the conclusion; predicted: not."),
     ] = "all",
-    measure: Measure = "likelihood",
-    limit: Annotated[int, Query(ge=1, le=100_000)] = 1000,
+    measure: InMeasure = "likelihood",
+    limit: Annotated[int, Query(ge=1, le=100_000, description=LIMIT)] = 1000,
 ) -> Groundings:
     """Premises and conclusion with their probabilities before and after, where measured."""
     found = store.rule_of(db, store.dataset_of(db, graph), rule)
@@ -258,22 +278,30 @@ def get_groundings(
 
 closure_router = APIRouter(prefix="/v1", tags=["rules"], responses=DESCRIBED)
 
-QueryText = Annotated[str, Query(min_length=1, max_length=400)]
+QueryText = Annotated[
+    str, Query(min_length=1, max_length=400, description="Part of the fact, by name.")
+]
 
 
 class ProofPage(BaseModel):
     """Proofs of one triple, strongest before the edit first; empty if there is none."""
 
-    items: list[ProofOut]
+    items: list[ProofOut] = Field(description="The items of this page, in order.")
 
 
 class ClosureChoice(ClosureOptions):
     """Options of a closure, and how much of it to list."""
 
-    rules: list[Annotated[str, Field(max_length=64)]] = Field(default_factory=list, max_length=100)
-    candidates: bool = False
-    new: bool = False
-    limit: int = Field(default=100, ge=1, le=1000)
+    rules: list[Annotated[str, Field(max_length=64)]] = Field(
+        default_factory=list,
+        max_length=100,
+        description="Ids of the rules to use; default: all kept rules.",
+    )
+    candidates: Candidates = False
+    new: bool = Field(
+        default=False, description="List only conclusions that the graph does not have as facts."
+    )
+    limit: int = Field(default=100, ge=1, le=1000, description="Number of conclusions to list.")
 
     @property
     def options(self) -> ClosureOptions:
@@ -284,11 +312,15 @@ class ClosureChoice(ClosureOptions):
 class MixedChoice(BaseModel):
     """Filter of the chains over conclusions; `steps` counts facts."""
 
-    surviving: bool = False
-    steps: int | None = Field(default=None, ge=1, le=5)
-    max_steps: int = Field(default=5, ge=1, le=5)
-    limit: int = Field(default=100, ge=1, le=1000)
-    cursor: str | None = Field(default=None, max_length=20)
+    surviving: bool = Field(default=False, description="Only chains that survive the edit.")
+    steps: int | None = Field(
+        default=None, ge=1, le=5, description="Only chains of this number of facts."
+    )
+    max_steps: int = Field(
+        default=5, ge=1, le=5, description="Only chains of at most this many facts."
+    )
+    limit: int = Field(default=100, ge=1, le=1000, description=LIMIT)
+    cursor: str | None = Field(default=None, max_length=20, description=CURSOR)
 
 
 @closure_router.get(
@@ -312,9 +344,9 @@ def get_proofs(
     subject: QueryText,
     relation: QueryText,
     object: QueryText,
-    depth: Annotated[int, Query(ge=1, le=8)] = 4,
+    depth: Annotated[int, Query(ge=1, le=8, description="Maximum height of a proof.")] = 4,
     measure: MeasureQuery = None,
-    candidates: bool = False,
+    candidates: Candidates = False,
 ) -> ProofPage:
     """Proofs up to a depth, one for each rule and premises by which the triple is concluded.
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel, Field
 
 from ..jobs import sweep as job_sweeps
 from ..jobs.schemas import SweepIn, SweepOut
-from ..schemas import Measure
+from .parameters import InMeasure
 from .problems import DESCRIBED
 from .state import Db, Here
 
 router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], responses=DESCRIBED)
 
-SweepId = Annotated[str, Path(min_length=1, max_length=200)]
+SweepId = Annotated[str, Path(min_length=1, max_length=200, description="Id of the sweep.")]
 
 
 class Sweeps(BaseModel):
     """Sweeps, newest first, without their tables."""
 
-    items: list[SweepOut]
+    items: list[SweepOut] = Field(description="The items of this page, in order.")
 
 
 @router.post("", status_code=202, response_model=SweepOut, summary="Submit a sweep")
@@ -45,7 +45,10 @@ def list_sweeps(db: Db) -> Sweeps:
 
 @router.get("/{sweep}", response_model=SweepOut, summary="Get the status of a sweep")
 def get_sweep(
-    sweep: SweepId, db: Db, measure: Measure = "likelihood", table: bool = True
+    sweep: SweepId,
+    db: Db,
+    measure: InMeasure = "likelihood",
+    table: Annotated[bool, Query(description="Compute the table over common rewrites.")] = True,
 ) -> SweepOut:
     """Counts by status, and the table of the edits scored so far; `table=false` omits it."""
     return job_sweeps.get(db, sweep, measure, table=table)

@@ -6,7 +6,7 @@ What is read from the database without change is shown as its row type (cypher/r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -41,81 +41,83 @@ class _Extended(Row):
 class Sets(BaseModel):
     """The stored knowledge sets, by id."""
 
-    items: list[StoredSet]
+    items: list[StoredSet] = Field(description="The items of this page, in order.")
     next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
     total: int = Field(description="Their number on all pages.")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question of a set.
+    """One question of a set."""
 
-    Attributes:
-        copy: index of the updated copy; None in phase establish.
-        asked: the complete question.
-        expected: the right answer now; None for an implication that no longer follows.
-        change: `kept`, or since phase establish: `updated` (another answer), `new`, `lost`.
-        established: id of the same question in phase establish; None there, and for a new one.
-    """
-
-    id: str
-    phase: Phase
-    copy: int | None
-    role: Role
-    subject: str
-    relation: str
-    asked: str
-    prompt: str = field(
-        metadata={"description": "Cloze by which the fact is established and edited."}
-    )
-    expected: str | None = field(
-        metadata={"description": "Null if the implication no longer follows."}
-    )
-    change: Change
-    established: str | None = field(
-        metadata={"description": "Id of the same question in phase establish."}
-    )
+    id: Annotated[str, Field(description="Id of the question.")]
+    phase: Annotated[Phase, Field(description="Phase of the protocol: establish or update.")]
+    copy: Annotated[
+        int | None, Field(description="Index of the updated copy; null in phase establish.")
+    ]
+    role: Annotated[Role, Field(description="specific, unrelated or implication.")]
+    subject: Annotated[str, Field(description="Subject of the fact.")]
+    relation: Annotated[str, Field(description="Relation of the fact.")]
+    asked: Annotated[str, Field(description="The complete question.")]
+    prompt: Annotated[str, Field(description="Cloze by which the fact is established and edited.")]
+    expected: Annotated[
+        str | None,
+        Field(description="The right answer now; null for an implication that no longer follows."),
+    ]
+    change: Annotated[
+        Change,
+        Field(
+            description="`kept`, or since phase establish: `updated` (another answer), `new`,"
+            " `lost`."
+        ),
+    ]
+    established: Annotated[
+        str | None, Field(description="Id of the same question in phase establish.")
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetWithQuestions(_Extended, StoredSet):
     """A stored knowledge set with all its questions."""
 
-    questions: list[Question]
+    questions: Annotated[list[Question], Field(description="All its questions, phase by phase.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """A rule that yielded no set, and the reason."""
 
-    rule: str
-    text: str
-    reason: str
-    apart: int = field(
-        metadata={"description": "Groundings that fit into one set; 0 if the reason is another."}
-    )
+    rule: Annotated[str, Field(description="Id of the rule.")]
+    text: Annotated[str, Field(description="The rule as a sentence.")]
+    reason: Annotated[str, Field(description="Why it yielded no set.")]
+    apart: Annotated[
+        int, Field(description="Groundings that fit into one set; 0 if the reason is another.")
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltSet(_Extended, StoredSet):
     """A set that was built or imported: `saved`, `replaced` or `unchanged`."""
 
-    status: Literal["saved", "replaced", "unchanged"]
+    status: Annotated[
+        Literal["saved", "replaced", "unchanged"],
+        Field(description="What became of it: saved, replaced or unchanged."),
+    ]
 
 
 class BuiltSets(BaseModel):
     """The sets that were built, and the rules that yielded none."""
 
-    items: list[BuiltSet]
-    skipped: list[Skipped]
+    items: list[BuiltSet] = Field(description="The items of this page, in order.")
+    skipped: list[Skipped] = Field(description="Rules that yielded no set, with the reason.")
 
 
 class ImportedSets(BaseModel):
     """The sets of a file, the lines that were refused, and notes on the others."""
 
-    items: list[BuiltSet]
-    refused: list[LineNote]
-    notes: list[LineNote]
+    items: list[BuiltSet] = Field(description="The items of this page, in order.")
+    refused: list[LineNote] = Field(description="Lines that were refused, with the reason.")
+    notes: list[LineNote] = Field(description="Remarks on other lines.")
 
 
 class SetIn(BaseModel):
@@ -124,39 +126,49 @@ class SetIn(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"graph": "atlas"}]})
 
     graph: Name = Field(description="Graph: a data set; `atlas` ships with its rules.")
-    setting: Setting = "CQ_DT"
+    setting: Setting = Field(
+        default="CQ_DT", description="Wording of the questions: CQ_DT, CQ_UT or ICQ_DT."
+    )
     rules: list[Annotated[str, Field(min_length=1, max_length=100)]] | None = Field(
         default=None, max_length=100, description="Ids of rules; null: all kept rules."
     )
     candidates: bool = Field(default=False, description="Also by rules without a review.")
-    per_rule: int = Field(default=1, ge=1, le=20)
-    seed: int = Field(default=0, ge=0, le=2**31 - 1)
-    facts: int = Field(default=24, ge=1, le=100)
-    unrelated: int = Field(default=5, ge=0, le=100)
-    implications: int = Field(default=12, ge=1, le=50)
-    copies: int = Field(default=3, ge=1, le=10)
-    updates: int = Field(default=20, ge=1, le=100)
-    init: Literal["stored", "shuffled"] = "stored"
-    replace: bool = False
+    per_rule: int = Field(default=1, ge=1, le=20, description="Sets to draw for each rule.")
+    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="Seed of the draw.")
+    facts: int = Field(default=24, ge=1, le=100, description="Number of specific facts of a set.")
+    unrelated: int = Field(
+        default=5, ge=0, le=100, description="Number of unrelated facts of a set."
+    )
+    implications: int = Field(
+        default=12, ge=1, le=50, description="Number of implications of a set."
+    )
+    copies: int = Field(default=3, ge=1, le=10, description="Number of updated copies of a set.")
+    updates: int = Field(
+        default=20, ge=1, le=100, description="Number of facts that a copy updates."
+    )
+    init: Literal["stored", "shuffled"] = Field(
+        default="stored", description="Facts as stored in the graph, or shuffled by subject."
+    )
+    replace: bool = Field(default=False, description="Replace stored sets of the same id.")
 
 
 @dataclass(frozen=True, slots=True)
 class Fraction:
     """One metric of one run: a fraction from 0 to 1, null without questions, and its counts."""
 
-    value: float | None
-    n: int = field(metadata={"description": "Number of answers."})
-    copies: int = field(
-        metadata={
-            "description": "Number of updated copies it is the mean of; 1 in phase establish."
-        }
-    )
+    value: Annotated[
+        float | None, Field(description="Fraction from 0 to 1; null without questions.")
+    ]
+    n: Annotated[int, Field(description="Number of answers.")]
+    copies: Annotated[
+        int, Field(description="Number of updated copies it is the mean of; 1 in phase establish.")
+    ]
 
 
 class Runs(BaseModel):
     """The stored runs, oldest first."""
 
-    items: list[StoredRun]
+    items: list[StoredRun] = Field(description="The items of this page, in order.")
     next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
     total: int = Field(description="Their number on all pages.")
 
@@ -165,52 +177,66 @@ class Runs(BaseModel):
 class RunWithAnswers(_Extended, StoredRun):
     """A stored run with its metrics and answers."""
 
-    metrics: dict[str, Fraction]
-    answers: list[StoredAnswer]
+    metrics: Annotated[
+        dict[str, Fraction],
+        Field(
+            description="The run's metrics by name: Est.S, Est.I, Upd.S, Upd.I, Cons.NS, Cons.U,"
+            " Cons.NI."
+        ),
+    ]
+    answers: Annotated[
+        list[StoredAnswer],
+        Field(description="Every answer of the model, in the order of the questions."),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
     """A mean over knowledge sets; null if none of them has the metric."""
 
-    value: float | None
-    n: int = field(metadata={"description": "Number of sets."})
-    answers: int | None = field(
-        default=None,
-        metadata={"description": "Number of answers in all sets; null for a difference."},
-    )
-    low: float | None = field(
-        default=None,
-        metadata={
-            "description": "Lower end of the 95 % Wilson interval. Answers count as independent,"
+    value: Annotated[float | None, Field(description="The mean; null if no set has the metric.")]
+    n: Annotated[int, Field(description="Number of sets.")]
+    answers: Annotated[
+        int | None, Field(description="Number of answers in all sets; null for a difference.")
+    ] = None
+    low: Annotated[
+        float | None,
+        Field(
+            description="Lower end of the 95 % Wilson interval. Answers count as independent,"
             " sets weigh alike as in the mean; null without answers and for a difference."
-        },
-    )
-    high: float | None = field(default=None, metadata={"description": "Its upper end."})
+        ),
+    ] = None
+    high: Annotated[float | None, Field(description="Its upper end.")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class MethodRow:
-    """One row of the paper's tables: a method with one model, in one setting, on one kind of set.
+    """One row of the paper's tables: a method and model in one setting on one kind of set."""
 
-    Attributes:
-        runs: number of runs, the newest of each set.
-    """
-
-    setting: Setting
-    init: Source
-    n_specific: int
-    model: str
-    method: str
-    strategy: str
-    editor: str | None
-    runs: int
-    means: Mapping[str, Mean] = field(
-        metadata={"description": "Mean fractions from 0 to 1, by metric."}
-    )
-    gains: Mapping[str, Mean] = field(
-        metadata={"description": "Mean differences to the wrapped editor, over the sets of both."}
-    )
+    setting: Annotated[
+        Setting, Field(description="Wording of the sets' questions: CQ_DT, CQ_UT or ICQ_DT.")
+    ]
+    init: Annotated[
+        Source, Field(description="Source of the sets' facts: stored, shuffled or file.")
+    ]
+    n_specific: Annotated[int, Field(description="Number of specific facts of each set.")]
+    model: Annotated[str, Field(description="Name of the model.")]
+    method: Annotated[str, Field(description="Label of the row: method and strategy.")]
+    strategy: Annotated[str, Field(description="Strategy of the protocol.")]
+    editor: Annotated[
+        str | None,
+        Field(
+            description="Editing method that the strategy wraps; null for a strategy without one."
+        ),
+    ]
+    runs: Annotated[int, Field(description="Number of runs, the newest of each set.")]
+    means: Annotated[
+        Mapping[str, Mean], Field(description="Mean fractions from 0 to 1, by metric.")
+    ]
+    gains: Annotated[
+        Mapping[str, Mean],
+        Field(description="Mean differences to the wrapped editor, over the sets of both."),
+    ]
 
     @property
     def facts(self) -> str:
@@ -221,18 +247,14 @@ class MethodRow:
 class Report(BaseModel):
     """The paper's tables over the stored runs."""
 
-    items: list[MethodRow]
+    items: list[MethodRow] = Field(description="The items of this page, in order.")
 
 
 SetId = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class RunsIn(BaseModel):
-    """Strategies to run on knowledge sets, with the defaults of `thinkeval depedit run`.
-
-    Attributes:
-        overrides: hyperparameters of the editors; paths of files are refused.
-    """
+    """Strategies to run on knowledge sets, with the defaults of `thinkeval depedit run`."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -270,23 +292,29 @@ class RunsIn(BaseModel):
         default=None, description="Name of a shipped hyperparameter file; default: the model's."
     )
     overrides: dict[Name, Scalar | list[Scalar]] = Field(
-        default_factory=dict, max_length=50, description="Single hyperparameters to replace."
+        default_factory=dict,
+        max_length=50,
+        description="Single hyperparameters to replace; paths of files are refused.",
     )
     covariance: Literal["imported"] | None = Field(
         default=None, description="Covariance statistics: of the graph's sentences, or imported."
     )
-    chat: Literal["auto", "always", "never"] = "auto"
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    revision: Name | None = None
-    seed: int = Field(default=0, ge=0, le=2**31 - 1)
+    chat: Literal["auto", "always", "never"] = Field(
+        default="auto", description="Use the tokenizer's chat template: auto, always or never."
+    )
+    dtype: Literal["float32", "bfloat16", "float16"] = Field(
+        default="float32", description="Number format of the weights."
+    )
+    revision: Name | None = Field(default=None, description="Branch, tag or commit of a hub model.")
+    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="Seed of everything drawn.")
     force: bool = Field(default=False, description="Repeat stored runs.")
 
 
 class JobOut(BaseModel):
     """A job: runs of the protocol that were submitted together."""
 
-    id: str
-    status: Status
+    id: str = Field(description="Id of the job.")
+    status: Status = Field(description="queued, running, succeeded, failed or cancelled.")
     progress: float = Field(description="From 0 to 1.")
     stage: str | None = Field(
         default=None, examples=["set 1 of 3: memit+forwchain: update 2"], description="In words."
@@ -294,24 +322,30 @@ class JobOut(BaseModel):
     total: int = Field(description="Number of its runs: strategies times sets.")
     done: int = Field(description="Number of finished runs, including those stored before.")
     runs: list[str] = Field(description="Ids of those, in order: `/v1/depedit/runs/{run}`.")
-    sets: list[str]
-    strategies: list[str]
+    sets: list[str] = Field(description="Ids of the knowledge sets.")
+    strategies: list[str] = Field(description="Names of the strategies.")
     model: str = Field(description="Short name, as in the list of runs.")
     graph: str | None = Field(
         default=None, description="Whose model is used; null: of each set's own data set."
     )
-    error: str | None = None
-    remedy: str | None = None
+    error: str | None = Field(
+        default=None, description="Why it failed, in one sentence; null otherwise."
+    )
+    remedy: str | None = Field(
+        default=None, description="What to do about the error; null without one."
+    )
     attempts: int = Field(description="Number of times a worker claimed it.")
-    created_at: str
-    finished_at: str | None = None
-    links: dict[str, str] = {}
+    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
+    finished_at: str | None = Field(
+        default=None, description="Time of its end, ISO 8601 in UTC; null before it."
+    )
+    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")
 
 
 class JobPage(BaseModel):
     """Jobs, newest first."""
 
-    items: list[JobOut]
+    items: list[JobOut] = Field(description="The items of this page, in order.")
     next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
     total: int = Field(description="Their number on all pages.")
 
@@ -319,5 +353,5 @@ class JobPage(BaseModel):
 class JobStatus(BaseModel):
     """A job's id and status."""
 
-    id: str
-    status: Status
+    id: str = Field(description="Id of the job.")
+    status: Status = Field(description="Its status after the request.")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from ...cypher import rows
 from ...loaders import formats, graphs
@@ -51,16 +53,18 @@ class Dataset:
 class StoredGraph:
     """A stored graph as the list shows it."""
 
-    id: str
-    kind: str
-    dataset: str
-    model: str | None
-    edit: str | None
-    n_facts: int
-    n_entities: int
-    n_rewrites: int
-    measures: tuple[str, ...]
-    created_at: str
+    id: Annotated[str, Field(description="Id of the graph.")]
+    kind: Annotated[str, Field(description="dataset, model or edit.")]
+    dataset: Annotated[str, Field(description="Id of the data set's graph.")]
+    model: Annotated[str | None, Field(description="Name of the model; null for a data set.")]
+    edit: Annotated[str | None, Field(description="Id of the edit; null for a data set or model.")]
+    n_facts: Annotated[int, Field(description="Number of facts.")]
+    n_entities: Annotated[int, Field(description="Number of entities.")]
+    n_rewrites: Annotated[int, Field(description="Number of rewrite requests.")]
+    measures: Annotated[
+        tuple[str, ...], Field(description="Measures of the probabilities that it holds.")
+    ]
+    created_at: Annotated[str, Field(description="Time of creation, ISO 8601 in UTC.")]
 
 
 def read(

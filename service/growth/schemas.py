@@ -30,19 +30,25 @@ RoleName = Literal["writer", "extractor", "judge"]
 
 
 class EndpointIn(BaseModel):
-    """A model that answers: in this process, or behind the OpenAI protocol.
-
-    Attributes:
-        model: hub name, folder or organism; behind an address the name that the server knows.
-        url: base address of the server (`http://127.0.0.1:8001/v1`); None: in this process.
-    """
+    """A model that answers: in this process, or behind the OpenAI protocol."""
 
     # A request is stored, and an address may be given with a key in it by mistake: it is refused
     # here already, and no error shows it.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    model: str = Field(default="organism", min_length=1, max_length=400)
-    url: str | None = Field(default=None, max_length=400)
+    model: str = Field(
+        default="organism",
+        min_length=1,
+        max_length=400,
+        description="Hub name, folder or organism; behind an address the name that the server"
+        " knows.",
+    )
+    url: str | None = Field(
+        default=None,
+        max_length=400,
+        description="Base address of the server (`http://127.0.0.1:8001/v1`); null: in this"
+        " process.",
+    )
 
     @field_validator("url")
     @classmethod
@@ -58,8 +64,8 @@ class TextIn(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(min_length=1, max_length=200)
-    text: str = Field(min_length=1, max_length=2_000_000)
+    name: str = Field(min_length=1, max_length=200, description="Name of the text.")
+    text: str = Field(min_length=1, max_length=2_000_000, description="The text.")
 
 
 class CrawlOptions(BaseModel):
@@ -112,25 +118,48 @@ class CrawlOptions(BaseModel):
 
 
 class GrowthIn(BaseModel):
-    """A request to grow a graph from a model.
+    """A request to grow a graph from a model."""
 
-    Attributes:
-        seed: `subject|relation|object`; a crawl needs the subject only; with texts None.
-        graph: id of the graph that is made; None: named after the seed and the model.
-        base: stored graph whose relations, entities and (of an organism) training text are used.
-        answers: the model whose knowledge is grown.
-        roles: other models for writing, extracting and judging; None: the same.
-    """
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "seed": "Harry Potter",
+                    "elicit": "crawl",
+                    "base": "hogwarts",
+                    "answers": {"model": "organism"},
+                    "crawl": {"depth": 1},
+                }
+            ]
+        },
+    )
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-    seed: str | None = Field(default=None, max_length=1200)
-    graph: Name | None = None
-    base: Name | None = Field(default=None, description="Stored graph that gives the relations.")
+    seed: str | None = Field(
+        default=None,
+        max_length=1200,
+        description="`subject|relation|object`; a crawl needs the subject only; with texts null.",
+    )
+    graph: Name | None = Field(
+        default=None,
+        description="Id of the graph that is made; null: named after the seed and the model.",
+    )
+    base: Name | None = Field(
+        default=None,
+        description="Stored graph that gives relations, entities and training text.",
+    )
     elicit: Elicit = Field(default="cot", description="cot, crawl or text.")
-    answers: EndpointIn = EndpointIn()
-    roles: dict[RoleName, EndpointIn] = {}
-    texts: tuple[TextIn, ...] = ()
+    answers: EndpointIn = Field(
+        default=EndpointIn(), description="The model whose knowledge is grown."
+    )
+    roles: dict[RoleName, EndpointIn] = Field(
+        default={}, description="Other models for writing, extracting and judging; null: the same."
+    )
+    texts: tuple[TextIn, ...] = Field(
+        default=(), description="Texts to read triplets from, for `elicit: text`."
+    )
     # Ids of runs are digests of their requests, which always had this field.
     extractor: Literal["model"] = Field(
         default="model", description="Always `model`, which reads triplets from statements."
@@ -144,7 +173,9 @@ class GrowthIn(BaseModel):
     temperature: float = Field(default=1.0, ge=0, le=2, description="Of the answers.")
     greedy: Annotated[
         bool, Option(help="Accept a server that does not sample: one most likely answer.")
-    ] = False
+    ] = Field(
+        default=False, description="Accept a server that does not sample: one most likely answer."
+    )
     random_seed: int = Field(default=0, ge=0, lt=2**31, description="Seed of the answers.")
     max_steps: int = Field(default=5, ge=1, le=5, description="Longest chain.")
     chains: int = Field(default=100, ge=1, description="Stop at this many chains.")
@@ -160,7 +191,7 @@ class GrowthIn(BaseModel):
     single_link: bool = Field(
         default=True, description="At most one fact an ordered pair of entities."
     )
-    crawl: CrawlOptions = CrawlOptions()
+    crawl: CrawlOptions = Field(default=CrawlOptions(), description="Options of `elicit: crawl`.")
 
     @model_validator(mode="after")
     def _complete(self) -> GrowthIn:
@@ -174,30 +205,40 @@ class GrowthIn(BaseModel):
 class GrowthOut(BaseModel):
     """A growth run as every interface shows it."""
 
-    id: str
-    graph: str
-    seed: str
-    elicit: Elicit
-    model: str
-    endpoint: str
+    id: str = Field(description="Id of the run.")
+    graph: str = Field(description="Id of the graph.")
+    seed: str = Field(description="What it began with: `subject|relation|object`, or an entity.")
+    elicit: Elicit = Field(description="How triplets are found: cot, crawl or text.")
+    model: str = Field(description="Name of the model.")
+    endpoint: str = Field(
+        description="Address of the model's server; empty where the service loads the model."
+    )
     scored_as: str | None = Field(
         default=None,
         description="`model` of an edit of the model that answered; null where a server answered.",
     )
     status: Literal[
         "queued", "running", "waiting_review", "paused", "succeeded", "failed", "cancelled"
-    ]
-    stop_reason: str | None = None
-    progress: float = 0.0
-    stage: str | None = None
-    error: str | None = None
-    remedy: str | None = None
+    ] = Field(description="What the run does now.")
+    stop_reason: str | None = Field(default=None, description="Why it stopped; null until then.")
+    progress: float = Field(default=0.0, description="Fraction that is done, from 0 to 1.")
+    stage: str | None = Field(
+        default=None, description="What it does now, in words; null where nothing is under way."
+    )
+    error: str | None = Field(
+        default=None, description="Why it failed, in one sentence; null otherwise."
+    )
+    remedy: str | None = Field(
+        default=None, description="What to do about the error; null without one."
+    )
     seconds: float = Field(description="Wall time of all attempts.")
     calls: int = Field(description="Answers, each asked once.")
-    candidates: int
+    candidates: int = Field(description="Number of candidates.")
     to_review: int = Field(description="Candidates that a person shall decide.")
-    iterations: int
-    decisions: int
-    created_at: str
-    finished_at: str | None = None
-    links: dict[str, str] = {}
+    iterations: int = Field(description="Number of finished iterations.")
+    decisions: int = Field(description="Number of decisions.")
+    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
+    finished_at: str | None = Field(
+        default=None, description="Time of its end, ISO 8601 in UTC; null before it."
+    )
+    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")

@@ -21,23 +21,39 @@ class SweepIn(SharedOptions):
     rewrites: list[Name] = Field(
         default_factory=list, max_length=2000, description="Empty: all of the graph."
     )
-    models: list[Name] = Field(default=["organism"], min_length=1, max_length=20)
-    methods: list[Name] = Field(min_length=1, max_length=50)
+    models: list[Name] = Field(
+        default=["organism"], min_length=1, max_length=20, description="Names of the models."
+    )
+    methods: list[Name] = Field(
+        min_length=1, max_length=50, description="Names of the editing methods."
+    )
     seeds: list[Annotated[int, Field(ge=0, le=2**31 - 1)]] = Field(
-        default=[0], min_length=1, max_length=50
+        default=[0],
+        min_length=1,
+        max_length=50,
+        description="Seeds; every cell is repeated with each.",
     )
 
 
 class SweepOut(BaseModel):
     """A sweep: counts by status, the table over common rewrites, warnings of what it leaves out."""
 
-    id: str
-    request: dict[str, Any]
-    created_at: str
-    counts: dict[Status, int]
-    edits: list[str]
-    measure: Measure = "likelihood"
-    caption: str | None = None
-    warnings: list[str] = []
-    table: list[dict[str, Any]] = []
-    failed: list[dict[str, str]] = []
+    id: str = Field(description="Id of the sweep.")
+    request: dict[str, Any] = Field(description="The request, with every option.")
+    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
+    counts: dict[Status, int] = Field(description="Number of edits by status.")
+    edits: list[str] = Field(description="Ids of its edits.")
+    measure: Measure = Field(
+        default="likelihood",
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm.",
+    )
+    caption: str | None = Field(default=None, description="What the table shows, in one sentence.")
+    warnings: list[str] = Field(
+        default=[], description="What the reader must know about the numbers, each a sentence."
+    )
+    table: list[dict[str, Any]] = Field(
+        default=[], description="The table over common rewrites, by the names of its columns."
+    )
+    failed: list[dict[str, str]] = Field(
+        default=[], description="Edits that failed, with reason and remedy."
+    )

@@ -52,127 +52,114 @@ class LastingIn(MeasuredOptions):
 
 
 class ChainFact(BaseModel):
-    """A fact of a chain with its probabilities.
+    """A fact of a chain with its probabilities."""
 
-    Attributes:
-        base, edited, later: in the base, in the edited model, in the later state.
-    """
-
-    subject: str
-    relation: str
-    object: str
-    prompt: str
-    base: float
-    edited: float
-    later: float
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    base: float = Field(description="Probability in the base.")
+    edited: float = Field(description="Probability in the edited model.")
+    later: float = Field(description="Probability in the later state.")
 
 
 class Reopened(BaseModel):
-    """The chains that the edit closed and that lead to the old object again in a state.
+    """The chains that the edit closed and that lead to the old object again in a state."""
 
-    Attributes:
-        closed: chains that lead there in the base and not right after the edit.
-        opened: those of them that lead there again.
-        facts: of the one with the largest product; empty without one.
-        base, edited, later: its product in the base, after the edit, in the state.
-    """
-
-    closed: int
-    opened: int
-    facts: list[ChainFact] = []
-    base: float | None = None
-    edited: float | None = None
-    later: float | None = None
+    closed: int = Field(
+        description="Chains that lead there in the base and not right after the edit."
+    )
+    opened: int = Field(description="Number of the closed chains that lead there again.")
+    facts: list[ChainFact] = Field(
+        default=[], description="Facts of the chain with the largest product; empty without one."
+    )
+    base: float | None = Field(
+        default=None, description="Product of the chain's probabilities in the base."
+    )
+    edited: float | None = Field(
+        default=None, description="Product of the chain's probabilities after the edit."
+    )
+    later: float | None = Field(
+        default=None, description="Product of the chain's probabilities in the later state."
+    )
 
 
 class StateNumbers(BaseModel):
-    """What one state is by one measure.
+    """What one state is by one measure."""
 
-    Attributes:
-        retention: of the change; None where it is undefined.
-        change: what retention compares: p(new object), or forgetting of a request to forget.
-        target_true: p(old object); None where the graph lacks the fact.
-        ifr: indirect fact recovery against the base.
-        chains: that `ifr` is over.
-        preservation: against the base.
-        facts: that `preservation` is over.
-        open: chains whose facts' probabilities multiply to more than `floor`.
-        floor: product above which a chain leads to the old object.
-        reopened: chains that the edit closed and that are open again.
-    """
-
-    retention: float | None
-    change: float | None
-    target_true: float | None
-    ifr: float | None
-    chains: int
-    preservation: float | None
-    facts: int
-    open: int
-    floor: float
-    reopened: Reopened
+    retention: float | None = Field(
+        description="Retention of the change; null where it is undefined."
+    )
+    change: float | None = Field(
+        description="The quantity that retention compares: p(new object), or forgetting of a"
+        " request to forget."
+    )
+    target_true: float | None = Field(
+        description="p(old object); null where the graph lacks the fact."
+    )
+    ifr: float | None = Field(description="Indirect fact recovery against the base.")
+    chains: int = Field(description="Number of chains that `ifr` is taken over.")
+    preservation: float | None = Field(description="Against the base.")
+    facts: int = Field(description="Number of facts that `preservation` is taken over.")
+    open: int = Field(
+        description="Chains whose facts' probabilities multiply to more than `floor`."
+    )
+    floor: float = Field(description="Product above which a chain leads to the old object.")
+    reopened: Reopened = Field(description="Chains that the edit closed and that are open again.")
 
 
 class LineState(BaseModel):
-    """A state of the line, compared with the base.
+    """A state of the line, compared with the base."""
 
-    Attributes:
-        change: what was put on, as it was written; the edit's id for the first state.
-        fine_tune: id of the saved update, of a fine-tune.
-        state: in one word, as on the command line.
-        name: of the state, short.
-        digest: of the state's weights.
-        comparison: id of the comparison with the base.
-        edit: id of the scored request in it: chains, figures and queries are read by it.
-        numbers: by measure.
-    """
-
-    change: str
-    fine_tune: str | None = None
-    state: str
-    name: str
-    digest: str
-    comparison: str
-    edit: str
-    numbers: dict[Measure, StateNumbers]
+    change: str = Field(
+        description="What was put on, as it was written; the edit's id for the first state."
+    )
+    fine_tune: str | None = Field(
+        default=None, description="Id of the saved update, of a fine-tune."
+    )
+    state: str = Field(description="The state in one word, as on the command line.")
+    name: str = Field(description="Short name of the state.")
+    digest: str = Field(description="Digest of the state's weights.")
+    comparison: str = Field(description="Id of the comparison with the base.")
+    edit: str = Field(
+        description="Id of the scored request in it: chains, figures and queries are read by it."
+    )
+    numbers: dict[Measure, StateNumbers] = Field(description="Numbers of the state by measure.")
 
 
 class LastingOut(BaseModel):
-    """Whether the change of an edit lasted.
+    """Whether the change of an edit lasted."""
 
-    Attributes:
-        id: of the line.
-        method: of the edit.
-        kind: of the edit's request.
-        base: name of the model without the edit.
-        states: right after the edit, then after each later change.
-        measures: those of all states.
-        undefined: why retention is undefined, by measure; empty where it is not.
-        first: number in `states` of the first with a chain that is open again, by measure; None:
-            no chain that the edit closed is.
-        notes: sentences for the reader.
-        request: as it was submitted.
-    """
-
-    id: str
-    graph: str
-    edit: str
-    method: str
-    kind: RequestKind
-    rewrite: str
-    subject: str
-    prompt: str
-    target_true: str
-    target_new: str
-    base: str
-    measures: list[Measure]
-    states: list[LineState]
-    undefined: dict[Measure, str] = {}
-    first: dict[Measure, int | None] = {}
-    notes: list[str] = []
-    request: dict[str, Any]
-    created_at: str = ""
-    reused: bool = False
+    id: str = Field(description="Id of the line.")
+    graph: str = Field(description="Id of the graph.")
+    edit: str = Field(description="Id of the edit.")
+    method: str = Field(description="Method of the edit.")
+    kind: RequestKind = Field(description="Kind of the edit's request.")
+    rewrite: str = Field(description="Id of the rewrite request.")
+    subject: str = Field(description="Subject of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    target_true: str = Field(description="Old object of the edited fact.")
+    target_new: str = Field(description="New object of the edited fact.")
+    base: str = Field(description="Name of the model without the edit.")
+    measures: list[Measure] = Field(description="Measures of all states.")
+    states: list[LineState] = Field(
+        description="Right after the edit, then after each later change."
+    )
+    undefined: dict[Measure, str] = Field(
+        default={}, description="Why retention is undefined, by measure; empty where it is not."
+    )
+    first: dict[Measure, int | None] = Field(
+        default={},
+        description="Number in `states` of the first with a chain that is open again, by measure;"
+        " null: no chain that the edit closed is.",
+    )
+    notes: list[str] = Field(default=[], description="Sentences for the reader.")
+    request: dict[str, Any] = Field(description="The request as it was submitted.")
+    created_at: str = Field(default="", description="Time of creation, ISO 8601 in UTC.")
+    reused: bool = Field(
+        default=False,
+        description="Whether it was stored before the request, so that nothing was computed.",
+    )
 
     @property
     def measure(self) -> Measure:
@@ -199,26 +186,32 @@ class LastingOut(BaseModel):
 
 
 class LastingJob(BaseModel):
-    """A line of states as a job: its status, and its result once it has succeeded.
+    """A line of states as a job: its status, and its result once it has succeeded."""
 
-    Attributes:
-        id: of the job; `result.id` is that of the line. Either finds it.
-        then: later changes, in order.
-        status: what its job does now.
-        result: the line; None until it has succeeded.
-    """
-
-    id: str
-    graph: str
-    edit: str
-    then: list[str]
-    status: Status
-    progress: float
-    stage: str | None = None
-    error: str | None = None
-    remedy: str | None = None
-    attempts: int = 0
-    created_at: str
-    finished_at: str | None = None
-    result: LastingOut | None = None
-    links: dict[str, str] = {}
+    id: str = Field(description="Id of the job; `result.id` is that of the line. Either finds it.")
+    graph: str = Field(description="Id of the graph.")
+    edit: str = Field(description="Id of the edit.")
+    then: list[str] = Field(description="Later changes, in order.")
+    status: Status = Field(description="What its job does now.")
+    progress: float = Field(description="Fraction that is done, from 0 to 1.")
+    stage: str | None = Field(
+        default=None, description="What it does now, in words; null where nothing is under way."
+    )
+    error: str | None = Field(
+        default=None, description="Why it failed, in one sentence; null otherwise."
+    )
+    remedy: str | None = Field(
+        default=None, description="What to do about the error; null without one."
+    )
+    attempts: int = Field(
+        default=0,
+        description="Number of times a worker claimed it; more than 1 after a worker died.",
+    )
+    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
+    finished_at: str | None = Field(
+        default=None, description="Time of its end, ISO 8601 in UTC; null before it."
+    )
+    result: LastingOut | None = Field(
+        default=None, description="The line; null until it has succeeded."
+    )
+    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")

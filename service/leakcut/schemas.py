@@ -65,157 +65,167 @@ class CutIn(BaseModel):
 
 
 class CutFact(BaseModel):
-    """A fact of a cut.
+    """A fact of a cut."""
 
-    Attributes:
-        pre, post: its probabilities; None where the graph has none.
-        closes: chains through it that are to be cut.
-        alone: chains with a path that no other fact of the cut closes.
-        share: fraction of IFR that goes through it; None without probabilities.
-        expected: IFR that is expected after editing this fact and those above it; None without
-            probabilities.
-        collateral: summed pre-edit probability of the facts that share its key.
-        n_collateral: number of those facts.
-        cost: (1 + weight · collateral) / expected efficacy.
-    """
-
-    id: str
-    subject: str
-    relation: str
-    object: str
-    prompt: str
-    pre: float | None
-    post: float | None
-    closes: int
-    alone: int
-    share: float | None
-    expected: float | None = None
-    collateral: float
-    n_collateral: int
-    cost: float
+    id: str = Field(description="Id of the fact within the data set.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    pre: float | None = Field(
+        description="Its probability before the edit; null where the graph has none."
+    )
+    post: float | None = Field(
+        description="Its probability after the edit; null where the graph has none."
+    )
+    closes: int = Field(description="Chains through it that are to be cut.")
+    alone: int = Field(description="Chains with a path that no other fact of the cut closes.")
+    share: float | None = Field(
+        description="Fraction of IFR that goes through it; null without probabilities."
+    )
+    expected: float | None = Field(
+        default=None,
+        description="IFR that is expected after editing this fact and those above it; null"
+        " without probabilities.",
+    )
+    collateral: float = Field(
+        description="Summed pre-edit probability of the facts that share its key."
+    )
+    n_collateral: int = Field(description="Number of those facts.")
+    cost: float = Field(description="(1 + weight · collateral) / expected efficacy.")
 
 
 class OpenPath(BaseModel):
-    """A path that no allowed fact closes; `why` says what forbids it.
+    """A path that no allowed fact closes; `why` says what forbids it."""
 
-    Attributes:
-        entities: from subject to old object; none of a proof by rules.
-    """
-
-    entities: list[str]
-    facts: list[str]
-    why: str
+    entities: list[str] = Field(
+        description="Names from subject to old object; none of a proof by rules."
+    )
+    facts: list[str] = Field(description="Ids of the facts on it.")
+    why: str = Field(description="What forbids all of them.")
 
 
 class BudgetPoint(BaseModel):
-    """Expected IFR after editing `m` facts.
+    """Expected IFR after editing `m` facts."""
 
-    Attributes:
-        facts: chosen greedily.
-        ifr: with them.
-        bound: no choice of m facts has a lower IFR than this.
-        exact: the lowest IFR; None where it was not computed.
-        random, random_low, random_high: mean, least and greatest of random choices under the same
-            constraints.
-        share: with the m facts through which most of IFR passes.
-    """
-
-    m: int
-    facts: list[str]
-    ifr: float
-    bound: float
-    exact: float | None
-    random: float | None
-    random_low: float | None
-    random_high: float | None
-    share: float | None
+    m: int = Field(description="Number of facts edited.")
+    facts: list[str] = Field(description="Ids of the facts, chosen greedily.")
+    ifr: float = Field(description="Expected IFR after editing `facts`.")
+    bound: float = Field(description="No choice of m facts has a lower IFR than this.")
+    exact: float | None = Field(description="The lowest IFR; null where it was not computed.")
+    random: float | None = Field(
+        description="Mean IFR of random choices of m facts under the same constraints."
+    )
+    random_low: float | None = Field(description="Least IFR of the random choices.")
+    random_high: float | None = Field(description="Greatest IFR of the random choices.")
+    share: float | None = Field(
+        description="Expected IFR after editing the m facts through which most of IFR passes."
+    )
 
 
 class BudgetOut(BaseModel):
-    """The curve of expected IFR against the number of facts edited.
+    """The curve of expected IFR against the number of facts edited."""
 
-    Attributes:
-        draws: random choices for each m.
-        note: which exact values are missing, and why.
-    """
-
-    ifr: float
-    points: list[BudgetPoint]
-    draws: int
-    note: str | None = None
+    ifr: float = Field(
+        description="Indirect fact recovery, 0 to 1: mean retention of the surviving chains; null"
+        " where undefined."
+    )
+    points: list[BudgetPoint] = Field(description="The curve, by number of facts.")
+    draws: int = Field(description="Random choices for each m.")
+    note: str | None = Field(default=None, description="Which exact values are missing, and why.")
 
 
 class RuleCutOut(BaseModel):
-    """The proofs by If-Then rules that a cut has to break too.
+    """The proofs by If-Then rules that a cut has to break too."""
 
-    Attributes:
-        atoms, groundings: size of the AND-OR graph.
-        facts: of the cut without which it would still close every chain.
-        why: reason where there is no such graph.
-    """
-
-    rules: int
-    atoms: int
-    groundings: int
-    facts: list[str] = []
-    why: str | None = None
+    rules: int = Field(description="Number of rules.")
+    atoms: int = Field(description="Number of atoms of the AND-OR graph.")
+    groundings: int = Field(description="Number of groundings of the AND-OR graph.")
+    facts: list[str] = Field(
+        default=[], description="Facts of the cut without which it would still close every chain."
+    )
+    why: str | None = Field(default=None, description="Reason where there is no such graph.")
 
 
 class CutOut(BaseModel):
-    """A leak cut: the cheapest facts whose change closes every path that leaks.
+    """A leak cut: the cheapest facts whose change closes every path that leaks."""
 
-    Attributes:
-        edit: the scored edit whose paths leak; None: a rewrite of the unedited graph.
-        measure: of the probabilities; None for an unedited graph.
-        paths: of at least one fact besides the edited one; `known`: those that the model knew
-            before; `leaking`, of these, are to be cut. Of a chain with parallel facts each choice
-            of facts is a path.
-        chains: what the score counts: the paths of the same entities are one.
-        chains_leaking: chains that have a path that is to be cut.
-        surviving: chains that survive as the score counts them; None without a score.
-        ifr: as scored; `expected`: after editing the cut.
-        cost, bound: no cut costs less than the bound; `optimal`: both are equal.
-        keys: how facts that cannot be edited together were found: measured, subject, off.
-        alternatives: other cuts of the same cost; `more`: there may be further ones.
-        open: paths that stay, as locks and keys forbid all of their facts.
-        names: subject, relation and object of each fact that is named by its id alone.
-    """
-
-    edit: str | None
-    graph: str
-    rewrite: str
-    subject: str
-    relation: str
-    target_true: str
-    target_new: str
-    model: str | None
-    method: str | None
-    measure: Measure | None
-    options: CutIn
-    paths: int
-    known: int | None = None
-    leaking: int
-    chains: int = 0
-    chains_leaking: int = 0
-    surviving: int | None = None
-    ifr: float | None
-    expected: float | None
-    facts: list[CutFact]
-    cost: float
-    bound: float
-    optimal: bool
-    seconds: float
-    keys: Literal["measured", "subject", "off"]
-    open: list[OpenPath] = []
-    alternatives: list[list[str]] = []
-    more: bool = False
-    names: dict[str, tuple[str, str, str]] = {}
-    rules: RuleCutOut | None = None
-    budget: BudgetOut | None = None
+    edit: str | None = Field(
+        description="The scored edit whose paths leak; null: a rewrite of the unedited graph."
+    )
+    graph: str = Field(description="Id of the graph.")
+    rewrite: str = Field(description="Id of the rewrite request.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    target_true: str = Field(description="Old object of the edited fact.")
+    target_new: str = Field(description="New object of the edited fact.")
+    model: str | None = Field(description="Name of the model; null for an unedited graph.")
+    method: str | None = Field(
+        description="Name of the editing method; null for an unedited graph."
+    )
+    measure: Measure | None = Field(
+        description="Measure of the probabilities; null for an unedited graph."
+    )
+    options: CutIn = Field(description="The options that it was computed with.")
+    paths: int = Field(
+        description="Number of paths of at least one fact besides the edited one. Of a chain with"
+        " parallel facts each choice of facts is a path."
+    )
+    known: int | None = Field(
+        default=None,
+        description="Number of the paths that the model knew before the edit; null in older"
+        " answers.",
+    )
+    leaking: int = Field(description="Number of the known paths that are to be cut.")
+    chains: int = Field(
+        default=0,
+        description="Number of chains as the score counts them: the paths of the same entities are"
+        " one.",
+    )
+    chains_leaking: int = Field(default=0, description="Chains that have a path that is to be cut.")
+    surviving: int | None = Field(
+        default=None,
+        description="Number of chains that survive as the score counts them; null without a score.",
+    )
+    ifr: float | None = Field(description="IFR as scored; null without a score.")
+    expected: float | None = Field(
+        description="IFR after editing the cut, expected from its efficacy; null without scores."
+    )
+    facts: list[CutFact] = Field(description="The facts of the cut, most closed paths first.")
+    cost: float = Field(description="Cost of the cut.")
+    bound: float = Field(description="No cut costs less than this.")
+    optimal: bool = Field(description="Whether cost and bound are equal: no cheaper cut exists.")
+    seconds: float = Field(description="Duration in seconds.")
+    keys: Literal["measured", "subject", "off"] = Field(
+        description="Origin of the facts that cannot be edited together: measured, subject, off."
+    )
+    open: list[OpenPath] = Field(
+        default=[], description="Paths that stay, as locks and keys forbid all of their facts."
+    )
+    alternatives: list[list[str]] = Field(default=[], description="Other cuts of the same cost.")
+    more: bool = Field(
+        default=False, description="Whether there may be further cuts of the same cost."
+    )
+    names: dict[str, tuple[str, str, str]] = Field(
+        default={},
+        description="subject, relation and object of each fact that is named by its id alone.",
+    )
+    rules: RuleCutOut | None = Field(
+        default=None, description="The proofs by If-Then rules; null where they were not asked for."
+    )
+    budget: BudgetOut | None = Field(
+        default=None, description="IFR by number of facts edited; null where it was not asked for."
+    )
 
 
 class CoEditIn(EditIn):
     """An edit, and what else to edit with it until little of the old fact is left."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"graph": "hogwarts", "rewrite": "harry-potter--studied-at", "rounds": 2}]
+        }
+    )
 
     samples: Annotated[int, Option(limited=True, recorded="probe.samples")] = Field(
         default=0, ge=0, le=200, description="Generations a prompt; 0 measures likelihood only."
@@ -252,128 +262,155 @@ class CoEditIn(EditIn):
 
 
 class CoEditFact(BaseModel):
-    """A further fact that a round edits.
+    """A further fact that a round edits."""
 
-    Attributes:
-        source: where the new object comes from: given, rule (it follows from the edit), relation
-            (another object of the relation that leads nowhere), entity (another entity of the
-            graph that leads nowhere), unknown (the model's answer for what it does not know).
-        added: round that edited it first.
-        old_pre, old_post: probability of its old object before and after this round.
-        new_pre, new_post: of its new object.
-    """
-
-    id: str
-    subject: str
-    relation: str
-    object: str
-    prompt: str
-    target_new: str
-    source: Literal["given", "rule", "relation", "entity", "unknown"]
-    added: int
-    old_pre: float | None = None
-    old_post: float | None = None
-    new_pre: float | None = None
-    new_post: float | None = None
+    id: str = Field(description="Id of the fact within the data set.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    target_new: str = Field(description="New object of the edited fact.")
+    source: Literal["given", "rule", "relation", "entity", "unknown"] = Field(
+        description="Source of the new object: given, rule (it follows from the edit), relation"
+        " (another object of the relation that leads nowhere), entity (another entity of the graph"
+        " that leads nowhere), unknown (the model's answer for a fact that it does not know)."
+    )
+    added: int = Field(description="Round that edited it first.")
+    old_pre: float | None = Field(
+        default=None, description="Probability of its old object before this round."
+    )
+    old_post: float | None = Field(
+        default=None, description="Probability of its old object after this round."
+    )
+    new_pre: float | None = Field(
+        default=None, description="Probability of its new object before this round."
+    )
+    new_post: float | None = Field(
+        default=None, description="Probability of its new object after this round."
+    )
 
 
 class RoundOut(BaseModel):
-    """One point of the frontier: the edit and its co-edits, together from the unedited model.
+    """One point of the frontier: the edit and its co-edits, together from the unedited model."""
 
-    Attributes:
-        edit: id of the stored edit.
-        facts: number of facts edited, the rewrite's own included.
-        anchors: number of facts that were edited to the object they have.
-        leaking: chains with R'/R above the request's `leak`; `surviving` as the score counts them.
-        efficacy: of the first request; `coedit_efficacy`: mean over the co-edits.
-        preservation: as the paper defines it; `preservation_unedited`: over facts not edited.
-        subject_retention: of facts about the subject that were not edited; `coedited_retention`:
-            of all other facts about the co-edited subjects.
-        opened: co-edits whose new object leads to the old one in the edit's graph; 0 but for an
-            error.
-        meets: whether the objective holds; None without one.
-        reaches: whether efficacy is at least .9 of the edit alone.
-    """
-
-    number: int
-    edit: str
-    facts: int
-    anchors: int = 0
-    coedits: list[CoEditFact] = []
-    ifr: float | None
-    ifr_low: float | None = None
-    ifr_high: float | None = None
-    n_chains: int
-    leaking: int
-    surviving: int
-    efficacy: float | None
-    coedit_efficacy: float | None = None
-    n_coedits: int = 0
-    preservation: float | None
-    n_preservation: int
-    preservation_unedited: float | None
-    n_preservation_unedited: int
-    subject_retention: float | None
-    n_subject_retention: int
-    coedited_retention: float | None = None
-    n_coedited_retention: int = 0
-    opened: int = 0
-    meets: bool | None = None
-    reaches: bool = True
-    seconds: float = 0.0
+    number: int = Field(description="Number of the round; 0: the edit alone.")
+    edit: str = Field(description="Id of the stored edit.")
+    facts: int = Field(description="Number of facts edited, the rewrite's own included.")
+    anchors: int = Field(
+        default=0, description="Number of facts that were edited to the object they have."
+    )
+    coedits: list[CoEditFact] = Field(default=[], description="The further facts that it edits.")
+    ifr: float | None = Field(
+        description="Indirect fact recovery, 0 to 1: mean retention of the surviving chains; null"
+        " where undefined."
+    )
+    ifr_low: float | None = Field(
+        default=None, description="Lower end of IFR's 95 % interval; null where it is exact."
+    )
+    ifr_high: float | None = Field(
+        default=None, description="Upper end of IFR's 95 % interval; null where it is exact."
+    )
+    n_chains: int = Field(description="Number of chains that IFR is taken over.")
+    leaking: int = Field(
+        description="Chains with R'/R above the request's `leak`; `surviving` as the score counts"
+        " them."
+    )
+    surviving: int = Field(description="Number of chains that survive, as the score counts them.")
+    efficacy: float | None = Field(description="Efficacy of the first request.")
+    coedit_efficacy: float | None = Field(
+        default=None, description="Mean efficacy of the co-edits; null without any."
+    )
+    n_coedits: int = Field(default=0, description="Number of co-edits that the mean is taken over.")
+    preservation: float | None = Field(description="Preservation as the paper defines it.")
+    n_preservation: int = Field(description="Number of facts that Preservation is taken over.")
+    preservation_unedited: float | None = Field(
+        description="Preservation over facts that were not edited."
+    )
+    n_preservation_unedited: int = Field(description="Number of facts that it is taken over.")
+    subject_retention: float | None = Field(
+        description="Retention of the facts about the subject that were not edited."
+    )
+    n_subject_retention: int = Field(
+        description="Number of facts that subject retention is taken over."
+    )
+    coedited_retention: float | None = Field(
+        default=None,
+        description="Retention of all other facts about the co-edited subjects; null without any.",
+    )
+    n_coedited_retention: int = Field(
+        default=0, description="Number of facts that it is taken over."
+    )
+    opened: int = Field(
+        default=0,
+        description="co-edits whose new object leads to the old one in the edit's graph; 0 but"
+        " for an error.",
+    )
+    meets: bool | None = Field(
+        default=None, description="Whether the objective holds; null without one."
+    )
+    reaches: bool = Field(
+        default=True, description="Whether efficacy is at least .9 of the edit alone."
+    )
+    seconds: float = Field(default=0.0, description="Duration in seconds.")
 
 
 class CoEditOut(BaseModel):
-    """The frontier of a co-edit: what is still leaked against what was lost, round by round.
+    """The frontier of a co-edit: what is still leaked against what was lost, round by round."""
 
-    Attributes:
-        id: a digest of all that its numbers depend on.
-        chosen: number of the round that was chosen: the first that meets the objective or, without
-            one, the one of lowest IFR whose efficacy is at least .9 of the edit alone and whose
-            Preservation over facts not edited is at least .9.
-        met: whether the objective was met; None without one.
-        stopped: why there is no further round.
-        sequential: whether the method edits one fact after the other.
-        refused: objects that were refused as a chain would open, and facts without a safe object.
-    """
-
-    id: str
-    graph: str
-    rewrite: str
-    subject: str
-    relation: str
-    target_true: str
-    target_new: str
-    model: str
-    method: str
-    measure: Measure
-    request: dict[str, Any]
-    rounds: list[RoundOut]
-    chosen: int
-    met: bool | None
-    stopped: str
-    sequential: bool
-    refused: list[str] = []
-    notes: list[str] = []
-    created_at: str = ""
-    reused: bool = False
+    id: str = Field(description="A digest of all that its numbers depend on.")
+    graph: str = Field(description="Id of the graph.")
+    rewrite: str = Field(description="Id of the rewrite request.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    target_true: str = Field(description="Old object of the edited fact.")
+    target_new: str = Field(description="New object of the edited fact.")
+    model: str = Field(description="Name of the model.")
+    method: str = Field(description="Name of the editing method.")
+    measure: Measure = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    request: dict[str, Any] = Field(description="The request, with every option.")
+    rounds: list[RoundOut] = Field(description="The points of the frontier, the edit alone first.")
+    chosen: int = Field(
+        description="Number of the round that was chosen: the first that meets the objective or,"
+        " without one, the one of lowest IFR whose efficacy is at least .9 of the edit alone and"
+        " whose Preservation over facts not edited is at least .9."
+    )
+    met: bool | None = Field(description="Whether the objective was met; null without one.")
+    stopped: str = Field(description="Reason why there is no further round.")
+    sequential: bool = Field(description="Whether the method edits one fact after the other.")
+    refused: list[str] = Field(
+        default=[],
+        description="Objects that were refused as a chain would open, and facts without a safe"
+        " object.",
+    )
+    notes: list[str] = Field(default=[], description="Remarks, each a sentence.")
+    created_at: str = Field(default="", description="Time of creation, ISO 8601 in UTC.")
+    reused: bool = Field(
+        default=False,
+        description="Whether it was stored before the request, so that nothing was computed.",
+    )
 
 
 class CoEditJob(BaseModel):
-    """A submitted co-edit.
+    """A submitted co-edit."""
 
-    Attributes:
-        progress: from 0 to 1.
-        attempts: how often a worker claimed it.
-        result: the frontier; None until it has succeeded once.
-    """
-
-    id: str
-    status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
-    progress: float = 1.0
-    stage: str | None = None
-    error: str | None = None
-    remedy: str | None = None
-    attempts: int = 0
-    result: CoEditOut | None = None
-    links: dict[str, str] = {}
+    id: str = Field(description="Id of the co-edit.")
+    status: Literal["queued", "running", "succeeded", "failed", "cancelled"] = Field(
+        description="What its job does now."
+    )
+    progress: float = Field(default=1.0, description="Fraction that is done, from 0 to 1.")
+    stage: str | None = Field(
+        default=None, description="What it does now, in words; null where nothing is under way."
+    )
+    error: str | None = Field(
+        default=None, description="Why it failed, in one sentence; null otherwise."
+    )
+    remedy: str | None = Field(
+        default=None, description="What to do about the error; null without one."
+    )
+    attempts: int = Field(default=0, description="Number of times a worker claimed it.")
+    result: CoEditOut | None = Field(
+        default=None, description="The frontier; null until it has succeeded once."
+    )
+    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")

@@ -19,85 +19,94 @@ if TYPE_CHECKING:
 
 
 class ChainPage(BaseModel):
-    """Chains: the surviving ones first, then the largest part of IFR.
+    """Chains: the surviving ones first, then the largest part of IFR."""
 
-    Attributes:
-        total: chains that fit the filters, on all pages.
-        surviving: how many of them survive.
-    """
-
-    items: list[ScoredChainRow]
-    next: str | None = None
-    total: int
-    surviving: int
-    measure: Measure
-    max_steps: int
+    items: list[ScoredChainRow] = Field(description="The items of this page, in order.")
+    next: str | None = Field(
+        default=None, description="`cursor` of the next page; null on the last one."
+    )
+    total: int = Field(description="Chains that fit the filters, on all pages.")
+    surviving: int = Field(description="Number of the chains that survive.")
+    measure: Measure = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    max_steps: int = Field(description="Longest chain that is counted, in facts.")
 
 
 class LeakPage(BaseModel):
     """Facts on surviving chains, most leakage first."""
 
-    items: list[LeakageRow]
-    measure: Measure
+    items: list[LeakageRow] = Field(description="The items of this page, in order.")
+    measure: Measure = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
 
 
 class NodeOut(BaseModel):
     """An entity; `role` is subject, target_true, target_new or entity."""
 
-    id: str
-    name: str
-    role: str
+    id: str = Field(description="Id of the entity.")
+    name: str = Field(description="Name of the entity.")
+    role: str = Field(description="subject, target_true, target_new or entity.")
 
 
 class EdgeOut(BaseModel):
-    """A fact of the edit's graph.
+    """A fact of the edit's graph."""
 
-    Attributes:
-        ratio: post / pre; None where pre is 0.
-        chains: chains through it, and how many of them survive.
-    """
-
-    id: str
-    source: str
-    target: str
-    relation: str
-    prompt: str
-    question: str | None
-    role: str
-    pre: float | None
-    post: float | None
-    ratio: float | None
-    change: str | None
-    answers_pre: list[str] = []
-    answers_post: list[str] = []
-    n_samples: int | None = None
-    chains: int = 0
-    surviving: int = 0
+    id: str = Field(description="Id of the fact.")
+    source: str = Field(description="Id of the subject's node.")
+    target: str = Field(description="Id of the object's node.")
+    relation: str = Field(description="Relation of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    question: str | None = Field(description="The fact's question; null without one.")
+    role: str = Field(description="fact, target_true, target_new or implication.")
+    pre: float | None = Field(
+        description="Probability before the edit, 0 to 1; null where it was not measured."
+    )
+    post: float | None = Field(
+        description="Probability after the edit, 0 to 1; null where it was not measured."
+    )
+    ratio: float | None = Field(description="Post / pre; null where pre is 0.")
+    change: str | None = Field(
+        description="What the edit did to the fact: kept, weakened, removed or added; null if not"
+        " measured."
+    )
+    answers_pre: list[str] = Field(default=[], description="Sampled answers of the unedited model.")
+    answers_post: list[str] = Field(default=[], description="Sampled answers of the edited model.")
+    n_samples: int | None = Field(
+        default=None,
+        description="Number of decided answers that p_pre is a fraction of; null without any.",
+    )
+    chains: int = Field(default=0, description="Chains through it, and how many of them survive.")
+    surviving: int = Field(default=0, description="Number of surviving chains through it.")
 
 
 class GraphOut(BaseModel):
     """The graph of an edit, to draw."""
 
-    nodes: list[NodeOut]
-    edges: list[EdgeOut]
-    measure: Measure
+    nodes: list[NodeOut] = Field(description="The entities.")
+    edges: list[EdgeOut] = Field(description="The facts.")
+    measure: Measure = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
 
 
 class ChainFilter(BaseModel):
-    """Which chains to show.
+    """A selection of an edit's chains."""
 
-    Attributes:
-        steps: of this length only.
-        max_steps: of at most this length.
-        min_ratio: with R'/R of at least this.
-        fact: through the fact of this id.
-    """
-
-    surviving: bool = False
-    steps: int | None = Field(default=None, ge=1, le=5)
-    max_steps: int = Field(default=5, ge=1, le=5)
-    min_ratio: float = Field(default=0.0, ge=0)
-    fact: str | None = Field(default=None, max_length=500)
+    surviving: bool = Field(default=False, description="Only chains that survive the edit.")
+    steps: int | None = Field(
+        default=None, ge=1, le=5, description="Only chains of this number of facts."
+    )
+    max_steps: int = Field(
+        default=5, ge=1, le=5, description="Only chains of at most this many facts."
+    )
+    min_ratio: float = Field(
+        default=0.0, ge=0, description="Only chains with a retention R'/R of at least this."
+    )
+    fact: str | None = Field(
+        default=None, max_length=500, description="Only chains through the fact of this id."
+    )
 
     def fits(self, chain: ScoredChainRow) -> bool:
         """Whether a chain is to be shown."""

@@ -6,7 +6,7 @@ mirrored: `_a` and `_b` exchanged, deltas negated, `opened` and `closed` exchang
 
 from __future__ import annotations
 
-from pydantic import BaseModel, computed_field
+from pydantic import BaseModel, Field, computed_field
 
 from ..schemas import Measure, ScoringOptions
 
@@ -14,53 +14,75 @@ from ..schemas import Measure, ScoringOptions
 class DiffedEdit(BaseModel):
     """One of the two edits."""
 
-    edit: str
-    rewrite: str
-    subject: str
-    relation: str
-    target_true: str
-    target_new: str
-    model: str
-    method: str
-    options: ScoringOptions
+    edit: str = Field(description="Id of the edit.")
+    rewrite: str = Field(description="Id of the rewrite request.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    target_true: str = Field(description="Old object of the edited fact.")
+    target_new: str = Field(description="New object of the edited fact.")
+    model: str = Field(description="Name of the model.")
+    method: str = Field(description="Name of the editing method.")
+    options: ScoringOptions = Field(description="How its chains are counted.")
 
 
 class Difference(BaseModel):
     """One difference in setup between the two edits; `note` states its effect."""
 
-    what: str
-    a: str
-    b: str
-    note: str
+    what: str = Field(description="What differs.")
+    a: str = Field(description="In edit a.")
+    b: str = Field(description="In edit b.")
+    note: str = Field(description="What follows for the numbers.")
 
 
 class MetricDelta(BaseModel):
-    """One metric of both edits. What an edit does not have is None.
+    """One metric of both edits. What an edit does not have is None."""
 
-    Attributes:
-        a, b: None also where the metric is undefined, then n is 0.
-        delta: b − a; None where only one of them has the metric, where one of the values means
-            "nothing to measure" (n = 0) and the other does not, or where both are undefined.
-        n_a, n_b: chains, facts or prompts that each value was taken over.
-        low_a, high_a, low_b, high_b: 95 % intervals, where the measure is a sample.
-        delta_low, delta_high: 95 % interval of the delta, where the answers of both are paired
-            (`service.scoring.paired`).
-    """
-
-    metric: str
-    measure: str
-    step: int | None = None
-    a: float | None = None
-    b: float | None = None
-    delta: float | None = None
-    n_a: int | None = None
-    n_b: int | None = None
-    low_a: float | None = None
-    high_a: float | None = None
-    low_b: float | None = None
-    high_b: float | None = None
-    delta_low: float | None = None
-    delta_high: float | None = None
+    metric: str = Field(description="Name of the metric.")
+    measure: str = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    step: int | None = Field(
+        default=None, description="Number of facts of the chains; null for the overall value."
+    )
+    a: float | None = Field(
+        default=None,
+        description="Value of edit a; null also where the metric is undefined, then n_a is 0.",
+    )
+    b: float | None = Field(
+        default=None,
+        description="Value of edit b; null also where the metric is undefined, then n_b is 0.",
+    )
+    delta: float | None = Field(
+        default=None,
+        description="B − a; null where only one of them has the metric, where one of the values"
+        ' means "nothing to measure" (n = 0) and the other does not, or where both are undefined.',
+    )
+    n_a: int | None = Field(
+        default=None, description="Number of chains, facts or prompts that a was taken over."
+    )
+    n_b: int | None = Field(
+        default=None, description="Number of chains, facts or prompts that b was taken over."
+    )
+    low_a: float | None = Field(
+        default=None, description="Lower end of a's 95 % interval, where the measure is a sample."
+    )
+    high_a: float | None = Field(
+        default=None, description="Upper end of a's 95 % interval, where the measure is a sample."
+    )
+    low_b: float | None = Field(
+        default=None, description="Lower end of b's 95 % interval, where the measure is a sample."
+    )
+    high_b: float | None = Field(
+        default=None, description="Upper end of b's 95 % interval, where the measure is a sample."
+    )
+    delta_low: float | None = Field(
+        default=None,
+        description="Lower end of the delta's 95 % interval, where the answers of both are paired.",
+    )
+    delta_high: float | None = Field(
+        default=None,
+        description="Upper end of the delta's 95 % interval, where the answers of both are paired.",
+    )
 
     @property
     def differs(self) -> bool:
@@ -70,110 +92,103 @@ class MetricDelta(BaseModel):
 
 
 class FactDelta(BaseModel):
-    """One fact in both edit graphs: probability before and after each edit, and what each did.
+    """One fact in both edit graphs: probability before and after each edit, and what each did."""
 
-    Attributes:
-        role: fact, target_true, target_new or implication.
-        change_a, change_b: kept, weakened, removed or added, by the leading measure.
-        delta: post_b − post_a.
-    """
-
-    subject: str
-    relation: str
-    object: str
-    prompt: str
-    role: str
-    pre_a: float
-    post_a: float
-    change_a: str | None
-    pre_b: float
-    post_b: float
-    change_b: str | None
-    delta: float
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    role: str = Field(description="fact, target_true, target_new or implication.")
+    pre_a: float = Field(description="Probability before edit a.")
+    post_a: float = Field(description="Probability after edit a.")
+    change_a: str | None = Field(
+        description="Change by edit a: kept, weakened, removed or added, by the leading measure."
+    )
+    pre_b: float = Field(description="Probability before edit b.")
+    post_b: float = Field(description="Probability after edit b.")
+    change_b: str | None = Field(description="Change by edit b, likewise.")
+    delta: float = Field(description="post_b − post_a.")
 
 
 class LoneFact(BaseModel):
     """A fact that only one of the edit graphs has."""
 
-    subject: str
-    relation: str
-    object: str
-    prompt: str
-    role: str
-    pre: float | None
-    post: float | None
-    change: str | None
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    role: str = Field(description="fact, target_true, target_new or implication.")
+    pre: float | None = Field(
+        description="Probability before the edit, 0 to 1; null where it was not measured."
+    )
+    post: float | None = Field(
+        description="Probability after the edit, 0 to 1; null where it was not measured."
+    )
+    change: str | None = Field(
+        description="What the edit did to the fact: kept, weakened, removed or added; null if not"
+        " measured."
+    )
 
 
 class FactsDiff(BaseModel):
-    """The facts of both edit graphs.
+    """The facts of both edit graphs."""
 
-    Attributes:
-        shared: how many both hold.
-        flipped: those of them that the edits leave in another state, largest difference first.
-        only_a, only_b: what one graph alone holds.
-    """
-
-    shared: int
-    flipped: list[FactDelta]
-    only_a: list[LoneFact]
-    only_b: list[LoneFact]
+    shared: int = Field(description="Number of facts that both graphs hold.")
+    flipped: list[FactDelta] = Field(
+        description="Facts of both graphs that the edits leave in another state, largest"
+        " difference first."
+    )
+    only_a: list[LoneFact] = Field(description="Facts that the graph of edit a alone holds.")
+    only_b: list[LoneFact] = Field(description="Facts that the graph of edit b alone holds.")
 
 
 class ChainDelta(BaseModel):
-    """One chain that survives one of the edits and not the other.
+    """One chain that survives one of the edits and not the other."""
 
-    Attributes:
-        entities: names from subject to old object: what identifies a chain.
-        r_post_a, r_post_b: reliability R' after each edit; r_pre_a, r_pre_b: R before it.
-    """
-
-    steps: int
-    entities: list[str]
-    r_pre_a: float
-    r_post_a: float
-    r_pre_b: float
-    r_post_b: float
+    steps: int = Field(description="Number of facts of the chain.")
+    entities: list[str] = Field(
+        description="Names from subject to old object: what identifies a chain."
+    )
+    r_pre_a: float = Field(description="Reliability R before edit a.")
+    r_post_a: float = Field(description="Reliability R' after edit a.")
+    r_pre_b: float = Field(description="Reliability R before edit b.")
+    r_post_b: float = Field(description="Reliability R' after edit b.")
 
 
 class ChainsDiff(BaseModel):
-    """The chains of both edits, each counted by its own edit's options.
+    """The chains of both edits, each counted by its own edit's options."""
 
-    Attributes:
-        shared: chains that both have; opened: cut in a, surviving in b; closed: the reverse.
-        surviving_a, surviving_b: of all chains of that edit.
-        only_a, only_b: chains that one edit alone has, as it counts longer ones, say.
-        surviving_only_a, surviving_only_b: of these, how many survive.
-    """
-
-    shared: int
-    opened: list[ChainDelta]
-    closed: list[ChainDelta]
-    surviving_a: int
-    surviving_b: int
-    only_a: int
-    only_b: int
-    surviving_only_a: int
-    surviving_only_b: int
+    shared: int = Field(
+        description="Chains that both have; opened: cut in a, surviving in b; closed: the reverse."
+    )
+    opened: list[ChainDelta] = Field(description="Chains that are cut in a and survive in b.")
+    closed: list[ChainDelta] = Field(description="Chains that survive in a and are cut in b.")
+    surviving_a: int = Field(description="Number of all chains of edit a that survive.")
+    surviving_b: int = Field(description="Number of all chains of edit b that survive.")
+    only_a: int = Field(
+        description="Number of chains that edit a alone has, for example because it counts longer"
+        " ones."
+    )
+    only_b: int = Field(description="Number of chains that edit b alone has.")
+    surviving_only_a: int = Field(description="Number of the chains of `only_a` that survive.")
+    surviving_only_b: int = Field(description="Number of the chains of `only_b` that survive.")
 
 
 class Diff(BaseModel):
-    """Two scored edits of one data set, side by side.
+    """Two scored edits of one data set, side by side."""
 
-    Attributes:
-        measure: how the probabilities of facts and chains were measured.
-        differences: what was not alike; `notes` are their sentences.
-        chains: None where the edits start or end at other entities.
-    """
-
-    dataset: str
-    measure: Measure
-    a: DiffedEdit
-    b: DiffedEdit
-    differences: list[Difference]
-    metrics: list[MetricDelta]
-    facts: FactsDiff
-    chains: ChainsDiff | None
+    dataset: str = Field(description="Id of the data set's graph.")
+    measure: Measure = Field(description="Measure of the facts' and chains' probabilities.")
+    a: DiffedEdit = Field(description="The first edit.")
+    b: DiffedEdit = Field(description="The second edit.")
+    differences: list[Difference] = Field(
+        description="Differences between the two edits' settings; `notes` are their sentences."
+    )
+    metrics: list[MetricDelta] = Field(description="Every metric of both.")
+    facts: FactsDiff = Field(description="The facts of both edit graphs.")
+    chains: ChainsDiff | None = Field(
+        description="Null where the edits start or end at other entities."
+    )
 
     @computed_field
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ...cypher import rows
 from ...loaders.rule_records import Rule
@@ -45,94 +45,88 @@ GOOD: tuple[Verdict, ...] = ("dropped", "propagated", "kept")
 class PremiseOut(BaseModel):
     """A premise with its probabilities; None without a probe."""
 
-    subject: str
-    relation: str
-    object: str
-    edited: bool
-    pre: float | None
-    post: float | None
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    edited: bool = Field(description="Whether it is the edited fact.")
+    pre: float | None = Field(
+        description="Probability before the edit, 0 to 1; null where it was not measured."
+    )
+    post: float | None = Field(
+        description="Probability after the edit, 0 to 1; null where it was not measured."
+    )
 
 
 class ImplicationGroundingOut(BaseModel):
-    """A rule that entails a conclusion now or entailed it before; premises in the rule's order.
+    """A rule that entails a conclusion now or entailed it before; premises in the rule's order."""
 
-    Attributes:
-        form: object of the edited fact, `old` or `new`.
-    """
-
-    rule: str
-    text: str
-    form: Literal["old", "new"]
-    premises: list[PremiseOut]
+    rule: str = Field(description="Id of the rule.")
+    text: str = Field(description="The rule as a sentence.")
+    form: Literal["old", "new"] = Field(description="Object of the edited fact, `old` or `new`.")
+    premises: list[PremiseOut] = Field(description="The premises, in the rule's order.")
 
 
 class ImplicationOut(BaseModel):
-    """A conclusion with the edited fact among its premises.
+    """A conclusion with the edited fact among its premises."""
 
-    Attributes:
-        side: `lost`: entailed by the old object only. `due`: newly entailed, by the new object.
-            `kept`: entailed by both, or by other facts too.
-        stated: whether the data set has it as a fact.
-        support: number of its other groundings, without the edited fact.
-        verdict: None without a probe.
-    """
-
-    subject: str
-    relation: str
-    object: str
-    side: Side
-    stated: bool
-    support: int
-    pre: float | None
-    post: float | None
-    verdict: Verdict | None
-    groundings: list[ImplicationGroundingOut]
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    side: Side = Field(
+        description="`lost`: entailed by the old object only. `due`: newly entailed, by the new"
+        " object. `kept`: entailed by both, or by other facts too."
+    )
+    stated: bool = Field(description="Whether the data set has it as a fact.")
+    support: int = Field(description="Number of its other groundings, without the edited fact.")
+    pre: float | None = Field(
+        description="Probability before the edit, 0 to 1; null where it was not measured."
+    )
+    post: float | None = Field(
+        description="Probability after the edit, 0 to 1; null where it was not measured."
+    )
+    verdict: Verdict | None = Field(description="Null without a probe.")
+    groundings: list[ImplicationGroundingOut] = Field(
+        description="The rules that entail it, now or before the edit."
+    )
 
 
 class ImplicationShareOut(BaseModel):
-    """A fraction of conclusions.
+    """A fraction of conclusions."""
 
-    Attributes:
-        value: None if n is 0.
-        n: number of conclusions with a verdict.
-        undefined: number of conclusions left out: not probed, or not known before the edit.
-    """
-
-    value: float | None
-    n: int
-    undefined: int
+    value: float | None = Field(description="The fraction; null where n is 0.")
+    n: int = Field(description="Number of conclusions with a verdict.")
+    undefined: int = Field(
+        description="Number of conclusions left out: not probed, or not known before the edit."
+    )
 
 
 class TallyOut(ImplicationShareOut):
-    """A fraction of all conclusions of a side, and the same for two groups of them.
+    """A fraction of all conclusions of a side, and the same for two groups of them."""
 
-    Attributes:
-        stated: conclusions that are facts of the data set.
-        only_implied: conclusions that are not.
-    """
-
-    stated: ImplicationShareOut
-    only_implied: ImplicationShareOut
+    stated: ImplicationShareOut = Field(description="Conclusions that are facts of the data set.")
+    only_implied: ImplicationShareOut = Field(description="Conclusions that are not.")
 
 
 class ImplicationsOut(BaseModel):
-    """Implications of an edit by the rules.
+    """Implications of an edit by the rules."""
 
-    Attributes:
-        rules: number of rules.
-        stale: fraction of conclusions without a premise that are still answered; best: 0. Those
-            that are facts of the data set (`stale.stated`) may rightly remain.
-        propagated: fraction of newly entailed conclusions that are answered; best: 1.
-        kept: fraction of conclusions entailed before and after that are still answered; best: 1.
-    """
-
-    edit: str
-    measure: Measure
-    rules: int
-    stale: TallyOut
-    propagated: TallyOut
-    kept: TallyOut
-    items: list[ImplicationOut]
+    edit: str = Field(description="Id of the edit.")
+    measure: Measure = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    rules: int = Field(description="Number of rules.")
+    stale: TallyOut = Field(
+        description="Fraction of conclusions without a premise that are still answered; best: 0."
+        " Those that are facts of the data set (`stale.stated`) may rightly remain."
+    )
+    propagated: TallyOut = Field(
+        description="Fraction of newly entailed conclusions that are answered; best: 1."
+    )
+    kept: TallyOut = Field(
+        description="Fraction of conclusions entailed before and after that are still answered;"
+        " best: 1."
+    )
+    items: list[ImplicationOut] = Field(description="The conclusions, by verdict.")
 
 
 def verdict(side: Side, pre: float | None, post: float | None) -> Verdict | None:

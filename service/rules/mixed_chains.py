@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ...cypher.rows.closure import MixedChainRow, MixedLink
 from ..graphs import datasets
@@ -30,60 +30,52 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MixedLinkOut(MixedLink):
-    """A link of a chain: a fact or a conclusion, with the conclusion's proof.
+    """A link of a chain: a fact or a conclusion, with the conclusion's proof."""
 
-    Attributes:
-        ratio: post / pre; None if pre is 0.
-        proof: of a conclusion the strongest proof after the edit with that number of facts. Its
-            `strength_pre` may be below `pre`, which is that of the best proof before the edit.
-            None for a fact.
-    """
-
-    ratio: float | None
-    proof: ProofOut | None = None
+    ratio: Annotated[float | None, Field(description="Post / pre; null if pre is 0.")]
+    proof: Annotated[
+        ProofOut | None,
+        Field(
+            description="Strongest proof of a conclusion after the edit with that number of"
+            " facts; null for a fact. Its `strength_pre` may be below `pre`, which is that of the"
+            " best proof before the edit."
+        ),
+    ] = None
 
 
 class MixedChainOut(BaseModel):
-    """A chain with at least one conclusion among its links, in its strongest form.
+    """A chain with at least one conclusion among its links, in its strongest form."""
 
-    Attributes:
-        steps: number of its facts. None, like strengths and verdict, if one was not probed.
-        entities: names, from the subject to the old object.
-        r_pre, r_post: strength with that number of facts before and after the edit.
-        ratio: r_post / r_pre; None if r_pre is 0.
-    """
-
-    steps: int | None
-    entities: list[str]
-    r_pre: float | None
-    r_post: float | None
-    ratio: float | None
-    surviving: bool | None
-    links: list[MixedLinkOut]
+    steps: int | None = Field(
+        description="Number of its facts. null, like strengths and verdict, if one was not probed."
+    )
+    entities: list[str] = Field(description="Names, from the subject to the old object.")
+    r_pre: float | None = Field(description="Strength with that number of facts before the edit.")
+    r_post: float | None = Field(description="Strength with that number of facts after the edit.")
+    ratio: float | None = Field(description="r_post / r_pre; null if r_pre is 0.")
+    surviving: bool | None = Field(
+        description="Whether it survives the edit; null if a part was not probed."
+    )
+    links: list[MixedLinkOut] = Field(description="The links in order: facts and conclusions.")
 
 
 class MixedPage(BaseModel):
-    """Chains over conclusions, strongest after the edit first.
+    """Chains over conclusions, strongest after the edit first."""
 
-    Attributes:
-        rules: number of rules.
-        max_steps: maximum number of facts; longer forms of a chain are ignored.
-        looked_at: number of chains with the chosen steps, surviving or not.
-        total: number of those that match the filters, on all pages.
-        surviving: number of those that survive.
-        next: cursor of the next page.
-    """
-
-    edit: str
-    measure: Measure
-    rules: int
-    threshold: float
-    max_steps: int
-    looked_at: int
-    total: int
-    surviving: int
-    items: list[MixedChainOut]
-    next: str | None = None
+    edit: str = Field(description="Id of the edit.")
+    measure: Measure = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    rules: int = Field(description="Number of rules.")
+    threshold: float = Field(description="A chain survives where R' > threshold · R.")
+    max_steps: int = Field(
+        description="Maximum number of facts; longer forms of a chain are ignored."
+    )
+    looked_at: int = Field(description="Number of chains with the chosen steps, surviving or not.")
+    total: int = Field(description="Number of those that match the filters, on all pages.")
+    surviving: int = Field(description="Number of those that survive.")
+    items: list[MixedChainOut] = Field(description="The items of this page, in order.")
+    next: str | None = Field(default=None, description="Cursor of the next page.")
 
 
 @dataclass(frozen=True, slots=True)

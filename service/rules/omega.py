@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ...cypher import rows
 from ...cypher.rows.closure import Kind, OmegaRow
@@ -28,22 +28,25 @@ WAYS: dict[Kind, str] = {
 
 
 class OmegaOut(BaseModel):
-    """Whether an edit is deep-edited up to n facts: by paths, by rules, by both.
+    """Whether an edit is deep-edited up to n facts: by paths, by rules, by both."""
 
-    Attributes:
-        rules: number of rules; without any, only chains recover the old object.
-        deep: {kind: the largest n up to which nothing of the kind survives}.
-        proofs: proofs of the old fact from others by rules, strongest before the edit first.
-    """
-
-    edit: str
-    measure: Measure
-    rules: int
-    threshold: float
-    max_steps: int
-    items: list[OmegaRow]
-    deep: dict[Kind, int]
-    proofs: list[ProofOut] = []
+    edit: str = Field(description="Id of the edit.")
+    measure: Measure = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    rules: int = Field(
+        description="Number of rules; without any, only chains recover the old object."
+    )
+    threshold: float = Field(description="A chain survives where R' > threshold · R.")
+    max_steps: int = Field(description="Longest chain that is counted, in facts.")
+    items: list[OmegaRow] = Field(description="The items of this page, in order.")
+    deep: dict[Kind, int] = Field(
+        description="{kind: the largest n up to which nothing of the kind survives}."
+    )
+    proofs: list[ProofOut] = Field(
+        default=[],
+        description="Proofs of the old fact from others by rules, strongest before the edit first.",
+    )
 
     def at(self, kind: Kind, step: int | None = None) -> OmegaRow:
         """The value of one kind; by default up to the score's longest chain."""

@@ -39,93 +39,96 @@ class Grounding:
 
 
 class ClosureOptions(BaseModel):
-    """Options of a closure; part of its digest.
-
-    Attributes:
-        depth: maximum height of a proof, in premises above each other; None: to the fixpoint.
-        measure: kind of probabilities that are the strengths of facts.
-        confidence: whether a rule's confidence weakens its conclusions.
-    """
+    """Options of a closure; part of its digest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    depth: int | None = Field(default=None, ge=1, le=1000)
-    measure: Measure = "likelihood"
-    confidence: bool = True
+    depth: int | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="Maximum height of a proof, in premises above each other; null: to the"
+        " fixpoint.",
+    )
+    measure: Measure = Field(
+        default="likelihood", description="Kind of probabilities that are the strengths of facts."
+    )
+    confidence: bool = Field(
+        default=True, description="Whether a rule's confidence weakens its conclusions."
+    )
 
 
 class ProofOut(BaseModel):
-    """A proof: a fact, or a conclusion with its premises.
+    """A proof: a fact, or a conclusion with its premises."""
 
-    Attributes:
-        implied: whether it is a conclusion.
-        strength_pre, strength_post: of a fact its probability, of a conclusion the product of all
-            facts and rules of this proof, before and after the edit; None if one is unknown.
-        leaves: number of facts of the proof; a fact that is used twice counts twice.
-        rule, text: id and text of the rule; None for a fact.
-    """
-
-    subject: str
-    relation: str
-    object: str
-    implied: bool
-    strength_pre: float | None = None
-    strength_post: float | None = None
-    leaves: int = 1
-    rule: str | None = None
-    text: str | None = None
-    premises: list[ProofOut] = []
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    implied: bool = Field(description="Whether it is a conclusion.")
+    strength_pre: float | None = Field(
+        default=None,
+        description="Before the edit: of a fact its probability, of a conclusion the product of"
+        " all facts and rules of this proof; null if one is unknown.",
+    )
+    strength_post: float | None = Field(default=None, description="After the edit, likewise.")
+    leaves: int = Field(
+        default=1,
+        description="Number of facts of the proof; a fact that is used twice counts twice.",
+    )
+    rule: str | None = Field(default=None, description="Id of the rule; null for a fact.")
+    text: str | None = Field(default=None, description="Text of the rule; null for a fact.")
+    premises: list[ProofOut] = Field(
+        default=[], description="Proofs of the rule's premises; empty for a fact."
+    )
 
 
 class ConclusionOut(BaseModel):
-    """A conclusion with the strength of its best proof.
+    """A conclusion with the strength of its best proof."""
 
-    Attributes:
-        stated: whether it is also a fact of the graph.
-        round: height of its lowest proof, in premises above each other.
-        leaves: number of facts of its smallest proof.
-    """
-
-    subject: str
-    relation: str
-    object: str
-    stated: bool
-    round: int
-    leaves: int
-    strength_pre: float | None
-    strength_post: float | None
-    proof: ProofOut | None = None
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    stated: bool = Field(description="Whether it is also a fact of the graph.")
+    round: int = Field(description="Height of its lowest proof, in premises above each other.")
+    leaves: int = Field(description="Number of facts of its smallest proof.")
+    strength_pre: float | None = Field(
+        description="Strength of the best proof before the edit; null if unknown."
+    )
+    strength_post: float | None = Field(
+        description="Strength of the best proof after the edit; null if unknown."
+    )
+    proof: ProofOut | None = Field(
+        default=None, description="The best proof; null where proofs were not asked for."
+    )
 
 
 class ContradictionOut(BaseModel):
-    """Two objects of a functional relation, each with its proof."""
+    """Two objects of a functional relation: `conclusion` proves one, `against` the other."""
 
-    subject: str
-    relation: str
+    # Without descriptions: pydantic writes one of a recursive model into every reference to it.
+
+    subject: str = Field(description="Subject that has both objects.")
+    relation: str = Field(description="Relation of the fact.")
     conclusion: ProofOut
     against: ProofOut
 
 
 class ClosureOut(BaseModel):
-    """A graph's closure.
+    """A graph's closure."""
 
-    Attributes:
-        rules: number of rules.
-        rounds: number of rounds until the fixpoint; cycles of rules terminate too.
-        groundings, conclusions: their numbers.
-        stated: number of conclusions that are also facts of the graph.
-        items: the strongest conclusions.
-    """
-
-    graph: str
-    rules: int
-    options: ClosureOptions
-    rounds: int
-    groundings: int
-    conclusions: int
-    stated: int
-    contradictions: list[ContradictionOut] = []
-    items: list[ConclusionOut] = []
+    graph: str = Field(description="Id of the graph.")
+    rules: int = Field(description="Number of rules.")
+    options: ClosureOptions = Field(description="The options that it was computed with.")
+    rounds: int = Field(
+        description="Number of rounds until the fixpoint; cycles of rules terminate too."
+    )
+    groundings: int = Field(description="Number of groundings.")
+    conclusions: int = Field(description="Number of conclusions.")
+    stated: int = Field(description="Number of conclusions that are also facts of the graph.")
+    contradictions: list[ContradictionOut] = Field(
+        default=[], description="Two objects of a functional relation, each with its proof."
+    )
+    items: list[ConclusionOut] = Field(default=[], description="The strongest conclusions.")
 
 
 def rule_rows(rules: Sequence[StoredRule]) -> list[dict[str, Any]]:
@@ -154,9 +157,9 @@ Status = Literal["candidate", "kept", "rejected"]
 class AtomOut(BaseModel):
     """A premise or the conclusion, over the variables x, y and z."""
 
-    subject: str
-    relation: str
-    object: str
+    subject: str = Field(description="Variable: x, y or z.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Variable: x, y or z.")
     templates: list[str] = Field(description="Sentences for it; the first is the uniform one.")
 
 
@@ -180,15 +183,17 @@ class RuleStatisticsOut(BaseModel):
 class RuleOut(BaseModel):
     """A stored rule. x –conclusion→ z; two premises share y."""
 
-    id: str
-    dataset: str
-    text: str
-    status: Status
+    id: str = Field(description="Id of the rule.")
+    dataset: str = Field(description="Id of the data set's graph.")
+    text: str = Field(description="The rule as a sentence.")
+    status: Status = Field(description="candidate, kept or rejected.")
     source: str = Field(description="given, mined, or the loader's key.")
-    shape: str
-    premises: list[AtomOut]
-    conclusion: AtomOut
-    kinds: dict[str, str]
+    shape: str = Field(description="How the premises share their variables.")
+    premises: list[AtomOut] = Field(description="One or two atoms.")
+    conclusion: AtomOut = Field(description="The atom that they entail.")
+    kinds: dict[str, str] = Field(
+        description="Kind of entity that a variable is restricted to, by variable."
+    )
     support: int | None = Field(description="Number of groundings whose conclusion is known.")
     body: int | None = Field(description="Number of groundings of the premises.")
     confidence: float | None = Field(description="support / body; null where body is 0 or unknown.")
@@ -226,23 +231,23 @@ def _statistics(stored: StoredRule) -> dict[str, int | float | None] | None:
 class PartOut(BaseModel):
     """A fact of a grounding; `fact` is its id in the database, null if not in the graph."""
 
-    subject: str
-    relation: str
-    object: str
-    fact: str | None
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    fact: str | None = Field(description="Id of the fact; null if the graph does not have it.")
     pre: float | None = Field(description="Probability before the edit; null: not measured.")
-    post: float | None
+    post: float | None = Field(description="Probability after the edit; null: not measured.")
 
 
 class GroundingOut(BaseModel):
     """Facts that match a rule's premises, and the conclusion."""
 
-    rule: str
-    x: str
+    rule: str = Field(description="Id of the rule.")
+    x: str = Field(description="Name of the entity for the variable x.")
     y: str | None = Field(description="Null for a rule with one premise.")
-    z: str
-    premises: list[PartOut]
-    conclusion: PartOut
+    z: str = Field(description="Name of the entity for the variable z.")
+    premises: list[PartOut] = Field(description="The facts that match the premises.")
+    conclusion: PartOut = Field(description="What they entail.")
     known: bool = Field(description="Whether the conclusion is in the graph; else it is predicted.")
 
     @classmethod
@@ -269,10 +274,12 @@ class GroundingOut(BaseModel):
 class AgreementOut(BaseModel):
     """Agreement of annotators, over the `n` rules with two labels or more."""
 
-    n: int
+    n: int = Field(description="Number of rules with two labels or more.")
     raw: float | None = Field(description="Fraction of equal pairs of labels.")
     ac1: float | None = Field(description="Gwet's AC1 over a to e.")
     raw_plausible: float | None = Field(
         description="Likewise, with a, b as one label and c, d, e as one."
     )
-    ac1_plausible: float | None
+    ac1_plausible: float | None = Field(
+        description="Gwet's AC1 with a, b as one label and c, d, e as one."
+    )

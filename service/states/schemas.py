@@ -69,41 +69,41 @@ class ComparisonIn(MeasuredOptions):
 
 
 class RoutesOut(BaseModel):
-    """The chains from subject to old object that lead there, by one measure.
+    """The chains from subject to old object that lead there, by one measure."""
 
-    Attributes:
-        chains: all of them.
-        before, after: those whose facts' probabilities multiply to more than `floor`.
-        opened, closed: those of the second state alone, of the first alone.
-    """
-
-    chains: int
-    before: int
-    after: int
-    opened: int
-    closed: int
-    floor: float
+    chains: int = Field(description="Number of all chains.")
+    before: int = Field(
+        description="Number of those whose facts' probabilities multiply to more than `floor` in"
+        " the first state."
+    )
+    after: int = Field(
+        description="Number of those whose facts' probabilities multiply to more than `floor` in"
+        " the second state."
+    )
+    opened: int = Field(description="Number of those of the second state alone.")
+    closed: int = Field(description="Number of those of the first state alone.")
+    floor: float = Field(
+        description="Product of probabilities above which a chain leads to its object."
+    )
 
 
 class ComparedRequest(BaseModel):
-    """One request of a comparison, scored between the two states.
+    """One request of a comparison, scored between the two states."""
 
-    Attributes:
-        edit: id of its stored score: chains, leakage, figures and queries are read by it.
-        values: its headline metrics by each measure.
-        routes: by measure.
-    """
-
-    kind: RequestKind
-    rewrite: str
-    subject: str
-    relation: str
-    prompt: str
-    target_true: str
-    target_new: str
-    edit: str
-    values: list[MetricValue]
-    routes: dict[Measure, RoutesOut]
+    kind: RequestKind = Field(description="Replace or forget.")
+    rewrite: str = Field(description="Id of the rewrite request.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    target_true: str = Field(description="Old object of the edited fact.")
+    target_new: str = Field(description="New object of the edited fact.")
+    edit: str = Field(
+        description="Id of its stored score: chains, leakage, figures and queries are read by it."
+    )
+    values: list[MetricValue] = Field(description="Its headline metrics by each measure.")
+    routes: dict[Measure, RoutesOut] = Field(
+        description="Chains that lead from subject to old object, by measure."
+    )
 
     def number(self, metric: str, measure: Measure) -> float | None:
         """A headline metric; None where it was not taken or is undefined."""
@@ -114,70 +114,71 @@ class ComparedRequest(BaseModel):
 
 
 class DriftLine(BaseModel):
-    """How far the states differ on some facts.
+    """How far the states differ on some facts."""
 
-    Attributes:
-        label: the relation, or the distance; "all facts".
-        n: facts that both states were asked for: kept + weakened + removed + added + unknown.
-        missing: facts without a probability in one of the states.
-        unknown: facts that neither state knows (p below .05 in both).
-        mean_moved: mean of |p_post - p_pre|; None without facts.
-        mean_shift: mean of p_post - p_pre.
-    """
-
-    label: str
-    n: int
-    missing: int
-    kept: int
-    weakened: int
-    removed: int
-    added: int
-    unknown: int
-    mean_moved: float | None
-    mean_shift: float | None
+    label: str = Field(description='The relation, or the distance; "all facts".')
+    n: int = Field(
+        description="Facts that both states were asked for: kept + weakened + removed + added +"
+        " unknown."
+    )
+    missing: int = Field(description="Facts without a probability in one of the states.")
+    kept: int = Field(description="Facts known as before: p_post >= .9 p_pre.")
+    weakened: int = Field(description="Facts whose probability fell below .9 of what it was.")
+    removed: int = Field(description="Facts whose probability fell below .1 of what it was.")
+    added: int = Field(description="Facts that were not known (p_pre < .05), and are now.")
+    unknown: int = Field(description="Facts that neither state knows (p below .05 in both).")
+    mean_moved: float | None = Field(description="Mean of |p_post - p_pre|; null without facts.")
+    mean_shift: float | None = Field(description="Mean of p_post - p_pre.")
 
 
 class DriftOut(BaseModel):
-    """Drift over a graph by one measure.
+    """Drift over a graph by one measure."""
 
-    Attributes:
-        by_distance: by the smallest number of facts between a request's subject and the fact: 0
-            are facts about it; empty without requests.
-        by_relation: those that moved most first.
-    """
-
-    total: DriftLine
-    by_distance: list[DriftLine] = []
-    by_relation: list[DriftLine] = []
+    total: DriftLine = Field(description="Number of items on all pages.")
+    by_distance: list[DriftLine] = Field(
+        default=[],
+        description="Drift by the smallest number of facts between a request's subject and the"
+        " fact: 0 are facts about it; empty without requests.",
+    )
+    by_relation: list[DriftLine] = Field(
+        default=[], description="Drift by relation, those that moved most first."
+    )
 
 
 class ComparisonOut(Plotted, BaseModel):
-    """A comparison of two states.
+    """A comparison of two states."""
 
-    Attributes:
-        id: of the comparison, and of the graph that holds both probabilities of every fact.
-        same: whether both states are the same model: weights, configuration, tokenizer, template.
-        measures: those that both states gave.
-        n_facts: facts in the graph.
-        notes: sentences for the reader.
-        seconds: by stage.
-    """
-
-    id: str
-    graph: str
-    before: StateOut
-    after: StateOut
-    same: bool = False
-    measures: list[Measure]
-    n_facts: int
-    requests: list[ComparedRequest] = []
-    drift: dict[Measure, DriftOut]
-    notes: list[str] = []
-    seconds: dict[str, float] = {}
-    provenance: dict[str, Any] = {}
-    request: dict[str, Any]
-    created_at: str = ""
-    reused: bool = False
+    id: str = Field(
+        description="Id of the comparison, and of the graph that holds both probabilities of every"
+        " fact."
+    )
+    graph: str = Field(description="Id of the graph.")
+    before: StateOut = Field(description="The first state.")
+    after: StateOut = Field(description="The second state.")
+    same: bool = Field(
+        default=False,
+        description="Whether both states are the same model: weights, configuration, tokenizer,"
+        " template.",
+    )
+    measures: list[Measure] = Field(description="Measures that both states gave.")
+    n_facts: int = Field(description="Facts in the graph.")
+    requests: list[ComparedRequest] = Field(
+        default=[], description="The requests that were scored between the states."
+    )
+    drift: dict[Measure, DriftOut] = Field(
+        description="Drift over the facts of the graph, by measure."
+    )
+    notes: list[str] = Field(default=[], description="Sentences for the reader.")
+    seconds: dict[str, float] = Field(default={}, description="Duration in seconds by stage.")
+    provenance: dict[str, Any] = Field(
+        default={}, description="What is needed to check or repeat the numbers."
+    )
+    request: dict[str, Any] = Field(description="The request, with every option.")
+    created_at: str = Field(default="", description="Time of creation, ISO 8601 in UTC.")
+    reused: bool = Field(
+        default=False,
+        description="Whether it was stored before the request, so that nothing was computed.",
+    )
 
     def to_frame(self) -> pd.DataFrame:
         """One row a line of drift: all facts, by distance, by relation; for each measure."""
@@ -209,25 +210,34 @@ class ComparisonOut(Plotted, BaseModel):
 
 
 class ComparisonJob(BaseModel):
-    """A comparison as a job: its status, and its result once it has succeeded.
+    """A comparison as a job: its status, and its result once it has succeeded."""
 
-    Attributes:
-        id: of the job; `result.id` is that of the comparison. Either finds it.
-        before, after: the states, in words.
-        status: what its job does now.
-    """
-
-    id: str
-    graph: str
-    before: str
-    after: str
-    status: Status
-    progress: float
-    stage: str | None = None
-    error: str | None = None
-    remedy: str | None = None
-    attempts: int = 0
-    created_at: str
-    finished_at: str | None = None
-    result: ComparisonOut | None = None
-    links: dict[str, str] = {}
+    id: str = Field(
+        description="Id of the job; `result.id` is that of the comparison. Either finds it."
+    )
+    graph: str = Field(description="Id of the graph.")
+    before: str = Field(description="The first state, in words.")
+    after: str = Field(description="The second state, in words.")
+    status: Status = Field(description="What its job does now.")
+    progress: float = Field(description="Fraction that is done, from 0 to 1.")
+    stage: str | None = Field(
+        default=None, description="What it does now, in words; null where nothing is under way."
+    )
+    error: str | None = Field(
+        default=None, description="Why it failed, in one sentence; null otherwise."
+    )
+    remedy: str | None = Field(
+        default=None, description="What to do about the error; null without one."
+    )
+    attempts: int = Field(
+        default=0,
+        description="Number of times a worker claimed it; more than 1 after a worker died.",
+    )
+    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
+    finished_at: str | None = Field(
+        default=None, description="Time of its end, ISO 8601 in UTC; null before it."
+    )
+    result: ComparisonOut | None = Field(
+        default=None, description="The comparison; null until it has succeeded."
+    )
+    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")

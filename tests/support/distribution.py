@@ -41,7 +41,6 @@ TOGETHER = {
             )
         ),
         "tests/acceptance/service/api/test_edits.py",
-        "tests/acceptance/service/api/test_examples.py",
         "tests/acceptance/service/cli/test_crawl.py",
         "tests/acceptance/service/client/test_session.py",
         "tests/acceptance/service/rules/test_implications.py",

@@ -26,7 +26,6 @@ HEAVY = (
     "acceptance/service/jobs",
     "acceptance/service/reports/test_browser.py",
     "graph/cypher/embedded/test_server.py",
-    "unit/service/api/pages/test_reference.py",
 )
 """Files and folders of the heavy tier. A single test elsewhere is marked `heavy` where it is."""
 

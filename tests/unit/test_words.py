@@ -76,7 +76,6 @@ ON_SURFACES = {
 DATA = {
     "editing/organism/unknown.py": ("nobody knows",),
     "docs/reference/python.md": ("    posted: CoEditIn,",),
-    "docs/reference/rest.md": ("held its meetings in,2,2,0,0,0,0,0.0,0.0",),
 }
 """Texts that a model is taught or asked, and lines of signatures: data, not prose."""
 

@@ -10,7 +10,6 @@ from importlib import import_module
 NAMES = (
     "index",
     "cli",
-    "rest",
     "python",
     "settings",
     "methods",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import thinkeval
-from reference_pages import cli, methods, rest
+from reference_pages import cli, methods
 from reference_pages.contracts import folders
 from reference_pages.markdown import blocks, table
 from thinkeval import cypher
@@ -15,7 +15,7 @@ def page() -> str:
     """The Markdown: one row a page of the reference, with the number of its entries."""
     rows = (
         ("[Command line](cli.md)", f"{len(cli.commands())} commands with options and exit codes"),
-        ("[REST](rest.md)", f"{len(rest.operations())} operations and their schemas"),
+        ("[REST](../how-to/serve-and-rest.md)", "operations and models: `/docs` of a service"),
         ("[Python](python.md)", f"{len(thinkeval.__all__)} public names, and the client"),
         ("[Settings](settings.md)", f"{len(Settings.model_fields)} environment variables"),
         ("[Editing methods](methods.md)", f"{len(methods.names())} methods and hyperparameters"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pydantic
@@ -97,34 +96,21 @@ def _section(name: str) -> str:
     else:
         rest = [fence(f"def {_signature(name, value)}", "python")]
         return blocks(f"## {name}", *rest, docstring(value.__doc__))
-    text = re.sub(r"\n\s*Attributes:\n.*", "", value.__doc__ or "", flags=re.S)
-    return blocks(f"## {name}", docstring(text), *rest)
+    return blocks(f"## {name}", docstring(value.__doc__), *rest)
 
 
 def fields_table(model: type[pydantic.BaseModel]) -> str:
     """The fields of a model of data."""
-    described = dict(_attributes(model))
     rows = [
         (
             code(name),
             code(_annotation(field.annotation)),
             _default(field),
-            cell(field.description or described.get(name, "")),
+            cell(field.description or ""),
         )
         for name, field in model.model_fields.items()
     ]
     return table(("Field", "Type", "Default", "Meaning"), rows)
-
-
-def _attributes(model: type) -> Iterator[tuple[str, str]]:
-    for base in reversed(model.__mro__):
-        _, _, found = inspect.cleandoc(base.__dict__.get("__doc__") or "").partition(
-            "Attributes:\n"
-        )
-        for entry in re.split(r"\n(?=    \S)", found):
-            names, colon, text = entry.strip().partition(": ")
-            if colon:
-                yield from ((name, " ".join(text.split())) for name in names.split(", "))
 
 
 def _annotation(kind: Any) -> str:

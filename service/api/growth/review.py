@@ -22,6 +22,7 @@ from ...growth.review.schemas import (
     RecordedFile,
 )
 from ...reports.formats import Column, render
+from ..parameters import LIMIT, Cursor
 from ..problems import DESCRIBED
 from ..state import Db, Here
 from .runs import RunId
@@ -59,8 +60,8 @@ def list_candidates(
     undecided_by: Annotated[
         str | None, Query(max_length=100, description="Only what this person has not decided.")
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Of a page of JSON.")] = queue.PAGE,
-    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description=f"{LIMIT} CSV has all.")] = queue.PAGE,
+    cursor: Cursor = None,
     format: Format = "json",
 ) -> Any:
     """In order of appearance, one page at a time: pass `next` as `cursor` until it is null.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as PathParam
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -18,6 +18,7 @@ from ...growth.files.output import zipped
 from ...growth.schemas import GrowthIn, GrowthOut
 from ...jobs import queue
 from .. import events
+from ..parameters import Limit
 from ..problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from ..state import Db, Here
 
@@ -29,13 +30,13 @@ RunId = Annotated[str, PathParam(min_length=1, max_length=200, description="Id o
 class GrowthRuns(BaseModel):
     """Growth runs, newest first."""
 
-    items: list[GrowthOut]
+    items: list[GrowthOut] = Field(description="The items of this page, in order.")
 
 
 class Iterations(BaseModel):
     """The iterations of a run."""
 
-    items: list[rows.IterationRow]
+    items: list[rows.IterationRow] = Field(description="The items of this page, in order.")
 
 
 @router.post(
@@ -68,7 +69,7 @@ def post_growth(
 
 
 @router.get("", response_model=GrowthRuns, summary="List growth runs")
-def list_growth(db: Db, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> GrowthRuns:
+def list_growth(db: Db, limit: Limit = 100) -> GrowthRuns:
     """Newest first."""
     return GrowthRuns(items=store.list_runs(db, limit))
 
@@ -148,9 +149,9 @@ def cancel_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
 class ExportedFiles(BaseModel):
     """The files of an export, in UTF-8 by name, and what their format cannot hold."""
 
-    format: Format
-    files: dict[str, str]
-    lost: list[str]
+    format: Format = Field(description="Layout of the files.")
+    files: dict[str, str] = Field(description="Text of each file, by name.")
+    lost: list[str] = Field(description="What the layout cannot hold, each a sentence.")
 
 
 ZIP = "application/zip"

@@ -1,7 +1,10 @@
-"""Static files of the web UI: its scripts, styles and icon. None of them is a third party's."""
+"""Static files of the web UI: its scripts, styles and icon, and Swagger UI's of fastapi-offline."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import fastapi_offline
 from fastapi import APIRouter
 from fastapi.responses import FileResponse, Response
 
@@ -10,13 +13,15 @@ from .render import STATIC
 
 router = APIRouter(include_in_schema=False)
 
+SWAGGER = Path(fastapi_offline.__file__).with_name("static")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 @router.get("/static/{name}")
 def static(name: str) -> Response:
     """A script, style or icon of the web UI; other names are never resolved as paths."""
-    files = {path.name: path for path in STATIC.iterdir() if path.suffix in TYPES}
+    found = (*STATIC.iterdir(), *SWAGGER.glob("swagger-ui*"))
+    files = {path.name: path for path in found if path.suffix in TYPES}
     if name not in files:
         raise NotFoundError("file", name, files, listing="GET /")
     # Revalidated at every visit (304), so that an update is visible at once.

@@ -117,6 +117,15 @@ def front(
     )
 
 
+@router.get("/docs")
+def docs(request: Request) -> Response:
+    """The API reference: Swagger UI over `/openapi.json`. Its style sheet has images as data."""
+    response = page(request, "docs.html", here="/docs")
+    policy = HEADERS["Content-Security-Policy"].replace("img-src", "img-src data:")
+    response.headers["Content-Security-Policy"] = policy
+    return response
+
+
 @router.get("/chain-counts/{graph}", response_model=None)
 def chain_counts(graph: GraphId, db: Db, here: Here) -> dict[str, int] | Response:
     """Chains of each rewrite of a data set, which a script of the front page requests.

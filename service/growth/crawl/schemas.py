@@ -6,152 +6,134 @@ from pydantic import BaseModel, Field
 
 
 class Retrieval(BaseModel):
-    """What was found of what is true.
+    """What was found of what is true."""
 
-    Attributes:
-        true: that could be found.
-        found: that were found, true or not.
-        right: of the found ones that are true.
-        recalled: of `true` that were found; less than `right` where more is true than could be
-            found within the steps.
-        precision, recall: right/found, recalled/true; None where that is 0/0.
-        f1: harmonic mean of both; None where one is.
-    """
-
-    true: int
-    found: int
-    right: int
-    recalled: int
-    precision: float | None
-    recall: float | None
-    f1: float | None
+    true: int = Field(description="Number of those that could be found.")
+    found: int = Field(description="Number of those that were found, true or not.")
+    right: int = Field(description="Number of the found ones that are true.")
+    recalled: int = Field(
+        description="Number of those of `true` that were found; less than `right` where more is"
+        " true than could be found within the steps."
+    )
+    precision: float | None = Field(description="right / found; null where none was found.")
+    recall: float | None = Field(description="recalled / true; null where there is none.")
+    f1: float | None = Field(
+        description="Harmonic mean of precision and recall; null where one of them is undefined."
+    )
 
 
 class Chains(Retrieval):
     """Chains from the start to an object; chains over the same entities are one."""
 
-    object: str
+    object: str = Field(description="Object that the chains end at.")
     missed: int = Field(description="True chains that were not found.")
 
 
 class RelationRow(Retrieval):
     """The facts of one relation."""
 
-    relation: str
+    relation: str = Field(description="Relation of the fact.")
 
 
 class DepthRow(Retrieval):
     """The facts of one level."""
 
-    depth: int
+    depth: int = Field(description="Level of the crawl, from 0.")
 
 
 class CalibrationBin(BaseModel):
-    """Objects whose fraction of answers is in an interval.
+    """Objects whose fraction of answers is in an interval."""
 
-    Attributes:
-        low, high: the interval, without `low` (the first bin has 0).
-        n: objects.
-        share: their mean fraction of answers; None without any.
-        right: fraction of them that are true; None without any.
-    """
-
-    low: float
-    high: float
-    n: int
-    share: float | None
-    right: float | None
+    low: float = Field(
+        description="Lower end of the interval, not part of it (the first bin has 0)."
+    )
+    high: float = Field(description="Upper end of the interval, part of it.")
+    n: int = Field(description="objects.")
+    share: float | None = Field(
+        description="Mean fraction of answers of its objects; null without any."
+    )
+    right: float | None = Field(description="Fraction of them that are true; null without any.")
 
 
 class Calibration(BaseModel):
-    """Whether an object's fraction of answers is its probability to be true.
+    """Whether an object's fraction of answers is its probability to be true."""
 
-    Attributes:
-        n: objects: all that answers of known pairs name, and the first of each unknown pair.
-        brier: mean squared difference of fraction and truth (Brier 1950); None without objects.
-    """
-
-    n: int
-    brier: float | None
-    bins: list[CalibrationBin]
+    n: int = Field(
+        description="objects: all that answers of known pairs name, and the first of each unknown"
+        " pair."
+    )
+    brier: float | None = Field(
+        description="Mean squared difference of fraction and truth (Brier 1950); null without"
+        " objects."
+    )
+    bins: list[CalibrationBin] = Field(description="Objects by fraction of answers.")
 
 
 class AgainstTruth(BaseModel):
-    """A crawl against a graph that holds the truth.
+    """A crawl against a graph that holds the truth."""
 
-    Attributes:
-        truth: id of that graph.
-        steps: facts count as reachable whose subject is less than so many steps from the start.
-        facts: `true` counts the reachable facts.
-        entities: likewise.
-    """
-
-    truth: str
-    steps: int
-    facts: Retrieval
-    entities: Retrieval
-    chains: Chains | None
-    calibration: Calibration
-    by_relation: list[RelationRow]
-    by_depth: list[DepthRow]
+    truth: str = Field(description="Id of that graph.")
+    steps: int = Field(
+        description="Facts count as reachable whose subject is less than so many steps from the"
+        " start."
+    )
+    facts: Retrieval = Field(description="`true` counts the reachable facts.")
+    entities: Retrieval = Field(description="likewise.")
+    chains: Chains | None = Field(
+        description="Chains from the start to the object; null without an object."
+    )
+    calibration: Calibration = Field(description="Whether fractions of answers are probabilities.")
+    by_relation: list[RelationRow] = Field(description="The facts by relation.")
+    by_depth: list[DepthRow] = Field(description="The facts by level.")
 
 
 class LevelRow(BaseModel):
-    """A level of a crawl.
+    """A level of a crawl."""
 
-    Attributes:
-        entities: that were asked.
-        questions: pairs of entity and relation.
-        unknown, refused: pairs that the model does not know, or declines.
-        facts: that were kept.
-        new: entities that the level's facts name first.
-    """
-
-    depth: int
-    entities: int
-    questions: int
-    unknown: int
-    refused: int
-    facts: int
-    new: int
+    depth: int = Field(description="Number of the level, from 0.")
+    entities: int = Field(description="Number of entities that were asked about.")
+    questions: int = Field(description="Pairs of entity and relation.")
+    unknown: int = Field(description="Number of pairs that the model does not know.")
+    refused: int = Field(description="Number of pairs about which the model declines to answer.")
+    facts: int = Field(description="Number of facts that were kept.")
+    new: int = Field(description="Entities that the level's facts name first.")
 
 
 class CrawlReport(BaseModel):
-    """A stored crawl.
+    """A stored crawl."""
 
-    Attributes:
-        stop_reason: `frontier empty`, `depth` or `budget`; None while it is not finished.
-        asked: the way a model in this process was asked, with the measurement that chose it.
-        questions: pairs of entity and relation, each asked in several wordings.
-        answers: all answers, those about kinds included.
-    """
-
-    run: str
-    graph: str
-    model: str
-    start: list[str]
-    stop_reason: str | None
-    asked: str | None = None
-    facts: int
-    unknown: int
-    refused: int
-    entities: int
-    questions: int
-    answers: int
-    seconds: float
-    levels: list[LevelRow]
-    against: AgainstTruth | None = None
+    run: str = Field(description="Id of the growth run.")
+    graph: str = Field(description="Id of the graph.")
+    model: str = Field(description="Name of the model.")
+    start: list[str] = Field(description="Names of the entities that it began with.")
+    stop_reason: str | None = Field(
+        description="`frontier empty`, `depth` or `budget`; null while it is not finished."
+    )
+    asked: str | None = Field(
+        default=None,
+        description="The way a model in this process was asked, with the measurement that chose"
+        " it.",
+    )
+    facts: int = Field(description="Number of facts that were kept.")
+    unknown: int = Field(description="Number of pairs that the model does not know.")
+    refused: int = Field(description="Number of pairs about which the model declines to answer.")
+    entities: int = Field(description="Number of entities that were asked about.")
+    questions: int = Field(
+        description="Pairs of entity and relation, each asked in several wordings."
+    )
+    answers: int = Field(description="All answers, those about kinds included.")
+    seconds: float = Field(description="Duration in seconds.")
+    levels: list[LevelRow] = Field(description="The levels, from 0.")
+    against: AgainstTruth | None = Field(
+        default=None, description="The crawl against a true graph; null without one."
+    )
 
 
 class Agreement(BaseModel):
-    """Facts of two crawls, of two seeds for example.
+    """Facts of two crawls, of two seeds for example."""
 
-    Attributes:
-        jaccard: common/either; None where both are empty.
-    """
-
-    runs: tuple[str, str]
-    facts: tuple[int, int]
-    common: int
-    either: int
-    jaccard: float | None
+    runs: tuple[str, str] = Field(description="Ids of the two crawls.")
+    facts: tuple[int, int] = Field(description="Number of facts of each.")
+    common: int = Field(description="Number of facts that both have.")
+    either: int = Field(description="Number of facts that at least one has.")
+    jaccard: float | None = Field(description="common/either; null where both are empty.")

@@ -20,9 +20,9 @@ class Triplet(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
-    subject: NameText
-    relation: NameText
-    object: NameText
+    subject: NameText = Field(description="Name.")
+    relation: NameText = Field(description="Relation.")
+    object: NameText = Field(description="Name.")
     question: NameText | None = Field(default=None, description="Of a correction: ask this.")
 
     @model_validator(mode="after")
@@ -37,10 +37,10 @@ class DecisionIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    verb: Verdict
+    verb: Verdict = Field(description="keep, prune or correct.")
     by: Annotator = Field(description="Name of the person; distinguishes annotators.")
     after: Triplet | None = Field(default=None, description="The corrected triplet.")
-    reason: Reason | None = None
+    reason: Reason | None = Field(default=None, description="Why, in the person's words.")
 
 
 class AddIn(BaseModel):
@@ -48,31 +48,31 @@ class AddIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    triplet: Triplet
-    by: Annotator
-    reason: Reason | None = None
+    triplet: Triplet = Field(description="The triplet to add.")
+    by: Annotator = Field(description="Name of the person who adds it.")
+    reason: Reason | None = Field(default=None, description="Why, in the person's words.")
 
 
 class DecisionOut(BaseModel):
     """A stored decision."""
 
     number: int = Field(description="From 1.")
-    at: str
-    role: DecidedBy
+    at: str = Field(description="Time of the decision, ISO 8601 in UTC.")
+    role: DecidedBy = Field(description="Who decided: human or judge.")
     by: str = Field(description="Name of the person, or model@address.")
-    verb: Verb
-    candidate: str
+    verb: Verb = Field(description="keep, prune, correct or add.")
+    candidate: str = Field(description="Id of the candidate.")
     before: Triplet | None = Field(description="Null where the triplet was added.")
     after: Triplet | None = Field(description="Null where it was pruned.")
-    reason: str | None
+    reason: str | None = Field(description="Why, in words; null without.")
     evidence: list[str] = Field(description="Ids of answers that the candidate rests on.")
 
 
 class Recorded(BaseModel):
     """Recorded decisions, and how many candidates still wait for one."""
 
-    number: int = Field(description="Of the last one.")
-    candidate: str = Field(description="Of the last one.")
+    number: int = Field(description="Number of the last decision, from 1.")
+    candidate: str = Field(description="Id of the candidate of the last decision.")
     recorded: int = Field(default=1, description="Decisions recorded by this request.")
     waiting: int = Field(description="Candidates that still wait for a decision.")
     resumed: bool = Field(default=False, description="The run was queued again: nothing waits.")
@@ -88,55 +88,63 @@ class RecordedFile(Recorded):
 class Decisions(BaseModel):
     """The decisions of a run, oldest first."""
 
-    items: list[DecisionOut]
-    total: int
+    items: list[DecisionOut] = Field(description="The items of this page, in order.")
+    total: int = Field(description="Number of items on all pages.")
 
 
 class CandidateOut(BaseModel):
     """A candidate beside what was decided about it."""
 
-    id: str
-    kind: CandidateKind
-    subject: str
-    relation: str
-    object: str
-    question: str | None
-    state: CandidateState
-    reason: str | None
-    tries: int
+    id: str = Field(description="Id of the candidate.")
+    kind: CandidateKind = Field(description="Triplet or chain.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    question: str | None = Field(description="Question that was asked for it; null without one.")
+    state: CandidateState = Field(description="What became of the candidate so far.")
+    reason: str | None = Field(
+        description="Why it is in this state; null where the state says all."
+    )
+    tries: int = Field(description="Number of questions that were tried.")
     share: float | None = Field(description="Answers that name the object.")
-    n_answers: int
-    iteration: int
-    place: int
+    n_answers: int = Field(description="Number of answers to its validating question.")
+    iteration: int = Field(description="Iteration that found it.")
+    place: int = Field(description="Place in the order of appearance.")
     verdict: Verb | None = Field(description="What a person decided last.")
-    decided_by: str | None
-    corrected: Triplet | None
-    judged: Verdict | None
-    judge: str | None
-    judge_corrected: Triplet | None
-    statements: list[str]
+    decided_by: str | None = Field(description="Name of the person who decided last; null before.")
+    corrected: Triplet | None = Field(
+        description="The triplet that a person put in its place; null without a correction."
+    )
+    judged: Verdict | None = Field(
+        description="Verdict of the judge: keep, prune or correct; null without one."
+    )
+    judge: str | None = Field(description="Name of the judge; null without one.")
+    judge_corrected: Triplet | None = Field(
+        description="The triplet that the judge would put in its place; null without one."
+    )
+    statements: list[str] = Field(description="Statements of the model that it was read from.")
 
 
 class CandidatePage(BaseModel):
     """Candidates in order of appearance; `next` is null on the last page."""
 
-    items: list[CandidateOut]
-    next: str | None
+    items: list[CandidateOut] = Field(description="The items of this page, in order.")
+    next: str | None = Field(description="`cursor` of the next page; null on the last one.")
     total: int = Field(description="Candidates in these states, on all pages.")
 
 
 class CandidateDetail(CandidateOut):
     """A candidate with the answers that it rests on and its decisions, oldest first."""
 
-    evidence: list[EvidenceRow]
-    decisions: list[DecisionOut]
+    evidence: list[EvidenceRow] = Field(description="The answers that it rests on.")
+    decisions: list[DecisionOut] = Field(description="The decisions about it, oldest first.")
 
 
 class AgreementReport(BaseModel):
     """Agreement of people over what they decided; null where undefined."""
 
     n: int = Field(description="Items with two ratings or more.")
-    annotators: list[str]
+    annotators: list[str] = Field(description="Names of the people.")
     pairwise: float | None = Field(description="Mean fraction of pairs of equal ratings.")
     unanimous: float | None = Field(description="Fraction of items on which all agree.")
     ac1: float | None = Field(description="Gwet's AC1.")
@@ -169,4 +177,4 @@ class JudgeRow(BaseModel):
 class JudgeTable(BaseModel):
     """One row an iteration, and the last one over all of them."""
 
-    items: list[JudgeRow]
+    items: list[JudgeRow] = Field(description="One row an iteration, then all of them.")

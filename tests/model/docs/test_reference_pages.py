@@ -70,11 +70,6 @@ def test_every_command_and_option_is_there() -> None:
     assert len(headings("cli")) - 2 == len(SURFACE["commands"]) + 1  # `edits` lists by itself
 
 
-def test_every_operation_is_there() -> None:
-    found = re.findall(r"^```text\n([A-Z]+ /\S*)\n```", stored("rest"), re.M)
-    assert sorted(found) == SURFACE["routes"]
-
-
 def test_every_metric_and_query_is_there_with_its_text() -> None:
     metrics = [name.removeprefix("metrics/") for name in cypher.names("metrics/")]
     assert sorted(headings("metrics")) == metrics

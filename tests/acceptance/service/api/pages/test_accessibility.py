@@ -41,7 +41,7 @@ PAGES = (
     "/edits/{rome}/delete", "/rules?graph={graph}",
     "/growth", "/growth/{run}", "/coedits", "/coedits/{coedit}", "/depedit",
     "/comparisons", "/comparisons/{comparison}", "/lasting", "/lasting/{line}",
-    "/docs", "/docs/get_chains", "/docs/schemas/WrittenRule", "/login",
+    "/docs", "/login",
 )  # fmt: skip
 
 

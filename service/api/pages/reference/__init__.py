@@ -1,1 +1,0 @@
-"""The API reference in the web UI: operations by subject, one operation, one schema."""

@@ -1,1 +1,0 @@
-"""API reference: the OpenAPI document's descriptions and examples, and the web UI's `/docs`."""
