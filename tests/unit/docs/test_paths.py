@@ -18,7 +18,7 @@ PAGES = sorted(
         ROOT / "benchmarks" / "README.md",
     ]
 )
-HISTORY = {"CHANGELOG.md"}
+HISTORY = {"changed-in-0.3.md", "CHANGELOG.md"}
 """A changelog names files as they were called then."""
 
 FOLDERS = (

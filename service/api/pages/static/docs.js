@@ -1,4 +1,4 @@
-// The API reference: Swagger UI over the service's OpenAPI document, in the page's theme.
+// The API reference: Swagger UI over the service's OpenAPI document, in the theme of the web UI.
 
 import { at } from "./root.js";
 
