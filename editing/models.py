@@ -123,7 +123,8 @@ def load(
     chosen, place = _dtype(dtype), resolve_device(device)
     name = str(name_or_path)
     source, options, pinned = _source(name, revision)
-    with _quiet(_is_local(options)):
+    follow = _following_the_setting() if "gguf_file" in options else contextlib.nullcontext()
+    with _quiet(_is_local(options)), follow:
         tokenizer = _load_tokenizer(source, options)
         model = _load_weights(source, chosen, options | placement(place))
     try:
@@ -525,20 +526,29 @@ def _set_pad_token(tokenizer: Any, name: str) -> None:
 @contextlib.contextmanager
 def _quiet(local: bool) -> Iterator[None]:
     """Suppress the progress bar of reading a local file, but not that of a download."""
-    if not local or not transformers_logging.is_progress_bar_enabled():
+    if not local:
         yield
         return
-    from transformers import modeling_gguf_pytorch_utils
-
-    # The reader of GGUF files shows a bar of its own, which does not follow the setting.
-    gguf: Any = modeling_gguf_pytorch_utils
-    own, gguf.tqdm = gguf.tqdm, transformers_logging.tqdm
+    shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
     try:
         yield
     finally:
-        transformers_logging.enable_progress_bar()
-        gguf.tqdm = own
+        if shown:
+            transformers_logging.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def _following_the_setting() -> Iterator[None]:
+    """Let the bar of transformers' reader of GGUF files follow the setting of all its bars."""
+    from transformers import modeling_gguf_pytorch_utils
+
+    reader: Any = modeling_gguf_pytorch_utils
+    own, reader.tqdm = reader.tqdm, transformers_logging.tqdm
+    try:
+        yield
+    finally:
+        reader.tqdm = own
 
 
 def _first_line(error: BaseException) -> str:

@@ -6,6 +6,7 @@ const root = document.documentElement;
 const system = matchMedia("(prefers-color-scheme: dark)");
 const paint = () => root.classList.toggle("dark-mode", root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
 document.addEventListener("theme", paint);
+system.addEventListener("change", paint);
 paint();
 
 SwaggerUIBundle({

@@ -25,6 +25,9 @@ NEEDED: dict[str, dict[str, Any]] = {
     "POST /v1/growth/{run}/candidates/{candidate}/decision": {
         "json": {"verb": "keep", "by": "anna"}
     },
+    "POST /v1/growth/{run}/decisions": {
+        "files": {"file": ("decisions.csv", b"candidate,verb,by\nc1,keep,anna\n")}
+    },
     "GET /v1/growth/{run}/crawl-agreement": {"params": {"other": "elsewhere"}},
     "GET /v1/graphs/{graph}/proofs": {"params": {"subject": "a", "relation": "r", "object": "b"}},
 }

@@ -28,7 +28,8 @@ def guarded(
 @pytest.fixture
 def page(chromium: Browser, guarded: Service) -> Iterator[Page]:
     with watched(chromium, guarded.url) as opened:
-        yield opened("/below/docs")
+        # Swagger UI warns of every operation id that has an underscore.
+        yield opened("/docs", allowed="escaping deep link whitespace")
 
 
 def test_a_request_is_sent_from_the_reference(page: Page, guarded: Service) -> None:
@@ -43,7 +44,7 @@ def test_a_request_is_sent_from_the_reference(page: Page, guarded: Service) -> N
     answer = operation.locator(".live-responses-table .response").first
     expect(answer).to_contain_text("200")
     expect(answer).to_contain_text('"total"')
-    expect(operation.locator(".request-url")).to_contain_text(f"{guarded.url}/below/v1/edits")
+    expect(operation.locator(".request-url")).to_contain_text(f"{guarded.url}/v1/edits")
 
 
 def test_a_body_has_its_example_and_the_page_its_theme(page: Page) -> None:
