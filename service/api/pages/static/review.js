@@ -22,15 +22,18 @@ export function reviewQueue({ path, keys, press, query = () => ({}), personal = 
   const chosen = () => document.querySelector("[data-chosen]")?.dataset ?? {};
   const name = () => form.elements.by.value.trim();
   let sending = false;
+  let asks = 0;
   let cursor = new URLSearchParams(location.search).get("cursor") ?? "";
   form.elements.by.value = localStorage.getItem(NAME) ?? "";
 
   /** Show another one beside what it rests on; "" for the first that waits. */
   async function choose(id) {
+    const mine = ++asks;
     const asked = new URLSearchParams({ candidate: id, cursor, ...query(name()) });
     const response = await fetch(at(`${path}?${asked}`), { headers: { Accept: "text/html" } });
     if (!response.ok) return;
     const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (mine !== asks) return; // an answer to an earlier question must not replace a later one
     part().replaceWith(fresh.getElementById("review-part"));
     document.querySelector(".waiting a[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
