@@ -102,6 +102,9 @@ def chromium(running_browser: Shared[Browser]) -> Browser:
 
 @pytest.fixture
 def open_page(chromium: Browser, service: Service) -> Iterator[Open]:
-    """Opens pages of the shared service; at the end nothing may have gone wrong in any."""
+    """Opens pages of the shared service; at the end nothing may have gone wrong in any.
+
+    A test names it behind the fixtures that store what it shows: it is closed before they delete.
+    """
     with watched(chromium, service.url) as opened:
         yield opened

@@ -39,7 +39,7 @@ def stored(db: Database) -> set[str]:
 
 
 def test_the_tables_of_a_data_set_are_downloaded_edited_and_imported(
-    open_page: Open, db: Database, prefix: str, tmp_path: Path
+    db: Database, prefix: str, tmp_path: Path, open_page: Open
 ) -> None:
     name = hogwarts_as(db, f"{prefix}-tables")
     page = open_page("/data", allowed="409")  # not replaced without the tick
@@ -67,7 +67,7 @@ def test_the_tables_of_a_data_set_are_downloaded_edited_and_imported(
 
 
 def test_an_upload_is_previewed_before_it_is_stored(
-    open_page: Open, db: Database, prefix: str, tmp_path: Path
+    db: Database, prefix: str, tmp_path: Path, open_page: Open
 ) -> None:
     name = f"{prefix}-sent"
     file = tmp_path / f"{name}.yaml"
@@ -88,7 +88,7 @@ def test_an_upload_is_previewed_before_it_is_stored(
 
 
 def test_rules_are_reviewed_by_keyboard(
-    open_page: Open, db: Database, service: Service, prefix: str
+    db: Database, service: Service, prefix: str, open_page: Open
 ) -> None:
     graph = hogwarts_as(db, f"{prefix}-hogwarts")
     path = rules.path("hogwarts")

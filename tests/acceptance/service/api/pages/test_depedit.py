@@ -47,7 +47,7 @@ def run(db: Database, sets: list[str]) -> str:
 
 
 def test_tables_have_the_numbers_of_rest_with_their_n(
-    open_page: Open, service: Service, mine: Mine, sets: list[str], run: str
+    service: Service, mine: Mine, sets: list[str], run: str, open_page: Open
 ) -> None:
     graph = f"{mine.prefix}-atlas"
     page = open_page(f"/depedit?graph={graph}")
@@ -84,7 +84,7 @@ def test_tables_have_the_numbers_of_rest_with_their_n(
 
 
 def test_a_set_shows_what_changes_and_what_was_said(
-    open_page: Open, service: Service, db: Database, sets: list[str], run: str
+    service: Service, db: Database, sets: list[str], run: str, open_page: Open
 ) -> None:
     knowledge = store.load_set(db, sets[0])
     page = open_page(f"/depedit/sets/{quote(sets[0])}")
@@ -138,7 +138,7 @@ def test_runs_are_started_from_the_page_and_followed(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_telephone_and_is_used_by_keyboard(
-    open_page: Open, service: Service, sets: list[str], run: str, scheme: str
+    service: Service, sets: list[str], run: str, scheme: str, open_page: Open
 ) -> None:
     page = open_page("/depedit", viewport={"width": 390, "height": 844}, color_scheme=scheme)
     fits(page, 390)
@@ -155,7 +155,7 @@ def test_it_fits_a_telephone_and_is_used_by_keyboard(
 
 
 def test_what_is_not_there_says_what_there_is(
-    open_page: Open, service: Service, sets: list[str], run: str
+    service: Service, sets: list[str], run: str, open_page: Open
 ) -> None:
     page = open_page(f"/depedit/sets/{sets[0]}x", allowed="404")
     expect(page.locator("main")).to_contain_text(f"Did you mean '{sets[0]}'")

@@ -45,7 +45,7 @@ def run(db: Database, graph_id: str) -> Iterator[str]:
 
 
 def test_a_run_is_reviewed_by_keyboard(
-    db: Database, open_page: Open, service: Service, run: str
+    db: Database, service: Service, run: str, open_page: Open
 ) -> None:
     page = open_page(f"/growth/{run}")
     article = page.locator("[data-chosen]")
@@ -88,7 +88,7 @@ def test_a_run_is_reviewed_by_keyboard(
 
 
 def test_figures_are_those_of_rest(
-    db: Database, open_page: Open, service: Service, run: str
+    db: Database, service: Service, run: str, open_page: Open
 ) -> None:
     page = open_page(f"/growth/{run}")
     told = service.get(f"/v1/growth/{run}/iterations")["items"]
@@ -106,7 +106,7 @@ def test_figures_are_those_of_rest(
 
 
 def test_decisions_are_given_as_a_file(
-    db: Database, open_page: Open, run: str, tmp_path: Path
+    db: Database, run: str, tmp_path: Path, open_page: Open
 ) -> None:
     """The CSV that the page offers, with verbs filled in."""
     page = open_page(f"/growth/{run}", allowed="422")
@@ -135,7 +135,7 @@ def test_decisions_are_given_as_a_file(
     ]  # fmt: skip
 
 
-def test_a_run_beside_the_truth(db: Database, open_page: Open, run: str) -> None:
+def test_a_run_beside_the_truth(db: Database, run: str, open_page: Open) -> None:
     page = open_page(f"/growth/{run}?truth=hogwarts")
     legend = page.locator("#drawn .legend")
     expect(legend).to_contain_text("missing (")
@@ -144,7 +144,7 @@ def test_a_run_beside_the_truth(db: Database, open_page: Open, run: str) -> None
     assert page.locator(".growing path.wrong").count() >= 1
 
 
-def test_the_list_and_its_form(open_page: Open, service: Service, run: str, hogwarts: str) -> None:
+def test_the_list_and_its_form(service: Service, run: str, hogwarts: str, open_page: Open) -> None:
     page = open_page("/growth", allowed="422")
     expect(page.get_by_role("navigation", name="Pages")).to_contain_text("Growth")
     expect(page.locator(f"a[href='/growth/{run}']")).to_be_visible()
@@ -154,7 +154,7 @@ def test_the_list_and_its_form(open_page: Open, service: Service, run: str, hogw
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_pages_fit(open_page: Open, run: str, width: int) -> None:
+def test_pages_fit(run: str, width: int, open_page: Open) -> None:
     for path, name in ((f"/growth/{run}", "run"), ("/growth", "list")):
         page = open_page(path, viewport={"width": width, "height": 900})
         if folder := os.environ.get("THINKEVAL_TEST_SCREENSHOTS"):
