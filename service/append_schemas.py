@@ -44,7 +44,7 @@ class AppendOptions(BaseModel):
 
 
 class AppendOut(BaseModel):
-    """How an answer was appended (PEAK, Ma et al. 2024, §6)."""
+    """Description of an appended answer (PEAK, Ma et al. 2024, §6)."""
 
     loss: AppendLoss = Field(
         default="none", description='None (the bare method), app, or all-answers ("+").'

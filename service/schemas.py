@@ -424,7 +424,28 @@ class EditIn(EditOptions):
     )
 
 
-class EditOut(BaseModel):
+class JobState(BaseModel):
+    """The state of a submitted job, with the fields that every kind of job shows."""
+
+    id: str = Field(description="Id of the job.")
+    status: Status = Field(description="queued, running, succeeded, failed or cancelled.")
+    progress: float = Field(description="Fraction that is done, from 0 to 1.")
+    stage: str | None = Field(
+        default=None, description="What it does now, in words; null where nothing is under way."
+    )
+    error: str | None = Field(
+        default=None, description="Why it failed, in one sentence; null otherwise."
+    )
+    remedy: str | None = Field(
+        default=None, description="What to do about the error; null without one."
+    )
+    attempts: int = Field(
+        default=0,
+        description="Number of times a worker claimed it; more than 1 after a worker died.",
+    )
+
+
+class EditOut(JobState):
     """An edit as it is recorded now."""
 
     id: str = Field(
@@ -441,21 +462,6 @@ class EditOut(BaseModel):
     target_new: str = Field(description="New object of the edited fact.")
     model: str = Field(description="Name of the model.")
     method: str = Field(description="Name of the editing method.")
-    status: Status = Field(description="queued, running, succeeded, failed or cancelled.")
-    progress: float = Field(description="Fraction that is done, from 0 to 1.")
-    stage: str | None = Field(
-        default=None, description="What it does now, in words; null where nothing is under way."
-    )
-    error: str | None = Field(
-        default=None, description="Why it failed, in one sentence; null otherwise."
-    )
-    remedy: str | None = Field(
-        default=None, description="What to do about the error; null without one."
-    )
-    attempts: int = Field(
-        default=0,
-        description="Number of times a worker claimed it; more than 1 after a worker died.",
-    )
     created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
     finished_at: str | None = Field(
         default=None, description="Time of its end, ISO 8601 in UTC; null before it."

@@ -539,7 +539,7 @@ def compare(old: Path, new: Path, intended: Path | None) -> int:
 
 
 def stored(folder: Path, name: str) -> Any:
-    """What a run stored of a step, without its words, which may be spelled anew."""
+    """Return the stored outputs of a step, without its words, which may be spelled anew."""
     path = folder / f"{name}.json"
     if not path.exists():
         return ABSENT
@@ -579,7 +579,7 @@ def identified(items: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def same(old: Any, new: Any) -> bool:
-    """Whether two values are equal, numbers within 1e-9 relative."""
+    """Return True if two values are equal, numbers within 1e-9 relative."""
     numbers = (int, float)
     if isinstance(old, numbers) and isinstance(new, numbers):
         if isinstance(old, bool) or isinstance(new, bool):

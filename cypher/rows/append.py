@@ -82,7 +82,7 @@ class AppendAnswersRow(Row):
 
 @dataclass(frozen=True)
 class AdditivityRow(Row):
-    """What else an edit moved, against one set of false answers."""
+    """Side effects of an edit, against one set of false answers."""
 
     QUERY: ClassVar[str] = "append/additivity"
     edit: Annotated[str, Field(description="Id of the edit.")]

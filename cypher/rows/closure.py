@@ -139,7 +139,7 @@ class ImplicationRow(Row):
 
 @dataclass(frozen=True)
 class OmegaRow(Row):
-    """Whether the old object is recovered by one kind of way, within `step` facts."""
+    """Recovery of the old object by one kind of way, within `step` facts."""
 
     QUERY: ClassVar[str] = "closure/omega"
     kind: Annotated[

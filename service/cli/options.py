@@ -54,7 +54,7 @@ def field_option(field: FieldInfo, *flags: str, help: str | None = None) -> Any:
 
 
 class TableFormat(StrEnum):
-    """How a list is printed."""
+    """Format in which a list is printed."""
 
     table = "table"
     json = "json"

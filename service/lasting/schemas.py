@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...loaders.records import RequestKind
 from ..notebook_view import table_html
 from ..request_options import Option
-from ..schemas import Measure, MeasuredOptions, Name, Status
+from ..schemas import JobState, Measure, MeasuredOptions, Name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +85,7 @@ class Reopened(BaseModel):
 
 
 class StateNumbers(BaseModel):
-    """What one state is by one measure."""
+    """Values of one state by one measure."""
 
     retention: float | None = Field(
         description="Retention of the change; null where it is undefined."
@@ -128,7 +128,7 @@ class LineState(BaseModel):
 
 
 class LastingOut(BaseModel):
-    """Whether the change of an edit lasted."""
+    """A sequence of states: retention of the change of an edit."""
 
     id: str = Field(description="Id of the line.")
     graph: str = Field(description="Id of the graph.")
@@ -185,28 +185,13 @@ class LastingOut(BaseModel):
         return table_html(title, list(shown.columns), shown.to_numpy().tolist())
 
 
-class LastingJob(BaseModel):
+class LastingJob(JobState):
     """A line of states as a job: its status, and its result once it has succeeded."""
 
     id: str = Field(description="Id of the job; `result.id` is that of the line. Either finds it.")
     graph: str = Field(description="Id of the graph.")
     edit: str = Field(description="Id of the edit.")
     then: list[str] = Field(description="Later changes, in order.")
-    status: Status = Field(description="What its job does now.")
-    progress: float = Field(description="Fraction that is done, from 0 to 1.")
-    stage: str | None = Field(
-        default=None, description="What it does now, in words; null where nothing is under way."
-    )
-    error: str | None = Field(
-        default=None, description="Why it failed, in one sentence; null otherwise."
-    )
-    remedy: str | None = Field(
-        default=None, description="What to do about the error; null without one."
-    )
-    attempts: int = Field(
-        default=0,
-        description="Number of times a worker claimed it; more than 1 after a worker died.",
-    )
     created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
     finished_at: str | None = Field(
         default=None, description="Time of its end, ISO 8601 in UTC; null before it."

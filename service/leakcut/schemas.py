@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..request_options import Option
-from ..schemas import EditIn, Measure, Name
+from ..schemas import EditIn, JobState, Measure, Name
 
 KeyKind = Literal["auto", "subject", "off"]
 """Facts that cannot be edited together: those of one measured key, of one subject, or none."""
@@ -392,24 +392,11 @@ class CoEditOut(BaseModel):
     )
 
 
-class CoEditJob(BaseModel):
+class CoEditJob(JobState):
     """A submitted co-edit."""
 
     id: str = Field(description="Id of the co-edit.")
-    status: Literal["queued", "running", "succeeded", "failed", "cancelled"] = Field(
-        description="What its job does now."
-    )
     progress: float = Field(default=1.0, description="Fraction that is done, from 0 to 1.")
-    stage: str | None = Field(
-        default=None, description="What it does now, in words; null where nothing is under way."
-    )
-    error: str | None = Field(
-        default=None, description="Why it failed, in one sentence; null otherwise."
-    )
-    remedy: str | None = Field(
-        default=None, description="What to do about the error; null without one."
-    )
-    attempts: int = Field(default=0, description="Number of times a worker claimed it.")
     result: CoEditOut | None = Field(
         default=None, description="The frontier; null until it has succeeded once."
     )

@@ -28,7 +28,7 @@ WAYS: dict[Kind, str] = {
 
 
 class OmegaOut(BaseModel):
-    """Whether an edit is deep-edited up to n facts: by paths, by rules, by both."""
+    """Ω of an edit up to n facts: by paths, by rules, by both."""
 
     edit: str = Field(description="Id of the edit.")
     measure: Measure = Field(

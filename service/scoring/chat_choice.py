@@ -140,6 +140,12 @@ def _sample(facts: Sequence[Fact], seed: str) -> list[Fact]:
     return random.Random(seed).sample(ordered, min(SAMPLE, len(ordered)))
 
 
+def way_asked(settings: ProbeSettings, chosen: ChatChosen | None) -> str | None:
+    """Return the way of asking that `settled` gave, as a sentence."""
+    about = {"chat_chosen": chosen and chosen.as_dict(), "probe": {"chat": settings.chat}}
+    return way_of(about)
+
+
 def way_of(provenance: Mapping[str, Any]) -> str | None:
     """How a stored result was asked, as a sentence; None where its record does not say it."""
     chosen = provenance.get("chat_chosen")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...loaders.records import RequestKind
 from ..notebook_view import Plotted, table_html
 from ..request_options import Option
-from ..schemas import Measure, MeasuredOptions, MetricValue, Name, Status
+from ..schemas import JobState, Measure, MeasuredOptions, MetricValue, Name
 from .about import StateOut
 from .words import StateIn
 
@@ -114,7 +114,7 @@ class ComparedRequest(BaseModel):
 
 
 class DriftLine(BaseModel):
-    """How far the states differ on some facts."""
+    """Differences between the states over some facts."""
 
     label: str = Field(description='The relation, or the distance; "all facts".')
     n: int = Field(
@@ -209,7 +209,7 @@ class ComparisonOut(Plotted, BaseModel):
         return "likelihood" if "likelihood" in self.measures else self.measures[0]
 
 
-class ComparisonJob(BaseModel):
+class ComparisonJob(JobState):
     """A comparison as a job: its status, and its result once it has succeeded."""
 
     id: str = Field(
@@ -218,21 +218,6 @@ class ComparisonJob(BaseModel):
     graph: str = Field(description="Id of the graph.")
     before: str = Field(description="The first state, in words.")
     after: str = Field(description="The second state, in words.")
-    status: Status = Field(description="What its job does now.")
-    progress: float = Field(description="Fraction that is done, from 0 to 1.")
-    stage: str | None = Field(
-        default=None, description="What it does now, in words; null where nothing is under way."
-    )
-    error: str | None = Field(
-        default=None, description="Why it failed, in one sentence; null otherwise."
-    )
-    remedy: str | None = Field(
-        default=None, description="What to do about the error; null without one."
-    )
-    attempts: int = Field(
-        default=0,
-        description="Number of times a worker claimed it; more than 1 after a worker died.",
-    )
     created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
     finished_at: str | None = Field(
         default=None, description="Time of its end, ISO 8601 in UTC; null before it."

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class Retrieval(BaseModel):
-    """What was found of what is true."""
+    """Items found, compared with the true ones."""
 
     true: int = Field(description="Number of those that could be found.")
     found: int = Field(description="Number of those that were found, true or not.")
@@ -56,7 +56,7 @@ class CalibrationBin(BaseModel):
 
 
 class Calibration(BaseModel):
-    """Whether an object's fraction of answers is its probability to be true."""
+    """Calibration: an object's fraction of answers against how often it is true."""
 
     n: int = Field(
         description="objects: all that answers of known pairs name, and the first of each unknown"

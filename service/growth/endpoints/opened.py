@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ....editing.probe.settings import ProbeSettings
 from ...graphs.datasets import ensure
-from ...scoring.chat_choice import settled, way_of
+from ...scoring.chat_choice import settled, way_asked
 from ...scoring.runtime import parse
 from .endpoint import Endpoint
 
@@ -68,8 +68,7 @@ def opened(
             asked = ProbeSettings(chat=cast("Any", chat))
             asked, chosen = settled(runtime, ensure(runtime.db, graph), model.loaded, asked)
             in_chat = uses_chat(model.loaded.tokenizer, asked.chat)
-            way = chosen.sentence if chosen else way_of({"probe": {"chat": asked.chat}})
-            found = json.dumps({"asked": way})
+            found = json.dumps({"asked": way_asked(asked, chosen)})
         return Opened(InProcess(model.loaded, name=model.name), "prompt", found, in_chat)
     from ...llm import Client
     from . import capabilities

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from ....editing.probe.matching import normalise
 from ....editing.probe.settings import ProbeItem, ProbeResult, ProbeSettings
-from ...scoring.chat_choice import settled, way_of
+from ...scoring.chat_choice import settled, way_asked
 from . import questions
 
 if TYPE_CHECKING:
@@ -178,8 +178,7 @@ def measure(
     graph = runtime.content_of(dataset)
     least = threshold or 1 / settings.samples
     found = audit(graph, model.name, ask, samples=settings.samples, threshold=least)
-    way = chosen.sentence if chosen else way_of({"probe": {"chat": settings.chat}})
-    return found.model_copy(update={"way": way})
+    return found.model_copy(update={"way": way_asked(settings, chosen)})
 
 
 def _by_id(

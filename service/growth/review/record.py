@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ....cypher.run import Database
     from ....cypher.sending import Tx
 
+PARTS = ("subject", "relation", "object")
 WAITING = ("review", "conflict")
 """States of candidates that a person shall decide."""
 
@@ -62,13 +63,6 @@ def decide(
 ) -> Recorded:
     """Record a decision about a candidate; raises as `record`."""
     return record(db, run, [Decision(candidate, verb, by, after, reason, role)])
-
-
-def add(
-    db: Database, run: str, triplet: Triplet, by: str, *, reason: str | None = None
-) -> Recorded:
-    """Add a triplet as a candidate, which the run validates like any other; raises as `record`."""
-    return record(db, run, [Decision(None, "keep", by, triplet, reason)])
 
 
 def record(db: Database, run: str, decisions: Sequence[Decision]) -> Recorded:
@@ -122,8 +116,7 @@ def decisions_of(db: Database, run: str, candidate: str | None = None) -> Decisi
 
 def current(candidate: rows.CandidateRow) -> Triplet:
     """Return the triplet of a candidate in force: people's correction, or else as it was found."""
-    found = candidate.subject, candidate.relation, candidate.object
-    parts: dict[str, Any] = dict(zip(("subject", "relation", "object"), found, strict=True))
+    parts: dict[str, Any] = {name: getattr(candidate, name) for name in PARTS}
     # Not checked: the answer of a model may have any triplet.
     return read_triplet(candidate.corrected) or Triplet.model_construct(**parts)
 

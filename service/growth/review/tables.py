@@ -15,11 +15,10 @@ from pydantic import ValidationError
 
 from ...errors import UsageError
 from ...reports.formats import Column
-from .record import Decision
+from .record import PARTS, Decision
 from .schemas import CandidateOut, DecisionOut, JudgeRow, Triplet, Verdict
 
 VERBS = (*get_args(Verdict), "add")
-PARTS = ("subject", "relation", "object")
 
 _NAMES: list[Column[CandidateOut]] = [
     Column("subject", lambda c: (c.corrected or c).subject),

@@ -91,7 +91,7 @@ def test_what_a_judge_decides_waits_on(db: Database, run: str) -> None:
 
 
 def test_a_triplet_is_added_once(db: Database, run: str) -> None:
-    added = record.add(db, run, TRIPLET, "ann", reason="missing")
+    added = record.record(db, run, [Decision(None, "keep", "ann", TRIPLET, "missing")])
     now = stored(db, run, added.candidate)
     assert (now.place, now.state, now.verdict, now.kind) == (12, "new", "add", "triplet")
     assert (now.subject, now.relation, now.object) == ("Harry Potter", "studied at", "Hogwarts")
@@ -100,12 +100,12 @@ def test_a_triplet_is_added_once(db: Database, run: str) -> None:
     there = Triplet(subject="Subject 5", relation="studied at", object="Object 5")
     for known in (TRIPLET, there):
         with pytest.raises(ConflictError, match="already"):
-            record.add(db, run, known, "bob")
+            record.record(db, run, [Decision(None, "keep", "bob", known)])
     assert record.decisions_of(db, run).total == 1
 
 
 def test_an_added_triplet_stays_added_whatever_is_decided_later(db: Database, run: str) -> None:
-    added = record.add(db, run, TRIPLET, "ann").candidate
+    added = record.record(db, run, [Decision(None, "keep", "ann", TRIPLET)]).candidate
     given = ("Harry Potter", "studied at", "Hogwarts")
     assert decided(db, run)[1] == [given]
     record.decide(

@@ -117,7 +117,11 @@ def test_agreement_takes_the_last_decision_of_each_person(db: Database, run: str
         record.decide(db, run, "c0", "keep", who)
     record.decide(db, run, "c0", "prune", "bob")
     record.decide(db, run, "c0", "prune", "judge@local", role="judge")
-    added = record.add(db, run, Triplet(subject="A", relation="b", object="C"), "ann")
+    added = record.record(
+        db,
+        run,
+        [record.Decision(None, "keep", "ann", Triplet(subject="A", relation="b", object="C"))],
+    )
     record.decide(db, run, added.candidate, "keep", "bob")
     record.decide(db, run, "c2", "keep", "ann")
     found = over_all()
