@@ -44,6 +44,23 @@ class Column(Generic[Row]):
     optional: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Table(Generic[Row]):
+    """One table: the terminal, pages and files render the same columns and rows.
+
+    Attributes:
+        name: its name in addresses and options, such as `drift`.
+        title: a line above it.
+        note: sentences below it, which say how its numbers are defined.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[Column[Row]]
+    rows: Sequence[Row]
+    note: str = ""
+
+
 def indexed(*headers: str) -> list[Column[Sequence[Any]]]:
     """Columns of rows that are sequences, one header an item."""
     return [Column(header, itemgetter(i)) for i, header in enumerate(headers)]
