@@ -117,7 +117,8 @@ def get_drift(
     if format in MEDIA_TYPES:
         return Response(table.figure(found, format, measure), media_type=TYPES[format])
     lines = table.drift_lines(found, table.measure_of(found, measure), None)
-    return Response(formats.render(table.DRIFT, lines, format), media_type=TYPES[format])
+    drift = formats.Table("drift", "Drift", table.DRIFT, lines)
+    return Response(formats.render(drift, format), media_type=TYPES[format])
 
 
 @router.get(

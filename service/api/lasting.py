@@ -112,8 +112,8 @@ def get_states(
     if format in MEDIA_TYPES:
         return Response(table.figure(found.result, chosen, format), media_type=TYPES[format])
     columns = table.columns(found.result, chosen)
-    text = formats.render(columns, found.result.states, format)
-    return Response(text, media_type=TYPES[format])
+    states = formats.Table("states", "States", columns, found.result.states)
+    return Response(formats.render(states, format), media_type=TYPES[format])
 
 
 @router.get(

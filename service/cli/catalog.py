@@ -16,7 +16,7 @@ from thinkeval import cypher
 
 from ..database import connect, embedded_server
 from ..errors import KNOWN_ERRORS, NotFoundError, describe
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..scoring import metrics as measuring
 from ..scoring import record
 from ..scoring.runtime import Runtime
@@ -68,11 +68,7 @@ def methods(
         Column("architectures", lambda i: ", ".join(ready[i.name]), optional=2),
         Column("hyperparameters for", lambda i: ", ".join(hparams.available(i.name)), optional=3),
     ]
-    emit_table(
-        "Editing methods",
-        columns,
-        infos,
-    )
+    emit_table(Table("methods", "Editing methods", columns, infos))
 
 
 def _architectures(name: str, kind: str) -> list[str]:
@@ -112,11 +108,7 @@ def metrics(json: JsonFlag = False) -> None:
             ]
         )
         return
-    emit_table(
-        "Metrics",
-        METRICS,
-        found,
-    )
+    emit_table(Table("metrics", "Metrics", METRICS, found))
 
 
 def queries(
@@ -145,7 +137,7 @@ def queries(
     if json:
         emit_json([_described(q) for q in found])
         return
-    emit_table("Queries", QUERIES, found)
+    emit_table(Table("queries", "Queries", QUERIES, found))
 
 
 def _described(query: cypher.Query) -> dict[str, object]:
@@ -172,11 +164,7 @@ def doctor(json: JsonFlag = False) -> None:
     if json:
         emit_json([asdict(f) for f in findings])
     else:
-        emit_table(
-            "Doctor",
-            FINDINGS,
-            findings,
-        )
+        emit_table(Table("doctor", "Doctor", FINDINGS, findings))
     if not all(f.ok for f in findings):
         raise typer.Exit(2)
 

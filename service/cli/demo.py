@@ -23,7 +23,7 @@ from ..leakcut import words
 from ..leakcut.schemas import CoEditIn, CoEditOut, CutOut
 from ..reports.chain_tree import chain_tree
 from ..reports.comparison import compare
-from ..reports.formats import indexed
+from ..reports.formats import Table, indexed
 from ..reports.standout import Standout, standout
 from ..reports.verdict import judged
 from ..schemas import Measure, Score
@@ -193,7 +193,8 @@ def demo(
             emit_note(f"{words.forecast(cut)} Tried here: {ROUNDS} of them, one a round.")
             show_frontier(frontier)
         if found.failed:
-            emit_table("Methods that gave no score", indexed("method", "reason"), found.failed)
+            title = "Methods that gave no score"
+            emit_table(Table("failed", title, indexed("method", "reason"), found.failed))
         _show_end(runtime, found, time.perf_counter() - began)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
 from ..settings import Settings
@@ -158,11 +158,8 @@ def similarity(
     if json:
         emit_json([asdict(one) for one in found], output)
         return
-    emit_table(
-        f"Gradients of {knowledge.id} in {loaded.name} ({parameters.value} parameters)",
-        SIMILARITIES,
-        found,
-    )
+    title = f"Gradients of {knowledge.id} in {loaded.name} ({parameters.value} parameters)"
+    emit_table(Table("similarities", title, SIMILARITIES, found))
 
 
 def _show(
@@ -170,7 +167,6 @@ def _show(
 ) -> None:
     """What was run, and the paper's tables of these methods over these sets."""
     from ..depedit import report
-    from ..depedit.report import narrow
 
     sets = list(dict.fromkeys(one.knowledge_set for one in done))
     methods = {one.method for one in done}
@@ -182,7 +178,7 @@ def _show(
         emit_json({"runs": [asdict(one) for one in done], **tables}, output)
         return
     for table in report.TABLES:
-        emit_table(f"{name}: {table}, %", narrow(found, table), found, note=report.CAPTIONS[table])
+        emit_table(report.narrow(found, table, name))
     fresh = [one for one in done if not one.reused]
     took = sum(one.seconds or 0 for one in fresh)
     typer.echo(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import UsageError
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..scoring import deltas, record
 from ..scoring.runtime import Runtime
 from ..settings import Settings
@@ -97,7 +97,7 @@ def listing(
     if any(e.error for e in listed):
         columns.append(Column("error", lambda e: e.error))
     note = "" if listed else "none yet: `thinkeval score`"
-    emit_table("Edits", columns, listed, note=note)
+    emit_table(Table("edits", "Edits", columns, listed, note))
 
 
 @edits.command()

@@ -11,7 +11,7 @@ import typer
 from ..errors import UsageError
 from ..graphs import datasets
 from ..graphs.delete import delete_graph
-from ..reports.formats import Column, indexed
+from ..reports.formats import Column, Table, indexed
 from ..scoring import deltas
 from ..scoring.runtime import Runtime
 from ..settings import Settings
@@ -79,14 +79,14 @@ def import_(
         return
     report = loaded.report
     counts = report.counts()
-    emit_table(
-        f"{outcome.graph}: {outcome.status}",
-        indexed("", "count"),
+    note = f"from {report.source} as {report.format}"
+    title = f"{outcome.graph}: {outcome.status}"
+    shown = (
         [(f"read: {k}", v) for k, v in report.read.items()]
         + [(f"kept: {k}", v) for k, v in report.kept.items()]
-        + [(f"notes: {k}", counts[k]) for k in sorted(counts)],
-        note=f"from {report.source} as {report.format}",
+        + [(f"notes: {k}", counts[k]) for k in sorted(counts)]
     )
+    emit_table(Table("imported", title, indexed("", "count"), shown, note))
     shown = report.notes if notes else [n for n in report.notes if n.kind == "refused"][:20]
     for note in shown:
         typer.echo(f"{note.kind}: {note.where}: {note.reason}")
@@ -137,12 +137,8 @@ def graphs(
     if json:
         emit_json([asdict(g) for g in stored])
         return
-    emit_table(
-        "Graphs",
-        GRAPHS,
-        stored,
-        note="" if stored else "none yet: `thinkeval import hogwarts`",
-    )
+    note = "" if stored else "none yet: `thinkeval import hogwarts`"
+    emit_table(Table("graphs", "Graphs", GRAPHS, stored, note))
 
 
 def rewrites(
@@ -170,7 +166,7 @@ def rewrites(
         columns.insert(1, Column("kind", lambda r: r.kind))
         columns.append(Column("correct / hard / random", _answers, optional=1))
     note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 facts"
-    emit_table(f"Rewrites of {graph}", columns, listed, note=note)
+    emit_table(Table("rewrites", f"Rewrites of {graph}", columns, listed, note))
 
 
 def _answers(request: RewriteRequest) -> str:

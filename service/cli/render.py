@@ -32,7 +32,7 @@ from ..reports.conversation_lines import (
     conversation_lines,
     conversation_note,
 )
-from ..reports.formats import Column, indexed
+from ..reports.formats import Column, Table, indexed
 from ..reports.score_lines import ScoreLine, lines, metric_text
 from ..schemas import MEASURE_NAMES, Measure, MetricValue, Score
 from ..scoring.chat_choice import way_of
@@ -60,15 +60,16 @@ def show_score(score: Score) -> None:
         Column("n", lambda line: line.n),
         Column("not known", lambda line: line.excluded, optional=1),
     ]
-    emit_table(
-        f"{score.subject}:"
-        f" {objects(score.target_true, score.target_new, appends=score.kind == 'append')}",
-        columns,
-        lines(score),
-        note=f"edit {score.edit}, {score.method} on {score.model}"
+    note = (
+        f"edit {score.edit}, {score.method} on {score.model}"
         + (", stored earlier" if score.reused else "")
-        + f"; {score.options.rule_text}" * (score.options.rule == "papers"),
+        + f"; {score.options.rule_text}" * (score.options.rule == "papers")
     )
+    title = (
+        f"{score.subject}:"
+        f" {objects(score.target_true, score.target_new, appends=score.kind == 'append')}"
+    )
+    emit_table(Table("score", title, columns, lines(score), note))
     if "chat_chosen" in score.provenance and (way := way_of(score.provenance)):
         console().print(way, highlight=False)
     if score.conversation is not None:
@@ -90,7 +91,8 @@ def _show_additivity(score: Score) -> None:
         *(Column(title, partial(_fine, place)) for place, title in enumerate(COLUMNS.values())),
         Column("prompts", lambda line: line.n),
     ]
-    emit_table("What else the answer moved", columns, found, note=MEANING + dropped(found))
+    note = MEANING + dropped(found)
+    emit_table(Table("additivity", "What else the answer moved", columns, found, note))
     shown = [f"{title} {metric_text(value)} (n = {value.n})" for title, value in successes(score)]
     console().print(
         f"{', '.join(shown)}. ES, GS: the new answer is above a correct one at the prompt and"
@@ -107,12 +109,10 @@ def _fine(place: int, line: AdditivityLine) -> str:
 
 def _show_conversation(found: ConversationOut) -> None:
     """Fractions of chains that leak in conversation: all walked, then the surviving ones."""
-    emit_table(
-        TITLE,
-        indexed("chains", "leak", "n", "fraction"),
-        [(each.chains, each.leaking, each.n, each.share) for each in conversation_lines(found)],
-        note=conversation_note(found),
-    )
+    note = conversation_note(found)
+    columns = indexed("chains", "leak", "n", "fraction")
+    shown = [(each.chains, each.leaking, each.n, each.share) for each in conversation_lines(found)]
+    emit_table(Table("conversation", TITLE, columns, shown, note))
 
 
 def _value(place: int, line: ScoreLine) -> str:
@@ -189,7 +189,7 @@ LEAKAGE: list[Column[LeakageRow]] = [
 def show_leakage(db: Database, score: Score, measure: Measure, limit: int = 10) -> None:
     """The facts that carry most surviving chains: what to edit next."""
     rows = leakage_rows(db, score, measure)
-    emit_table("Facts that carry most surviving chains", LEAKAGE, rows[:limit])
+    emit_table(Table("leakage", "Facts that carry most surviving chains", LEAKAGE, rows[:limit]))
 
 
 ROWS = ("efficacy", "generalization", "specificity")
@@ -208,14 +208,14 @@ def show_counterfact(score: Score) -> None:
         rows.append(row(name, scores, map(_pair, scores, margins)))
     whole = [score.get("counterfact_score", measure) for measure in score.measures]
     rows.append(row("Score S", whole, map(_measured, whole)))
-    emit_table(
-        "As CounterFact measures it: score (magnitude)",
-        indexed("metric", *(MEASURE_NAMES[measure] for measure in score.measures), "prompts"),
-        rows,
-        note="Score: fraction of prompts where the right object is the likelier one (magnitude:"
+    note = (
+        "Score: fraction of prompts where the right object is the likelier one (magnitude:"
         " mean margin); S is the harmonic mean of the three. The paper's own measure is the"
-        " length-normalised one.",
+        " length-normalised one."
     )
+    title = "As CounterFact measures it: score (magnitude)"
+    columns = indexed("metric", *(MEASURE_NAMES[measure] for measure in score.measures), "prompts")
+    emit_table(Table("counterfact", title, columns, rows, note))
     if (line := _written(score)) is not None:
         console().print(line, highlight=False)
 

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import UsageError
+from ..reports.formats import frame_table
 from ..rules.mixed_chains import Chosen, mixed
 from ..schemas import Measure, Score
 from ..scoring import record
 from ..scoring.metrics import chain_rows
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .options import JsonFlag, MeasureName, MeasureOption, OutputOption
-from .output import chosen_format, console, emit_json, emit_text, write_bytes
+from .options import FormatOption, JsonFlag, MeasureName, MeasureOption, OutputOption
+from .output import TABLE, emit_json, emit_rows, emit_text, report_format, write_bytes
 from .progress import ProgressBars
 from .render import show_chains, show_leakage
 from .render_rules import show_implied, show_mixed
@@ -158,15 +159,7 @@ def report(
     ] = None,
     graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Only of this model.")] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            "-f",
-            help="table, markdown, csv, json, latex (rows to paste), or parquet (with -o; keeps"
-            " the caption). Default: table in a terminal, markdown in a pipe or file.",
-        ),
-    ] = None,
+    format: FormatOption = None,
     kind: Annotated[
         Kind, typer.Option(help="Kind of the requests: replace, or forget (no new object).")
     ] = Kind.replaced,
@@ -211,12 +204,11 @@ def report(
     methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
     edits that are named, the report also says what the graph's rules conclude from them.
     """
-    from ..reports import formats as report_formats
     from ..reports.comparison import compare
 
     if figure_format and figures is None:
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
-    format = chosen(format, json, output)
+    format = report_format(format, json, output)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         scores = record.scores(runtime.db, edit or [], graph=graph, model=model, kind=kind.value)
         if scores and all(score.kind == "forget" for score in scores) and not each:
@@ -249,41 +241,11 @@ def report(
         if implied:
             emit_text(implied, None)
         return
-    if output is not None and format == report_formats.PARQUET:
-        write_bytes(output, report_formats.parquet(frame, caption), parents=True)
-        return
-    if found is not None and not each and format not in ("markdown", "latex"):
+    if found is not None and not each and format not in ("markdown", "latex", "parquet"):
         for warning in found.warnings:
             typer.echo(warning, err=True)
-    text = report_formats.render(*report_formats.frame_table(frame), format)
-    if format == "markdown":
-        text += f"\n{caption}\n" + (f"\n{implied}\n" if implied else "")
-    elif format == "latex":
-        text = f"% {caption}\n{text}"
-    emit_text(text, output)
-
-
-TABLE = "table"
-"""The format for a terminal; its columns are those that fit."""
-
-
-def chosen(format: str | None, json: bool, output: Path | None) -> str:
-    """The format of the report: a table in a terminal, Markdown in a pipe or file.
-
-    Raises:
-        UsageError: unknown, or a table that would be written to a file.
-    """
-    from ..reports import formats as report_formats
-
-    if json:
-        return chosen_format(format or "markdown", json)
-    if format is None:
-        return TABLE if output is None and console().is_terminal else "markdown"
-    if format != TABLE:
-        report_formats.require_known(format, printed=output is None)
-    elif output is not None:
-        raise UsageError("A table for the terminal is not written to a file.", remedy="Give -f.")
-    return format
+    caption += f"\n\n{implied}" * bool(implied)
+    emit_rows(frame_table(frame, caption), format=format, output=output)
 
 
 def _forgotten(
@@ -296,23 +258,13 @@ def _forgotten(
 ) -> None:
     """The table of requests to forget, in any format."""
     from ..reports import forgetting
-    from ..reports import formats as report_formats
 
     proofs = forgetting.surviving_proofs(db, scores, measure)
     found = forgetting.table(scores, measure, proofs, all_facts=all_facts)
     if format == TABLE:
         show_forget_table(found, measure)
         return
-    frame = forgetting.frame(found)
-    if output is not None and format == report_formats.PARQUET:
-        write_bytes(output, report_formats.parquet(frame, found.caption), parents=True)
-        return
-    text = report_formats.render(*report_formats.frame_table(frame), format)
-    if format == "markdown":
-        text += f"\n{found.caption}\n"
-    elif format == "latex":
-        text = f"% {found.caption}\n{text}"
-    emit_text(text, output)
+    emit_rows(frame_table(forgetting.frame(found), found.caption), format=format, output=output)
 
 
 def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from ..rules.omega import KINDS
 from ..rules.summary import SummaryOut, by_method, plain_share
 from ..schemas import MEASURE_NAMES, Measure
 from ..scoring.record import stored_score
-from .formats import Column
+from .formats import Column, Table
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -45,12 +46,6 @@ def by_group(
     return {label: found[0] for label, found in pooled.items() if found}
 
 
-def title(found: Mapping[str, SummaryOut]) -> str:
-    """`Implications by 4 rules (likelihood)`."""
-    first = next(iter(found.values()))
-    return f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})"
-
-
 def _ways(kind: Kind, row: _Row) -> str:
     found = row[1].by(kind)
     return f"{found.surviving} of {found.chains}"
@@ -74,3 +69,15 @@ COLUMNS: list[Column[_Row]] = [
     ),
     Column("deep: paths / rules / both", _deep),
 ]
+
+
+def table(found: Mapping[str, SummaryOut], header: str = "") -> Table[_Row]:
+    """Return the table: stale, propagated and kept with their n; how old objects are recovered.
+
+    Args:
+        header: of the column of labels.
+    """
+    first = next(iter(found.values()))
+    title = f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})"
+    columns = [replace(COLUMNS[0], header=header), *COLUMNS[1:]]
+    return Table("implied", title, columns, list(found.items()), NOTE)

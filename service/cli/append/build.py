@@ -9,7 +9,7 @@ import typer
 
 from ...graphs import datasets
 from ...graphs.append_requests import LEAST_CORRECT, WANTED, RefusedKey, Requests
-from ...reports.formats import Column
+from ...reports.formats import Column, Table
 from ...scoring.append.build import build as build_requests
 from ...scoring.runtime import Runtime
 from ...settings import Settings
@@ -59,9 +59,9 @@ def build(
         built = [{**request.identity, "kind": request.kind} for request in found.built]
         emit_json(asdict(found) | {"built": built, "refused": refused})
         return
-    emit_table(f"Requests to append, {graph}", BUILT, found.built, note=_note(found))
+    emit_table(Table("built", f"Requests to append, {graph}", BUILT, found.built, _note(found)))
     if found.refused:
-        emit_table("Refused", REFUSED, found.refused)
+        emit_table(Table("refused", "Refused", REFUSED, found.refused))
 
 
 BUILT: list[Column[RewriteRequest]] = [

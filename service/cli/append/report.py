@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -92,7 +93,7 @@ def report(
     from ...reports.append.paired import differences
     from ...reports.append.stored import stored
     from ...reports.append.table import as_dict, columns, table
-    from ...reports.formats import render, require_known
+    from ...reports.formats import Table, render, require_known
     from ...scoring.append.additivity import measured_again
 
     format = "json" if json else format
@@ -109,34 +110,29 @@ def report(
             draw(runtime.db, scores, found, figures)
     if format == "table":
         if paired:
-            emit_table("Against the bare method", paired_columns("markdown"), differences(found))
+            title = "Against the bare method"
+            emit_table(Table("paired", title, paired_columns("markdown"), differences(found)))
         else:
             show(found)
         return
     if format == "json" and not paired:
         emit_json(as_dict(found), output)
         return
-    text = (
-        render(paired_columns(format), differences(found), format)
-        if paired
-        else render(columns(format), found.rows, format)
-    )
-    if format == "markdown":
-        text += f"\n{found.caption}\n"
-    elif format == "latex":
-        text = f"% {found.caption}\n{text}"
-    emit_text(text, output)
+    shown: Table[Any] = Table("appended", "", columns(format), found.rows, found.caption)
+    if paired:
+        shown = replace(shown, columns=paired_columns(format), rows=differences(found))
+    emit_text(render(shown, format), output)
 
 
 def show(found: AppendTable) -> None:
     """The table in the terminal, its caption below."""
     from ...reports.append.table import columns
+    from ...reports.formats import Table
 
     models = {row.model for row in found.rows}
     shown = columns("markdown")[len(models) == 1 :]
-    emit_table(
-        f"Appended answers ({', '.join(sorted(models))})", shown, found.rows, note=found.caption
-    )
+    title = f"Appended answers ({', '.join(sorted(models))})"
+    emit_table(Table("appended", title, shown, found.rows, found.caption))
 
 
 def draw(db: Database, scores: list[Score], found: AppendTable, folder: Path) -> list[Path]:

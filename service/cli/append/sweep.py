@@ -9,7 +9,7 @@ import typer
 
 from ...errors import UsageError
 from ...graphs import datasets, rewrites
-from ...reports.formats import indexed
+from ...reports.formats import Table, indexed
 from ...scoring.runtime import Runtime
 from ...settings import Settings
 from ..options import JsonFlag, OutputOption, edit_options, takes
@@ -99,7 +99,7 @@ def sweep(
     elif scores:
         show(table(scores))
     if failed and not json:
-        emit_table("Not scored", indexed("cell", "reason"), failed)
+        emit_table(Table("not-scored", "Not scored", indexed("cell", "reason"), failed))
     if failed:
         raise typer.Exit(2)
 

@@ -9,7 +9,7 @@ import typer
 
 from ....cypher import rows
 from ...formatting import several
-from ...reports.formats import indexed
+from ...reports.formats import Table, indexed
 from ...scoring.runtime import Runtime
 from ...settings import Settings
 from ..options import JsonFlag
@@ -29,7 +29,7 @@ def list_(json: JsonFlag = False) -> None:
     if json:
         emit_json([run.model_dump() for run in found])
     else:
-        emit_table("Growth runs", RUNS, found)
+        emit_table(Table("growth-runs", "Growth runs", RUNS, found))
 
 
 def status(
@@ -56,8 +56,8 @@ def status(
         return
     values = {k: v for k, v in found.model_dump().items() if k != "links" and v is not None}
     emit_values(f"Growth run {found.id}", values)
-    emit_table("Iterations", ITERATIONS, iterations)
-    emit_table("Candidates", CANDIDATE_COUNTS, counts)
+    emit_table(Table("iterations", "Iterations", ITERATIONS, iterations))
+    emit_table(Table("candidates", "Candidates", CANDIDATE_COUNTS, counts))
 
 
 def show(
@@ -80,7 +80,7 @@ def show(
         for one in found.evidence
     ]
     columns = indexed("evidence", "try", "question", "answer")
-    emit_table("Evidence", columns, evidence, note=several(len(evidence), "answer"))
+    emit_table(Table("evidence", "Evidence", columns, evidence, several(len(evidence), "answer")))
 
 
 def delete(run: RunArgument, json: JsonFlag = False) -> None:

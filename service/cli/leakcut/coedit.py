@@ -13,7 +13,7 @@ from ...graphs import datasets
 from ...graphs import rewrites as selection
 from ...leakcut.coedit import frontier_table, store
 from ...leakcut.schemas import CoEditIn, CoEditOut, CutIn
-from ...reports.formats import Column
+from ...reports.formats import Column, Table
 from ...scoring.request import read_overrides
 from ...scoring.runtime import Runtime
 from ...settings import Settings
@@ -156,7 +156,8 @@ def coedits(
     if json:
         emit_json([each.model_dump(mode="json") for each in found], output)
     else:
-        emit_table("Co-edits", LISTED, found, note="`thinkeval coedits ID` shows one.")
+        note = "`thinkeval coedits ID` shows one."
+        emit_table(Table("co-edits", "Co-edits", LISTED, found, note))
 
 
 LISTED: list[Column[CoEditOut]] = [
@@ -185,15 +186,12 @@ def _emit(done: CoEditOut, shape: str | None, figure: Path | None, output: Path 
 
 def show(done: CoEditOut) -> None:
     """The frontier, the facts that were edited too, and what was chosen."""
-    emit_table(
-        frontier_table.title(done),
-        frontier_table.columns(done),
-        done.rounds,
-        note=frontier_table.caption(done),
-    )
+    note = frontier_table.caption(done)
+    title = frontier_table.title(done)
+    emit_table(Table("frontier", title, frontier_table.columns(done), done.rounds, note))
     added = frontier_table.facts(done)
     if added:
-        emit_table("Facts edited too", frontier_table.FACTS, added)
+        emit_table(Table("facts", "Facts edited too", frontier_table.FACTS, added))
     row, alone = done.rounds[done.chosen], done.rounds[0]
     kept = several(row.facts - 1, "further fact")
     emit_note(

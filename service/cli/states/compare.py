@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from ...errors import UsageError
 from ...formatting import several
-from ...reports import formats as report_formats
-from ...reports.formats import Column
+from ...reports.formats import Column, Table
 from ...schemas import Measure
 from ...scoring.runtime import Runtime
 from ...settings import Settings
@@ -31,8 +30,8 @@ from ..output import (
     emit_command,
     emit_json,
     emit_note,
+    emit_rows,
     emit_table,
-    emit_text,
     write_bytes,
 )
 from ..progress import ProgressBars
@@ -148,7 +147,8 @@ def comparisons(
     if json:
         emit_json([each.model_dump(mode="json") for each in found], output)
     else:
-        emit_table("Comparisons", LISTED, found, note=f"`{store.LISTING} ID` shows one.")
+        note = f"`{store.LISTING} ID` shows one."
+        emit_table(Table("comparisons", "Comparisons", LISTED, found, note))
 
 
 LISTED: list[Column[ComparisonOut]] = [
@@ -182,8 +182,7 @@ def _emit(
         return
     lines = table.drift_lines(found, chosen, relations or None)
     if format is not None:
-        report_formats.require_known(format, printed=output is None)
-        emit_text(report_formats.render(table.DRIFT, lines, format), output)
+        emit_rows(Table("drift", "Drift", table.DRIFT, lines), format=format, output=output)
         return
     show(found, chosen, lines)
     if found.request.get("implications"):
@@ -206,13 +205,12 @@ def show(found: ComparisonOut, measure: Measure, lines: list[DriftLine]) -> None
     emit_note(table.title(found), "bold")
     emit_note(table.verdict(found, measure))
     for kind in table.kinds(found):
-        emit_table(
-            table.TITLES.get(kind, kind),
-            table.request_columns(kind, measure),
-            [request for request in found.requests if request.kind == kind],
-            note=table.request_note(found, measure),
-        )
-    emit_table("Drift", table.DRIFT, lines, note=table.MEANING)
+        note = table.request_note(found, measure)
+        title = table.TITLES.get(kind, kind)
+        columns = table.request_columns(kind, measure)
+        shown = [request for request in found.requests if request.kind == kind]
+        emit_table(Table("requests", title, columns, shown, note))
+    emit_table(Table("drift", "Drift", table.DRIFT, lines, table.MEANING))
     unknown = table.forgotten_unknown(found.requests, measure)
     if unknown:
         emit_note(

@@ -13,7 +13,7 @@ from ...lasting import store, table
 from ...lasting.schemas import FROM_THE_EDIT, LastingIn, LastingOut
 from ...reports import formats as report_formats
 from ...reports.figures.style import FORMATS
-from ...reports.formats import Column
+from ...reports.formats import Column, Table
 from ...scoring.runtime import Runtime
 from ...settings import Settings
 from ..options import (
@@ -29,8 +29,8 @@ from ..output import (
     emit_command,
     emit_json,
     emit_note,
+    emit_rows,
     emit_table,
-    emit_text,
     write_bytes,
 )
 from ..progress import ProgressBars
@@ -147,7 +147,7 @@ def _list(found: list[LastingOut], json: bool, output: Path | None) -> None:
         emit_json([each.model_dump(mode="json") for each in found], output)
         return
     note = f"`{store.LISTING} ID` shows one; retention and IFR are those of its last state."
-    emit_table("Lines of states", LISTED, found, note=note if found else "none yet")
+    emit_table(Table("lines", "Lines of states", LISTED, found, note if found else "none yet"))
 
 
 def _emit(
@@ -167,13 +167,12 @@ def _emit(
         emit_json(found.model_dump(mode="json"), output)
         return
     if format is not None:
-        emit_text(report_formats.render(table.columns(found, chosen), found.states, format), output)
+        states = Table("states", "Line of states", table.columns(found, chosen), found.states)
+        emit_rows(states, format=format, output=output)
         return
     emit_note(table.title(found), "bold")
-    emit_table(
-        "Line of states", table.columns(found, chosen), found.states,
-        note=table.note(found, chosen),
-    )  # fmt: skip
+    note = table.note(found, chosen)
+    emit_table(Table("states", "Line of states", table.columns(found, chosen), found.states, note))
     if found.request.get("implications"):
         from ..render_rules import show_implied_by
 

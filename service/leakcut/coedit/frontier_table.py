@@ -13,7 +13,7 @@ from functools import partial
 from ...formatting import number, several, with_interval
 from ...reports.figures import frontier
 from ...reports.figures.style import encode
-from ...reports.formats import Column, render
+from ...reports.formats import Column, Table, render
 from ..schemas import CoEditFact, CoEditOut, RoundOut
 
 TEXTS = ("markdown", "latex")
@@ -111,7 +111,7 @@ def text(out: CoEditOut, style: str) -> str:
         UsageError: no such format.
     """
     chosen = columns(out) if style in TEXTS else numbers(out)
-    return render(chosen, out.rounds, style)
+    return render(Table("frontier", title(out), chosen, out.rounds), style)
 
 
 def caption(out: CoEditOut) -> str:

@@ -17,7 +17,7 @@ from thinkeval.service.append_schemas import AppendLoss, AppendOut
 from thinkeval.service.leakcut.coedit.sweep import ChosenSummary, FrontierRow
 from thinkeval.service.reports.append import paired
 from thinkeval.service.reports.append import table as append_table
-from thinkeval.service.reports.formats import render
+from thinkeval.service.reports.formats import Table, render
 from thinkeval.service.reports.table import method_table, records
 from thinkeval.service.schemas import MetricValue, Score
 
@@ -308,7 +308,9 @@ def test_columns_are_those_that_appended_answers_have() -> None:
              "aff_random": 0.3, "anf_random": 0.2}  # fmt: skip
     scores = [score("rome", "none", aff_hard=0.9, **whole), score("rome", "app", aff_hard=0.4)]
     found: Any = append_table.table(scores)
-    differences = render(paired.columns("json"), paired.differences(found), "json")
+    differences = render(
+        Table("paired", "", paired.columns("json"), paired.differences(found)), "json"
+    )
     made = module("appends")
     columns, rows = made.appended([json.dumps(append_table.as_dict(found))], {})
     assert [row[0] for row in rows] == ["rome", "rome APP"]

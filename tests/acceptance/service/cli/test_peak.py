@@ -56,7 +56,7 @@ def test_a_sweep_over_variants_resumes_and_is_reported(
     printed = thinkeval("peak", "report", "-g", appends, "--json").json
     assert printed["rows"] == first["rows"]
     latex = thinkeval("peak", "report", "-g", appends, "-f", "latex", "--figures", str(tmp_path))
-    assert latex.out.splitlines()[1].startswith("% Model & Method & requests & ES")
+    assert latex.out.splitlines()[3].startswith("Model & Method & requests & ES")
     drawn = {file.name for file in tmp_path.iterdir()}
     assert drawn == {f"append-{n}.svg" for n in ("probabilities", "ablation", "neighbours")}
     paired = thinkeval("peak", "report", "-g", appends, "--paired", "-f", "csv").out

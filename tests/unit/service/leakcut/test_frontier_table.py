@@ -37,8 +37,7 @@ def test_programs_read_one_number_a_cell() -> None:
 
 def test_latex_has_a_line_a_round() -> None:
     lines = table.text(frontier(), "latex").splitlines()
-    assert len(lines) == 4
-    assert all(line.endswith(r"\\") for line in lines[1:])
+    assert sum(line.endswith(r"\\") for line in lines) == 1 + 3
 
 
 def test_an_unknown_format_is_refused() -> None:

@@ -14,7 +14,7 @@ import pytest
 from thinkeval.service.append_schemas import AppendLoss, AppendOut
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.reports.append import paired, table
-from thinkeval.service.reports.formats import render
+from thinkeval.service.reports.formats import Table, render
 from thinkeval.service.schemas import MetricValue, Score
 
 BARE = [0.9, 0.7, 0.5, 0.6]
@@ -96,15 +96,17 @@ def test_without_scores_of_appends_there_is_no_table() -> None:
 
 
 def test_the_table_in_every_format() -> None:
-    found = table.table(scores()).rows
-    text = render(table.columns("markdown"), found, "markdown")
+    def text_of(style: str) -> str:
+        return render(Table("t", "", table.columns(style), table.table(scores()).rows), style)
+
+    text = text_of("markdown")
     assert "| 67.50 [" in text
     assert "| – |" in text
-    rows = list(csv.DictReader(io.StringIO(render(table.columns("csv"), found, "csv"))))
+    rows = list(csv.DictReader(io.StringIO(text_of("csv"))))
     assert float(rows[1]["AFF hard"]) == pytest.approx(mean(WITH_APP))
     assert rows[1]["AFF hard n"] == "4"
     assert rows[1]["ES"] == ""
-    assert json.loads(render(table.columns("json"), found, "json"))[0]["LS"] is None
+    assert json.loads(text_of("json"))[0]["LS"] is None
 
 
 def test_a_variant_is_tested_against_the_bare_method_request_by_request() -> None:

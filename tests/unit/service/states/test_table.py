@@ -41,7 +41,7 @@ def test_drift_lists_all_facts_then_distances_then_relations() -> None:
         "all facts", "0 steps: facts with the subject at one end",
         "1 step", "relation 0", "relation 1",
     ]  # fmt: skip
-    text = formats.render(table.DRIFT, lines, "markdown")
+    text = formats.render(formats.Table("drift", "", table.DRIFT, lines), "markdown")
     assert text.splitlines()[0].count("|") == len(table.DRIFT) + 1
     assert len(table.drift_lines(comparison(), "likelihood", None)) == 18
 
