@@ -19,7 +19,7 @@ from ..settings import Settings
 from .depedit_run import run, similarity
 from .depedit_sets import build, export, import_, listed, set_json, show_sets
 from .options import DatasetOption, FormatOption, JsonFlag, OutputOption, SettingOption
-from .output import TABLE, emit_json, emit_table, emit_text, report_format
+from .output import TABLE, emit_json, emit_rows, emit_table, emit_text, report_format
 from .progress import ProgressBars
 
 if TYPE_CHECKING:
@@ -72,10 +72,7 @@ def list_(
                 show_sets("Knowledge sets", found, {}, "build some: thinkeval depedit build atlas")
             return
         stored = store.list_runs(runtime.db, dataset=graph, setting=setting and setting.value)
-    if json:
-        emit_json([asdict(row) for row in stored])
-        return
-    emit_table(Table("runs", "Runs", RUNS, stored))
+    emit_rows(Table("runs", "Runs", RUNS, stored), json=json)
 
 
 @depedit.command()

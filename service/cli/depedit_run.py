@@ -15,7 +15,7 @@ from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import JsonFlag, ModelOption, OutputOption, ProbeOptions
-from .output import emit_json, emit_table, require_json
+from .output import emit_json, emit_rows, emit_table, require_json
 from .progress import ProgressBars
 
 if TYPE_CHECKING:
@@ -155,11 +155,8 @@ def similarity(
             knowledge, measured.wordings(runtime.db, named), most=pairs, seed=seed
         )
         found = measured.similarities(runtime, loaded, chosen, parameters=parameters.value)
-    if json:
-        emit_json([asdict(one) for one in found], output)
-        return
     title = f"Gradients of {knowledge.id} in {loaded.name} ({parameters.value} parameters)"
-    emit_table(Table("similarities", title, SIMILARITIES, found))
+    emit_rows(Table("similarities", title, SIMILARITIES, found), json=json, output=output)
 
 
 def _show(

@@ -16,7 +16,7 @@ from ..scoring import deltas
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import JsonFlag
-from .output import emit_json, emit_table
+from .output import emit_json, emit_rows, emit_table
 from .progress import ProgressBars
 
 if TYPE_CHECKING:
@@ -134,11 +134,8 @@ def graphs(
                 typer.echo(f"Deleted graph {delete}.")
             return
         stored = datasets.list_graphs(runtime.db)
-    if json:
-        emit_json([asdict(g) for g in stored])
-        return
     note = "" if stored else "none yet: `thinkeval import hogwarts`"
-    emit_table(Table("graphs", "Graphs", GRAPHS, stored, note))
+    emit_rows(Table("graphs", "Graphs", GRAPHS, stored, note), json=json)
 
 
 def rewrites(
@@ -150,9 +147,6 @@ def rewrites(
         datasets.ensure(runtime.db, graph)
         listed = datasets.list_rewrites(runtime.db, graph)
         chains = datasets.chain_counts(runtime.db, graph, listed)
-    if json:
-        emit_json([{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed])
-        return
     counts = {id: sum(by_steps.values()) for id, by_steps in chains.items()}
     columns: list[Column[RewriteRequest]] = [
         Column("rewrite", lambda r: r.id, whole=True),
@@ -166,7 +160,10 @@ def rewrites(
         columns.insert(1, Column("kind", lambda r: r.kind))
         columns.append(Column("correct / hard / random", _answers, optional=1))
     note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 facts"
-    emit_table(Table("rewrites", f"Rewrites of {graph}", columns, listed, note))
+    value = [{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed]
+    emit_rows(
+        Table("rewrites", f"Rewrites of {graph}", columns, listed, note), value=value, json=json
+    )
 
 
 def _answers(request: RewriteRequest) -> str:

@@ -188,7 +188,7 @@ def chosen_format(
     if format != TABLE:
         require_known(format, printed=output is None)
     elif output is not None:
-        raise UsageError("-o writes a format, not a table.", remedy="Add --format csv.")
+        raise UsageError("-o writes a format, not a table.", remedy="Add --json or --format csv.")
     return format
 
 

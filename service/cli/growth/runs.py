@@ -13,7 +13,7 @@ from ...reports.formats import Table, indexed
 from ...scoring.runtime import Runtime
 from ...settings import Settings
 from ..options import JsonFlag
-from ..output import emit_json, emit_table, emit_values
+from ..output import emit_json, emit_rows, emit_table, emit_values
 from ..progress import ProgressBars
 from .render_runs import CANDIDATE_COUNTS, ITERATIONS, RUNS, reasons
 
@@ -26,10 +26,7 @@ def list_(json: JsonFlag = False) -> None:
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = store.list_runs(runtime.db)
-    if json:
-        emit_json([run.model_dump() for run in found])
-    else:
-        emit_table(Table("growth-runs", "Growth runs", RUNS, found))
+    emit_rows(Table("growth-runs", "Growth runs", RUNS, found), json=json)
 
 
 def status(

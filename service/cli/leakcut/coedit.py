@@ -23,6 +23,7 @@ from ..output import (
     emit_command,
     emit_json,
     emit_note,
+    emit_rows,
     emit_table,
     emit_text,
     write_bytes,
@@ -153,11 +154,8 @@ def coedits(
         else:
             _emit(store.get(runtime.db, id), shape, figure, output)
             return
-    if json:
-        emit_json([each.model_dump(mode="json") for each in found], output)
-    else:
-        note = "`thinkeval coedits ID` shows one."
-        emit_table(Table("co-edits", "Co-edits", LISTED, found, note))
+    listed = Table("co-edits", "Co-edits", LISTED, found, "`thinkeval coedits ID` shows one.")
+    emit_rows(listed, json=json, output=output)
 
 
 LISTED: list[Column[CoEditOut]] = [

@@ -144,11 +144,9 @@ def comparisons(
             stored = store.get(runtime.db, id)
             _emit(runtime, stored, measure, relations, format, json, output, figure)
             return
-    if json:
-        emit_json([each.model_dump(mode="json") for each in found], output)
-    else:
-        note = f"`{store.LISTING} ID` shows one."
-        emit_table(Table("comparisons", "Comparisons", LISTED, found, note))
+    note = f"`{store.LISTING} ID` shows one."
+    listed = Table("comparisons", "Comparisons", LISTED, found, note)
+    emit_rows(listed, json=json, output=output)
 
 
 LISTED: list[Column[ComparisonOut]] = [

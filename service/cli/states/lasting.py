@@ -143,11 +143,9 @@ LISTED: list[Column[LastingOut]] = [
 
 
 def _list(found: list[LastingOut], json: bool, output: Path | None) -> None:
-    if json:
-        emit_json([each.model_dump(mode="json") for each in found], output)
-        return
     note = f"`{store.LISTING} ID` shows one; retention and IFR are those of its last state."
-    emit_table(Table("lines", "Lines of states", LISTED, found, note if found else "none yet"))
+    listed = Table("lines", "Lines of states", LISTED, found, note if found else "none yet")
+    emit_rows(listed, json=json, output=output)
 
 
 def _emit(
