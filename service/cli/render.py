@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ..conversation_outcome import ConversationOut
 from ..formatting import (
     UNDEFINED,
     cell,
@@ -27,11 +26,7 @@ from ..reports.append.edit import (
     dropped,
     successes,
 )
-from ..reports.conversation_lines import (
-    TITLE,
-    conversation_lines,
-    conversation_note,
-)
+from ..reports.conversation_lines import conversation_table
 from ..reports.formats import Column, Table, indexed
 from ..reports.score_lines import ScoreLine, lines, metric_text
 from ..schemas import MEASURE_NAMES, Measure, MetricValue, Score
@@ -73,7 +68,7 @@ def show_score(score: Score) -> None:
     if "chat_chosen" in score.provenance and (way := way_of(score.provenance)):
         console().print(way, highlight=False)
     if score.conversation is not None:
-        _show_conversation(score.conversation)
+        emit_table(conversation_table(score.conversation))
     if score.kind == "append":
         _show_additivity(score)
         return
@@ -105,14 +100,6 @@ def _show_additivity(score: Score) -> None:
 def _fine(place: int, line: AdditivityLine) -> str:
     value = line.values[place]
     return fine(value.value if value else None)
-
-
-def _show_conversation(found: ConversationOut) -> None:
-    """Fractions of chains that leak in conversation: all walked, then the surviving ones."""
-    note = conversation_note(found)
-    columns = indexed("chains", "leak", "n", "fraction")
-    shown = [(each.chains, each.leaking, each.n, each.share) for each in conversation_lines(found)]
-    emit_table(Table("conversation", TITLE, columns, shown, note))
 
 
 def _value(place: int, line: ScoreLine) -> str:

@@ -9,13 +9,13 @@ import typer
 
 from ....cypher import rows
 from ...formatting import several
+from ...growth.tables import CANDIDATE_COUNTS, ITERATIONS, RUNS, reasons
 from ...reports.formats import Table, indexed
 from ...scoring.runtime import Runtime
 from ...settings import Settings
 from ..options import JsonFlag
 from ..output import emit_json, emit_rows, emit_table, emit_values
 from ..progress import ProgressBars
-from .render_runs import CANDIDATE_COUNTS, ITERATIONS, RUNS, reasons
 
 RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
 

@@ -11,19 +11,19 @@ import typer
 from ...errors import UsageError
 from ...formatting import several
 from ...growth.schemas import EndpointIn, GrowthIn
-from ...reports.formats import Table, indexed
-from ...scoring.runtime import Runtime
-from ...settings import Settings
-from ..options import JsonFlag, field_option
-from ..output import emit_json, emit_table
-from ..progress import ProgressBars
-from .render_runs import (
+from ...growth.tables import (
     CANDIDATE_COUNTS,
     CHAINS,
     ITERATIONS,
     iteration_line,
     reasons,
 )
+from ...reports.formats import Table, indexed
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag, field_option
+from ..output import emit_json, emit_table
+from ..progress import ProgressBars
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
