@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         WriteGenerationsRow,
         WriteScoreRow,
     )
+    from .experiments import DeleteExperimentRow, ExperimentRow, MergeExperimentRow
     from .graph import (
         AboutSubjectRow,
         ClearGraphRow,
@@ -152,6 +153,7 @@ if TYPE_CHECKING:
         HeartbeatRow,
         HoldLeaseRow,
         JobPartRow,
+        JobResultRow,
         JobRow,
         JobStageRow,
         MergeSweepRow,
@@ -168,13 +170,10 @@ if TYPE_CHECKING:
     from .leakcut import (
         CoEditedFact,
         CoEditRoundRow,
-        CoEditRow,
-        DeleteCoEditRow,
         HarmlessEntityRow,
         LeadingObjectsRow,
         LeakPathRow,
         MeasuredKeyRow,
-        MergeCoEditRow,
         SafeObjectsRow,
         WriteKeysRow,
     )
@@ -194,17 +193,11 @@ if TYPE_CHECKING:
         VocabularyRow,
     )
     from .states import (
-        ComparisonRow,
-        DeleteComparisonRow,
-        DeleteLastingRow,
         DriftRow,
-        JobResultRow,
-        LastingRow,
-        MergeComparisonRow,
-        MergeLastingRow,
         RevivedLink,
         RevivedRow,
         RoutesRow,
+        WriteComparedRow,
     )
     from .users import CreateUserRow, GrantReaderRow
 
@@ -237,9 +230,7 @@ __all__ = [
     "ClearGraphRow",
     "ClosureStateRow",
     "CoEditRoundRow",
-    "CoEditRow",
     "CoEditedFact",
-    "ComparisonRow",
     "CompleteClosureRow",
     "CompleteGraphRow",
     "ConsNIRow",
@@ -253,13 +244,11 @@ __all__ = [
     "CountSetsRow",
     "CreateUserRow",
     "DecisionRow",
-    "DeleteCoEditRow",
-    "DeleteComparisonRow",
     "DeleteEditRow",
+    "DeleteExperimentRow",
     "DeleteGraphRow",
     "DeleteGrowthRunRow",
     "DeleteJobRow",
-    "DeleteLastingRow",
     "DeleteRewritesRow",
     "DeleteRulesRow",
     "DeleteRunRow",
@@ -277,6 +266,7 @@ __all__ = [
     "EstIRow",
     "EstSRow",
     "EvidenceRow",
+    "ExperimentRow",
     "FactInScopeRow",
     "FactRow",
     "FactsAboutRow",
@@ -306,7 +296,6 @@ __all__ = [
     "KnownAnswerRow",
     "KnownChainsRow",
     "LabelRuleRow",
-    "LastingRow",
     "LeadingObjectsRow",
     "LeakPathRow",
     "LeakageRow",
@@ -315,14 +304,12 @@ __all__ = [
     "LockSchemaRow",
     "MeanProbabilitiesRow",
     "MeasuredKeyRow",
-    "MergeCoEditRow",
-    "MergeComparisonRow",
     "MergeEditRow",
     "MergeEntitiesRow",
+    "MergeExperimentRow",
     "MergeFactsRow",
     "MergeGraphRow",
     "MergeGrowthRunRow",
-    "MergeLastingRow",
     "MergeRewritesRow",
     "MergeRulesRow",
     "MergeRunRow",
@@ -382,6 +369,7 @@ __all__ = [
     "WriteAppendAnswersRow",
     "WriteCandidatesRow",
     "WriteColumnsRow",
+    "WriteComparedRow",
     "WriteGenerationsRow",
     "WriteIterationRow",
     "WriteKeysRow",
@@ -392,8 +380,8 @@ __all__ = [
 ]
 
 _MODULES = (
-    "append", "base", "chains", "closure", "depedit", "derive", "diffs", "edits", "graph",
-    "growth", "jobs", "leakcut", "metrics", "rules", "states", "users")  # fmt: skip
+    "append", "base", "chains", "closure", "depedit", "derive", "diffs", "edits", "experiments",
+    "graph",    "growth", "jobs", "leakcut", "metrics", "rules", "states", "users")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -245,3 +245,11 @@ class DeleteSweepRow(Row):
 
     QUERY: ClassVar[str] = "jobs/delete_sweep"
     sweeps: int
+
+
+@dataclass(frozen=True)
+class JobResultRow(Row):
+    """The job whose result is recorded."""
+
+    QUERY: ClassVar[str] = "jobs/set_result"
+    id: str

@@ -78,36 +78,6 @@ class LeadingObjectsRow(Row):
 
 
 @dataclass(frozen=True)
-class MergeCoEditRow(WrittenRow):
-    """A co-edit is stored, with its rounds."""
-
-    QUERY: ClassVar[str] = "leakcut/merge_coedit"
-
-
-@dataclass(frozen=True)
-class CoEditRow(Row):
-    """A stored co-edit."""
-
-    QUERY: ClassVar[str] = "leakcut/coedits"
-    id: str
-    graph: str
-    rewrite: str
-    model: str
-    method: str
-    request: str
-    outcome: str
-    created_at: str
-
-
-@dataclass(frozen=True)
-class DeleteCoEditRow(Row):
-    """A co-edit is deleted; its rounds' edits stay."""
-
-    QUERY: ClassVar[str] = "leakcut/delete_coedit"
-    deleted: int
-
-
-@dataclass(frozen=True)
 class HarmlessEntityRow(Row):
     """An entity from which the old object cannot be reached."""
 

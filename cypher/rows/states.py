@@ -84,66 +84,7 @@ class RevivedRow(Row):
 
 
 @dataclass(frozen=True)
-class MergeComparisonRow(WrittenRow):
-    """A comparison is stored, with the edits that it scored."""
+class WriteComparedRow(WrittenRow):
+    """The edits that a comparison scored are stored."""
 
-    QUERY: ClassVar[str] = "states/merge_comparison"
-
-
-@dataclass(frozen=True)
-class ComparisonRow(Row):
-    """A stored comparison; `request` and `outcome` are JSON."""
-
-    QUERY: ClassVar[str] = "states/comparisons"
-    id: str
-    graph: str
-    before: str
-    after: str
-    request: str
-    outcome: str
-    created_at: str
-
-
-@dataclass(frozen=True)
-class JobResultRow(Row):
-    """The job whose comparison or line of states is recorded."""
-
-    QUERY: ClassVar[str] = "states/set_result"
-    id: str
-
-
-@dataclass(frozen=True)
-class DeleteComparisonRow(Row):
-    """A comparison is deleted; `edits` are those that no other comparison scored."""
-
-    QUERY: ClassVar[str] = "states/delete_comparison"
-    deleted: int
-    edits: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class MergeLastingRow(WrittenRow):
-    """A line of states is stored."""
-
-    QUERY: ClassVar[str] = "states/merge_lasting"
-
-
-@dataclass(frozen=True)
-class LastingRow(Row):
-    """A stored line of states; `outcome` is JSON."""
-
-    QUERY: ClassVar[str] = "states/lastings"
-    id: str
-    graph: str
-    edit: str
-    outcome: str
-    created_at: str
-
-
-@dataclass(frozen=True)
-class DeleteLastingRow(Row):
-    """A line is deleted; `updates` are the fine-tunes that no other line has."""
-
-    QUERY: ClassVar[str] = "states/delete_lasting"
-    deleted: int
-    updates: tuple[str, ...]
+    QUERY: ClassVar[str] = "states/write_edits"

@@ -10,7 +10,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -59,6 +59,7 @@ class Table(Generic[Row]):
         name: its name in addresses and options, such as `drift`.
         title: a line above it.
         note: sentences below it, which say how its numbers are defined.
+        values: columns for programs, one number a cell (CSV, JSON); None: the same columns.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Table(Generic[Row]):
     columns: Sequence[Column[Row]]
     rows: Sequence[Row]
     note: str = ""
+    values: Sequence[Column[Row]] | None = None
 
 
 def indexed(*headers: str) -> list[Column[Sequence[Any]]]:
@@ -158,12 +160,14 @@ def require_known(style: str, *, printed: bool) -> None:
 
 
 def render(table: Table[Row], style: str) -> str:
-    """Return the table as text, in Markdown and LaTeX with its note; `style` is one of FORMATS.
+    """Return the table as text, in Markdown and LaTeX with its note; CSV and JSON have its values.
 
     Raises:
-        UsageError: it is not.
+        UsageError: `style` is not one of FORMATS.
     """
     require_known(style, printed=True)
+    if style in ("csv", "json") and table.values is not None:
+        table = replace(table, columns=table.values)
     return FORMATS[style](table)
 
 

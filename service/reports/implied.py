@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -71,13 +70,8 @@ COLUMNS: list[Column[_Row]] = [
 ]
 
 
-def table(found: Mapping[str, SummaryOut], header: str = "") -> Table[_Row]:
-    """Return the table: stale, propagated and kept with their n; how old objects are recovered.
-
-    Args:
-        header: of the column of labels.
-    """
+def table(found: Mapping[str, SummaryOut]) -> Table[_Row]:
+    """Return the table: stale, propagated and kept with their n; how old objects are recovered."""
     first = next(iter(found.values()))
     title = f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})"
-    columns = [replace(COLUMNS[0], header=header), *COLUMNS[1:]]
-    return Table("implied", title, columns, list(found.items()), NOTE)
+    return Table("implied", title, COLUMNS, list(found.items()), NOTE)

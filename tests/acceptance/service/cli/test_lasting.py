@@ -39,7 +39,7 @@ def test_a_line_is_shown_drawn_and_found(
     assert len(table) == 4
     latex, file = tmp_path / "table.tex", str(tmp_path / "table.tex")
     assert at_once("lasting", done["id"], "-f", "latex", "-o", file).code == 0
-    assert latex.read_text().splitlines()[2].startswith("state & retention")
+    assert latex.read_text().startswith("% state & retention")
     tuned = done["states"][2]["fine_tune"]
     after = f"{mine.model}+edit:{edit}+edit:{tuned}"
     compared = at_once("compare", mine.model, after, "-g", mine.graph, "--samples", "0")

@@ -200,8 +200,7 @@ def test_forgetting_is_retained_or_not(walk: Walk) -> None:
     one, two = (score.number("forgetting", "likelihood") for score in scores)
     numbers = found.states[1].numbers["likelihood"]
     assert numbers.retention == pytest.approx(two / one)
-    states = formats.Table("states", "", columns(found, "likelihood"), found.states)
-    header = formats.render(states, "csv").splitlines()[0]
+    header = formats.render(columns(found, "likelihood"), found.states, "csv").splitlines()[0]
     assert "forgetting" in header
 
 
