@@ -119,7 +119,7 @@ def report(
     names = list(reports.TABLES) if table is TableName.both else [table.value]
     if format == TABLE:
         for name in names:
-            emit_table(reports.narrow(found, name, ", ".join({row.model: 0 for row in found})))
+            emit_table(reports.table(found, name))
     else:
         emit_text(reports.text(found, names, format), output)
 

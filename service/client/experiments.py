@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ..depedit.schemas import ProtocolOut
 from ..experiments.models import Experiment, Result
 from ..leakcut.schemas import CoEditOut
 from ..notebook_view import Picture, drawn_by
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 POLL_S = 0.5
 
-RESULTS: dict[str, type[Result]] = {"coedits": CoEditOut, "comparisons": ComparisonOut}
+RESULTS: dict[str, type[Result]] = {
+    "coedits": CoEditOut, "comparisons": ComparisonOut, "protocols": ProtocolOut,
+}  # fmt: skip
 """The model of a result by the path of its kind."""
 
 

@@ -187,20 +187,21 @@ def text(found: Sequence[MethodRow], tables: Sequence[str], style: str) -> str:
     return "\n".join(render(each, style) for each in made)
 
 
-def narrow(found: Sequence[MethodRow], table: str, model: str) -> Table[MethodRow]:
-    """Return one of TABLES for a terminal; setting and facts only where rows differ."""
+def table(found: Sequence[MethodRow], name: str) -> Table[MethodRow]:
+    """Return one of TABLES; setting, facts and model are columns only where rows differ."""
     lead: list[Column[MethodRow]] = [
         Column("Setting", lambda row: row.setting),
         Column("Facts", lambda row: row.facts),
         Column("Model", lambda row: row.model),
     ]
-    columns: list[Column[MethodRow]] = [
+    shown: list[Column[MethodRow]] = [
         *(column for column in lead if len({column.get(row) for row in found}) > 1),
         Column("Method", lambda row: row.method),
-        *(Column(TITLES[metric], partial(_cell, metric=metric)) for metric in TABLES[table]),
+        *(Column(TITLES[metric], partial(_cell, metric=metric)) for metric in TABLES[name]),
         Column("sets", lambda row: str(row.runs)),
     ]
-    return Table(table, f"{model}: {table}, %", columns, found, CAPTIONS[table])
+    title = f"{', '.join(dict.fromkeys(row.model for row in found))}: {name}, %"
+    return Table(name, title, shown, found, CAPTIONS[name], values=columns(name))
 
 
 def _cell(row: MethodRow, metric: str) -> str:
