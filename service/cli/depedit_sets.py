@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..depedit import report
 from ..errors import NothingStoredError
-from ..reports.formats import Column, Table
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import (
@@ -236,16 +236,5 @@ def show_sets(
     title: str, found: list[rows.KnowledgeSetRow], saved: dict[str, str], note: str
 ) -> None:
     """Print sets as a table, with the status of each in `saved`."""
-    columns: list[Column[rows.KnowledgeSetRow]] = [
-        Column("id", lambda r: r.id, whole=True),
-        Column("setting", lambda r: r.setting),
-        Column("init", lambda r: r.init, optional=3),
-        Column("facts", lambda r: f"{r.n_specific} + {r.n_unrelated}"),
-        Column("implications", lambda r: r.n_implications, optional=1),
-        Column("copies", lambda r: r.n_copies, optional=2),
-        Column("runs", lambda r: r.n_runs),
-    ]
-    if saved:
-        columns.append(Column("status", lambda r: saved[r.id]))
     note = "\n".join([*dict.fromkeys(r.text for r in found), note])
-    emit_table(Table("sets", title, columns, found, note))
+    emit_table(report.sets_table(title, found, saved, note))

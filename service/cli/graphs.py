@@ -12,6 +12,7 @@ from ..errors import UsageError
 from ..graphs import datasets
 from ..graphs.delete import delete_graph
 from ..reports.formats import Column, Table, indexed
+from ..reports.graph_tables import GRAPHS
 from ..scoring import deltas
 from ..scoring.runtime import Runtime
 from ..settings import Settings
@@ -92,17 +93,6 @@ def import_(
         typer.echo(f"{note.kind}: {note.where}: {note.reason}")
     if counts and not notes:
         typer.echo("Every note with its reason: add --notes.", err=True)
-
-
-GRAPHS: list[Column[datasets.StoredGraph]] = [
-    Column("graph", lambda g: g.id, whole=True),
-    Column("kind", lambda g: g.kind),
-    Column("facts", lambda g: g.n_facts),
-    Column("entities", lambda g: g.n_entities, optional=3),
-    Column("rewrites", lambda g: g.n_rewrites, optional=2),
-    Column("model", lambda g: g.model, whole=True, optional=1),
-    Column("created", lambda g: g.created_at, optional=4),
-]
 
 
 def graphs(

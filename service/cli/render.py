@@ -27,6 +27,7 @@ from ..reports.append.edit import (
     successes,
 )
 from ..reports.conversation_lines import conversation_table
+from ..reports.edit import leakage_table
 from ..reports.formats import Column, Table, indexed
 from ..reports.score_lines import ScoreLine, lines, metric_text
 from ..schemas import MEASURE_NAMES, Measure, MetricValue, Score
@@ -36,7 +37,6 @@ from ..scoring.metrics import chain_rows, leakage_rows
 from .output import console, emit_note, emit_panel, emit_table
 
 if TYPE_CHECKING:
-    from ...cypher.rows import LeakageRow
     from ...cypher.rows.chains import Link
     from ...cypher.run import Database
 
@@ -161,22 +161,9 @@ def _link_text(link: Link) -> str:
     )  # fmt: skip
 
 
-LEAKAGE: list[Column[LeakageRow]] = [
-    Column("subject", lambda r: r.subject),
-    Column("relation", lambda r: r.relation),
-    Column("object", lambda r: r.object),
-    Column("surviving chains", lambda r: r.chains),
-    Column("of chains", lambda r: r.share, optional=1),
-    Column("of IFR", lambda r: r.ifr_share),
-    Column("pre", lambda r: r.pre, optional=2),
-    Column("post", lambda r: r.post, optional=2),
-]
-
-
 def show_leakage(db: Database, score: Score, measure: Measure, limit: int = 10) -> None:
     """The facts that carry most surviving chains: what to edit next."""
-    rows = leakage_rows(db, score, measure)
-    emit_table(Table("leakage", "Facts that carry most surviving chains", LEAKAGE, rows[:limit]))
+    emit_table(leakage_table(leakage_rows(db, score, measure)[:limit]))
 
 
 ROWS = ("efficacy", "generalization", "specificity")

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from rich.tree import Tree
 
 from ..formatting import cell, several
 from ..reports import implied
-from ..reports.formats import Column, Table
+from ..reports.rule_tables import STATISTICS, rules_table, ways_table
 from ..rules.implications import GOOD, MEANINGS, implications
-from ..rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
+from ..rules.omega import OmegaOut, kept_rules, omega
 from ..rules.summary import share_text
 from ..schemas import MEASURE_NAMES, Measure, Score
 from .output import console, emit_panel, emit_rows, emit_table
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
     from ..rules.implications import ImplicationOut, ImplicationsOut
     from ..rules.mixed_chains import MixedChainOut, MixedLinkOut, MixedPage
-    from ..rules.omega import Kind
     from ..rules.store import StoredRule
     from ..rules.summary import SummaryOut
 
@@ -45,15 +44,7 @@ def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) 
 
 def show_omega(found: OmegaOut, score: Score) -> None:
     """Whether the old object is recovered, by chains or rules, with proofs."""
-    columns: list[Column[Kind]] = [
-        Column("by", lambda kind: WAYS[kind]),
-        Column("ways", lambda kind: found.at(kind).chains),
-        Column("surviving", lambda kind: found.at(kind).surviving),
-        Column("all cut up to (facts)", lambda kind: found.deep[kind]),
-    ]
-    note = f"within {several(found.max_steps, 'fact')}, by {several(found.rules, 'rule')}"
-    title = f"Is {score.target_true} recovered? ({MEASURE_NAMES[found.measure]})"
-    emit_table(Table("ways", title, columns, KINDS, note))
+    emit_table(ways_table(found, score.target_true))
     for proof in found.proofs:
         console().print(proof_tree(proof, note="proves the old fact"))
 
@@ -102,31 +93,6 @@ def _append(text: Text, item: ImplicationOut) -> None:
             )
 
 
-RULES: list[Column[StoredRule]] = [
-    Column("rule", lambda r: r.id, whole=True),
-    Column("text", lambda r: r.rule.text()),
-    Column("support", lambda r: r.rule.support),
-    Column("body", lambda r: r.rule.body, optional=2),
-    Column("confidence", lambda r: r.rule.confidence),
-    Column("status", lambda r: r.status, optional=1),
-    Column("labels", lambda r: " ".join(f"{who}:{label}" for who, label in r.labels), optional=3),
-]
-
-
-def _of(stored: StoredRule, name: str) -> Any:
-    return getattr(stored.statistics, name) if stored.statistics is not None else None
-
-
-STATISTICS: list[Column[StoredRule]] = [
-    Column("conclusions", lambda r: _of(r, "conclusions"), optional=2),
-    Column("known", lambda r: _of(r, "known")),
-    Column("lower", lambda r: _of(r, "lower")),
-    Column("PCA", lambda r: _of(r, "pca_confidence")),
-    Column("coverage", lambda r: _of(r, "head_coverage"), optional=2),
-]
-"""Of rules with statistics, over distinct conclusions."""
-
-
 def statistics_values(stored: StoredRule) -> list[tuple[str, str]]:
     """The statistics of one rule, as names and values."""
     return [(column.header, cell(column.get(stored))) for column in STATISTICS]
@@ -143,10 +109,8 @@ def print_rules(
     """
     from ..rules.schemas import RuleOut
 
-    counted = any(r.statistics is not None for r in found)
-    columns = [*RULES[:5], *STATISTICS, *RULES[5:]] if counted else RULES
     values = [RuleOut.of(r).model_dump() for r in found]
-    listed = Table("rules", title, columns, found, note)
+    listed = rules_table(title, found, note)
     emit_rows(listed, value=values, json=json, format=style, output=output)
 
 

@@ -9,12 +9,12 @@ import typer
 from ..errors import UsageError
 from ..formatting import cell, several
 from ..reports.formats import Table
+from ..reports.rule_tables import RULES
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import JsonFlag
 from .output import emit_json, emit_table
 from .progress import ProgressBars
-from .render_rules import RULES
 
 
 def review(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from ..errors import NothingStoredError, UsageError
 from ..formatting import several
@@ -215,3 +216,24 @@ def _cell(row: MethodRow, metric: str) -> str:
         text += f" ({round(100 * gain.value, 1) + 0.0:+.1f})"
     text += f" [{100 * (mean.low or 0.0):.0f}, {100 * (mean.high or 0.0):.0f}] n={mean.answers}"
     return text if mean.n == row.runs else f"{text} in {several(mean.n, 'set')}"
+
+
+def sets_table(
+    title: str,
+    found: Sequence[rows.KnowledgeSetRow],
+    saved: Mapping[str, str] | None = None,
+    note: str = "",
+) -> Table[rows.KnowledgeSetRow]:
+    """Return the table of knowledge sets, with the status of each in `saved`."""
+    columns: list[Column[rows.KnowledgeSetRow]] = [
+        Column("id", lambda r: r.id, whole=True, link=lambda r: f"/depedit/sets/{quote(r.id)}"),
+        Column("setting", lambda r: r.setting),
+        Column("init", lambda r: r.init, optional=3),
+        Column("facts", lambda r: f"{r.n_specific} + {r.n_unrelated}"),
+        Column("implications", lambda r: r.n_implications, optional=1),
+        Column("copies", lambda r: r.n_copies, optional=2),
+        Column("runs", lambda r: r.n_runs),
+    ]
+    if saved:
+        columns.append(Column("status", lambda r: saved[r.id]))
+    return Table("sets", title, columns, found, note)

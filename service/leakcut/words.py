@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..formatting import number, percent, several
 from ..graphs.datasets import OWN
+from ..reports.formats import Column, Table
 from ..request_options import flags_of
 from ..schemas import Measure, Score
 from ..scoring.posting import posted
 from ..scoring.runtime import as_option
-from .schemas import CoEditIn, CutIn, CutOut
+from .schemas import CoEditIn, CutFact, CutIn, CutOut
 
 MEASURE: Measure = "likelihood"
 """The measure that co-edits choose by."""
@@ -37,6 +38,31 @@ MEANING = (
     " collateral: summed probability before the edit of the n facts that share its key, which an"
     " edit of it may move."
 )
+
+
+def facts_table(
+    facts: Sequence[CutFact], link: Callable[[CutFact], str] | None = None
+) -> Table[CutFact]:
+    """Return the facts of a cut; without columns of probabilities where the graph has none.
+
+    Args:
+        link: address of a fact's page.
+    """
+    columns: list[Column[CutFact]] = [
+        Column("fact", lambda f: f"{f.subject} {f.relation} {f.object}", link=link),
+        Column("closes", lambda f: f.closes),
+        Column("alone", lambda f: f.alone, optional=2),
+        Column("of IFR", lambda f: f.share, optional=1),
+        Column("IFR after", lambda f: f.expected),
+        Column("collateral", lambda f: f.collateral, optional=3),
+        Column("n", lambda f: f.n_collateral, optional=3),
+        Column("pre", lambda f: f.pre, optional=4),
+        Column("post", lambda f: f.post, optional=4),
+    ]
+    if not any(fact.pre is not None for fact in facts):
+        measured = ("of IFR", "IFR after", "pre", "post")
+        columns = [column for column in columns if column.header not in measured]
+    return Table("facts", "What else to edit", columns, facts, MEANING)
 
 
 def headline(cut: CutOut) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
@@ -13,6 +13,7 @@ from ...cypher.rows.chains import LeakageRow, ScoredChainRow
 from ..errors import UsageError
 from ..paging import offset_page, read_offset
 from ..schemas import Measure, Score
+from .formats import Column, Table
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -205,3 +206,22 @@ def _edge(
         chains=chains,
         surviving=surviving,
     )
+
+
+def leakage_table(
+    found: Sequence[LeakageRow], link: Callable[[LeakageRow], str] | None = None
+) -> Table[LeakageRow]:
+    """Return the facts that carry most surviving chains: what to edit next.
+
+    Args:
+        link: address of a fact's page.
+    """
+    columns: list[Column[LeakageRow]] = [
+        Column("fact", lambda r: f"{r.subject} {r.relation} {r.object}", link=link),
+        Column("surviving chains", lambda r: r.chains),
+        Column("of chains", lambda r: r.share, optional=1),
+        Column("of IFR", lambda r: r.ifr_share),
+        Column("pre", lambda r: r.pre, optional=2),
+        Column("post", lambda r: r.post, optional=2),
+    ]
+    return Table("leaks", "Facts that carry most surviving chains", columns, found)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlencode
 
@@ -40,6 +39,10 @@ INITS = {
     "file": "facts of a file",
 }
 
+HEADINGS = {
+    "specificity": "Facts: taught and preserved",
+    "implications": "Implications of the facts",
+}
 FORMATS = {
     "markdown": ("Markdown", "md", "text/markdown"),
     "csv": ("CSV", "csv", "text/csv"),
@@ -49,16 +52,6 @@ FORMATS = {
 
 WRAPPED = ("finetune", "memit")
 """Editors that the form offers to wrap; the command line can wrap others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Comparable rows of the tables: one model, one setting, one kind of sets."""
-
-    setting: str
-    facts: str
-    model: str
-    rows: Sequence[MethodRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +77,7 @@ def values(db: Database, tables: Tables, chosen: Chosen) -> dict[str, Any]:
     every = store.list_sets(db)
     runs = store.list_runs(db)
     shown = [row for row in every if _fits(row, chosen)]
+    found = methods(db, tables, chosen, runs)
     return {
         "chosen": chosen,
         "sets": shown,
@@ -93,10 +87,9 @@ def values(db: Database, tables: Tables, chosen: Chosen) -> dict[str, Any]:
         "models": sorted({run.model for run in runs}),
         "meanings": MEANINGS,
         "inits": INITS,
-        "groups": _groups(methods(db, tables, chosen, runs)),
-        "tables": report.TABLES,
-        "titles": TITLES,
-        "captions": report.CAPTIONS,
+        "listed": report.sets_table("Knowledge sets", shown),
+        "tables": [report.table(found, name) for name in report.TABLES] if found else [],
+        "headings": HEADINGS,
         "formats": FORMATS,
         "protocols": experiments.listing(db, DEPEDIT, limit=5)[:5],
         "form": _form(),
@@ -146,13 +139,6 @@ def download(
 
 def _fits(row: rows.KnowledgeSetRow, chosen: Chosen) -> bool:
     return chosen.graph in ("", row.dataset) and chosen.setting in ("", row.setting)
-
-
-def _groups(found: Sequence[MethodRow]) -> list[Group]:
-    def kind(row: MethodRow) -> tuple[str, str, str]:
-        return row.setting, row.facts, row.model
-
-    return [Group(*key, rows=list(rows)) for key, rows in groupby(found, key=kind)]
 
 
 def _form() -> dict[str, Any]:

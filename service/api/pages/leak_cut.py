@@ -73,7 +73,6 @@ def cut_values(
         "cut_forecast": words.forecast(cut),
         "cut_step": words.next_step(cut, score),
         "co_edit": _request(score, cut),
-        "cut_meaning": words.MEANING,
         "cut_open": cut.open[:OPEN],
         "cut_link": _link(browser, score, cut) if browser and cut.facts else None,
     }

@@ -10,6 +10,7 @@ from ....cypher import rows
 from ....loaders import rules as shipped
 from ....loaders.reading.sources import read_yaml
 from ...graphs.datasets import require_graph
+from ...reports.rule_tables import rules_table
 from ...rules import groundings, statistics, store
 from ...rules import review as reviewing
 from ...rules.schemas import GroundingOut, PartOut
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 RANKS: dict[statistics.Rank, str] = {"lower": "lower bound", "support": "support"}
 SHOWN = 200
 """Rules that `/rules` lists at most; the JSON has all of them."""
+COUNTS = (
+    "Support: groundings whose conclusion the graph has, of body, those of the premises; confidence"
+    " is their ratio. The other columns count a conclusion once. Lower: lower end of the 95 %"
+    " Wilson interval of the fraction of conclusions that the graph has (known); PCA: that"
+    " fraction of the conclusions whose subject has any fact of the relation; coverage: fraction"
+    " of the relation's facts that the rule gives."
+)
 EXAMPLES = 2
 """Groundings that are shown of the rule under review."""
 
@@ -44,7 +52,8 @@ def values(db: Database, graph: str, status: str, rank: statistics.Rank) -> dict
     return {
         "sets": sets, "graph": graph, "of_status": status, "rank": rank, "ranks": RANKS,
         "statuses": store.STATUSES, "counts": Counter(rule.status for rule in found),
-        "rules": ranked[:SHOWN], "total": len(ranked), "labels": reviewing.LABELS,
+        "rules": rules_table("Rules", ranked[:SHOWN], COUNTS), "total": len(ranked),
+        "labels": reviewing.LABELS,
         "shipped": _shipped(graph), "queue": review(db, graph, "", "") if graph else None,
     }  # fmt: skip
 

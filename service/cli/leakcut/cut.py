@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +11,6 @@ from ...formatting import number, several
 from ...leakcut.schemas import (
     BudgetOut,
     BudgetPoint,
-    CutFact,
     CutIn,
     CutOut,
     OpenPath,
@@ -41,18 +39,6 @@ from ..progress import ProgressBars
 
 MOST_OPEN = 10
 """Open chains that are listed; --json has all."""
-
-FACTS: list[Column[CutFact]] = [
-    Column("fact", lambda f: f"{f.subject} {f.relation} {f.object}"),
-    Column("closes", lambda f: f.closes),
-    Column("alone", lambda f: f.alone, optional=2),
-    Column("of IFR", lambda f: f.share, optional=1),
-    Column("IFR after", lambda f: f.expected),
-    Column("collateral", lambda f: f.collateral, optional=3),
-    Column("n", lambda f: f.n_collateral, optional=3),
-    Column("pre", lambda f: f.pre, optional=4),
-    Column("post", lambda f: f.post, optional=4),
-]
 
 CURVE: list[Column[BudgetPoint]] = [
     Column("facts", lambda p: p.m),
@@ -126,9 +112,7 @@ def show_cut(cut: CutOut, score: Score | None = None) -> None:
         return
     if cut.facts:
         emit_note(words.limits(cut))
-        emit_table(
-            Table("facts", "What else to edit", _columns(cut.facts), cut.facts, words.MEANING)
-        )
+        emit_table(words.facts_table(cut.facts))
     _show_open(cut)
     _show_others(cut)
     _show_beyond(cut)
@@ -136,15 +120,6 @@ def show_cut(cut: CutOut, score: Score | None = None) -> None:
         said, command = words.next_step(cut, score)
         emit_note(said)
         emit_command(command)
-
-
-def _columns(facts: Sequence[CutFact]) -> list[Column[CutFact]]:
-    """Without the columns of probabilities where the graph has none."""
-    if any(fact.pre is not None for fact in facts):
-        return FACTS
-    return [
-        column for column in FACTS if column.header not in ("of IFR", "IFR after", "pre", "post")
-    ]
 
 
 def _show_open(cut: CutOut) -> None:

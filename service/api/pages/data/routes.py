@@ -12,6 +12,8 @@ from .....loaders import graphs as shipped
 from ....graphs import datasets
 from ....growth.files.output import zipped
 from ....growth.files.triples_layout import tables
+from ....reports.formats import Table
+from ....reports.graph_tables import GRAPHS
 from ...state import Db, InForce
 from ..routes import HEADERS, GraphId, page
 
@@ -23,11 +25,12 @@ def data_sets(request: Request, db: Db, settings: InForce) -> Response:
     """The stored data sets, and the form that previews and imports one."""
     found = [graph for graph in datasets.list_graphs(db) if graph.kind == "dataset"]
     stored = {graph.id for graph in found}
+    columns = [c for c in GRAPHS if c.header not in ("kind", "model")]
     return page(
         request,
         "data/sets.html",
         here="/data",
-        sets=found,
+        sets=Table("sets", "Data sets", columns, found),
         shipped=[name for name in shipped.names() if name not in stored],
         formats=list(formats.formats().values()),
         limit_mb=settings.body_limit_mb,

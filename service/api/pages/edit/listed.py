@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
+from ....leakcut import words
 from ....reports.browser import chain_link
-from ....reports.edit import graph_of
+from ....reports.edit import graph_of, leakage_table
+from ....reports.rule_tables import ways_table
 from ....rules.implications import GOOD, MEANINGS, implications
 from ....rules.mixed_chains import Chosen, mixed
 from ....rules.omega import KINDS, WAYS, kept_rules, omega
@@ -56,7 +59,7 @@ def fact_values(view: View) -> dict[str, Any]:
     return view.values("facts") | {
         "edges": edges[: view.asked.show],
         "n_edges": len(edges),
-        "leaks": leaks[:LISTED],
+        "leaks": leakage_table(leaks[:LISTED], lambda fact: fact_address(view, fact.id)),
         "n_leaks": len(leaks),
         "more": _more(view, "facts", len(edges)),
     }
@@ -66,7 +69,18 @@ def next_values(view: View, asked: CutAsked, browser: str) -> dict[str, Any]:
     """Values of `edit/next.html`: the leak cut with its form."""
     names = sorted({name for row in view.rows for name in row.entities})
     cut = cut_values(view.db, view.score, view.measure, asked, browser)
+    if cut["cut"] is not None:
+        edit = view.score.edit
+        for name, part in (("cut_facts", slice(LISTED)), ("cut_more", slice(LISTED, None))):
+            cut[name] = words.facts_table(
+                cut["cut"].facts[part], lambda fact: fact_address(view, f"{edit}|{fact.id}")
+            )
     return view.values("next") | cut | {"cut_names": names, "listed": LISTED}
+
+
+def fact_address(view: View, fact: str) -> str:
+    """Return the address of the map with this fact chosen."""
+    return f"{view.path}?{urlencode({'fact': fact, 'measure': view.measure})}"
 
 
 IMPLIED_FIRST = 10
@@ -97,7 +111,7 @@ def rule_values(view: View) -> dict[str, Any]:
         "mixed": mixed(db, score, measure, rules, Chosen(surviving=True, limit=MIXED)),
         "example": rules[0].rule.text(),
         "recovery": _recovery(score, {kind: recovered.at(kind).surviving for kind in KINDS}),
-        "ways_by": WAYS,
+        "ways": ways_table(recovered, score.target_true),
         "sides": SIDES,
         "good": GOOD,
         "verdict_meanings": MEANINGS,
