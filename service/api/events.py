@@ -116,7 +116,7 @@ async def _follow(
         try:
             # Each time anew: after a failure the database is another connection.
             found = await run_in_threadpool(
-                connection.get().read, rows.JobRow, id=job_id, kind=kind
+                connection.get().read, rows.JobRow, "jobs/get", id=job_id, kind=kind
             )
             failures = 0
         except GraphError:

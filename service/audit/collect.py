@@ -45,10 +45,10 @@ LEAK = (
 """What leak@k is, for a reader of the record."""
 
 USED = (
-    rows.ComparisonRow.QUERY, rows.FactRow.QUERY, rows.ScoredChainRow.QUERY,
-    rows.RuleRow.QUERY, rows.ClosureStateRow.QUERY, rows.DeriveRoundRow.QUERY,
-    rows.AtomRow.QUERY, rows.StoredGroundingRow.QUERY, rows.SettleRow.QUERY, rows.OmegaRow.QUERY,
-    rows.MixedChainRow.QUERY,
+    "states/comparisons", "graph/facts", "chains/scored",
+    "rules/list_rules", "closure/state", "closure/derive",
+    "closure/atoms", "closure/groundings", "closure/settle", "closure/omega",
+    "closure/mixed",
 )  # fmt: skip
 """Queries of an audit itself: the values of their rows are in its content."""
 
@@ -140,7 +140,7 @@ def _request(db: Database, request: Request) -> dict[str, Any]:
     """A request with its question, how it was sent, and parameters that repeat its queries."""
     asked, score = request.asked, request.score
     provenance = score.provenance
-    name = rows.ScoredChainRow.QUERY
+    name = "chains/scored"
     return {
         "number": request.number,
         "edit": asked.edit,
@@ -164,7 +164,7 @@ def _request(db: Database, request: Request) -> dict[str, Any]:
 
 def _edited(db: Database, edit: str) -> tuple[rows.FactRow, ...]:
     """The edited fact in its forms, asked with the prompts of its request."""
-    found = db.read(rows.FactRow, graph=edit)
+    found = db.read(rows.FactRow, "graph/facts", graph=edit)
     return tuple(row for row in found if row.role in ("target_true", "target_new"))
 
 
@@ -172,7 +172,7 @@ def _facts(
     db: Database, out: ComparisonOut, requests: Iterable[Request]
 ) -> Iterator[dict[str, Any]]:
     """All facts of the graph with both probabilities, then the edited ones of each request."""
-    for row in db.read(rows.FactRow, graph=out.id):
+    for row in db.read(rows.FactRow, "graph/facts", graph=out.id):
         yield _fact(row, None, out.measures)
     for request in requests:
         for row in request.edited:

@@ -253,4 +253,6 @@ def _all_stored(db: Database, job: str) -> bool:
     found = queue.find(db, DEPEDIT, job)
     if found is None or not found.parts:
         return True
-    return len(db.read(rows.ProtocolRunRow, ids=list(found.parts))) == len(found.parts)
+    return len(db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=list(found.parts))) == len(
+        found.parts
+    )

@@ -34,7 +34,7 @@ def row_of(db: Database, job: str) -> rows.JobRow:
     """
     found = queue.find(db, DEPEDIT, job)
     if found is None:
-        known = [row.id for row in db.read(rows.PageJobRow, kind=DEPEDIT, limit=1000)]
+        known = [row.id for row in db.read(rows.PageJobRow, "jobs/page", kind=DEPEDIT, limit=1000)]
         raise NotFoundError("job", job, known, listing=LISTING)
     return found
 
@@ -68,6 +68,7 @@ def page(
     before, before_id = read_time_cursor(cursor)
     found = db.read(
         rows.PageJobRow,
+        "jobs/page",
         kind=DEPEDIT,
         status=status,
         before=before,
@@ -113,4 +114,4 @@ def remove(db: Database, job: str) -> None:
         raise ConflictError(
             f"Job {row.id!r} is {row.status}.", remedy="Cancel it first, then remove it."
         )
-    db.write(rows.DeleteJobRow, id=row.id)
+    db.write(int, "jobs/delete", id=row.id)

@@ -333,6 +333,7 @@ def _reopened(run: _Line, measure: Measure, edited: str, request: ComparedReques
     posted = run.posted
     found = run.runtime.db.read(
         rows.RevivedRow,
+        "states/revived",
         graph=edited,
         later=request.edit,
         subject=request.subject,
@@ -357,7 +358,7 @@ def _reopened(run: _Line, measure: Measure, edited: str, request: ComparedReques
 
 def _old_object(db: Database, request: ComparedRequest) -> dict[str, float | None]:
     """The probability of the old object in the state, by measure; empty without such a fact."""
-    for row in db.read(rows.FactRow, graph=request.edit):
+    for row in db.read(rows.FactRow, "graph/facts", graph=request.edit):
         if row.role == "target_true":
             return {
                 "p": row.p_post,

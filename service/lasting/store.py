@@ -30,7 +30,8 @@ def save(db: Database, out: LastingOut, lease: Lease | None = None) -> None:
         if lease is not None:
             lease.hold(tx.run)
         tx.run(
-            rows.MergeLastingRow,
+            rows.WrittenRow,
+            "states/merge_lasting",
             id=out.id,
             graph=out.graph,
             edit=out.edit,
@@ -45,7 +46,7 @@ def save(db: Database, out: LastingOut, lease: Lease | None = None) -> None:
 
 def find(db: Database, id: str) -> LastingOut | None:
     """A stored line; None where there is none."""
-    found = db.read(rows.LastingRow, id=id)
+    found = db.read(rows.LastingRow, "states/lastings", id=id)
     return LastingOut.model_validate_json(found[0].outcome) if found else None
 
 
@@ -57,7 +58,7 @@ def get(db: Database, id: str) -> LastingOut:
     """
     found = find(db, id)
     if found is None:
-        known = [row.id for row in db.read(rows.LastingRow, limit=1000)]
+        known = [row.id for row in db.read(rows.LastingRow, "states/lastings", limit=1000)]
         raise NotFoundError("line of states", id, known, listing=LISTING)
     return found
 
@@ -76,7 +77,9 @@ def page(
     Args:
         job: only the one that this job made or found.
     """
-    found = db.read(rows.LastingRow, graph=graph, edit=edit, job=job, skip=skip, limit=limit)
+    found = db.read(
+        rows.LastingRow, "states/lastings", graph=graph, edit=edit, job=job, skip=skip, limit=limit
+    )
     return [LastingOut.model_validate_json(row.outcome) for row in found]
 
 
@@ -89,7 +92,7 @@ def delete(db: Database, settings: Settings, id: str) -> list[str]:
         NotFoundError: there is none.
     """
     get(db, id)
-    (found,) = db.write(rows.DeleteLastingRow, id=id)
+    (found,) = db.write(rows.DeleteLastingRow, "states/delete_lasting", id=id)
     for update in found.updates:
         deltas.remove(settings, update)
     return list(found.updates)

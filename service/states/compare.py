@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ...cypher import rows
 from ...cypher.metric_options import headlines
 from ...loaders.records import RewriteRequest, digest, slug
 from .. import NUMBERS_VERSION
@@ -511,7 +510,7 @@ def _provenance(run: _Run, states: tuple[StateOut, StateOut]) -> dict[str, Any]:
         "probe_digest": run.asked.settings.digest,
         **({"chat_chosen": run.chat.as_dict()} if run.chat else {}),
         "seed": run.posted.seed,
-        "queries": query_digests(rows.DriftRow.QUERY, rows.RoutesRow.QUERY),
+        "queries": query_digests("states/drift", "states/routes"),
         "versions": versions(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

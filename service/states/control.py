@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...cypher import rows
 from ..errors import ConflictError, NothingStoredError
 from ..jobs import queue
 from . import store
@@ -103,5 +102,5 @@ def delete(db: Database, id: str) -> list[str]:
     if found.status in ("queued", "running"):
         raise ConflictError(f"Comparison {id!r} is {found.status}.", remedy="Cancel it first.")
     edits = store.delete(db, found.result.id) if found.result is not None else []
-    db.write(rows.DeleteJobRow, id=found.id)
+    db.write(int, "jobs/delete", id=found.id)
     return edits

@@ -43,9 +43,10 @@ def save(
             lease.hold(tx.run)
         if rewrites:
             stored = [rewrite_row(rewrite) for rewrite in rewrites]
-            tx.run(rows.MergeRewritesRow, dataset=out.graph, rows=stored)
+            tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=out.graph, rows=stored)
         tx.run(
-            rows.MergeComparisonRow,
+            rows.WrittenRow,
+            "states/merge_comparison",
             id=out.id,
             graph=out.graph,
             before=out.before.name,
@@ -71,17 +72,19 @@ def save(
 
 def find(db: Database, id: str) -> ComparisonOut | None:
     """A stored comparison; None where there is none."""
-    found = db.read(rows.ComparisonRow, id=id)
+    found = db.read(rows.ComparisonRow, "states/comparisons", id=id)
     return shown(found[0]) if found else None
 
 
 def whole(db: Database, id: str) -> ComparisonOut | None:
     """A stored comparison with its graph and all its edits; None if one was deleted since."""
     out = find(db, id)
-    if out is None or not db.read(rows.GetGraphRow, graph=id):
+    if out is None or not db.read(rows.GraphRow, "graph/get_graph", graph=id):
         return None
     edits = (each.edit for each in out.requests)
-    return out if all(db.read(rows.GetEditRow, id=edit) for edit in edits) else None
+    return (
+        out if all(db.read(rows.GetEditRow, "edits/get_edit", id=edit) for edit in edits) else None
+    )
 
 
 def get(db: Database, id: str) -> ComparisonOut:
@@ -92,7 +95,7 @@ def get(db: Database, id: str) -> ComparisonOut:
     """
     found = find(db, id)
     if found is None:
-        known = [row.id for row in db.read(rows.ComparisonRow, limit=1000)]
+        known = [row.id for row in db.read(rows.ComparisonRow, "states/comparisons", limit=1000)]
         raise NotFoundError("comparison", id, known, listing=LISTING)
     return found
 
@@ -112,7 +115,15 @@ def page(
         edit: only those that scored this edit.
         job: only the one that this job made or found.
     """
-    found = db.read(rows.ComparisonRow, graph=graph, edit=edit, job=job, skip=skip, limit=limit)
+    found = db.read(
+        rows.ComparisonRow,
+        "states/comparisons",
+        graph=graph,
+        edit=edit,
+        job=job,
+        skip=skip,
+        limit=limit,
+    )
     return [shown(row) for row in found]
 
 
@@ -128,6 +139,6 @@ def delete(db: Database, id: str) -> list[str]:
         NotFoundError: there is none.
     """
     get(db, id)
-    (found,) = db.write(rows.DeleteComparisonRow, id=id)
-    db.autocommit(rows.DeleteGraphRow, graph=id)
+    (found,) = db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=id)
+    db.autocommit(int, "graph/delete_graph", graph=id)
     return [record.delete(db, edit) for edit in found.edits]

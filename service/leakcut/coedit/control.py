@@ -24,9 +24,9 @@ def get(db: Database, id: str) -> CoEditJob:
         NotFoundError: there is neither a job nor a frontier of that id.
     """
     job = queue.find(db, COEDIT, id)
-    found = db.read(rows.CoEditRow, id=job.id if job else id)
+    found = db.read(rows.CoEditRow, "leakcut/coedits", id=job.id if job else id)
     if job is None and not found:
-        known = [row.id for row in db.read(rows.CoEditRow, limit=1000)]
+        known = [row.id for row in db.read(rows.CoEditRow, "leakcut/coedits", limit=1000)]
         raise NotFoundError("co-edit", id, known, listing=store.LISTING)
     return shown(store.shown(found[0]) if found else None, job)
 
@@ -64,5 +64,5 @@ def delete(db: Database, id: str) -> None:
     found = get(db, id)
     if found.status in ("queued", "running"):
         raise ConflictError(f"Co-edit {found.id!r} is {found.status}.", remedy="Cancel it first.")
-    db.write(rows.DeleteCoEditRow, id=found.id)
-    db.write(rows.DeleteJobRow, id=found.id)
+    db.write(int, "leakcut/delete_coedit", id=found.id)
+    db.write(int, "jobs/delete", id=found.id)

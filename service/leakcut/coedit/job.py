@@ -93,10 +93,15 @@ def post(db: Database, settings: Settings, posted: CoEditIn, *, key: str | None 
         "properties": {"graph": posted.graph, "method": posted.method, "rewrite": rewrite.id},
     }
     body = digest([posted.model_dump(mode="json", exclude={"rewrite"}), rewrite.identity], 16)
-    again = posted.force or not db.read(rows.CoEditRow, id=id)
+    again = posted.force or not db.read(rows.CoEditRow, "leakcut/coedits", id=id)
 
     def write(tx: Tx) -> Posted:
-        tx.run(rows.MergeRewritesRow, dataset=posted.graph, rows=[rewrite_row(rewrite)])
+        tx.run(
+            rows.WrittenRow,
+            "graph/merge_rewrites",
+            dataset=posted.graph,
+            rows=[rewrite_row(rewrite)],
+        )
         (accepted,) = accept(tx.run, settings, COEDIT, [job], key=key, body=body, again=again)
         return accepted
 

@@ -38,7 +38,8 @@ def save(db: Database, out: CoEditOut, lease: Lease | None = None) -> None:
         if lease is not None:
             lease.hold(tx.run)
         tx.run(
-            rows.MergeCoEditRow,
+            rows.WrittenRow,
+            "leakcut/merge_coedit",
             id=out.id,
             graph=out.graph,
             rewrite=out.rewrite,
@@ -58,9 +59,9 @@ def get(db: Database, id: str) -> CoEditOut:
     Raises:
         NotFoundError: there is none; close ones are suggested.
     """
-    found = db.read(rows.CoEditRow, id=id)
+    found = db.read(rows.CoEditRow, "leakcut/coedits", id=id)
     if not found:
-        known = [row.id for row in db.read(rows.CoEditRow, limit=1000)]
+        known = [row.id for row in db.read(rows.CoEditRow, "leakcut/coedits", limit=1000)]
         raise NotFoundError("co-edit", id, known, listing=LISTING)
     return shown(found[0])
 
@@ -84,5 +85,7 @@ def page(
     Args:
         edit: only those with this edit as a round.
     """
-    found = db.read(rows.CoEditRow, graph=graph, edit=edit, skip=skip, limit=limit)
+    found = db.read(
+        rows.CoEditRow, "leakcut/coedits", graph=graph, edit=edit, skip=skip, limit=limit
+    )
     return [shown(row) for row in found]

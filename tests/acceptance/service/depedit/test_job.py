@@ -47,9 +47,9 @@ def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
         yield [one.id for one in made]
         for one in made:
             store.delete_set(db, one.id)
-        for job in db.read(rows.PageJobRow, kind=job_queue.DEPEDIT, limit=1000):
+        for job in db.read(rows.PageJobRow, "jobs/page", kind=job_queue.DEPEDIT, limit=1000):
             if any(name.startswith(prefix) for name in job_queue.out(job).sets):
-                db.write(rows.DeleteJobRow, id=job.id)
+                db.write(int, "jobs/delete", id=job.id)
 
 
 def post(service: Service, sets: list[str], *strategies: str, **more: Any) -> dict[str, Any]:
