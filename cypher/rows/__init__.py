@@ -1,4 +1,4 @@
-"""Row types: one frozen dataclass per query; `RowType.QUERY` names it, the fields are its columns.
+"""Row types that rooms share: dataclasses whose fields are the columns of a query.
 
 All metrics share MetricRow. Lists are tuples; maps are separate record types.
 """
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         SubjectFactsRow,
         SubjectOptionsRow,
     )
+    from .experiments import DeleteExperimentRow, ExperimentRow
     from .graph import (
         CompleteGraphRow,
         DependentsRow,
@@ -110,7 +111,6 @@ if TYPE_CHECKING:
     from .leakcut import (
         CoEditedFact,
         CoEditRoundRow,
-        CoEditRow,
         HarmlessEntityRow,
         LeakPathRow,
         MeasuredKeyRow,
@@ -131,11 +131,7 @@ if TYPE_CHECKING:
         VocabularyRow,
     )
     from .states import (
-        ComparisonRow,
-        DeleteComparisonRow,
-        DeleteLastingRow,
         DriftRow,
-        LastingRow,
         RevivedLink,
         RevivedRow,
         RoutesRow,
@@ -167,16 +163,13 @@ __all__ = [
     "ClearClosureRow",
     "ClosureStateRow",
     "CoEditRoundRow",
-    "CoEditRow",
     "CoEditedFact",
-    "ComparisonRow",
     "CompleteGraphRow",
     "ContradictionRow",
     "CountJobsRow",
     "DecisionRow",
-    "DeleteComparisonRow",
     "DeleteEditRow",
-    "DeleteLastingRow",
+    "DeleteExperimentRow",
     "DeleteSetRow",
     "DependentsRow",
     "DeriveRoundRow",
@@ -186,6 +179,7 @@ __all__ = [
     "EditRow",
     "EntityRow",
     "EvidenceRow",
+    "ExperimentRow",
     "FactRow",
     "FactsAboutRow",
     "FinishJobRow",
@@ -206,7 +200,6 @@ __all__ = [
     "KnownAnswerRow",
     "KnownChainsRow",
     "LabelRuleRow",
-    "LastingRow",
     "LeakPathRow",
     "LeakageRow",
     "Link",
@@ -259,8 +252,8 @@ __all__ = [
 ]
 
 _MODULES = (
-    "append", "base", "chains", "closure", "depedit", "derive", "diffs", "edits", "graph",
-    "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
+    "append", "base", "chains", "closure", "depedit", "derive", "diffs", "edits", "experiments",
+    "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

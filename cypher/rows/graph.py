@@ -81,9 +81,7 @@ class DependentsRow(Row):
     sets: tuple[str, ...]
     runs: int
     jobs: tuple[str, ...]
-    coedits: tuple[str, ...]
-    comparisons: tuple[str, ...]
-    lastings: tuple[str, ...]
+    experiments: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -58,20 +58,6 @@ class CoEditRoundRow(Row):
 
 
 @dataclass(frozen=True)
-class CoEditRow(Row):
-    """A stored co-edit."""
-
-    id: str
-    graph: str
-    rewrite: str
-    model: str
-    method: str
-    request: str
-    outcome: str
-    created_at: str
-
-
-@dataclass(frozen=True)
 class HarmlessEntityRow(Row):
     """An entity from which the old object cannot be reached."""
 

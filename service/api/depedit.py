@@ -11,10 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
+from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from fastapi import Path as PathParam
-from sse_starlette import EventSourceResponse
-from starlette.concurrency import run_in_threadpool
 
 from ...cypher import rows
 from ...cypher.run import Database
@@ -43,7 +41,6 @@ from ..depedit.schemas import (
     SetWithQuestions,
 )
 from ..schemas import ENDED, Name, Status
-from . import events
 from .parameters import LIMIT, Cursor, OfModel
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from .state import JSON, Db, Here
@@ -251,23 +248,6 @@ def delete_protocol_job(job: JobId, db: Db, here: Here) -> Response:
     found, status = job_queue.cancel(db, job)
     here.supervisor.wake()
     return Response(JobStatus(id=found, status=status).model_dump_json(), 202, media_type=JSON)
-
-
-@router.get(
-    "/jobs/{job}/events",
-    summary="Follow a job until it is finished (server-sent events)",
-    response_class=EventSourceResponse,
-    responses=events.STREAM,
-)
-async def follow_protocol_job(
-    job: JobId, db: Db, here: Here, request: Request, last_event_id: events.LastEventId = None
-) -> Response:
-    """A `stage` event for each finished run, `progress` in between, `end` as the last event.
-
-    A client that reconnects with `Last-Event-ID` gets every `stage` and `end` it missed, once.
-    """
-    row = await run_in_threadpool(job_queue.row_of, db, job)
-    return events.stream(here.connection, request, job_queue.DEPEDIT, row, last_event_id)
 
 
 @router.get("/runs", response_model=Runs, summary="List runs of the protocol")

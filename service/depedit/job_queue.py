@@ -52,7 +52,7 @@ def out(row: rows.PageJobRow) -> JobOut:
             "strategies": posted.strategies,
             "model": parse(posted.model).name,
             "graph": posted.graph,
-            "links": {"self": place, "events": f"{place}/events"},
+            "links": {"self": place},
         }
     )
 

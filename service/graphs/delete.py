@@ -1,8 +1,8 @@
 """Remove a stored graph: alone, or a data set with everything derived from it.
 
-Edits, co-edits, model graphs, rules and knowledge sets are derived from a data set and mean nothing
-without it. So a data set that has any is removed only with an explicit option, and then completely,
-the data set last. A removal that was killed in the middle is completed by repeating it.
+Edits, experiments, model graphs, rules and knowledge sets are derived from a data set and mean
+nothing without it. So a data set that has any is removed only with an explicit option, and then
+completely, the data set last. A removal that was killed in the middle is completed by repeating it.
 """
 
 from __future__ import annotations
@@ -49,16 +49,12 @@ def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> 
         db.write(int, "jobs/delete", id=job)
     for each in found.sets:
         db.write(rows.DeleteSetRow, "depedit/delete_set", id=each)
-    for coedit in found.coedits:
-        db.write(int, "leakcut/delete_coedit", id=coedit)
     updates = [
         update
-        for line in found.lastings
-        for row in db.write(rows.DeleteLastingRow, "states/delete_lasting", id=line)
+        for experiment in found.experiments
+        for row in db.write(rows.DeleteExperimentRow, "experiments/delete", id=experiment)
         for update in row.updates
     ]
-    for comparison in found.comparisons:
-        db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=comparison)
     for edit in found.edits:
         db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit)
     for other in found.graphs:
@@ -89,9 +85,7 @@ def _listed(found: rows.DependentsRow) -> list[str]:
         ("other graph", found.graphs),
         ("sweep", found.sweeps),
         ("knowledge set", found.sets),
-        ("co-edit", found.coedits),
-        ("comparison", found.comparisons),
-        ("line of states", found.lastings),
+        ("experiment", found.experiments),
     )
     texts = []
     for what, ids in named:

@@ -74,8 +74,7 @@ def listed(row: rows.PageEditRow) -> EditOut:
 def _shown(row: rows.GetEditRow | rows.PageEditRow) -> dict[str, object]:
     columns = asdict(row)
     links = {"self": f"/v1/edits/{row.id}", "page": f"/edits/{row.id}"} | {
-        name: f"/v1/edits/{row.id}/{name}"
-        for name in ("score", "chains", "leakage", "graph", "events")
+        name: f"/v1/edits/{row.id}/{name}" for name in ("score", "chains", "leakage", "graph")
     }
     keep = EditOut.model_fields.keys() - {"score", "posted_as", "attempts", "links", "graph"}
     return {k: columns[k] for k in keep} | {"graph": row.dataset, "links": links}
