@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 _STATE = (
-    "id", "status", "progress", "stage", "error", "remedy", "attempts", "created_at", "finished_at",
+    "id", "status", "progress", "stage", "error", "remedy", "attempts", "total", "parts",
+    "created_at", "finished_at",
 )  # fmt: skip
 
 
@@ -207,7 +208,7 @@ def _of_job(
     kind: Kind[Any, ResultT], job: rows.JobRow | rows.PageJobRow, out: ResultT | None
 ) -> Experiment[ResultT]:
     request = json.loads(job.request or "{}")
-    state = {name: getattr(job, name) for name in _STATE}
+    state: dict[str, Any] = {name: getattr(job, name) for name in _STATE}
     about = {"kind": kind.name, "graph": request.get("graph") or "", "request": request}
     return kind.shown.model_validate(state | about | {"result": out, "links": _links(kind, job.id)})
 
