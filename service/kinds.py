@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .depedit.kind import DEPEDIT
 from .experiments.kind import Kind
 from .leakcut.coedit.kind import COEDIT
 from .states.kind import COMPARISON
 
-KINDS: tuple[Kind[Any, Any], ...] = (COEDIT, COMPARISON)
+KINDS: tuple[Kind[Any, Any], ...] = (COEDIT, COMPARISON, DEPEDIT)

@@ -8,7 +8,6 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 
 from . import kinds, logs
-from .depedit.job import DepEditJob
 from .experiments.job import job_of
 from .garbage_collection import collect_seldom
 from .growth.job import GrowthJob
@@ -16,7 +15,7 @@ from .jobs.edit_job import EditJob
 from .jobs.worker import Worker
 from .settings import Settings
 
-KINDS = (EditJob, DepEditJob, GrowthJob, *map(job_of, kinds.KINDS))
+KINDS = (EditJob, GrowthJob, *map(job_of, kinds.KINDS))
 NICENESS = 5
 """The service, the database and the user's own programs come first."""
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...cypher import rows
 from ...cypher.errors import GraphError
 from .. import __version__
-from ..depedit import job_queue
+from ..depedit.kind import DEPEDIT
 from ..errors import describe
 from ..jobs import queue as jobs
 from ..schemas import Status
@@ -122,7 +122,7 @@ def _details(here: State) -> Ready:
         database=db.uri,
         browser=here.connection.browser or None,
         queue=jobs.counts(db),
-        jobs=job_queue.counts(db),
+        jobs=jobs.counts(db, kind=DEPEDIT.name),
         queue_limit=here.settings.queue_limit,
         workers=workers,
     )
@@ -159,7 +159,7 @@ class Edits(Collector):
             jobs_gauge = GaugeMetricFamily(
                 "thinkeval_protocol_jobs", "DepEdit jobs by status", labels=["status"]
             )
-            for status, count in job_queue.counts(db).items():
+            for status, count in jobs.counts(db, kind=DEPEDIT.name).items():
                 jobs_gauge.add_metric([status], count)
             workers = GaugeMetricFamily("thinkeval_workers", "Workers with a recent heartbeat")
             workers.add_metric([], len(db.read(rows.WorkerRow, "jobs/workers")))

@@ -21,7 +21,6 @@ from ..jobs.schemas import SweepOut
 from ..notebook_view import drawn_by
 from ..schemas import ENDED, EditOut, RewriteIn, Score, Status
 from .depedit import Protocols
-from .experiments import Experiments
 from .growth import Growth
 from .http import Http, Named, ProblemError, Progress, frame, part, report
 from .results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
@@ -39,7 +38,7 @@ Rewrite = str | RewriteIn | Mapping[str, str]
 EDIT_COLUMNS = tuple(n for n in EditOut.model_fields if n not in ("score", "links", "posted_as"))
 
 
-class Client(Results, Protocols, Growth, Experiments):
+class Client(Results, Protocols, Growth):
     """Client of one service; use it as a context manager, or close it.
 
     Args:

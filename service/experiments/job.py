@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..jobs.job import JobProgress, hold_for_tests
 from ..leases import Lease
-from .kind import Kind
+from .kind import Kind, Work
 
 if TYPE_CHECKING:
     from ...cypher import rows
@@ -25,7 +25,7 @@ class ExperimentJob:
     kind: ClassVar[Kind[Any, Any]]
 
     def __init__(self, row: rows.ClaimJobRow, lease: Lease) -> None:
-        self._request = row.request
+        self._request, self._parts = row.request, frozenset(row.parts)
         self.progress = JobProgress(lease)
 
     def run(self, runtime: Runtime) -> None:
@@ -35,15 +35,15 @@ class ExperimentJob:
         """
         lease = self.progress.lease
 
-        def enter(stage: str, reached: float) -> None:
+        def enter(stage: str, reached: float, upto: float | None = None) -> None:
             lease.stage(runtime.db.write, stage, reached)
-            self.progress.enter(stage, reached)
+            self.progress.enter(stage, reached, upto)
             hold_for_tests(stage, lambda: lease.stage(runtime.db.write, stage, reached))
 
         stored = self.kind.upgraded(json.loads(self._request))
         request = self.kind.request.model_validate(stored)
         prepared = self.kind.prepare(runtime.db, runtime.settings, request)
-        found = self.kind.run(runtime, prepared.request, lease, enter)
+        found = self.kind.run(runtime, prepared.request, Work(enter, lease, self._parts))
         lease.succeed_with(runtime.db, found.id)
 
     @staticmethod

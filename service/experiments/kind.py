@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -21,14 +21,55 @@ from .models import Experiment, Experiments, ResultT
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...loaders.records import RewriteRequest
-    from ..leases import Lease
+    from ..leases import Lease, Writer
     from ..scoring.runtime import Runtime
     from ..settings import Settings
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
 
-Enter = Callable[[str, float], None]
-"""Called with each stage and the progress there, from 0 to 1."""
+
+class Enter(Protocol):
+    """Called with each stage, the progress there from 0 to 1, and that at the end of the stage."""
+
+    def __call__(self, stage: str, reached: float, upto: float | None = None) -> None:
+        """Note the stage; raise where the job shall stop."""
+
+
+def _ignore(stage: str, reached: float, upto: float | None = None) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An experiment under way, as its function sees its job; a command has none.
+
+    Attributes:
+        enter: notes each stage; raises where the job shall stop.
+        lease: of the worker that claimed the job, checked in each transaction that writes.
+        parts: ids of the parts that earlier attempts of the job stored.
+    """
+
+    enter: Enter = _ignore
+    lease: Lease | None = None
+    parts: frozenset[str] = frozenset()
+
+    def fence(self, write: Writer) -> None:
+        """Check the lease in a transaction; without a job nothing happens.
+
+        Raises:
+            LeaseLostError, JobInterrupt: the transaction must be rolled back.
+        """
+        if self.lease is not None:
+            self.lease.hold(write)
+
+    def note_part(self, db: Database, part: str, stage: str, reached: float) -> None:
+        """Record that a part is stored, so that another attempt does not repeat it.
+
+        Raises:
+            LeaseLostError, JobInterrupt: the job shall stop.
+        """
+        if self.lease is not None:
+            self.lease.part(db.write, part, stage, reached)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +83,7 @@ class Prepared(Generic[RequestT]):
         affinity: key of the loaded model; jobs with equal keys share one model in memory.
         total: number of parts.
         rewrites: requests that the user wrote out; they are stored with the job.
+        properties: of the job's record, beside its graph.
     """
 
     request: RequestT
@@ -50,6 +92,7 @@ class Prepared(Generic[RequestT]):
     affinity: str
     total: int = 1
     rewrites: Sequence[RewriteRequest] = ()
+    properties: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,6 +116,7 @@ class Kind(Generic[RequestT, ResultT]):
         next: commands that show more of a result.
         figures: writes a result as a PNG, SVG or PDF; by name.
         owns_edits: whether its edits and graphs are deleted with it.
+        is_whole: returns False if a part of a result was deleted, so that it is made again.
         again: remedy for one that was cancelled or failed.
         upgraded: turns a stored request of an earlier version into one of this version.
     """
@@ -84,7 +128,7 @@ class Kind(Generic[RequestT, ResultT]):
     request: type[RequestT]
     result: type[ResultT]
     prepare: Callable[[Database, Settings, RequestT], Prepared[RequestT]]
-    run: Callable[[Runtime, RequestT, Lease | None, Enter], ResultT]
+    run: Callable[[Runtime, RequestT, Work], ResultT]
     title: Callable[[ResultT], str]
     listed: Sequence[Column[ResultT]]
     sentences: Callable[[ResultT, Measure | None], Sequence[str]]
@@ -97,6 +141,7 @@ class Kind(Generic[RequestT, ResultT]):
         default_factory=dict
     )
     owns_edits: bool = False
+    is_whole: Callable[[Database, ResultT], bool] = lambda db, out: True
     again: str = "Submit it again."
     upgraded: Callable[[dict[str, Any]], dict[str, Any]] = lambda request: request
 

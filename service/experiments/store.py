@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 _STATE = (
-    "id", "status", "progress", "stage", "error", "remedy", "attempts", "created_at", "finished_at",
+    "id", "status", "progress", "stage", "error", "remedy", "attempts", "total", "parts",
+    "created_at", "finished_at",
 )  # fmt: skip
 
 
@@ -56,9 +57,10 @@ def submit(
         "request": prepared.request.model_dump_json(),
         "affinity": prepared.affinity,
         "total": prepared.total,
-        "properties": {"graph": graph},
+        "properties": {"graph": graph, **prepared.properties},
     }
-    again = request.force or find(db, kind, prepared.id) is None
+    stored = find(db, kind, prepared.id)
+    again = request.force or stored is None or not kind.is_whole(db, stored)
 
     def write(tx: Tx) -> Posted:
         write_rewrites(tx, graph, prepared.rewrites)
@@ -214,8 +216,8 @@ def _of_job(
     kind: Kind[Any, ResultT], job: rows.JobRow | rows.PageJobRow, out: ResultT | None
 ) -> Experiment[ResultT]:
     request = json.loads(job.request or "{}")
-    state = {name: getattr(job, name) for name in _STATE}
-    about = {"kind": kind.name, "graph": request.get("graph", ""), "request": request}
+    state: dict[str, Any] = {name: getattr(job, name) for name in _STATE}
+    about = {"kind": kind.name, "graph": request.get("graph") or "", "request": request}
     return kind.shown.model_validate(state | about | {"result": out, "links": _links(kind, job.id)})
 
 

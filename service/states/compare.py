@@ -29,7 +29,7 @@ from ...loaders.records import RewriteRequest, digest, slug
 from .. import NUMBERS_VERSION
 from ..errors import UsageError
 from ..experiments import store
-from ..experiments.kind import Enter
+from ..experiments.kind import Work
 from ..graphs import datasets
 from ..graphs.write import GraphHeader
 from ..schemas import Measure, MeasuredOptions, MetricValue, Score
@@ -58,7 +58,6 @@ from .words import as_change
 
 if TYPE_CHECKING:
     from ...cypher.sending import Tx
-    from ..leases import Lease
     from ..scoring.runtime import Runtime
     from .words import StateIn
 
@@ -68,6 +67,7 @@ LEAST_REPEATED = 1e-6
 METHOD = "compare"
 """In place of a method, the edits of a comparison have `compare:NAME` of their state."""
 KIND = "comparison"
+NO_JOB = Work()
 
 
 @dataclass
@@ -75,7 +75,6 @@ class _Run:
     """A comparison under way.
 
     Attributes:
-        lease: of the worker that claimed it; None: a command's own.
         asked: the questions; in the way in which the base is asked, once that is settled.
         parts: of the identity of the base and of each state so far, see `_parts`.
         span: beginning and length of the current state's part of the progress.
@@ -84,8 +83,7 @@ class _Run:
     runtime: Runtime
     posted: ComparisonIn
     asked: Asking
-    lease: Lease | None
-    enter: Enter
+    work: Work
     notes: list[str] = field(default_factory=list)
     parts: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -112,7 +110,7 @@ class _Run:
     def stage(self, name: str, progress: float) -> Iterator[None]:
         """Enter a stage; its time is recorded."""
         begin, length = self.span
-        self.enter(name, begin + length * progress)
+        self.work.enter(name, begin + length * progress)
         start = time.perf_counter()
         yield
         self.seconds[name] = round(time.perf_counter() - start, 4)
@@ -136,15 +134,14 @@ def compare(
     posted: ComparisonIn,
     *,
     memory: Sequence[InMemory | None] = (),
-    lease: Lease | None = None,
-    enter: Enter = lambda stage, progress: None,
+    work: Work = NO_JOB,
 ) -> ComparisonOut:
     """Compare states with a base, and store the result; stored states of the same are found.
 
     Args:
         memory: models of the caller, in place of the base and of each state in this order; None: as
             in the request.
-        lease: of the worker that claimed it; checked in every transaction that writes.
+        work: its lease is checked in every transaction that writes.
 
     Raises:
         NotFoundError, UsageError: a graph, rewrite, fact or state that there is not.
@@ -160,7 +157,7 @@ def compare(
         require_packages(each, runtime.settings.device)
     learnt = finetune.require_all(runtime, posted, [each.rewrite for each in wanted])
     asked = asking.asking(runtime, dataset, settings, wanted)
-    run = _Run(runtime, posted, asked, lease, enter)
+    run = _Run(runtime, posted, asked, work)
     n = len(posted.states)
     run.span = (0.0, 1 / n)
     base = finetune.resolve(runtime, dataset, posted, posted.base, learnt, run.notes)
@@ -295,7 +292,7 @@ def _stored(run: _Run, done: Sequence[_Compared]) -> ComparisonOut:
         edits=list(dict.fromkeys(each.edit for state in states for each in state.requests)),
         graphs=[each.id for each in states],
         updates=list(dict.fromkeys(update for each in states for update in each.updates)),
-        lease=run.lease,
+        lease=run.work.lease,
         before=before,
     )
     return out
@@ -521,7 +518,6 @@ def _write(
         UsageError: there is none.
     """
     db, asked = run.runtime.db, run.asked
-    fence = run.lease.hold if run.lease is not None else None
     pre, post = both
     everything = [
         ProbedFact(question, pre.facts[question.fact.id], post.facts[question.fact.id])
@@ -542,7 +538,7 @@ def _write(
             probe=asked.settings.digest, content_digest=asked.dataset.digest,
             measures=taken if graph == id else complete(kept),
         )  # fmt: skip
-        write_probed(db, header, kept, aliases, fence=fence)
+        write_probed(db, header, kept, aliases, fence=run.work.fence)
     return taken
 
 

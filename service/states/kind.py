@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...loaders.records import digest, slug
 from .. import NUMBERS_VERSION
-from ..experiments.kind import Enter, Kind, Prepared
+from ..experiments.kind import Kind, Prepared, Work
 from ..graphs import datasets
 from ..jobs import submit
 from ..reports.formats import Column, Table
@@ -18,7 +18,6 @@ from .schemas import ComparisonIn, ComparisonOut
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
-    from ..leases import Lease
     from ..scoring.runtime import Runtime
     from ..settings import Settings
 
@@ -42,12 +41,10 @@ def _prepare(db: Database, settings: Settings, request: ComparisonIn) -> Prepare
     )
 
 
-def _run(
-    runtime: Runtime, request: ComparisonIn, lease: Lease | None, enter: Enter
-) -> ComparisonOut:
+def _run(runtime: Runtime, request: ComparisonIn, work: Work) -> ComparisonOut:
     from .compare import compare  # imports numpy
 
-    return compare(runtime, request, lease=lease, enter=enter)
+    return compare(runtime, request, work=work)
 
 
 def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -> list[Table[Any]]:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
+from ...depedit.kind import DEPEDIT
 from ...errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, Problem, describe
 from ...experiments import store
 from ...experiments.kind import Kind
@@ -75,6 +76,10 @@ FORMS: Mapping[str, Form] = {COMPARISON.name: (_comparison_form, _comparison_req
 """Of kinds that a page starts: the values of the form, and the request that it asks for."""
 
 
+TEMPLATES = {DEPEDIT.name: "depedit_protocol.html"}
+"""Pages of a result that have another name than their kind."""
+
+
 def router_of(kind: Kind[Any, Any]) -> APIRouter:
     """The pages of a kind."""
     router = APIRouter(prefix=f"/{kind.plural}", include_in_schema=False)
@@ -101,7 +106,12 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
 
     @router.get("/{id}")
     def shown(id: Id, request: Request, db: Db, measure: ChosenMeasure = None) -> Response:
-        return page(request, f"{kind.name}.html", here=here_is, **values(db, kind, id, measure))
+        return page(
+            request,
+            TEMPLATES.get(kind.name, f"{kind.name}.html"),
+            here=here_is,
+            **values(db, kind, id, measure),
+        )
 
     if kind.name not in FORMS:
         return router

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....loaders.records import digest
-from ...experiments.kind import Enter, Kind, Prepared
+from ...experiments.kind import Kind, Prepared, Work
 from ...formatting import number, several
 from ...graphs import datasets
 from ...jobs import submit
@@ -16,7 +16,6 @@ from . import frontier_table
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
-    from ...leases import Lease
     from ...scoring.runtime import Runtime
     from ...settings import Settings
 
@@ -39,18 +38,18 @@ def _prepare(db: Database, settings: Settings, request: CoEditIn) -> Prepared[Co
     )
 
 
-def _run(runtime: Runtime, request: CoEditIn, lease: Lease | None, enter: Enter) -> CoEditOut:
+def _run(runtime: Runtime, request: CoEditIn, work: Work) -> CoEditOut:
     from ...graphs.datasets import own_or_stored
     from .run import co_edit  # imports numpy
 
     def report(row: RoundOut) -> None:
         ifr = "–" if row.ifr is None else f"{row.ifr:.3f}"
         words = f"round {row.number}: {row.facts} facts edited, IFR {ifr}"
-        enter(words, min((row.number + 1) / (request.rounds + 1), 1.0))
+        work.enter(words, min((row.number + 1) / (request.rounds + 1), 1.0))
 
-    enter("the edit alone", 0.0)
+    work.enter("the edit alone", 0.0)
     rewrite = own_or_stored(runtime.db, request.graph, str(request.rewrite))
-    return co_edit(runtime, request, rewrite, lease=lease, report=report)
+    return co_edit(runtime, request, rewrite, lease=work.lease, report=report)
 
 
 def _tables(out: CoEditOut, measure: Measure | None = None) -> list[Table[Any]]:
