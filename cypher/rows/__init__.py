@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         MeanProbabilitiesRow,
         NewAnswerRow,
     )
-    from .base import PLAIN, Reader, Row, WrittenRow, reader
+    from .base import FROM_JSON, PLAIN, Reader, Row, WrittenRow, reader
     from .chains import (
         ChainFactsRow,
         ChainRow,
@@ -82,10 +82,7 @@ if TYPE_CHECKING:
         AllStatementsRow,
         CandidateCountRow,
         CandidatePlaceRow,
-        CandidateRow,
-        DecisionRow,
         EvidenceRow,
-        GrowthRunRow,
         IterationRow,
         KnownAnswerRow,
         UsageRow,
@@ -138,6 +135,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "FROM_JSON",
     "PLAIN",
     "AddCandidateRow",
     "AdditivityRow",
@@ -155,7 +153,6 @@ __all__ = [
     "CancelJobsRow",
     "CandidateCountRow",
     "CandidatePlaceRow",
-    "CandidateRow",
     "ChainFactsRow",
     "ChainMetricRow",
     "ChainRow",
@@ -167,7 +164,6 @@ __all__ = [
     "CompleteGraphRow",
     "ContradictionRow",
     "CountJobsRow",
-    "DecisionRow",
     "DeleteEditRow",
     "DeleteExperimentRow",
     "DeleteSetRow",
@@ -188,7 +184,6 @@ __all__ = [
     "GetEditRow",
     "GraphRow",
     "GroundingRow",
-    "GrowthRunRow",
     "HarmlessEntityRow",
     "HeartbeatRow",
     "HoldLeaseRow",

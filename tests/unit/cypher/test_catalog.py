@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Literal, get_type_hints
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
+from pydantic import BeforeValidator
 
 from support.row_types import read_into
 from thinkeval.cypher import rows
@@ -138,12 +140,26 @@ RAW |= {"schema/set_version", "schema/set_constraints"}
 READ_BY_CODE = [q for q in RETURNING if not q.name.startswith("explore/") and q.name not in RAW]
 
 
+def as_tuple(hint: Any) -> Any:
+    """A model's list is the row's tuple."""
+    return tuple[get_args(hint)[0], ...] if get_origin(hint) is list else hint
+
+
 def field_types(row_type: type[Any]) -> dict[str, tuple[Any, bool]]:
     """For each field of a row type its type, and whether the field needs a column."""
     hints = get_type_hints(row_type)
     if not is_dataclass(row_type):
         about = row_type.model_fields
-        return {name: (hints[name], field.is_required()) for name, field in about.items()}
+        # A text of JSON is read into what it holds.
+        return {
+            name: (
+                (str | None if field.annotation and NoneType in get_args(field.annotation) else str)
+                if any(isinstance(each, BeforeValidator) for each in field.metadata)
+                else as_tuple(hints[name]),
+                field.is_required(),
+            )
+            for name, field in about.items()
+        }
     return {
         each.name: (hints[each.name], each.default is MISSING and each.default_factory is MISSING)
         for each in fields(row_type)
