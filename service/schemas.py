@@ -144,6 +144,30 @@ class ScoringOptions(BaseModel):
         }
 
 
+class EditedFact(BaseModel):
+    """The request of an edit: whose fact it changes, from what, and to what."""
+
+    rewrite: str = Field(description="Id of the rewrite request.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    target_true: str = Field(description="Old object of the edited fact.")
+    target_new: str = Field(description="New object of the edited fact.")
+
+
+class ProbedFact(BaseModel):
+    """A fact with its probability before and after an edit."""
+
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    pre: float | None = Field(
+        description="Probability before the edit, 0 to 1; null where it was not measured."
+    )
+    post: float | None = Field(
+        description="Probability after the edit, 0 to 1; null where it was not measured."
+    )
+
+
 class MetricValue(BaseModel):
     """One number of a score, with the number of items it was taken over."""
 
@@ -178,17 +202,12 @@ class MetricValue(BaseModel):
     )
 
 
-class Score(ShownScore, BaseModel):
+class Score(ShownScore, EditedFact):
     """The score of one edit: what `thinkeval score`, the stored record and the report show."""
 
     edit: str = Field(description="Id of the edit.")
     dataset: str = Field(description="Id of the data set's graph.")
-    rewrite: str = Field(description="Id of the rewrite request.")
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
-    target_true: str = Field(description="Old object of the edited fact.")
-    target_new: str = Field(description="New object of the edited fact.")
     model: str = Field(description="Name of the model.")
     method: str = Field(description="Name of the editing method.")
     options: ScoringOptions = Field(default=ScoringOptions(), description="How chains are counted.")
@@ -445,7 +464,7 @@ class JobState(BaseModel):
     )
 
 
-class EditOut(JobState):
+class EditOut(JobState, EditedFact):
     """An edit as it is recorded now."""
 
     id: str = Field(
@@ -454,12 +473,7 @@ class EditOut(JobState):
     )
     posted_as: list[str] = Field(default=[], description="The ids it was submitted under.")
     graph: str = Field(description="Id of the graph.")
-    rewrite: str = Field(description="Id of the rewrite request.")
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
-    target_true: str = Field(description="Old object of the edited fact.")
-    target_new: str = Field(description="New object of the edited fact.")
     model: str = Field(description="Name of the model.")
     method: str = Field(description="Name of the editing method.")
     created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")

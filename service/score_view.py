@@ -8,26 +8,15 @@ same entries by name.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+if TYPE_CHECKING:
+    from .schemas import MetricValue
+
 BY_STEPS = "_by_steps"
 """End of a metric's name whose values are those of the metric before it, by chain length."""
-
-
-class Entry(Protocol):
-    """One entry of a score's flat list (`service.schemas.MetricValue`)."""
-
-    metric: str
-    measure: str
-    step: int | None
-    value: float | None
-    n: int
-    excluded: int
-    low: float | None
-    high: float | None
-    reason: str | None
 
 
 class StepValue(BaseModel):
@@ -60,7 +49,7 @@ ByMetric = dict[str, dict[str, MetricView]]
 """{metric: {measure: its values}}; `ifr_by_steps` is `ifr`'s `by_steps`."""
 
 
-def by_metric(values: Iterable[Entry]) -> ByMetric:
+def by_metric(values: Iterable[MetricValue]) -> ByMetric:
     """The values of a score by metric and measure, in the order of the list."""
     found: ByMetric = {}
     for each in values:

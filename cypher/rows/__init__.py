@@ -34,8 +34,6 @@ if TYPE_CHECKING:
         ContradictionRow,
         DeriveRoundRow,
         ImplicationRow,
-        MixedChainRow,
-        MixedLink,
         OmegaRow,
         PruneRow,
         StoredGroundingRow,
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
         ProtocolRunRow,
     )
     from .derive import DeriveRow
-    from .diffs import DiffFactRow
     from .edits import (
         DeleteEditRow,
         EditRow,
@@ -57,8 +54,6 @@ if TYPE_CHECKING:
         MergeEditRow,
         PageEditRow,
         ScoredStateRow,
-        SubjectFact,
-        SubjectFactsRow,
         SubjectOptionsRow,
     )
     from .experiments import DeleteExperimentRow, ExperimentRow
@@ -170,7 +165,6 @@ __all__ = [
     "DependentsRow",
     "DeriveRoundRow",
     "DeriveRow",
-    "DiffFactRow",
     "DriftRow",
     "EditRow",
     "EntityRow",
@@ -207,8 +201,6 @@ __all__ = [
     "MinePairRow",
     "MineRow",
     "MissingRow",
-    "MixedChainRow",
-    "MixedLink",
     "NeighborRow",
     "NewAnswerRow",
     "OmegaRow",
@@ -234,8 +226,6 @@ __all__ = [
     "ServerStartRow",
     "SettleIdRow",
     "StoredGroundingRow",
-    "SubjectFact",
-    "SubjectFactsRow",
     "SubjectOptionsRow",
     "SubmitJobsRow",
     "SweepRow",
@@ -247,7 +237,7 @@ __all__ = [
 ]
 
 _MODULES = (
-    "append", "base", "chains", "closure", "depedit", "derive", "diffs", "edits", "experiments",
+    "append", "base", "chains", "closure", "depedit", "derive", "edits", "experiments",
     "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
 
 

@@ -120,20 +120,14 @@ class IterationRow(Row):
 
 
 @dataclass(frozen=True)
-class AllAnswersRow(Row):
+class AllAnswersRow(KnownAnswerRow):
     """An answer with its request, for an audit bundle."""
 
-    id: str
     query: str
     iteration: int
     kind: str
     messages: str
     sample: int
-    text: str
-    finish: Literal["stop", "length", "refusal"]
-    seconds: float
-    tokens_in: int | None
-    tokens_out: int | None
 
 
 @dataclass(frozen=True)

@@ -37,15 +37,7 @@ PYTHON = {
     "BOOLEAN": bool,
     "LIST<STRING>": tuple[str, ...],
     "LIST<FLOAT>": tuple[float, ...],
-    "LIST<MAP>": tuple[rows.Link, ...],
 }
-MAPS: dict[tuple[str, str], Any] = {
-    ("closure/mixed", "links"): tuple[rows.MixedLink, ...],
-    ("edits/subject_facts", "facts"): tuple[rows.SubjectFact, ...],
-    ("leakcut/round", "coedits"): tuple[rows.CoEditedFact, ...],
-    ("states/revived", "links"): tuple[rows.RevivedLink, ...],
-}
-"""Columns of maps that are not links of a chain over facts."""
 HEADER = """// Count the facts.
 //
 // In two sentences.
@@ -180,7 +172,12 @@ def row_problems(q: Query, row_type: type[Any]) -> Iterator[str]:
         yield f"{where} needs {needed}, which the query does not return"
         return
     for name, column in q.columns.items():
-        expected: Any = MAPS.get((q.name, name)) or PYTHON[column.type]
+        if column.type == "LIST<MAP>":
+            record = get_args(found[name][0])[0]
+            if found[name][0] != tuple[record, ...] or not field_types(record):
+                yield f"{where}.{name} is {found[name][0]}, the header says {column.type}"
+            continue
+        expected: Any = PYTHON[column.type]
         if column.choices and row_type not in rows.PLAIN:
             expected = Literal[column.choices]
         # A metric may be undefined; whose header says FLOAT must not, which its reader checks.

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import pytest
 
 from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.budget import Budget, Point, curve
+from thinkeval.service.leakcut.budget import Budget, curve
 from thinkeval.service.leakcut.coverage import least_leakage
 from thinkeval.service.leakcut.problem import Chain, Fact, Problem
+from thinkeval.service.leakcut.schemas import BudgetPoint
 
 SEEDS = range(200)
 
@@ -178,7 +179,7 @@ def test_one_of_a_key() -> None:
     chains = tuple(Chain(frozenset(fact)) for fact in "abc")
     found = curve(Problem(chains, groups=(frozenset("ab"),)), 3)
     assert found.guarantee == 0.5
-    assert [point.facts for point in found.points] == [("a",), ("a", "c"), ("a", "c")]
+    assert [point.facts for point in found.points] == [["a"], ["a", "c"], ["a", "c"]]
     assert found.points[2].exact == pytest.approx(1 / 3)
     # Of two groups each: a third of the best is certain.
     both = (frozenset("ab"), frozenset("bc"))
@@ -186,11 +187,12 @@ def test_one_of_a_key() -> None:
 
 
 def test_nothing_leaks_or_may_be_chosen() -> None:
-    nothing = Point(1, (), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    names = ("ifr", "bound", "exact", "random", "random_low", "random_high", "share")
+    nothing = BudgetPoint(m=1, facts=[], **dict.fromkeys(names, 0.0))
     assert curve(Problem(()), 1) == Budget(0.0, (nothing,), 1 - 1 / math.e, 20)
     locked = Problem((Chain(frozenset("a"), 1.0, 0.4),), locked=frozenset("a"))
     (point,) = curve(locked, 1).points
-    assert (point.facts, point.ifr, point.bound, point.exact, point.share) == ((), *[0.4] * 4)
+    assert (point.facts, point.ifr, point.bound, point.exact, point.share) == ([], *[0.4] * 4)
 
 
 def test_is_deterministic_and_refuses_bad_input() -> None:
