@@ -77,7 +77,9 @@ def post_append(
 def get_append(edit: EditId, db: Db, here: Here, request: Request) -> Any:
     """As `GET /v1/edits/{edit}`; an edit that replaces an object is not found here."""
     row = record.get_edit(db, edit)
-    asked = db.read(rows.GetRewriteRow, dataset=row.dataset, rewrite=row.rewrite)[0]
+    asked = db.read(rows.RewriteRow, "graph/get_rewrite", dataset=row.dataset, rewrite=row.rewrite)[
+        0
+    ]
     _require_append(bool(asked.correct), edit)
     return edits.get_edit(edit, db, here, request)
 
@@ -90,7 +92,7 @@ def get_append_answers(edit: EditId, db: Db, here: Here, request: Request) -> Re
 
     def build(score: Score) -> AppendAnswersOut:
         _require_append(score.append is not None, edit)
-        items = db.read(rows.AppendAnswersRow, edit=score.edit)
+        items = db.read(rows.AppendAnswersRow, "append/answers", edit=score.edit)
         return AppendAnswersOut(edit=score.edit, items=items)
 
     return of_scored(request, here, db, edit, build)
@@ -129,6 +131,7 @@ def get_additivity(
         _require_append(score.append is not None, edit)
         items = db.read(
             rows.AdditivityRow,
+            "append/additivity",
             edits=[score.edit],
             strict=strict,
             published=published,

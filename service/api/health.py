@@ -116,7 +116,7 @@ def _details(here: State) -> Ready:
             job=None if w.kind == jobs.EDIT else w.job,
             silent_s=max(w.silent_s, 0.0),
         )
-        for w in db.read(rows.WorkerRow)
+        for w in db.read(rows.WorkerRow, "jobs/workers")
     ]
     return Ready(
         database=db.uri,
@@ -162,7 +162,7 @@ class Edits(Collector):
             for status, count in jobs.counts(db, kind=DEPEDIT.name).items():
                 jobs_gauge.add_metric([status], count)
             workers = GaugeMetricFamily("thinkeval_workers", "Workers with a recent heartbeat")
-            workers.add_metric([], len(db.read(rows.WorkerRow)))
+            workers.add_metric([], len(db.read(rows.WorkerRow, "jobs/workers")))
             yield edits
             yield jobs_gauge
             yield workers

@@ -140,7 +140,9 @@ def _sentences(out: ProtocolOut, measure: Measure | None = None) -> list[str]:
 
 
 def _is_whole(db: Database, out: ProtocolOut) -> bool:
-    return len(db.read(rows.ProtocolRunRow, ids=out.runs)) == len(set(out.runs))
+    return len(db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=out.runs)) == len(
+        set(out.runs)
+    )
 
 
 LISTED: list[Column[ProtocolOut]] = [

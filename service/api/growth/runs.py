@@ -79,7 +79,7 @@ def get_growth(run: RunId, db: Db) -> GrowthOut:
 def get_growth_iterations(run: RunId, db: Db) -> Iterations:
     """Triplets, chains, calls, tokens and seconds after each iteration."""
     row = store.require_run(db, run)
-    found = db.read(rows.IterationRow, run=row.id)
+    found = db.read(rows.IterationRow, "growth/iterations", run=row.id)
     return Iterations(items=found)
 
 

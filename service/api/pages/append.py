@@ -61,7 +61,9 @@ def append_values(db: Database, score: Score) -> dict[str, Any]:
     if score.append is None:
         return {"moved": None}
     asked = [
-        row for row in db.read(rows.AppendAnswersRow, edit=score.edit) if row.role != "locality"
+        row
+        for row in db.read(rows.AppendAnswersRow, "append/answers", edit=score.edit)
+        if row.role != "locality"
     ]
     return {
         "moved": [(row.text, _answers(row, score.target_new)) for row in asked],

@@ -182,7 +182,7 @@ def _unknown(model: str) -> str | None:
     return UNKNOWN
 
 
-def _co_edit(row: rows.FactInScopeRow, new: NewObject, graph: str, number: int) -> CoEdit:
+def _co_edit(row: rows.FactRow, new: NewObject, graph: str, number: int) -> CoEdit:
     fact = Fact(row.subject, row.relation, new.name, prompt=row.prompt)
     request = RewriteRequest(
         id=f"{slug(row.subject)[:40]}--{slug(row.relation)[:40]}--{slug(new.name)[:40]}",

@@ -49,12 +49,12 @@ def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
         yield [one.id for one in made]
         for one in made:
             store.delete_set(db, one.id)
-        for job in db.read(rows.PageJobRow, kind=DEPEDIT.name, limit=1000):
+        for job in db.read(rows.PageJobRow, "jobs/page", kind=DEPEDIT.name, limit=1000):
             if prefix in (job.request or ""):
-                db.write(rows.DeleteJobRow, id=job.id)
-        for row in db.read(rows.ExperimentRow, kind=DEPEDIT.name, limit=1000):
+                db.write(int, "jobs/delete", id=job.id)
+        for row in db.read(rows.ExperimentRow, "experiments/page", kind=DEPEDIT.name, limit=1000):
             if prefix in row.request:
-                db.write(rows.DeleteExperimentRow, id=row.id)
+                db.write(rows.DeleteExperimentRow, "experiments/delete", id=row.id)
 
 
 def post(service: Service, sets: list[str], *strategies: str, **more: Any) -> dict[str, Any]:

@@ -64,11 +64,11 @@ def graph(db: Database, place: tuple[str, list[str]]) -> Iterator[str]:
     assert queue.counts(db)["running"] == queue.counts(db, kind="depedit")["running"] == 0
     assert taken(db) is None
     yield place[0]
-    for row in db.read(rows.PageJobRow, kind="depedit", limit=1000):
+    for row in db.read(rows.PageJobRow, "jobs/page", kind="depedit", limit=1000):
         if set(json.loads(row.request or "{}")["sets"]) & set(place[1]):
-            db.write(rows.DeleteJobRow, id=row.id)
-    for edit in db.read(rows.PageEditRow, dataset=place[0], limit=1000):
-        db.write(rows.DeleteEditRow, id=edit.id)
+            db.write(int, "jobs/delete", id=row.id)
+    for edit in db.read(rows.PageEditRow, "edits/page_edits", dataset=place[0], limit=1000):
+        db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
 
 
 def row_of(db: Database, job: str) -> rows.JobRow:
@@ -96,6 +96,7 @@ def claimed(db: Database, affinity: str | None = None) -> tuple[rows.ClaimJobRow
     token = new_token()
     found = db.write(
         rows.ClaimJobRow,
+        "jobs/claim",
         kinds=[kind.KIND for kind in KINDS],
         lease=token,
         lease_ms=60_000,
@@ -263,7 +264,7 @@ def test_a_run_is_not_stored_by_a_worker_that_lost_its_lease(
     record = RunRecord(place[1][0], "base", None, f"late of {graph}")
     with pytest.raises(LeaseLostError):
         store.save_run(db, record, answers, lease.hold)
-    assert db.read(rows.ProtocolRunRow, ids=[record.id]) == []
+    assert db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=[record.id]) == []
     assert store.save_run(db, record, answers, lease_on(db, job).hold) == record.id
     store.delete_run(db, record.id)
 
@@ -275,18 +276,18 @@ def test_cancelled_is_at_once_or_at_the_next_heartbeat(db: Database, graph: str)
     job = post(db, graph)
     lease = lease_on(db, job)
     beat = {"worker": "w", "about": {"device": "cpu"}, "stage": "set 1", "progress": 0.5}
-    assert not db.write(rows.HeartbeatRow, **lease.params, **beat)[0].cancel
+    assert not db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
     assert row_of(db, job).stage == "set 1"
-    assert {w.job for w in db.read(rows.WorkerRow) if w.id == "w"} == {job}
+    assert {w.job for w in db.read(rows.WorkerRow, "jobs/workers") if w.id == "w"} == {job}
     assert experiments.cancel(db, DEPEDIT, job).status == "running"
     with pytest.raises(ConflictError, match="running"):
         experiments.delete(db, SETTINGS, DEPEDIT, job)
-    assert db.write(rows.HeartbeatRow, **lease.params, **beat)[0].cancel
+    assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
     assert recovery.release(db, KINDS, lease) == "cancelled"
     experiments.delete(db, SETTINGS, DEPEDIT, job)
     with pytest.raises(NotFoundError):
         row_of(db, job)
-    db.write(rows.ForgetWorkersRow, id="w", silent_ms=10**9)
+    db.write(int, "jobs/forget_workers", id="w", silent_ms=10**9)
 
 
 def test_a_protocol_whose_run_was_deleted_is_run_again(
@@ -308,7 +309,7 @@ def test_a_protocol_whose_run_was_deleted_is_run_again(
     store.delete_run(db, run)
     assert experiments.submit(db, SETTINGS, DEPEDIT, asked).outcome == "queued"
     assert row_of(db, job).parts == ()
-    db.write(rows.DeleteExperimentRow, id=out.id)
+    db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
 
 
 def test_lists_of_sets_and_runs_have_pages(
