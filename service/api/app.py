@@ -23,7 +23,6 @@ from ..jobs.supervisor import Supervisor
 from ..settings import Settings
 from ..worker import KINDS, supervised
 from . import (
-    appends,
     catalog,
     coedits,
     comparisons,
@@ -63,7 +62,7 @@ THREADS = 48
 
 
 ROUTERS = (
-    health.router, graphs.router, edits.router, appends.router, events.router, results.router,
+    health.router, graphs.router, edits.router, events.router, results.router,
     leakcut.router, coedits.router, comparisons.router, lasting.router, rules.router,
     rules.closure_router, results.diff_router, sweeps.router, catalog.router,
     results.figures_router, depedit.router, runs.router, review.router,

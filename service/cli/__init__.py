@@ -21,7 +21,6 @@ from ...cypher.driver_tables import leave_out_tables
 from .. import __version__
 from ..errors import KNOWN_ERRORS, describe, is_interrupt
 from ..garbage_collection import LastExit, collect_seldom
-from .append import peak
 from .catalog import doctor, methods, metrics, queries
 from .db import db
 from .demo import demo
@@ -97,7 +96,6 @@ app.command(rich_help_panel=MORE)(doctor)
 app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
 app.add_typer(grow, name="grow", rich_help_panel=MAIN)
 app.add_typer(crawl, name="crawl", rich_help_panel=MAIN)
-app.add_typer(peak, name="peak", rich_help_panel=MAIN)
 app.add_typer(edits, name="edits", rich_help_panel=LOOK)
 app.add_typer(rules, name="rules", rich_help_panel=LOOK)
 app.add_typer(covariance, name="covariance", rich_help_panel=MORE)
