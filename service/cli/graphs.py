@@ -15,7 +15,6 @@ from ..graphs.append_requests import LEAST_CORRECT, WANTED, RefusedKey, Requests
 from ..graphs.delete import delete_graph
 from ..reports.formats import Column, indexed
 from ..scoring import deltas
-from ..scoring.append import build_requests
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import JsonFlag, ModelOption, ProbeOptions
@@ -185,6 +184,8 @@ def rewrites(
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.ensure(runtime.db, graph)
         if build:
+            from ..scoring.append import build_requests
+
             name = None if without_model else model
             _print_built(
                 build_requests(

@@ -17,7 +17,6 @@ from ..formatting import (
     objects,
     several,
 )
-from ..reports.appended import NO_OLD_FACT, OF_SUCCESS, additivity, successes
 from ..reports.conversation_lines import (
     TITLE,
     conversation_lines,
@@ -75,6 +74,8 @@ def show_score(score: Score) -> None:
 
 def _show_additivity(score: Score) -> None:
     """Print what the appended answer moved: a line a set of false answers; then ES, GS and LS."""
+    from ..reports.appended import NO_OLD_FACT, OF_SUCCESS, additivity, successes  # numpy
+
     table = additivity(score)
     emit_table(table.title, table.columns, table.rows, note=table.note)
     shown = [f"{title} {metric_text(value)} (n = {value.n})" for title, value in successes(score)]
