@@ -183,22 +183,19 @@ def rewrites(
     """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.ensure(runtime.db, graph)
+        built = None
         if build:
             from ..scoring.append import build_requests
 
-            name = None if without_model else model
-            _print_built(
-                build_requests(
-                    runtime, dataset, model=name, chat=chat, dtype=dtype, revision=revision
-                ),
-                graph,
-                json,
+            asked = None if without_model else model
+            built = build_requests(
+                runtime, dataset, model=asked, chat=chat, dtype=dtype, revision=revision
             )
-            return
-        listed = datasets.list_rewrites(runtime.db, graph)
+        listed = list(built.built) if built else datasets.list_rewrites(runtime.db, graph)
         chains = datasets.chain_counts(runtime.db, graph, listed)
     if json:
-        emit_json([{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed])
+        items = [{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed]
+        emit_json(asdict(built) | {"built": items} if built else items)
         return
     counts = {id: sum(by_steps.values()) for id, by_steps in chains.items()}
     columns: list[Column[RewriteRequest]] = [
@@ -213,17 +210,13 @@ def rewrites(
         columns.insert(1, Column("kind", lambda r: r.kind))
         columns.append(Column("correct / hard / random", _answers, optional=1))
     note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 facts"
+    if built:
+        note = _said(built)
     emit_table(f"Rewrites of {graph}", columns, listed, note=note)
+    if built and built.refused:
+        emit_table("Refused", REFUSED, built.refused)
 
 
-BUILT: list[Column[RewriteRequest]] = [
-    Column("request", lambda r: r.id, whole=True),
-    Column("new answer", lambda r: r.target_new, optional=1),
-    Column("correct", lambda r: len(r.correct)),
-    Column("hard", lambda r: len(r.hard)),
-    Column("random", lambda r: len(r.random)),
-    Column("locality", lambda r: len(r.neighborhood), optional=2),
-]
 REFUSED: list[Column[RefusedKey]] = [
     Column("subject", lambda each: each.subject),
     Column("relation", lambda each: each.relation),
@@ -231,23 +224,16 @@ REFUSED: list[Column[RefusedKey]] = [
 ]
 
 
-def _print_built(found: Requests, graph: str, json: bool) -> None:
-    """Print requests to append that were built, and how many were wanted, found and refused."""
-    if json:
-        refused = [asdict(each) for each in found.refused]
-        built = [{**request.identity, "kind": request.kind} for request in found.built]
-        emit_json(asdict(found) | {"built": built, "refused": refused})
-        return
+def _said(found: Requests) -> str:
+    """Return how many requests to append and false answers were wanted and found."""
     of = WANTED * len(found.built)
-    hard, random = (sum(map(len, (getattr(r, k) for r in found.built))) for k in ("hard", "random"))
-    note = (
+    hard = sum(len(request.hard) for request in found.built)
+    random = sum(len(request.random) for request in found.built)
+    return (
         f"{found.keys - found.stored} wanted (subject and relation with {LEAST_CORRECT} objects or"
         f" more), {len(found.built)} built, {len(found.refused)} refused, {found.stored} stored"
         f" before; hard false answers {hard} of {of}, random {random} of {of}"
     )
-    emit_table(f"Requests to append, {graph}", BUILT, found.built, note=note)
-    if found.refused:
-        emit_table("Refused", REFUSED, found.refused)
 
 
 def _answers(request: RewriteRequest) -> str:

@@ -256,7 +256,7 @@ def report(
         if means is not None:
             if figures is not None and any(score.append for score in scores):
                 for fmt in formats:
-                    for name, body in append.drawn(runtime.db, scores, means, fmt).items():
+                    for name, body in append.draw(runtime.db, scores, means, fmt).items():
                         write_bytes(figures / f"append-{name}.{fmt}", body, parents=True)
             shown = appended.paired(means, as_text=format in AS_TEXT) if paired else None
             _means(means, format, output, shown)

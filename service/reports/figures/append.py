@@ -40,7 +40,7 @@ WIDTH, PANEL_H = 7.2, 2.7
 RUN = "run `thinkeval sweep --axis append_loss=app --axis "
 
 
-def drawn(db: Database, scores: Sequence[Score], found: MeansTable, fmt: str) -> dict[str, bytes]:
+def draw(db: Database, scores: Sequence[Score], found: MeansTable, fmt: str) -> dict[str, bytes]:
     """Return the three figures of a table as files of this format, by name."""
     most = max(len(row.values) for row in found.rows)
     caption = f"n = {several(most, 'request')} a bar or point. {found.caption}"

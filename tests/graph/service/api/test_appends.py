@@ -175,6 +175,21 @@ def test_the_table_of_stored_appends(db: Database, dataset: str, scored: Score) 
     assert record.scores(db, [], graph=dataset, model="another", kind="append") == []
 
 
+def test_a_sweep_of_appends_has_their_table(
+    client: TestClient, db: Database, scored: Score
+) -> None:
+    sweep = f"{scored.dataset}-sweep"
+    db.write(rows.MergeSweepRow, id=sweep, request="{}", posted_as=[scored.edit])
+    try:
+        found = client.get(f"/v1/sweeps/{sweep}").json()
+    finally:
+        db.write(rows.DeleteSweepRow, id=sweep)
+    (row,) = found["table"]
+    assert (row["Method"], row["requests"], row["AFF hard.n"]) == (scored.method, 1, 1)
+    assert round(row["AFF hard"], 5) == VALUES["aff_hard"]
+    assert "lower is better" in found["caption"]
+
+
 def test_the_command_line_prints_additivity_and_why_there_is_no_ifr(
     scored: Score, capsys: pytest.CaptureFixture[str]
 ) -> None:

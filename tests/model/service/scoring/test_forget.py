@@ -129,10 +129,10 @@ def test_its_table_counts_the_proofs_by_rules_that_survive(walk: Walk, scored: S
         )
         assert wanted
         assert proofs == {scored.edit: wanted}, "nothing was changed: every proof survives"
-        (row,) = forgetting.table([scored], "likelihood", proofs).rows
-        assert (row.proofs.value, row.proofs.n) == (wanted, 1)
-        frame = forgetting.frame(forgetting.table([scored], "likelihood", proofs))
-        assert frame[forgetting.BY_RULES].tolist() == [wanted]
+        table = forgetting.table([scored], "likelihood", proofs)
+        mean = table.rows[0].means[forgetting.PROOFS]
+        assert (mean.value, mean.n) == (wanted, 1)
+        assert table.frame()["active proofs"].tolist() == [wanted]
     finally:
         store.delete(db, walk.graph)
 
