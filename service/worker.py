@@ -7,18 +7,15 @@ import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from . import logs
-from .depedit.job import DepEditJob
+from . import kinds, logs
+from .experiments.job import job_of
 from .garbage_collection import collect_seldom
 from .growth.job import GrowthJob
 from .jobs.edit_job import EditJob
 from .jobs.worker import Worker
-from .lasting.job import LastingTask
-from .leakcut.coedit.job import CoEditJob
 from .settings import Settings
-from .states.job import ComparisonTask
 
-KINDS = (EditJob, DepEditJob, GrowthJob, CoEditJob, ComparisonTask, LastingTask)
+KINDS = (EditJob, GrowthJob, *map(job_of, kinds.KINDS))
 NICENESS = 5
 """The service, the database and the user's own programs come first."""
 

@@ -99,7 +99,7 @@ def compared(
     times: list[float] = []
     closed: list[closure.Closure] = []
     for _ in range(options.repeats + 1):  # type: ignore[attr-defined]
-        db.write(rows.ClearClosureRow, graph=graph)
+        db.write(rows.ClearClosureRow, "closure/clear", graph=graph)
         times.append(bench.seconds(lambda: closed.append(closure.closure(db, graph, stored))))
     took = sorted(times[1:])[(len(times) - 1) // 2]
     facts, found = closed[-1].stated, closed[-1].conclusions
@@ -128,7 +128,9 @@ def compared(
 
 
 def _pulled(db: Database, graph: str) -> set[Triple]:
-    return {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=graph)}
+    return {
+        (f.subject, f.relation, f.object) for f in db.read(rows.FactRow, "graph/facts", graph=graph)
+    }
 
 
 def _fixpoint(

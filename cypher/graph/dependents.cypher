@@ -12,9 +12,7 @@
 //   sets      LIST<STRING>   ids of the knowledge sets drawn from it
 //   runs      INTEGER        number of runs of the protocol on these sets
 //   jobs      LIST<STRING>   ids of the jobs that submitted these runs, co-edits or comparisons
-//   coedits   LIST<STRING>   ids of co-edits of its rewrites
-//   comparisons  LIST<STRING>  ids of comparisons of states on it
-//   lastings  LIST<STRING>   ids of lines of states of its edits
+//   experiments  LIST<STRING>  ids of its co-edits and comparisons
 
 CALL () {
   MATCH (g:Graph {dataset: $graph})
@@ -57,16 +55,8 @@ CALL () {
     count(CASE WHEN j.status IN ['queued', 'running'] THEN 1 END) AS active_others
 }
 CALL () {
-  MATCH (c:CoEdit {graph: $graph})
-  RETURN collect(c.id) AS coedits
-}
-CALL () {
-  MATCH (c:Comparison {graph: $graph})
-  RETURN collect(c.id) AS comparisons
-}
-CALL () {
-  MATCH (l:Lasting {graph: $graph})
-  RETURN collect(l.id) AS lastings
+  MATCH (x:Experiment {graph: $graph})
+  RETURN collect(x.id) AS experiments
 }
 RETURN graphs, edits, active_edits + active_jobs + active_others AS active, sweeps, rules, sets,
-  runs, jobs + other_jobs AS jobs, coedits, comparisons, lastings
+  runs, jobs + other_jobs AS jobs, experiments

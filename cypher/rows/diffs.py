@@ -17,7 +17,6 @@ class DiffFactRow(Row):
         flipped: both have it, and the edits leave it in different states.
     """
 
-    QUERY: ClassVar[str] = "diffs/facts"
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"flipped"})
     subject: str
     relation: str

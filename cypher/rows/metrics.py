@@ -29,7 +29,7 @@ class MetricRow(Row):
     n: int
     excluded: int
 
-    def check(self) -> None:
+    def check(self, name: str) -> None:
         """MissingProbabilityError if the value is null although there is something to measure."""
         if self.value is None and self.n:
             raise MissingProbabilityError(
@@ -41,7 +41,6 @@ class MetricRow(Row):
 class ChainMetricRow(Row):
     """One value of one of several metrics over chains; a MetricRow with the name of its metric."""
 
-    QUERY: ClassVar[str] = "chains/metrics"
     metric: str
     id: str
     step: int | None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from .base import Row, WrittenRow
+from .base import Row
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,6 @@ class DriftRow(Row):
         moved, shift: sums of |p_post - p_pre| and of p_post - p_pre.
     """
 
-    QUERY: ClassVar[str] = "states/drift"
     relation: str
     distance: int | None
     n: int
@@ -38,7 +35,6 @@ class DriftRow(Row):
 class RoutesRow(Row):
     """The chains of one rewrite that lead to the old object in each of two states."""
 
-    QUERY: ClassVar[str] = "states/routes"
     id: str
     chains: int
     missing: int
@@ -65,7 +61,6 @@ class RevivedLink:
 class RevivedRow(Row):
     """The chains that an edit closed, and the strongest that is open again in a later state."""
 
-    QUERY: ClassVar[str] = "states/revived"
     closed: int
     opened: int
     missing: int
@@ -74,76 +69,3 @@ class RevivedRow(Row):
     r_edited: float | None
     r_later: float | None
     links: tuple[RevivedLink, ...]
-
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> RevivedRow:
-        """Turn the maps of `links` into RevivedLink records."""
-        closed, opened, missing, entities, base, edited, later, links = values
-        found = tuple(RevivedLink(**link) for link in links)
-        return cls(closed, opened, missing, entities, base, edited, later, found)
-
-
-@dataclass(frozen=True)
-class MergeComparisonRow(WrittenRow):
-    """A comparison is stored, with the edits that it scored."""
-
-    QUERY: ClassVar[str] = "states/merge_comparison"
-
-
-@dataclass(frozen=True)
-class ComparisonRow(Row):
-    """A stored comparison; `request` and `outcome` are JSON."""
-
-    QUERY: ClassVar[str] = "states/comparisons"
-    id: str
-    graph: str
-    before: str
-    after: str
-    request: str
-    outcome: str
-    created_at: str
-
-
-@dataclass(frozen=True)
-class JobResultRow(Row):
-    """The job whose comparison or line of states is recorded."""
-
-    QUERY: ClassVar[str] = "states/set_result"
-    id: str
-
-
-@dataclass(frozen=True)
-class DeleteComparisonRow(Row):
-    """A comparison is deleted; `edits` are those that no other comparison scored."""
-
-    QUERY: ClassVar[str] = "states/delete_comparison"
-    deleted: int
-    edits: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class MergeLastingRow(WrittenRow):
-    """A line of states is stored."""
-
-    QUERY: ClassVar[str] = "states/merge_lasting"
-
-
-@dataclass(frozen=True)
-class LastingRow(Row):
-    """A stored line of states; `outcome` is JSON."""
-
-    QUERY: ClassVar[str] = "states/lastings"
-    id: str
-    graph: str
-    edit: str
-    outcome: str
-    created_at: str
-
-
-@dataclass(frozen=True)
-class DeleteLastingRow(Row):
-    """A line is deleted; `updates` are the fine-tunes that no other line has."""
-
-    QUERY: ClassVar[str] = "states/delete_lasting"
-    deleted: int
-    updates: tuple[str, ...]

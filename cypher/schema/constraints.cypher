@@ -35,9 +35,8 @@ CREATE CONSTRAINT candidate_id IF NOT EXISTS FOR (c:Candidate) REQUIRE c.id IS U
 CREATE CONSTRAINT decision_id IF NOT EXISTS FOR (d:Decision) REQUIRE d.id IS UNIQUE;
 CREATE CONSTRAINT append_answers_id IF NOT EXISTS FOR (x:AppendAnswers) REQUIRE x.id IS UNIQUE;
 CREATE CONSTRAINT iteration_id IF NOT EXISTS FOR (i:Iteration) REQUIRE i.id IS UNIQUE;
-CREATE CONSTRAINT coedit_id IF NOT EXISTS FOR (c:CoEdit) REQUIRE c.id IS UNIQUE;
-CREATE CONSTRAINT comparison_id IF NOT EXISTS FOR (c:Comparison) REQUIRE c.id IS UNIQUE;
-CREATE CONSTRAINT lasting_id IF NOT EXISTS FOR (l:Lasting) REQUIRE l.id IS UNIQUE;
+CREATE CONSTRAINT experiment_id IF NOT EXISTS FOR (x:Experiment) REQUIRE x.id IS UNIQUE;
+CREATE INDEX experiment_kind IF NOT EXISTS FOR (x:Experiment) ON (x.kind);
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
 CREATE INDEX implied_relation IF NOT EXISTS FOR ()-[i:IMPLIED]-() ON (i.graph, i.relation);
@@ -60,17 +59,20 @@ CREATE INDEX iteration_run IF NOT EXISTS FOR (x:Iteration) ON (x.run);
 DROP CONSTRAINT protocol_job_id IF EXISTS;
 DROP INDEX protocol_job_status IF EXISTS;
 DROP INDEX candidate_run IF EXISTS;
+DROP CONSTRAINT coedit_id IF EXISTS;
+DROP CONSTRAINT comparison_id IF EXISTS;
+DROP CONSTRAINT lasting_id IF EXISTS;
 
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
   'Job', 'Service', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
-  'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers', 'CoEdit',
-  'Comparison', 'Lasting'] AS label
+  'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers',
+  'Experiment'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
   'USES', 'ANSWERED', 'RAN', 'MADE', 'TO', 'OF', 'FROM', 'VALIDATED_BY', 'ABOUT', 'HAD',
-  'ROUND', 'COMPARED', 'STATE'] AS type
+  'SCORED'] AS type
 CALL db.createRelationshipType(type);
 
 UNWIND [
@@ -113,8 +115,8 @@ UNWIND [
   'object', 'reason', 'tries', 'share', 'n_answers', 'place', 'checks', 'verdict', 'decided_by',
   'corrected', 'judged', 'judge', 'judge_corrected', 'number', 'at', 'by', 'verb', 'candidate',
   'before', 'after', 'evidence', 'triplets', 'paths', 'cot_queries',
-  'calls', 'try', 'outcome', 'key_group', 'before_digest',
-  'after_digest', 'result', 'updates', 'constraints'
+  'calls', 'try', 'outcome', 'key_group', 'result', 'updates', 'graphs',
+  'constraints'
 ] AS property
 CALL db.createProperty(property);
 

@@ -24,14 +24,11 @@ from ..settings import Settings
 from ..worker import KINDS, supervised
 from . import (
     catalog,
-    coedits,
-    comparisons,
     depedit,
     edits,
-    events,
+    experiments,
     graphs,
     health,
-    lasting,
     leakcut,
     openapi,
     problems,
@@ -42,10 +39,7 @@ from . import (
 )
 from .connection import Connection
 from .growth import crawl, review, runs
-from .pages import coedits as coedit_pages
-from .pages import comparisons as comparison_pages
-from .pages import growth_routes, routes
-from .pages import lasting as lasting_pages
+from .pages import experiment, growth_routes, routes
 from .pages.data import routes as data_pages
 from .pages.edit import routes as edit_routes
 from .pages.experiments import routes as experiment_pages
@@ -62,14 +56,14 @@ THREADS = 48
 
 
 ROUTERS = (
-    health.router, graphs.router, edits.router, events.router, results.router,
-    leakcut.router, coedits.router, comparisons.router, lasting.router, rules.router,
+    health.router, graphs.router, edits.router, results.router,
+    leakcut.router, *experiments.ROUTERS, experiments.audits, rules.router,
     rules.closure_router, results.diff_router, sweeps.router, catalog.router,
     results.figures_router, depedit.router, runs.router, review.router,
     crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
     data_pages.router,
-    routes.depedit_router, growth_routes.router, coedit_pages.router, comparison_pages.router,
-    lasting_pages.router, experiment_pages.router,
+    routes.depedit_router, growth_routes.router, *experiment.ROUTERS,
+    experiment_pages.router,
 )  # fmt: skip
 
 

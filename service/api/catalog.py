@@ -212,7 +212,7 @@ def leaderboard(
 
     404 if there is no such graph, or no edit has the measure.
     """
-    state = db.read(rows.ScoredStateRow, dataset=graph)[0]
+    state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph)[0]
     key = ("leaderboard", graph, model, measure, rewrites, state.edits, state.newest)
 
     def body() -> bytes:

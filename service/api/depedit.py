@@ -1,7 +1,6 @@
-"""DepEdit routes (/v1/depedit): knowledge sets, jobs that run the protocol, stored runs and tables.
+"""DepEdit routes (/v1/depedit): knowledge sets, stored runs of the protocol and their tables.
 
-A job is submitted with `POST /v1/depedit/runs` and followed under /v1/depedit/jobs; its stored runs
-are read under /v1/depedit/runs.
+`POST /v1/protocols` runs strategies on sets (`service.depedit.kind`).
 """
 
 from __future__ import annotations
@@ -11,10 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
+from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from fastapi import Path as PathParam
-from sse_starlette import EventSourceResponse
-from starlette.concurrency import run_in_threadpool
 
 from ...cypher import rows
 from ...cypher.run import Database
@@ -22,31 +19,25 @@ from ...loaders import depedit as jsonl
 from ...loaders.errors import LoaderError
 from ...loaders.knowledge_sets import KnowledgeSet
 from ..depedit import build as building
-from ..depedit import job_queue, report, store
-from ..depedit.job import post as submit_runs
+from ..depedit import report, store
 from ..depedit.metrics import metrics_of
 from ..depedit.questions import questions
 from ..depedit.schemas import (
     BuiltSet,
     BuiltSets,
     ImportedSets,
-    JobOut,
-    JobPage,
-    JobStatus,
     Report,
     Runs,
-    RunsIn,
     RunWithAnswers,
     SetIn,
     Sets,
     Setting,
     SetWithQuestions,
 )
-from ..schemas import ENDED, Name, Status
-from . import events
+from ..schemas import Name
 from .parameters import LIMIT, Cursor, OfModel
-from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from .state import JSON, Db, Here
+from .problems import DESCRIBED
+from .state import Db
 
 SetId = Annotated[
     str, PathParam(min_length=1, max_length=300, description="Id of the knowledge set.")
@@ -145,7 +136,7 @@ def export_knowledge_sets(db: Db, graph: Of = None, setting: In = None) -> Respo
 def get_knowledge_set(knowledge_set: SetId, db: Db) -> SetWithQuestions:
     """With all its questions, phase by phase."""
     knowledge = store.load_set(db, knowledge_set)
-    row = db.read(rows.KnowledgeSetRow, ids=[knowledge_set])[0]
+    row = db.read(rows.KnowledgeSetRow, "depedit/list_sets", ids=[knowledge_set])[0]
     return SetWithQuestions.extend(row, questions=questions(knowledge))
 
 
@@ -158,116 +149,8 @@ def delete_knowledge_set(knowledge_set: SetId, db: Db) -> Response:
 
 def _saved(db: Database, sets: Iterable[KnowledgeSet], *, replace: bool) -> list[BuiltSet]:
     status = {each.id: store.save_set(db, each, replace=replace).status for each in sets}
-    found = db.read(rows.KnowledgeSetRow, ids=list(status))
+    found = db.read(rows.KnowledgeSetRow, "depedit/list_sets", ids=list(status))
     return [BuiltSet.extend(row, status=status[row.id]) for row in found]
-
-
-JobId = Annotated[str, PathParam(min_length=1, max_length=200, description="Id of the job.")]
-
-
-@router.post(
-    "/runs",
-    summary="Run the protocol",
-    status_code=202,
-    response_model=JobOut,
-    responses={
-        200: {"description": "All its runs are stored already.", "model": JobOut},
-        429: QUEUE_FULL,
-    },
-)
-def post_protocol_runs(
-    body: RunsIn,
-    db: Db,
-    here: Here,
-    response: Response,
-    idempotency_key: IdempotencyKey = None,
-) -> JobOut:
-    """Every strategy on every set, as one job; the job is stored before the response is sent.
-
-    The same request returns the same job. A failed or cancelled job is requeued. Stored runs are
-    not repeated unless `force` is set.
-    """
-    accepted = submit_runs(db, here.settings, body, key=idempotency_key)
-    if accepted.outcome != "known":
-        here.supervisor.wake()
-    job = job_queue.out(job_queue.row_of(db, accepted.edit))
-    response.headers["Location"] = f"/v1/depedit/jobs/{job.id}"
-    if job.status == "succeeded":
-        response.status_code = 200
-    return job
-
-
-@router.get("/jobs", response_model=JobPage, summary="List the jobs")
-def list_protocol_jobs(
-    db: Db,
-    status: Annotated[Status | None, Query(description="Only jobs with this status.")] = None,
-    limit: Annotated[int, Query(ge=1, le=500, description=LIMIT)] = 50,
-    cursor: Cursor = None,
-) -> JobPage:
-    """Newest first, one page at a time: pass `next` as `cursor` until it is null."""
-    items, following, total = job_queue.page(db, limit=limit, cursor=cursor, status=status)
-    return JobPage(items=items, next=following, total=total)
-
-
-@router.get("/jobs/{job}", response_model=JobOut, summary="Get the status of a job")
-def get_protocol_job(job: JobId, db: Db) -> JobOut:
-    """Status, stage and progress, and the runs finished so far."""
-    return job_queue.out(job_queue.row_of(db, job))
-
-
-@router.post(
-    "/jobs/{job}/cancel", status_code=202, response_model=JobStatus, summary="Cancel a job"
-)
-def cancel_protocol_job(job: JobId, db: Db, here: Here) -> JobStatus:
-    """Queued jobs are cancelled immediately, running ones within about a second.
-
-    Finished jobs and stored runs are unaffected.
-    """
-    found, status = job_queue.cancel(db, job)
-    here.supervisor.wake()
-    return JobStatus(id=found, status=status)
-
-
-@router.delete(
-    "/jobs/{job}",
-    summary="Remove or cancel a job",
-    status_code=204,
-    response_model=None,
-    responses={
-        202: {
-            "description": "The job was queued or running and is being cancelled.",
-            "model": JobStatus,
-        }
-    },
-)
-def delete_protocol_job(job: JobId, db: Db, here: Here) -> Response:
-    """A finished job is removed; its runs remain stored.
-
-    A queued or running job is cancelled instead (202).
-    """
-    if job_queue.row_of(db, job).status in ENDED:
-        job_queue.remove(db, job)
-        return Response(status_code=204)
-    found, status = job_queue.cancel(db, job)
-    here.supervisor.wake()
-    return Response(JobStatus(id=found, status=status).model_dump_json(), 202, media_type=JSON)
-
-
-@router.get(
-    "/jobs/{job}/events",
-    summary="Follow a job until it is finished (server-sent events)",
-    response_class=EventSourceResponse,
-    responses=events.STREAM,
-)
-async def follow_protocol_job(
-    job: JobId, db: Db, here: Here, request: Request, last_event_id: events.LastEventId = None
-) -> Response:
-    """A `stage` event for each finished run, `progress` in between, `end` as the last event.
-
-    A client that reconnects with `Last-Event-ID` gets every `stage` and `end` it missed, once.
-    """
-    row = await run_in_threadpool(job_queue.row_of, db, job)
-    return events.stream(here.connection, request, job_queue.DEPEDIT, row, last_event_id)
 
 
 @router.get("/runs", response_model=Runs, summary="List runs of the protocol")
@@ -294,7 +177,7 @@ def list_protocol_runs(
 def get_protocol_run(run: RunId, db: Db) -> RunWithAnswers:
     """With its seven metrics and every answer."""
     answers = store.answers_of(db, run)
-    row = db.read(rows.ProtocolRunRow, ids=[run])[0]
+    row = db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=[run])[0]
     return RunWithAnswers.extend(row, metrics=metrics_of(db, run), answers=answers)
 
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...cypher import rows
 from ...cypher.errors import GraphError
 from .. import __version__
-from ..depedit import job_queue
+from ..depedit.kind import DEPEDIT
 from ..errors import describe
 from ..jobs import queue as jobs
 from ..schemas import Status
@@ -116,13 +116,13 @@ def _details(here: State) -> Ready:
             job=None if w.kind == jobs.EDIT else w.job,
             silent_s=max(w.silent_s, 0.0),
         )
-        for w in db.read(rows.WorkerRow)
+        for w in db.read(rows.WorkerRow, "jobs/workers")
     ]
     return Ready(
         database=db.uri,
         browser=here.connection.browser or None,
         queue=jobs.counts(db),
-        jobs=job_queue.counts(db),
+        jobs=jobs.counts(db, kind=DEPEDIT.name),
         queue_limit=here.settings.queue_limit,
         workers=workers,
     )
@@ -159,10 +159,10 @@ class Edits(Collector):
             jobs_gauge = GaugeMetricFamily(
                 "thinkeval_protocol_jobs", "DepEdit jobs by status", labels=["status"]
             )
-            for status, count in job_queue.counts(db).items():
+            for status, count in jobs.counts(db, kind=DEPEDIT.name).items():
                 jobs_gauge.add_metric([status], count)
             workers = GaugeMetricFamily("thinkeval_workers", "Workers with a recent heartbeat")
-            workers.add_metric([], len(db.read(rows.WorkerRow)))
+            workers.add_metric([], len(db.read(rows.WorkerRow, "jobs/workers")))
             yield edits
             yield jobs_gauge
             yield workers

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from ..kinds import KINDS
 from .problems import ProblemOut
 from .security import COOKIE, is_open
 
@@ -20,9 +21,7 @@ TAGS = {
     "results": "Results of scored edits: score, chains, leaking facts, graph, queries, diff.",
     "rules": "If-Then rules of a data set: mining, labels, groundings, closures, implications.",
     "sweeps": "Several methods on several rewrites, and their table.",
-    "coedits": "Further facts edited with a rewrite, round by round, and the frontier.",
-    "comparisons": "Two states of a model on one graph: drift, and requests scored between them.",
-    "lasting": "Lines of states: whether an edit's change lasts once the model is changed again.",
+    **{kind.plural: kind.about for kind in KINDS},
     "depedit": "Establish and update: knowledge sets, runs of the protocol, and their tables.",
     "growth": "Graphs that a model's own answers give: runs, review, decisions, crawls, export.",
     "catalogue": "Methods, models, metrics, the text of every query, and the leaderboard.",

@@ -176,7 +176,7 @@ def get_answers(edit: EditId, db: Db, here: Here, request: Request) -> Response:
 
     def build(score: Score) -> AppendAnswersOut:
         _require_append(score)
-        items = db.read(rows.AppendAnswersRow, edit=score.edit)
+        items = db.read(rows.AppendAnswersRow, "append/answers", edit=score.edit)
         return AppendAnswersOut(edit=score.edit, items=items)
 
     return of_scored(request, here, db, edit, build)
@@ -199,7 +199,9 @@ def get_additivity(
 
     def build(score: Score) -> AdditivityOut:
         _require_append(score)
-        items = db.read(rows.AdditivityRow, edits=[score.edit], **options.model_dump())
+        items = db.read(
+            rows.AdditivityRow, "append/additivity", edits=[score.edit], **options.model_dump()
+        )
         return AdditivityOut(edit=score.edit, items=items)
 
     return of_scored(request, here, db, edit, build)

@@ -48,16 +48,18 @@ def export(db: Database, comparison: str, folder: Path, *, force: bool = False) 
     return content
 
 
-def as_zip(db: Database, comparison: str) -> bytes:
-    """Return the audit of a stored comparison as one zip; raises as `export`.
+def as_zip(db: Database, comparison: str) -> tuple[str, bytes]:
+    """Return the name of the folder and the audit of a stored comparison as one zip.
 
-    Its files are in a folder named after the comparison.
+    Its files are in a folder named after the comparison. Raises as `export`.
     """
+    content = collect(db, comparison)
+    folder = f"audit-{content['header']['comparison']}"
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, body in build_files(collect(db, comparison)).items():
-            archive.writestr(f"{comparison}/{name}", body)
-    return packed.getvalue()
+        for name, body in build_files(content).items():
+            archive.writestr(f"{folder}/{name}", body)
+    return folder, packed.getvalue()
 
 
 def build_files(content: dict[str, Any]) -> dict[str, bytes]:

@@ -20,9 +20,11 @@ from ...cypher import rows
 from ...cypher.metric_options import displays
 from .. import __version__
 from ..errors import NotFoundError, NothingStoredError, UsageError
+from ..experiments import store
 from ..schemas import Measure
 from ..scoring import metrics, record
-from ..states import store, table
+from ..states import table
+from ..states.kind import COMPARISON
 from . import routes
 from .routes import Request
 from .verdict import verdict
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
     from ..schemas import Score
     from ..states.about import StateOut
-    from ..states.schemas import ComparisonOut
+    from ..states.schemas import ComparisonOut, StateComparison
 
 FORMAT = 2
 """Of `audit.json`: 1 was a list of entries, each with the digest of the one before."""
@@ -45,10 +47,10 @@ LEAK = (
 """What leak@k is, for a reader of the record."""
 
 USED = (
-    rows.ComparisonRow.QUERY, rows.FactRow.QUERY, rows.ScoredChainRow.QUERY,
-    rows.RuleRow.QUERY, rows.ClosureStateRow.QUERY, rows.DeriveRoundRow.QUERY,
-    rows.AtomRow.QUERY, rows.StoredGroundingRow.QUERY, rows.SettleRow.QUERY, rows.OmegaRow.QUERY,
-    rows.MixedChainRow.QUERY,
+    "experiments/page", "graph/facts", "chains/scored",
+    "rules/list_rules", "closure/state", "closure/derive",
+    "closure/atoms", "closure/groundings", "closure/settle", "closure/omega",
+    "closure/mixed",
 )  # fmt: skip
 """Queries of an audit itself: the values of their rows are in its content."""
 
@@ -60,46 +62,67 @@ def collect(db: Database, id: str) -> dict[str, Any]:
         NotFoundError: there is no such comparison, or the graph of one of its requests is gone.
         UsageError: it has no requests.
     """
-    out = store.get(db, id)
-    if not out.requests:
+    out, state = _audited(db, id)
+    if not state.requests:
         raise UsageError(
             f"Comparison {id!r} watched the graph: no fact of it shall be forgotten or replaced.",
             remedy='Compare the states with --forget "SUBJECT|RELATION|OBJECT", and audit that.',
         )
     requests = [
         Request(
-            number, asked, record.get_score(db, asked.edit), out.measure, _edited(db, asked.edit)
+            number, asked, record.get_score(db, asked.edit), state.measure, _edited(db, asked.edit)
         )
-        for number, asked in enumerate(out.requests, 1)
+        for number, asked in enumerate(state.requests, 1)
     ]
-    chains = [routes.chains(db, each, out.measures) for each in requests]
+    chains = [routes.chains(db, each, state.measures) for each in requests]
     ruled = [routes.by_rules(db, each) for each in requests]
     return {
-        "header": _header(out),
-        "states": [_state(db, side, state) for side, state in _sides(out)],
+        "header": _header(out, state),
+        "states": [_state(db, side, each) for side, each in _sides(state)],
         "requests": [_request(db, each) for each in requests],
-        "facts": list(_facts(db, out, requests)),
+        "facts": list(_facts(db, state, requests)),
         "chains": [data for each in chains for data in each.entries],
         "rules": [each.summary for each in ruled],
         "rule_routes": [data for each in ruled for data in each.entries],
         "metrics": [_metrics(each) for each in requests],
-        "drift": list(_drift(out)),
-        "verdict": verdict(out, list(zip(requests, chains, ruled, strict=True))),
-        "queries": list(_queries(out)),
-        "versions": _versions(out),
+        "drift": list(_drift(state)),
+        "verdict": verdict(state, list(zip(requests, chains, ruled, strict=True))),
+        "queries": list(_queries(state)),
+        "versions": _versions(state),
     }
 
 
-def _drift(out: ComparisonOut) -> Iterator[dict[str, Any]]:
+def _audited(db: Database, id: str) -> tuple[ComparisonOut, StateComparison]:
+    """A comparison and the state that is audited: the only one, or that of the named graph.
+
+    Raises:
+        NotFoundError: there is no such comparison or state.
+        UsageError: the comparison has several states.
+    """
+    for out in store.page(db, COMPARISON, part=id):
+        for state in out.states:
+            if state.id == id and out.id != id:
+                return out, state
+    out = store.result(db, COMPARISON, id)
+    if len(out.states) > 1:
+        named = ", ".join(f"{each.id} ({each.after.name})" for each in out.states)
+        raise UsageError(
+            f"Comparison {id!r} has {len(out.states)} states, and an audit is of one.",
+            remedy=f"Name one of them: {named}.",
+        )
+    return out, out.states[0]
+
+
+def _drift(out: StateComparison) -> Iterator[dict[str, Any]]:
     for measure in out.measures:
         yield {"measure": measure, **out.drift[measure].model_dump(), "meaning": table.MEANING}
 
 
-def _sides(out: ComparisonOut) -> tuple[tuple[str, StateOut], ...]:
+def _sides(out: StateComparison) -> tuple[tuple[str, StateOut], ...]:
     return ("before", out.before), ("after", out.after)
 
 
-def _header(out: ComparisonOut) -> dict[str, Any]:
+def _header(out: ComparisonOut, state: StateComparison) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -107,12 +130,12 @@ def _header(out: ComparisonOut) -> dict[str, Any]:
         "comparison": out.id,
         "compared_at": out.created_at,
         "graph": out.graph,
-        "graph_digest": out.provenance.get("graph_digest"),
+        "graph_digest": state.provenance.get("graph_digest"),
         "n_facts": out.n_facts,
-        "measures": list(out.measures),
-        "measure": out.measure,
-        "same_weights": out.same,
-        "notes": list(out.notes),
+        "measures": list(state.measures),
+        "measure": state.measure,
+        "same_weights": state.same,
+        "notes": list(state.notes),
         "submitted": out.request,
     }
 
@@ -140,7 +163,7 @@ def _request(db: Database, request: Request) -> dict[str, Any]:
     """A request with its question, how it was sent, and parameters that repeat its queries."""
     asked, score = request.asked, request.score
     provenance = score.provenance
-    name = rows.ScoredChainRow.QUERY
+    name = "chains/scored"
     return {
         "number": request.number,
         "edit": asked.edit,
@@ -164,15 +187,15 @@ def _request(db: Database, request: Request) -> dict[str, Any]:
 
 def _edited(db: Database, edit: str) -> tuple[rows.FactRow, ...]:
     """The edited fact in its forms, asked with the prompts of its request."""
-    found = db.read(rows.FactRow, graph=edit)
+    found = db.read(rows.FactRow, "graph/facts", graph=edit)
     return tuple(row for row in found if row.role in ("target_true", "target_new"))
 
 
 def _facts(
-    db: Database, out: ComparisonOut, requests: Iterable[Request]
+    db: Database, out: StateComparison, requests: Iterable[Request]
 ) -> Iterator[dict[str, Any]]:
     """All facts of the graph with both probabilities, then the edited ones of each request."""
-    for row in db.read(rows.FactRow, graph=out.id):
+    for row in db.read(rows.FactRow, "graph/facts", graph=out.id):
         yield _fact(row, None, out.measures)
     for request in requests:
         for row in request.edited:
@@ -225,7 +248,7 @@ def _metrics(request: Request) -> dict[str, Any]:
     return data | ({"leak": LEAK} if request.asked.kind == "forget" else {})
 
 
-def _queries(out: ComparisonOut) -> Iterator[dict[str, Any]]:
+def _queries(out: StateComparison) -> Iterator[dict[str, Any]]:
     """Every query with its text as it is now; `same` says whether the comparison used this text."""
     recorded: Mapping[str, str] = out.provenance.get("queries", {})
     for name in sorted({*recorded, *USED}):
@@ -242,7 +265,7 @@ def _queries(out: ComparisonOut) -> Iterator[dict[str, Any]]:
         }
 
 
-def _versions(out: ComparisonOut) -> dict[str, Any]:
+def _versions(out: StateComparison) -> dict[str, Any]:
     return {
         "comparison": out.provenance.get("versions", {}),
         "audit": {"thinkeval": __version__, "python": platform.python_version()},

@@ -13,7 +13,7 @@ from ..schemas import KNOWN
 from ..states import table
 
 if TYPE_CHECKING:
-    from ..states.schemas import ComparisonOut
+    from ..states.schemas import StateComparison
     from .routes import ByChains, ByRules, Request
 
 Parts = tuple["Request", "ByChains", "ByRules"]
@@ -49,7 +49,7 @@ _ONE_OF = {
 """What a headline says of requests by their outcome, worst first."""
 
 
-def verdict(out: ComparisonOut, parts: Sequence[Parts]) -> dict[str, Any]:
+def verdict(out: StateComparison, parts: Sequence[Parts]) -> dict[str, Any]:
     """The verdict on all requests, and on the rest of the graph, by the comparison's measure."""
     requests = [_of_request(*each) for each in parts]
     count = Counter(each["outcome"] for each in requests)

@@ -21,18 +21,22 @@ from ...cypher.driver_tables import leave_out_tables
 from .. import __version__
 from ..errors import KNOWN_ERRORS, describe, is_interrupt
 from ..garbage_collection import LastExit, collect_seldom
+from ..kinds import KINDS
+from .audit import audit
 from .catalog import doctor, methods, metrics, queries
+from .compare import compare
 from .db import db
 from .demo import demo
 from .depedit import depedit
 from .diff import diff
 from .edits import edits
+from .experiments import command_of
 from .graphs import graphs, import_, rewrites
 from .growth import grow
 from .growth.audit import audit_knowledge
 from .growth.crawl import crawl
 from .hparams import hparams
-from .leakcut.coedit import coedit, coedits
+from .leakcut.coedit import coedit
 from .leakcut.cut import leakcut
 from .models import covariance, organism, probe, train_mend
 from .output import print_unencodable
@@ -42,9 +46,6 @@ from .results.show import show
 from .rules import rules
 from .score import score
 from .serve import serve, worker
-from .states.audit import audit
-from .states.compare import compare, comparisons
-from .states.lasting import lasting
 from .sweep import sequence, sweep
 
 app = typer.Typer(
@@ -78,11 +79,10 @@ app.command(rich_help_panel=MAIN)(coedit)
 app.command(rich_help_panel=MAIN)(diff)
 app.command(rich_help_panel=MAIN)(compare)
 app.command(rich_help_panel=MAIN)(audit)
-app.command(rich_help_panel=MAIN)(lasting)
 app.command(rich_help_panel=MAIN)(report)
 app.command(rich_help_panel=MAIN)(serve)
-app.command(rich_help_panel=LOOK)(coedits)
-app.command(rich_help_panel=LOOK)(comparisons)
+for _kind in KINDS:
+    app.command(_kind.plural, rich_help_panel=LOOK)(command_of(_kind))
 app.command(rich_help_panel=LOOK)(graphs)
 app.command(rich_help_panel=LOOK)(rewrites)
 app.command(rich_help_panel=LOOK)(metrics)

@@ -20,6 +20,7 @@ from ..database import embedded_server
 from ..errors import in_one_line
 from ..graphs import datasets
 from ..leakcut import words
+from ..leakcut.coedit.kind import COEDIT
 from ..leakcut.schemas import CoEditIn, CoEditOut, CutOut
 from ..reports.chain_tree import chain_tree
 from ..reports.comparison import compare
@@ -32,7 +33,7 @@ from ..scoring.metrics import chain_rows
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .leakcut.coedit import show as show_frontier
+from .experiments import emit_result
 from .options import JsonFlag
 from .output import emit_command, emit_json, emit_note, emit_table
 from .progress import ProgressBars
@@ -191,7 +192,7 @@ def demo(
         if cut is not None and frontier is not None:
             emit_note(f"{CO_EDITED}: {words.headline(cut)}", "bold")
             emit_note(f"{words.forecast(cut)} Tried here: {ROUNDS} of them, one a round.")
-            show_frontier(frontier)
+            emit_result(runtime.db, COEDIT, frontier)
         if found.failed:
             emit_table("Methods that gave no score", indexed("method", "reason"), found.failed)
         _show_end(runtime, found, time.perf_counter() - began)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from enum import StrEnum
-from json import loads
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..depedit.schemas import RunsIn
 from ..reports.formats import Column
 from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .options import JsonFlag, ModelOption, OutputOption, ProbeOptions
+from .experiments import FormatOption, TableOption, emit_result
+from .options import JsonFlag, ModelOption, OutputOption, ProbeOptions, takes
 from .output import emit_json, emit_table, require_json
 from .progress import ProgressBars
 
 if TYPE_CHECKING:
-    from ..depedit.run import Done
     from ..depedit.similarity import Similarity
 
 GraphOption = Annotated[
@@ -47,47 +46,22 @@ class ParametersName(StrEnum):
     all = "all"
 
 
+@takes(
+    "graph", "model", "strategies", "editor", "hparams", "overrides", "covariance", "chat", "dtype",
+    "revision", "seed", "force",
+    of=RunsIn,
+    help={"force": "Run again what is stored."},
+)  # fmt: skip
 def run(
     sets: Annotated[
         list[str] | None,
         typer.Argument(metavar="SET...", help="Knowledge sets; default: all of --graph."),
     ] = None,
-    graph: GraphOption = None,
-    model: ModelOption = "organism",
-    strategy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--strategy",
-            "-s",
-            help="Strategy, or EDITOR+STRATEGY; several may be given. Default: random, base,"
-            " finetune, memit, and forwchain and backchain on both. There are also finetune_rule,"
-            " mend, mend_imp and derive.",
-        ),
-    ] = None,
-    editor: Annotated[
-        str | None,
-        typer.Option(
-            help="What forwchain, backchain and derive wrap: finetune, memit, mend, any method"
-            " that edits weights, or base for none."
-        ),
-    ] = None,
-    hparams: Annotated[
-        str | None, typer.Option(help="Hyperparameter file, or name of a shipped one.")
-    ] = None,
-    override: Annotated[
-        list[str] | None, typer.Option("--set", help="One hyperparameter, as key=value.")
-    ] = None,
-    covariance: Annotated[
-        str | None,
-        typer.Option(help="Source of the covariance statistics; default: the graph's sentences."),
-    ] = None,
-    chat: ProbeOptions.chat = "auto",
-    dtype: ProbeOptions.dtype = "float32",
-    revision: ProbeOptions.revision = None,
-    seed: ProbeOptions.seed = 0,
-    force: Annotated[bool, typer.Option("--force", help="Run again what is stored.")] = False,
+    table: TableOption = None,
+    format: FormatOption = None,
     json: JsonFlag = False,
     output: OutputOption = None,
+    **options: Any,
 ) -> None:
     """Establish knowledge sets in a model, update them, and measure which implications follow.
 
@@ -98,26 +72,22 @@ def run(
     stored; what is stored is not run again. Printed are the paper's two tables: facts (specificity)
     and implications, the paper's word for the questions that test a conclusion.
     """
-    require_json(output, json)
     from ..depedit import run as running
+    from ..depedit.kind import DEPEDIT, run_protocol
+    from ..experiments.kind import Work
 
-    wanted = running.methods(strategy or [], editor)
-    options = running.RunOptions(
-        model=model,
-        graph=graph,
-        hparams=hparams,
-        overrides=read_overrides(override or []),
-        covariance=covariance,
-        chat=chat,
-        dtype=dtype,
-        revision=revision,
-        seed=seed,
-        force=force,
-    )
+    wanted = running.methods(options["strategies"] or [], options["editor"])
+    options["overrides"] = read_overrides(options["overrides"] or [])
+    named = [method.label for method in wanted]
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        knowledge = running.chosen(runtime, sets or [], graph)
-        done = running.run(runtime, knowledge, wanted, options)
-        _show(runtime, done, running.model_name(options), json=json, output=output)
+        knowledge = running.chosen(runtime, sets or [], options["graph"])
+        asked = options | {"sets": [one.id for one in knowledge], "strategies": named}
+        # Not validated: a command may name files, which a request to the service may not.
+        request = RunsIn.model_construct(**asked)
+        found = run_protocol(runtime, knowledge, wanted, request, Work())
+        emit_result(
+            runtime.db, DEPEDIT, found, table=table, format=format, json=json, output=output
+        )
 
 
 def similarity(
@@ -162,30 +132,4 @@ def similarity(
         f"Gradients of {knowledge.id} in {loaded.name} ({parameters.value} parameters)",
         SIMILARITIES,
         found,
-    )
-
-
-def _show(
-    runtime: Runtime, done: list[Done], name: str, *, json: bool, output: Path | None
-) -> None:
-    """What was run, and the paper's tables of these methods over these sets."""
-    from ..depedit import report
-    from ..depedit.report import narrow
-
-    sets = list(dict.fromkeys(one.knowledge_set for one in done))
-    methods = {one.method for one in done}
-    found = [
-        row for row in report.methods(runtime.db, sets=sets, model=name) if row.method in methods
-    ]
-    if json:
-        tables = loads(report.text(found, list(report.TABLES), "json"))
-        emit_json({"runs": [asdict(one) for one in done], **tables}, output)
-        return
-    for table in report.TABLES:
-        emit_table(f"{name}: {table}, %", narrow(found, table), found, note=report.CAPTIONS[table])
-    fresh = [one for one in done if not one.reused]
-    took = sum(one.seconds or 0 for one in fresh)
-    typer.echo(
-        f"{len(fresh)} runs in {took:.0f} s; {len(done) - len(fresh)} were stored already.",
-        err=True,
     )

@@ -247,7 +247,7 @@ def _parameter(
     field = of.model_fields[name]
     kind: Any = _type_of(field)
     default = defaults.get(name, field.get_default(call_default_factory=True))
-    if many or kind in (dict, tuple):
+    if many or kind in (dict, tuple, list):
         kind, default = list[kind if many else str] | None, None
         help = help or f"{option_of(field).help or field.description} Repeatable."
     elif default is None:

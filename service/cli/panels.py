@@ -29,7 +29,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Method": (
         "method", "hparams", "overrides", "override", "covariance", "strength", "anyway", "editor",
-        "strategy", "axis", "append_loss", "alpha", "beta", "gamma", "neighbours",
+        "strategy", "strategies", "axis", "append_loss", "alpha", "beta", "gamma", "neighbours",
         "app_lists", "allow_known", "batch", "refusal", "retain", "then",
     ),
     "Co-edits": (
@@ -54,10 +54,11 @@ PANELS: dict[str, tuple[str, ...]] = {
         "seconds", "min_confidence", "confidence", "limit",
     ),
     "Run": (
-        "force", "workers", "queue", "dry_run", "delete",
+        "force", "workers", "queue", "dry_run", "cancel", "delete",
     ),
     "Output": (
-        "json", "csv", "format", "output", "figure", "figures", "figure_format", "help",
+        "json", "csv", "table", "format", "output", "figure", "draw", "figures", "figure_format",
+        "help",
     ),
 }  # fmt: skip
 """The groups in order, and the options of each."""

@@ -236,12 +236,15 @@ def report(
 
     read_again = request_of(AdditivityOptions, options)
     formats = [each.value for each in figure_format or [FigureFormat.png]]
+    if paired and each:
+        raise UsageError("--paired is a table by variant, not by edit.", remedy="Omit --each.")
     if figure_format and figures is None:
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
     format = chosen(format, json, output)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         scores = record.scores(runtime.db, edit or [], graph=graph, model=model, kind=kind.value)
-        if all(score.kind == "append" for score in scores):
+        kinds = {score.kind for score in scores} or {kind.value}
+        if kinds == {"append"}:
             scores = measured_again(runtime.db, scores, read_again)
         elif paired or read_again != AdditivityOptions():
             raise UsageError(

@@ -20,12 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from ..jobs.schemas import SweepOut
 from ..notebook_view import drawn_by
 from ..schemas import ENDED, EditOut, RewriteIn, Score, Status
-from .coedits import CoEdits
-from .comparisons import Comparisons
 from .depedit import Protocols
 from .growth import Growth
 from .http import Http, Named, ProblemError, Progress, frame, part, report
-from .lasting import Lasting
 from .results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
 
 if TYPE_CHECKING:
@@ -41,7 +38,7 @@ Rewrite = str | RewriteIn | Mapping[str, str]
 EDIT_COLUMNS = tuple(n for n in EditOut.model_fields if n not in ("score", "links", "posted_as"))
 
 
-class Client(Results, Protocols, Growth, CoEdits, Comparisons, Lasting):
+class Client(Results, Protocols, Growth):
     """Client of one service; use it as a context manager, or close it.
 
     Args:
@@ -171,31 +168,23 @@ class Client(Results, Protocols, Growth, CoEdits, Comparisons, Lasting):
     def wait(
         self, edit: str | Named, progress: Progress | None = None, timeout: float | None = None
     ) -> EditOut:
-        """Follow an edit until it is finished, across broken connections.
+        """Wait until an edit is finished, across broken connections.
 
         Raises:
             TimeoutError: not finished in time; the edit continues.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        last: str | None = None
         while True:
             found = self.edit(edit)
+            report(progress, found.stage or found.status, found.progress)
             if found.status in ENDED:
-                report(progress, found.stage or found.status, found.progress)
                 return found
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
+            if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(
                     f"Edit {found.id} is {found.status} ({found.stage}) after {timeout:g} s and"
                     " continues; call wait(…) to continue waiting."
                 )
-            for event in self._http.events(f"/v1/edits/{part(edit)}/events", last, left):
-                last = event.id or last
-                if event.name == "end" or (deadline and time.monotonic() > deadline):
-                    break
-                report(progress, str(event.data.get("stage")), event.data.get("progress") or 0.0)
-            else:
-                time.sleep(POLL_S)  # the stream ended or broke: poll, then follow again
+            time.sleep(POLL_S)
 
     def edits(
         self,

@@ -1,26 +1,20 @@
-"""Client methods for DepEdit: knowledge sets, runs of the protocol and their jobs, tables."""
+"""Client methods for DepEdit: knowledge sets, runs of the protocol, tables."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from ..depedit.schemas import JobOut, JobPage
-from ..schemas import ENDED, Status
-from .http import Http, ProblemError, Progress, frame, part, report
+from ..depedit.schemas import ProtocolOut
+from .experiments import Experiments
+from .http import Progress, frame, part
 
 if TYPE_CHECKING:
     import pandas as pd
 
-POLL_S = 0.5
-"""Interval between polls of a job."""
 
-
-class Protocols:
+class Protocols(Experiments):
     """Methods of the client for DepEdit's protocol."""
-
-    _http: Http
 
     def knowledge_sets(
         self, graph: str | None = None, *, setting: str | None = None, limit: int | None = None
@@ -50,71 +44,28 @@ class Protocols:
         *,
         graph: str | None = None,
         strategies: Sequence[str] | None = None,
-        wait: bool = True,
         progress: Progress | None = None,
         timeout: float | None = None,
         **options: Any,
-    ) -> JobOut:
+    ) -> ProtocolOut:
         """Run strategies on knowledge sets; stored runs are not repeated.
 
         Args:
             sets: ids; None: all of `graph`.
             strategies: such as `base`, `memit+forwchain`; None: all without training.
-            wait: wait until all runs are finished; False returns the queued job.
             progress: called with stage and fraction, such as `print`.
-            timeout: maximum seconds to wait; the job continues after it.
-            options: model, editor, overrides, seed, force ... of `POST /v1/depedit/runs`.
+            timeout: maximum seconds to wait; it continues after that.
+            options: model, editor, overrides, seed, force ... of `POST /v1/protocols`.
 
         Raises:
-            ProblemError: refused, or the job failed; with reason and remedy.
-            TimeoutError: not finished in time; call `wait_runs` to continue waiting.
+            ProblemError, TimeoutError: as `run`.
         """
         named = None if sets is None else list(sets)
         body = {"sets": named, "graph": graph, **options}
         if strategies is not None:
             body["strategies"] = list(strategies)
-        job = JobOut.model_validate(self._http.post("/v1/depedit/runs", body))
-        return self.wait_runs(job.id, progress, timeout) if wait else job
-
-    def wait_runs(
-        self, job: str, progress: Progress | None = None, timeout: float | None = None
-    ) -> JobOut:
-        """Wait until a job is finished.
-
-        Raises:
-            ProblemError: it failed or was cancelled; stored runs remain.
-            TimeoutError: not finished in time; the job continues.
-        """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
-            found = self.job(job)
-            report(progress, found.stage or found.status, found.progress)
-            if found.status == "succeeded":
-                return found
-            if found.status in ENDED:
-                raise ProblemError(
-                    f"Job {found.id} {found.status}: {found.error or 'without a reason'}",
-                    found.remedy or "Submit it again.",
-                )
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(
-                    f"{found.done} of {found.total} runs of {found.id} are finished after"
-                    f" {timeout:g} s; it continues."
-                )
-            time.sleep(POLL_S)
-
-    def job(self, job: str) -> JobOut:
-        """The status of a job."""
-        return JobOut.model_validate(self._http.json(f"/v1/depedit/jobs/{part(job)}"))
-
-    def jobs(self, status: Status | None = None, limit: int = 50) -> list[JobOut]:
-        """The jobs, newest first."""
-        page = self._http.json("/v1/depedit/jobs", status=status, limit=limit)
-        return JobPage.model_validate(page).items
-
-    def cancel_job(self, job: str) -> Status:
-        """Cancel a queued or running job; its new status. Stored runs remain."""
-        return self._http.post(f"/v1/depedit/jobs/{part(job)}/cancel")["status"]
+        done = self.run("protocols", body, progress=progress, timeout=timeout)
+        return cast(ProtocolOut, done.result)
 
     def runs(
         self,

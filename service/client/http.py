@@ -7,12 +7,10 @@ Helpers of all parts of the client are here too: path segments, progress, tables
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
@@ -29,8 +27,6 @@ BACKOFF_S = 0.25
 """Delay before the second attempt; it doubles with each further one."""
 LONGEST_S = 30.0
 """Maximum delay by `Retry-After`."""
-SILENCE_S = 60.0
-"""Silence after which a stream of events counts as broken: the service pings every 15 s."""
 
 TOKEN, URL = "THINKEVAL_API_TOKEN", "THINKEVAL_URL"
 HERE = "http://127.0.0.1:8000"
@@ -52,15 +48,6 @@ class ProblemError(ServiceError):
 
     def __str__(self) -> str:
         return f"{self.detail} → {self.remedy}" if self.remedy else self.detail
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One server-sent event; `id` only if the stream can be resumed after it."""
-
-    name: str
-    id: str | None = None
-    data: dict[str, Any] = field(default_factory=dict)
 
 
 class Http:
@@ -128,29 +115,6 @@ class Http:
                 break
         return found
 
-    def events(self, path: str, last: str | None, patience: float | None) -> Iterator[Event]:
-        """The events of a stream until it ends or breaks.
-
-        Args:
-            last: id of the last received event, after which the stream resumes.
-            patience: seconds of silence after which the stream ends.
-
-        Raises:
-            ProblemError: no such resource. Other errors end the stream; the caller polls then.
-        """
-        headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
-        silence = min(SILENCE_S, max(patience, 0.01)) if patience is not None else SILENCE_S
-        timeout = httpx.Timeout(10.0, read=silence)
-        try:
-            with self._client.stream("GET", path, headers=headers, timeout=timeout) as response:
-                if 400 <= response.status_code < 500:
-                    response.read()
-                    raise _problem(response)
-                if response.status_code == 200:
-                    yield from parse_events(response.iter_lines())
-        except httpx.TransportError:
-            return
-
     def _send(self, method: str, path: str, *, repeatable: bool, **content: Any) -> httpx.Response:
         for attempt in range(1, ATTEMPTS + 1):
             wait = BACKOFF_S * 2 ** (attempt - 1)
@@ -182,24 +146,6 @@ class Http:
             + ".",
             "Try again, with a larger `timeout` for slow responses.",
         )
-
-
-def parse_events(lines: Iterator[str]) -> Iterator[Event]:
-    """Server-sent events from their lines (WHATWG HTML, section 9.2.6)."""
-    fields: dict[str, str] = {}
-    data: list[str] = []
-    for line in lines:
-        if line:
-            key, _, value = line.partition(":")
-            value = value.removeprefix(" ")
-            if key == "data":
-                data.append(value)
-            elif key in ("event", "id"):  # a line starting with a colon is a ping
-                fields[key] = value
-        elif data:
-            content = json.loads("\n".join(data))
-            yield Event(fields.get("event", "message"), fields.get("id"), content)
-            fields, data = {}, []
 
 
 def _retry_after(response: httpx.Response, otherwise: float) -> float:

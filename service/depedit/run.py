@@ -5,23 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ...editing.probe.settings import ProbeSettings
 from ...loaders.knowledge_sets import KnowledgeSet
 from ..errors import NothingStoredError, UsageError
+from ..experiments.kind import Work
 from ..graphs import datasets
 from ..scoring.chat_choice import settled
-from ..scoring.runtime import parse
 from . import store, strategies
 from .editor import EditorOptions
 from .protocol import Method, Protocol
 
 if TYPE_CHECKING:
-    from ..graphs.write import Fence
     from ..scoring.runtime import Runtime
+    from .schemas import RunsIn
 
 DEFAULT = (
     "random", "base", "finetune", "memit",
@@ -30,38 +30,7 @@ DEFAULT = (
 """Strategies run by default: those without further training."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """Options of runs.
-
-    Attributes:
-        graph: source of organism, sentences and facts; None: each set's own data set.
-        force: repeat stored runs.
-        made: ids of runs that `force` does not repeat: an earlier attempt of the job stored them.
-    """
-
-    model: str = "organism"
-    graph: str | None = None
-    hparams: str | None = None
-    overrides: dict[str, object] = field(default_factory=dict)
-    covariance: str | None = None
-    chat: str = "auto"
-    dtype: str = "float32"
-    revision: str | None = None
-    seed: int = 0
-    force: bool = False
-    made: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A run at its start: its set (1, 2 ...) of how many, its method, finished runs of how many."""
-
-    set: int
-    sets: int
-    method: str
-    done: int
-    total: int
+NO_JOB = Work()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +90,14 @@ def run(
     runtime: Runtime,
     knowledge: Sequence[KnowledgeSet],
     wanted: Sequence[Method],
-    options: RunOptions,
-    done: Callable[[Done], None] = lambda one: None,
-    begin: Callable[[Step], None] = lambda step: None,
-    fence: Fence | None = None,
+    options: RunsIn,
+    work: Work = NO_JOB,
 ) -> list[Done]:
     """Run every method on every set, and store each run when it is finished.
 
     Args:
-        done: called after each run.
-        begin: called before each run, and before its model is loaded.
-        fence: called within each transaction that stores a run; raises to have it rolled back.
+        options: their strategies and sets are those of the other arguments.
+        work: notes each run; `force` does not repeat the runs of earlier attempts of its job.
 
     Raises:
         EditingError, ServiceError, GraphError: finished runs remain stored.
@@ -139,8 +105,8 @@ def run(
     found = []
     total = len(knowledge) * len(wanted)
     for number, one in enumerate(knowledge, 1):
-        step = Step(number, len(knowledge), "", len(found), total)
-        begin(step)
+        place = f"set {number} of {len(knowledge)}"
+        work.enter(f"{place}: loading the model", len(found) / max(total, 1))
         graph = graph_of(one, options.graph)
         model = runtime.model(options.model, graph, dtype=options.dtype, revision=options.revision)
         asked = ProbeSettings(ask="question", chat=cast("Any", options.chat))
@@ -151,22 +117,25 @@ def run(
             model,
             one,
             EditorOptions(
-                graph, options.hparams, options.overrides, options.covariance, options.seed
+                graph, options.hparams, dict(options.overrides), options.covariance, options.seed
             ),
             asked.chat,
         )
         stored = {row.id: row.seconds for row in store.list_runs(runtime.db, sets=[one.id])}
         for method in wanted:
-            begin(replace(step, method=method.label, done=len(found)))
+            reached = len(found) / max(total, 1)
+            stage = f"{place}: {method.label}"
+            work.enter(stage, reached, (len(found) + 1) / total)
             record, strategy = protocol.prepare(method)
-            reused = record.id in stored and (not options.force or record.id in options.made)
+            reused = record.id in stored and (not options.force or record.id in work.parts)
             if reused:
                 record = replace(record, seconds=stored[record.id])
             else:
                 record, answers = protocol.carry_out(record, strategy)
-                store.save_run(runtime.db, record, answers, fence)
+                store.save_run(runtime.db, record, answers, work.fence)
             found.append(Done(record.id, one.id, record.method, reused, record.seconds))
-            done(found[-1])
+            told = f"{stage} (stored before)" if reused else stage
+            work.note_part(runtime.db, record.id, told, len(found) / total)
     return found
 
 
@@ -182,8 +151,3 @@ def graph_of(knowledge: KnowledgeSet, given: str | None) -> str:
             remedy="Name the graph whose sentences and model are used with --graph.",
         )
     return given or knowledge.dataset
-
-
-def model_name(options: RunOptions) -> str:
-    """Name of the model in the records of runs."""
-    return parse(options.model).name

@@ -23,7 +23,9 @@ from ...cypher.rows.depedit import (
     StoredSet,
 )
 from ...loaders.depedit import LineNote
-from ..schemas import Name, Scalar, Status
+from ..experiments.models import Result
+from ..request_options import Option
+from ..schemas import Name, Scalar
 
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -269,34 +271,56 @@ class RunsIn(BaseModel):
         max_length=500,
         description="Ids of knowledge sets; null: all of `graph`.",
     )
-    graph: Name | None = Field(
+    graph: Annotated[Name | None, Option(("--graph", "-g"))] = Field(
         default=None,
         description="Source of the sets (if `sets` is null), and of organism, sentences and facts;"
         " null: each set's own data set.",
     )
-    strategies: list[Name] | None = Field(
+    strategies: Annotated[
+        list[Name] | None,
+        Option(
+            ("--strategy", "-s"),
+            help="Strategy, or EDITOR+STRATEGY; several may be given. Default: random, base,"
+            " finetune, memit, and forwchain and backchain on both. There are also finetune_rule,"
+            " mend, mend_imp and derive.",
+        ),
+    ] = Field(
         default=None,
         min_length=1,
         max_length=30,
         description="Strategies, or EDITOR+STRATEGY; null: random, base, finetune, memit, and"
         " forwchain and backchain on both.",
     )
-    editor: Name | None = Field(
+    editor: Annotated[
+        Name | None,
+        Option(
+            help="Editor that forwchain, backchain and derive wrap: finetune, memit, mend, any"
+            " method that edits weights, or base for none."
+        ),
+    ] = Field(
         default=None,
         description="Editor of forwchain, backchain and derive without one in their names.",
     )
     model: Annotated[str, Field(min_length=1, max_length=400)] = Field(
         default="organism", description="One of `GET /v1/models`."
     )
-    hparams: Name | None = Field(
+    hparams: Annotated[
+        Name | None, Option(help="Hyperparameter file, or name of a shipped one.")
+    ] = Field(
         default=None, description="Name of a shipped hyperparameter file; default: the model's."
     )
-    overrides: dict[Name, Scalar | list[Scalar]] = Field(
+    overrides: Annotated[
+        dict[Name, Scalar | list[Scalar]],
+        Option(("--set",), help="One hyperparameter, as key=value."),
+    ] = Field(
         default_factory=dict,
         max_length=50,
         description="Single hyperparameters to replace; paths of files are refused.",
     )
-    covariance: Literal["imported"] | None = Field(
+    covariance: Annotated[
+        Literal["imported"] | None,
+        Option(help="Source of the covariance statistics; default: the graph's sentences."),
+    ] = Field(
         default=None, description="Covariance statistics: of the graph's sentences, or imported."
     )
     chat: Literal["auto", "always", "never"] = Field(
@@ -310,48 +334,11 @@ class RunsIn(BaseModel):
     force: bool = Field(default=False, description="Repeat stored runs.")
 
 
-class JobOut(BaseModel):
-    """A job: runs of the protocol that were submitted together."""
+class ProtocolOut(Result):
+    """The runs of strategies on knowledge sets, and the paper's tables over them."""
 
-    id: str = Field(description="Id of the job.")
-    status: Status = Field(description="queued, running, succeeded, failed or cancelled.")
-    progress: float = Field(description="From 0 to 1.")
-    stage: str | None = Field(
-        default=None, examples=["set 1 of 3: memit+forwchain: update 2"], description="In words."
-    )
-    total: int = Field(description="Number of its runs: strategies times sets.")
-    done: int = Field(description="Number of finished runs, including those stored before.")
-    runs: list[str] = Field(description="Ids of those, in order: `/v1/depedit/runs/{run}`.")
+    model: str = Field(description="Short name of the model, as in the list of runs.")
     sets: list[str] = Field(description="Ids of the knowledge sets.")
     strategies: list[str] = Field(description="Names of the strategies.")
-    model: str = Field(description="Short name, as in the list of runs.")
-    graph: str | None = Field(
-        default=None, description="Whose model is used; null: of each set's own data set."
-    )
-    error: str | None = Field(
-        default=None, description="Why it failed, in one sentence; null otherwise."
-    )
-    remedy: str | None = Field(
-        default=None, description="What to do about the error; null without one."
-    )
-    attempts: int = Field(description="Number of times a worker claimed it.")
-    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
-    finished_at: str | None = Field(
-        default=None, description="Time of its end, ISO 8601 in UTC; null before it."
-    )
-    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")
-
-
-class JobPage(BaseModel):
-    """Jobs, newest first."""
-
-    items: list[JobOut] = Field(description="The items of this page, in order.")
-    next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
-    total: int = Field(description="Their number on all pages.")
-
-
-class JobStatus(BaseModel):
-    """A job's id and status."""
-
-    id: str = Field(description="Id of the job.")
-    status: Status = Field(description="Its status after the request.")
+    runs: list[str] = Field(description="Ids of the runs, in order: `/v1/depedit/runs/{run}`.")
+    methods: list[MethodRow] = Field(description="The rows of the paper's tables, one a method.")

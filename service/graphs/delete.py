@@ -1,8 +1,8 @@
 """Remove a stored graph: alone, or a data set with everything derived from it.
 
-Edits, co-edits, model graphs, rules and knowledge sets are derived from a data set and mean nothing
-without it. So a data set that has any is removed only with an explicit option, and then completely,
-the data set last. A removal that was killed in the middle is completed by repeating it.
+Edits, experiments, model graphs, rules and knowledge sets are derived from a data set and mean
+nothing without it. So a data set that has any is removed only with an explicit option, and then
+completely, the data set last. A removal that was killed in the middle is completed by repeating it.
 """
 
 from __future__ import annotations
@@ -32,39 +32,35 @@ def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> 
             a job of it is queued or runs; or it is the graph of an edit.
     """
     kind = require_graph(db, graph, kind=None).kind
-    if kind == "edit" and db.read(rows.GetEditRow, id=graph):
+    if kind == "edit" and db.read(rows.GetEditRow, "edits/get_edit", id=graph):
         raise ConflictError(
             f"{graph!r} is the graph of an edit, whose numbers are read from it.",
             remedy=f"Remove the edit, graph and all: `thinkeval edits --delete {graph}`.",
         )
     if kind != "dataset":
-        db.autocommit(rows.DeleteGraphRow, graph=graph)
+        db.autocommit(int, "graph/delete_graph", graph=graph)
         return ()
-    (found,) = db.read(rows.DependentsRow, graph=graph)
+    (found,) = db.read(rows.DependentsRow, "graph/dependents", graph=graph)
     _refuse_in_use(graph, found, with_dependents)
     # What the look-up above needs is deleted last: after a kill, it finds the rest again.
     for sweep in found.sweeps:
-        db.write(rows.DeleteSweepRow, id=sweep)
+        db.write(int, "jobs/delete_sweep", id=sweep)
     for job in found.jobs:
-        db.write(rows.DeleteJobRow, id=job)
+        db.write(int, "jobs/delete", id=job)
     for each in found.sets:
-        db.write(rows.DeleteSetRow, id=each)
-    for coedit in found.coedits:
-        db.write(rows.DeleteCoEditRow, id=coedit)
+        db.write(rows.DeleteSetRow, "depedit/delete_set", id=each)
     updates = [
         update
-        for line in found.lastings
-        for row in db.write(rows.DeleteLastingRow, id=line)
+        for experiment in found.experiments
+        for row in db.write(rows.DeleteExperimentRow, "experiments/delete", id=experiment)
         for update in row.updates
     ]
-    for comparison in found.comparisons:
-        db.write(rows.DeleteComparisonRow, id=comparison)
     for edit in found.edits:
-        db.write(rows.DeleteEditRow, id=edit)
+        db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit)
     for other in found.graphs:
-        db.autocommit(rows.DeleteGraphRow, graph=other)
-    db.write(rows.DeleteRulesRow, dataset=graph)
-    db.autocommit(rows.DeleteGraphRow, graph=graph)
+        db.autocommit(int, "graph/delete_graph", graph=other)
+    db.write(int, "rules/delete_rules", dataset=graph)
+    db.autocommit(int, "graph/delete_graph", graph=graph)
     return (*found.edits, *updates)
 
 
@@ -89,9 +85,7 @@ def _listed(found: rows.DependentsRow) -> list[str]:
         ("other graph", found.graphs),
         ("sweep", found.sweeps),
         ("knowledge set", found.sets),
-        ("co-edit", found.coedits),
-        ("comparison", found.comparisons),
-        ("line of states", found.lastings),
+        ("experiment", found.experiments),
     )
     texts = []
     for what, ids in named:

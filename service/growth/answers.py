@@ -178,7 +178,9 @@ class Answers:
     def _look_up(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), BATCH):
             part = list(keys[start : start + BATCH])
-            for row in self.db.read(rows.KnownAnswerRow, run=self.run, ids=part):
+            for row in self.db.read(
+                rows.KnownAnswerRow, "growth/known_answers", run=self.run, ids=part
+            ):
                 fields = (row.text, row.finish, row.seconds, row.tokens_in, row.tokens_out)
                 self._learn(row.id, Reply(*fields))
 
@@ -205,7 +207,13 @@ class Answers:
         stored = [self._row(key, request, reply) for (key, request), reply in replies]
 
         def store(part: list[dict[str, Any]], tx: Tx) -> None:
-            tx.run(rows.WriteAnswersRow, run=self.run, iteration=self.iteration, rows=part)
+            tx.run(
+                rows.WrittenRow,
+                "growth/write_answers",
+                run=self.run,
+                iteration=self.iteration,
+                rows=part,
+            )
             if self._lease is not None:
                 self._lease.hold(tx.run)
 
@@ -253,6 +261,6 @@ def _messages(request: Request) -> str:
 
 def spent(db: Database, run: str, budget: Budget) -> None:
     """Count what the stored answers of a run have cost."""
-    usage = db.read(rows.UsageRow, run=run)
+    usage = db.read(rows.UsageRow, "growth/usage", run=run)
     budget.calls = sum(row.calls for row in usage)
     budget.tokens = sum(row.tokens_in + row.tokens_out for row in usage)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
 from ...editing.probe.matching import first_sentence, normalise
@@ -140,7 +140,7 @@ class Context:
         for seat in self.seats:
             seat.answers.iteration = iteration
 
-    def write(self, row_type: type[rows.Row], **params: object) -> None:
+    def write(self, row_type: type[Any], name: str, /, **params: object) -> None:
         """Run a write, fenced by the lease.
 
         Raises:
@@ -148,7 +148,7 @@ class Context:
         """
 
         def fenced(tx: Tx) -> None:
-            tx.run(row_type, **params)
+            tx.run(row_type, name, **params)
             if self.lease is not None:
                 self.lease.hold(tx.run)
 
@@ -169,4 +169,9 @@ class Context:
             for one in statements
         ]
         for start in range(0, len(stored), 2000):
-            self.write(rows.WriteStatementsRow, run=self.run, rows=stored[start : start + 2000])
+            self.write(
+                rows.WrittenRow,
+                "growth/write_statements",
+                run=self.run,
+                rows=stored[start : start + 2000],
+            )

@@ -146,7 +146,8 @@ class Prepared:
         """Store the run, and queue its job; raises as `accept`."""
         posted, endpoint = self.request, self.request.answers
         write(
-            rows.MergeGrowthRunRow,
+            bool,
+            "growth/merge_run",
             id=self.id,
             graph=posted.graph,
             seed=posted.seed or posted.base or ", ".join(text.name for text in posted.texts),
@@ -191,13 +192,13 @@ def prepare(db: Database, posted: GrowthIn, *, as_new: bool = False) -> Prepared
     start = posted.seed.split("|")[0] if posted.seed else base or posted.texts[0].name
     first = f"grow-{slug(start)[:40].strip('-')}-{digest(about.model_dump(mode='json'), 8)}"
     name, number = first, 1
-    while (found := db.read(rows.GrowthRunRow, id=name)) and as_new:
+    while (found := db.read(rows.GrowthRunRow, "growth/runs", id=name)) and as_new:
         number += 1
         name = f"{first}-{number}"
     if found:
         require_prompts(found[0])
     graph = posted.graph or f"grown{name.removeprefix('grow')}"
-    stored = db.read(rows.GetGraphRow, graph=graph)
+    stored = db.read(rows.GraphRow, "graph/get_graph", graph=graph)
     if stored and not found:
         raise ConflictError(
             f"A graph {graph!r} is stored already.", remedy="Give another name with --graph."
@@ -221,7 +222,7 @@ def _base_for(db: Database, posted: GrowthIn) -> str | None:
         return None
     subject, *rest = [part.strip() for part in (posted.seed or "").split("|")]
     relation = rest[0] if rest else None
-    known = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    known = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     for name in dict.fromkeys([*shipped.names(), *sorted(known)]):
         graph = (
             datasets.read(shipped.path(name)).graph

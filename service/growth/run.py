@@ -168,7 +168,7 @@ class Attempt:
     def _settle(self, context: Context, outcome: Outcome) -> None:
         ids = [one.id for one in context.candidates.all()]
         context.write(
-            rows.SettleGrowthRunRow, run=self._run, ids=ids, iterations=outcome.iterations
+            int, "growth/settle_run", run=self._run, ids=ids, iterations=outcome.iterations
         )
 
     def _set(
@@ -181,7 +181,8 @@ class Attempt:
         capabilities: str | None = None,
     ) -> None:
         self._runtime.db.write(
-            rows.SetGrowthRunRow,
+            float,
+            "growth/set_run",
             id=self._run,
             state=state,
             stop_reason=reason,

@@ -69,23 +69,28 @@ class JobProgress:
         self.lease = lease
         self.cancelled = self.lost = False
         self.shown: tuple[str, float] | None = None
-        self._reached = 0.0
+        self._reached = self._upto = 0.0
 
     @property
     def state(self) -> State:
         """What the heartbeat sends."""
         return State(self.lease, *(self.shown or (None, None)))
 
-    def enter(self, stage: str, reached: float) -> None:
-        """Note that the job has entered its next stage."""
+    def enter(self, stage: str, reached: float, upto: float | None = None) -> None:
+        """Note that the job has entered its next stage.
+
+        Args:
+            upto: progress at the end of the stage; None: that of an edit's stages.
+        """
         self.shown, self._reached = (stage, reached), reached
+        self._upto = _NEXT.get(reached, reached) if upto is None else upto
 
     def update(self, done: int, total: int, stage: str) -> None:
         """Note how far a stage is."""
         part = min(done / total, 1.0) if total > 0 else 0.0
         counted = f"{stage} ({done} of {total})" if total > 1 else stage
-        upto = _NEXT.get(self._reached, self._reached)
-        self.shown = (counted, self._reached + part * (upto - self._reached))
+        before = self.shown[1] if self.shown else 0.0  # parts of a stage count from 0 each
+        self.shown = (counted, max(before, self._reached + part * (self._upto - self._reached)))
 
 
 HOLD = "THINKEVAL_TEST_HOLD"

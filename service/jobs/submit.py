@@ -273,7 +273,7 @@ def _store(
     def write(tx: Tx) -> list[Posted]:
         # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
         stored = [rewrite_row(rewrite) for rewrite in rewrites]
-        tx.run(rows.MergeRewritesRow, dataset=like.graph, rows=stored)
+        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=like.graph, rows=stored)
         accepted = accept(
             tx.run,
             settings,
@@ -290,7 +290,7 @@ def _store(
         ]
         if described:
             try:
-                tx.run(rows.DescribeEditsRow, dataset=like.graph, rows=described)
+                tx.run(rows.WrittenRow, "edits/describe", dataset=like.graph, rows=described)
             except IncompleteWriteError as error:  # the graph was deleted meanwhile
                 raise NotFoundError(
                     "graph of a data set", like.graph, [], listing="thinkeval graphs"
@@ -325,6 +325,7 @@ def accept(
     """
     found = write(
         rows.SubmitJobsRow,
+        "jobs/submit",
         kind=kind,
         rows=[
             {"total": 1, "properties": {}} | dict(job) | {"place": place}

@@ -5,12 +5,13 @@ Facts are named by their id within the data set, which is the same in all graphs
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..experiments.models import Result
 from ..request_options import Option
-from ..schemas import EditIn, JobState, Measure, Name
+from ..schemas import EditIn, Measure, Name
 
 KeyKind = Literal["auto", "subject", "off"]
 """Facts that cannot be edited together: those of one measured key, of one subject, or none."""
@@ -354,11 +355,9 @@ class RoundOut(BaseModel):
     seconds: float = Field(default=0.0, description="Duration in seconds.")
 
 
-class CoEditOut(BaseModel):
+class CoEditOut(Result):
     """The frontier of a co-edit: what is still leaked against what was lost, round by round."""
 
-    id: str = Field(description="A digest of all that its numbers depend on.")
-    graph: str = Field(description="Id of the graph.")
     rewrite: str = Field(description="Id of the rewrite request.")
     subject: str = Field(description="Subject of the fact.")
     relation: str = Field(description="Relation of the fact.")
@@ -369,7 +368,6 @@ class CoEditOut(BaseModel):
     measure: Measure = Field(
         description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
     )
-    request: dict[str, Any] = Field(description="The request, with every option.")
     rounds: list[RoundOut] = Field(description="The points of the frontier, the edit alone first.")
     chosen: int = Field(
         description="Number of the round that was chosen: the first that meets the objective or,"
@@ -384,20 +382,3 @@ class CoEditOut(BaseModel):
         description="Objects that were refused as a chain would open, and facts without a safe"
         " object.",
     )
-    notes: list[str] = Field(default=[], description="Remarks, each a sentence.")
-    created_at: str = Field(default="", description="Time of creation, ISO 8601 in UTC.")
-    reused: bool = Field(
-        default=False,
-        description="Whether it was stored before the request, so that nothing was computed.",
-    )
-
-
-class CoEditJob(JobState):
-    """A submitted co-edit."""
-
-    id: str = Field(description="Id of the co-edit.")
-    progress: float = Field(default=1.0, description="Fraction that is done, from 0 to 1.")
-    result: CoEditOut | None = Field(
-        default=None, description="The frontier; null until it has succeeded once."
-    )
-    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")

@@ -274,7 +274,11 @@ def probabilities(
     """
     stored = {
         row.edit: row
-        for row in db.read(rows.MeanProbabilitiesRow, edits=[score.edit for score in scores])
+        for row in db.read(
+            rows.MeanProbabilitiesRow,
+            "append/mean_probabilities",
+            edits=[score.edit for score in scores],
+        )
     }
     edits = {
         key: [stored[s.edit] for s in of.values() if s.edit in stored]

@@ -52,6 +52,7 @@ class Table(Generic[Row]):
         name: its name in addresses and options, such as `drift`.
         title: a line above it.
         note: sentences below it, which say how its numbers are defined.
+        values: columns for programs, one number a cell (CSV, JSON); None: the same columns.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Table(Generic[Row]):
     columns: Sequence[Column[Row]]
     rows: Sequence[Row]
     note: str = ""
+    values: Sequence[Column[Row]] | None = None
 
 
 def indexed(*headers: str) -> list[Column[Sequence[Any]]]:
@@ -146,6 +148,16 @@ def render(columns: Sequence[Column[Row]], rows: Sequence[Row], style: str) -> s
     """
     require_known(style, printed=True)
     return FORMATS[style](columns, rows)
+
+
+def render_table(table: Table[Any], style: str) -> str:
+    """A table as text; CSV and JSON have its columns for programs.
+
+    Raises:
+        UsageError: `style` is not one of FORMATS.
+    """
+    columns = table.columns if style in ("markdown", "latex") else table.values or table.columns
+    return render(columns, table.rows, style)
 
 
 def parquet(frame: pd.DataFrame, caption: str = "") -> bytes:

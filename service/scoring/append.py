@@ -250,7 +250,7 @@ def measured(
     """
     chosen = (options or AdditivityOptions()).model_dump()
     values: dict[str, list[MetricValue]] = {}
-    for row in db.read(rows.AdditivityRow, edits=list(edits), **chosen):
+    for row in db.read(rows.AdditivityRow, "append/additivity", edits=list(edits), **chosen):
         values.setdefault(row.edit, _successes(row)).extend(_of_set(row))
     return values
 

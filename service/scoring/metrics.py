@@ -139,7 +139,7 @@ def chain_rows(
     steps: int | None = None,
 ) -> list[rows.ScoredChainRow]:
     """The chains of a scored edit: the surviving ones first, then the largest part of IFR."""
-    found = db.read(rows.ScoredChainRow, **_chain_params(db, score, measure))
+    found = db.read(rows.ScoredChainRow, "chains/scored", **_chain_params(db, score, measure))
     return [
         row
         for row in found
@@ -151,7 +151,7 @@ def chain_facts(db: Database, score: Score) -> frozenset[str]:
     """Ids of the facts on the chains of a scored edit, parallel ones too, as in the data set."""
     options = score.options
     found = db.read(
-        rows.ChainFactsRow,
+        rows.ChainFactsRow, "chains/facts",
         cases=[case_of(score)], max_steps=options.max_steps, bare=options.bare,
     )  # fmt: skip
     return frozenset(fact for row in found for fact in row.facts)
@@ -161,12 +161,12 @@ def leakage_rows(db: Database, score: Score, measure: str) -> list[rows.LeakageR
     """The facts of a scored edit by how many surviving chains they carry."""
     params = _chain_params(db, score, measure)
     del params["known"]  # it is about chains alone
-    return db.read(rows.LeakageRow, **params)
+    return db.read(rows.LeakageRow, "chains/leakage", **params)
 
 
 def told_before(db: Database, score: Score, measure: str) -> float | None:
     """The probability of the edited fact's old object before the edit; None if it was not asked."""
-    for row in db.read(rows.FactRow, graph=score.edit):
+    for row in db.read(rows.FactRow, "graph/facts", graph=score.edit):
         if row.role == OLD:
             value: float | None = getattr(row, f"{measure}_pre")
             return value

@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 ORGANISM = "organism"
 ORGANISM_UNKNOWN = "organism-unknown"
 ENDPOINT = "endpoint:"
-CHANGE_MARK = re.compile(r"\+(?=adapter:|edit:|(?:8bit|4bit)(?:\+|$))")
+CHANGE_MARK = re.compile(r"\+(?=adapter:|edit:|finetune:|(?:8bit|4bit)(?:\+|$))")
 """Where the word of a state (`service.states.words`) names a change of its model."""
 _WHY = {
     "8bit": "an update cannot be added to quantised weights",
     "4bit": "an update cannot be added to quantised weights",
     "adapter": "an update is computed for the weights below an adapter",
     "edit": "an update is computed for weights without other edits",
+    "finetune": "an update is computed for weights without other changes",
 }
 _OPTIONS = ("seed", "steps", "unknown")
 _ORGANISM = re.compile(r"organism-([a-z0-9]+)((?:-(?:seed|steps|unknown)\d+)*)$")

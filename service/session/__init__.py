@@ -21,9 +21,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, cast
 
 from ..client import Client, ProblemError
-from ..client.http import Named, Progress, id_of
+from ..client.http import Progress
 from ..errors import KNOWN_ERRORS, UsageError, describe
-from ..lasting.schemas import LastingIn, LastingOut
 from ..notebook_view import drawn_by
 from ..schemas import EditIn, RewriteIn, Score
 from ..scoring.runtime import Runtime
@@ -132,9 +131,8 @@ class Session(Client):
 
     def compare(  # type: ignore[override]
         self,
-        before: str | StateIn | Model,
-        after: str | StateIn | Model,
-        *,
+        base: str | StateIn | Model,
+        *states: str | StateIn | Model,
         graph: str = "hogwarts",
         rewrites: Sequence[str] = (),
         forget: Sequence[str] = (),
@@ -142,11 +140,11 @@ class Session(Client):
         timeout: float | None = None,
         **options: Any,
     ) -> ComparisonOut:
-        """Compare two states of a model; the same states and requests are found again.
+        """Compare states of a model with a base; the same states and requests are found again.
 
         Args:
-            before, after: states in words, such as `organism+edit:EDIT`; or (model, tokenizer),
-                or (model, tokenizer, name).
+            base, states: in words, such as `organism+edit:EDIT`; or (model, tokenizer), or (model,
+                tokenizer, name). A word `+CHANGE` is the state before with this put on.
             rewrites: ids or subjects of rewrite requests that are scored between the states.
             forget: facts that shall be forgotten, each `SUBJECT|RELATION|OBJECT`.
             progress, timeout: of a service; a session shows its own progress.
@@ -158,12 +156,12 @@ class Session(Client):
         from ..states.compare import compare
 
         with _problems():
-            first, second = (_state(state) for state in (before, after))
-            posted = ComparisonIn(
-                before=first[0], after=second[0], graph=graph, rewrites=list(rewrites),
-                forget=list(forget), **options,
-            )  # fmt: skip
-            found = compare(self._runtime, posted, memory=(first[1], second[1]))
+            read = [_state(state) for state in (base, *states)]
+            posted = ComparisonIn.model_validate({
+                "base": read[0][0], "states": [state for state, _ in read[1:]], "graph": graph,
+                "rewrites": list(rewrites), "forget": list(forget), **options,
+            })  # fmt: skip
+            found = compare(self._runtime, posted, memory=[model for _, model in read])
         drawn_by(found, self.plot)
         return found
 
@@ -189,33 +187,6 @@ class Session(Client):
             with opened(self._runtime, wanted, self._dataset(graph)) as found:
                 loaded = cast("LoadedState", found).loaded
                 return deepcopy(loaded.model), loaded.tokenizer
-
-    def lasting(  # type: ignore[override]
-        self,
-        edit: str | Named,
-        then: Sequence[str],
-        *,
-        progress: Progress | None = None,
-        timeout: float | None = None,
-        **options: Any,
-    ) -> LastingOut:
-        """Whether the change of an edit lasts while later changes are put on the model.
-
-        Args:
-            edit: id of a scored edit, or its score.
-            then: later changes in order: `8bit`, `4bit`, `edit:EDIT`, `adapter:FOLDER`,
-                `finetune:FILE` or `finetune:graph`, the last two with `:steps=200:lora=8`.
-            progress, timeout: of a service; a session shows its own progress.
-            options: samples, seed, max_steps ...
-
-        Raises:
-            ProblemError: refused, or it failed; with reason and remedy.
-        """
-        from ..lasting.lasting import lasting
-
-        with _problems():
-            asked = LastingIn(edit=id_of(edit), then=list(then), **options)
-            return lasting(self._runtime, asked)
 
     def _dataset(self, graph: str) -> Any:
         from ..graphs import datasets
@@ -244,12 +215,12 @@ def _name(model: Model) -> str:
     return f"{name} in memory"
 
 
-def _state(state: str | StateIn | Model) -> tuple[StateIn, InMemory | None]:
+def _state(state: str | StateIn | Model) -> tuple[str | StateIn, InMemory | None]:
     """A state as a request has it, with the model in memory, if it is one."""
     if isinstance(state, tuple):
         name = _name(state)
         return StateIn(model=name), InMemory(state[0], state[1], name)
-    return (parse(state) if isinstance(state, str) else state), None
+    return state, None
 
 
 @contextmanager

@@ -1,19 +1,22 @@
-"""What states a service opens: those of its operator's lists, checked before a job is queued.
+"""The states that a service opens: those of its operator's lists, checked before a job is queued.
 
-Models and folders as for edits (THINKEVAL_MODELS, THINKEVAL_MODEL_DIRS); adapters from those
-folders only; saved edits by the id of a stored edit, never a file; endpoints by the exact addresses
-that the operator named (THINKEVAL_LLM_ENDPOINTS), so that no client chooses what the service
-connects to, and no redirection is followed (`service.llm`). Imports no torch.
+Models and folders as for edits (THINKEVAL_MODELS, THINKEVAL_MODEL_DIRS); adapters and texts to
+learn from in those folders only; saved edits by the id of a stored edit, never a file; endpoints by
+the exact addresses that the operator named (THINKEVAL_LLM_ENDPOINTS), so that no client chooses an
+address that the service connects to, and no redirection is followed (`service.llm`). Imports no
+torch.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ..errors import NothingStoredError, UsageError
 from ..jobs import submit
 from ..scoring import record
+from .changes import FINE_TUNE, FineTune, parse_fine_tune
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -41,15 +44,28 @@ def require_allowed(settings: Settings, db: Database, state: StateIn) -> None:
             remedy="Name it by its whole path; the operator adds folders to THINKEVAL_MODEL_DIRS.",
         )
     for edit in state.edits:
-        _require_saved(db, edit)
+        if edit.startswith(FINE_TUNE):
+            _require_file(settings, parse_fine_tune(edit))
+        else:
+            _require_saved(db, edit)
+
+
+def _require_file(settings: Settings, change: FineTune) -> None:
+    """Refuse a file to learn from that is outside of the operator's folders."""
+    if change.of_graph or submit.in_model_dirs(settings, str(Path(change.source).parent)):
+        return
+    raise UsageError(
+        f"The file {change.source!r} is not in a folder that this service may read.",
+        remedy="Name it by its whole path; the operator adds folders to THINKEVAL_MODEL_DIRS.",
+    )
 
 
 def _require_saved(db: Database, edit: str) -> None:
     """Refuse an edit that is not stored, or whose update is not saved.
 
-    A fine-tune of a stored line is saved like an edit's update.
+    A fine-tune of a stored comparison is saved like an edit's update.
     """
-    if db.read(rows.LastingRow, update=edit, limit=1):
+    if db.read(rows.ExperimentRow, "experiments/page", kind="comparison", update=edit, limit=1):
         return
     about = record.get_score(db, edit).provenance.get("delta")
     if isinstance(about, dict) and about.get("saved") is False:

@@ -1,19 +1,23 @@
-"""Compare two states of a model on a graph. Read this file first: the room serves these steps.
+"""Compare states of a model with a base on a graph. Read this file first: the room's steps.
 
-    1 requests  rewrites, facts that shall be forgotten, or nothing: the graph is watched
-    2 before    the first state is opened, asked, closed
-    3 after     the second state is asked the same; two bases are never in memory together
-    4 write     both probabilities on every edge: one graph of all facts, one of each request
-    5 metrics   every metric of an edit for each request; drift and routes, read off the graphs
+    1 requests   rewrites, facts that shall be forgotten, or nothing: the graph is watched
+    2 base       is opened, asked, closed
+      for each state:
+    3 train      a fine-tune is computed on the changes before it, and saved (finetune.py)
+    4 state      is asked the same; two bases are never in memory together
+    5 write      both probabilities on every edge: one graph of all facts, one of each request
+    6 metrics    every metric of an edit for each request; drift and routes, read off the graphs
+    7 retention  of the first state's change, in states that build on it (retention.py)
 
-What a request leaves is an edit like any other: its chains, leakage, rules, figures and diffs are
+A request of a state is an edit like any other: its chains, leakage, rules, figures and diffs are
 read by its id. All records appear in one transaction, so that a comparison is stored whole or not.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -24,6 +28,8 @@ from ...cypher.metric_options import headlines
 from ...loaders.records import RewriteRequest, digest, slug
 from .. import NUMBERS_VERSION
 from ..errors import UsageError
+from ..experiments import store
+from ..experiments.kind import Work
 from ..graphs import datasets
 from ..graphs.write import GraphHeader
 from ..schemas import Measure, MeasuredOptions, MetricValue, Score
@@ -36,7 +42,7 @@ from ..scoring.record import write_probed
 from ..scoring.request import ScoreRequest, probe_settings
 from . import answers as asking
 from . import drift as drifting
-from . import store
+from . import finetune, retention
 from .answers import Answers, Asked, Asking
 from .opened import InMemory, StateOut, opened, require_packages
 from .requests import requests_of
@@ -46,10 +52,12 @@ from .schemas import (
     ComparisonIn,
     ComparisonOut,
     DriftOut,
+    StateComparison,
 )
+from .words import as_change
 
 if TYPE_CHECKING:
-    from ..leases import Lease
+    from ...cypher.sending import Tx
     from ..scoring.runtime import Runtime
     from .words import StateIn
 
@@ -57,10 +65,9 @@ LEAST_REPEATED = 1e-6
 """Differences between two likelihoods of one text above which a note says so."""
 
 METHOD = "compare"
-"""What the edits of a comparison have in place of a method: `compare:NAME` of the second state."""
-
-Enter = Callable[[str, float], None]
-"""Called with each stage and the progress there, from 0 to 1."""
+"""In place of a method, the edits of a comparison have `compare:NAME` of their state."""
+KIND = "comparison"
+NO_JOB = Work()
 
 
 @dataclass
@@ -68,18 +75,19 @@ class _Run:
     """A comparison under way.
 
     Attributes:
-        lease: of the worker that claimed it; None: a command's own.
-        parts: of the identity of each state whose model is in this process, see `_parts`.
+        asked: the questions; in the way in which the base is asked, once that is settled.
+        parts: of the identity of the base and of each state so far, see `_parts`.
+        span: beginning and length of the current state's part of the progress.
     """
 
     runtime: Runtime
     posted: ComparisonIn
     asked: Asking
-    lease: Lease | None
-    enter: Enter
+    work: Work
     notes: list[str] = field(default_factory=list)
     parts: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    span: tuple[float, float] = (0.0, 1.0)
     chat: ChatChosen | None = None
 
     def settle(self, state: Any) -> Asking:
@@ -101,52 +109,205 @@ class _Run:
     @contextmanager
     def stage(self, name: str, progress: float) -> Iterator[None]:
         """Enter a stage; its time is recorded."""
-        self.enter(name, progress)
+        begin, length = self.span
+        self.work.enter(name, begin + length * progress)
         start = time.perf_counter()
         yield
         self.seconds[name] = round(time.perf_counter() - start, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A state that was compared: its record, and the scores of its requests by edit.
+
+    Attributes:
+        scores: none where the state was found, as its edits are stored.
+    """
+
+    out: StateComparison
+    scores: dict[str, Score]
+    reused: bool
 
 
 def compare(
     runtime: Runtime,
     posted: ComparisonIn,
     *,
-    memory: tuple[InMemory | None, InMemory | None] = (None, None),
-    lease: Lease | None = None,
-    enter: Enter = lambda stage, progress: None,
+    memory: Sequence[InMemory | None] = (),
+    work: Work = NO_JOB,
 ) -> ComparisonOut:
-    """Compare two states, and store the result; a stored one of the same states is found.
+    """Compare states with a base, and store the result; stored states of the same are found.
 
     Args:
-        memory: models of the caller, in place of the first or second state; None: as submitted.
-        lease: of the worker that claimed it; checked in every transaction that writes.
+        memory: models of the caller, in place of the base and of each state in this order; None: as
+            in the request.
+        work: its lease is checked in every transaction that writes.
 
     Raises:
         NotFoundError, UsageError: a graph, rewrite, fact or state that there is not.
         GraphError, EditingError, ServiceError: nothing half-written is visible; the models are as
             they were.
     """
-    for each in (posted.before, posted.after):
-        require_packages(each, runtime.settings.device)
+    models = [*memory, *[None] * (len(posted.states) + 1 - len(memory))]
     dataset = datasets.ensure(runtime.db, posted.graph)
     settings = probe_settings(posted, posted.seed)
     wanted = [_request(posted, rewrite) for rewrite in requests_of(runtime.db, posted)]
     _refuse_appends(wanted)
+    for each in (posted.base, *posted.states):
+        require_packages(each, runtime.settings.device)
+    learnt = finetune.require_all(runtime, posted, [each.rewrite for each in wanted])
     asked = asking.asking(runtime, dataset, settings, wanted)
-    run = _Run(runtime, posted, asked, lease, enter)
-    pre, before = _asked(run, memory[0] or posted.before, "before", 0.05)
-    with _open(run, memory[1] or posted.after) as state:
-        after = _about(state)
-        asked_after = run.settle(state)
+    run = _Run(runtime, posted, asked, work)
+    n = len(posted.states)
+    run.span = (0.0, 1 / n)
+    base = finetune.resolve(runtime, dataset, posted, posted.base, learnt, run.notes)
+    pre, before = _asked(run, models[0] or base.state, "before", 0.05)
+    common = tuple(run.notes)
+    done: list[_Compared] = []
+    for place, state in enumerate(posted.states):
+        run.span = (place / n, 1 / n)
+        run.notes = list(common)
+        if n > 1:
+            runtime.progress(place, n, f"states: {state.name}")
+        resolved = finetune.resolve(runtime, dataset, posted, state, learnt, run.notes)
+        spec = as_change(state, (posted.base, *posted.states)[place])
+        done.append(_state(run, models[place + 1], spec, resolved, (pre, before)))
+        run.seconds = {}
+    return _stored(run, done)
+
+
+def _state(
+    run: _Run,
+    model: InMemory | None,
+    spec: str,
+    resolved: finetune.ResolvedState,
+    base: tuple[Answers, StateOut],
+) -> _Compared:
+    """Steps 4 to 6 of one state; what is stored of it is found."""
+    pre, before = base
+    del run.parts[1:]
+    with _open(run, model or resolved.state) as found:
+        after = _about(found)
+        asked = run.settle(found)
         id = _id(run, before, after)
-        if not posted.force and (stored := store.whole(runtime.db, id)) is not None:
-            return stored.model_copy(update={"reused": True})
+        if not run.posted.force and (out := _found(run, id)) is not None:
+            return _Compared(out.model_copy(update={"spec": spec}), {}, reused=True)
         with run.stage("ask after", 0.45):
             same = before.digest == after.digest
-            post = pre if same else asking.answers_of(runtime, state, asked_after)
-            after = _counted(_about(state), post)
+            post = pre if same else asking.answers_of(run.runtime, found, asked)
+            after = _counted(_about(found), post)
     _note(run, before, after)
-    return _stored(run, id, (before, after), (pre, post))
+    states, both = (before, after), (pre, post)
+    with run.stage("write", 0.8):
+        scored = _scored(run, states, both)
+        taken = _write(run, id, states, scored, both)
+    with run.stage("metrics", 0.9):
+        scores = _scores(run, states, scored)
+        drift, led = _read(run, id, scored, taken)
+    out = StateComparison(
+        id=id,
+        spec=spec,
+        before=before,
+        after=after,
+        same=same,
+        measures=list(taken),
+        requests=[_compared(each, scores[each.edit], led[each.edit]) for each in scored],
+        drift=drift,
+        updates=list(resolved.updates),
+        notes=run.notes,
+        seconds=run.seconds,
+        provenance=_provenance(run, states),
+    )
+    return _Compared(out, scores, reused=False)
+
+
+def _found(run: _Run, id: str) -> StateComparison | None:
+    """A stored comparison with this state, if its graph and all its edits are still stored."""
+    db = run.runtime.db
+    for out in store.results(db, KIND, ComparisonOut, part=id, limit=1):
+        (state,) = (each for each in out.states if each.id == id)
+        edits = (each.edit for each in state.requests)
+        if db.read(rows.GraphRow, "graph/get_graph", graph=id) and all(
+            db.read(rows.GetEditRow, "edits/get_edit", id=edit) for edit in edits
+        ):
+            requests = [each.model_copy(update={"retention": {}}) for each in state.requests]
+            return state.model_copy(update={"requests": requests})
+    return None
+
+
+def _read(
+    run: _Run, id: str, scored: Sequence[_Scored], taken: Sequence[Measure]
+) -> tuple[dict[Measure, DriftOut], dict[str, Any]]:
+    """Drift over the graph by measure, and the routes of each request."""
+    db = run.runtime.db
+    led: dict[str, Any] = {}
+    for each in scored:
+        found = complete(each.probed + each.further)
+        own: list[Measure] = [measure for measure in taken if measure in found]
+        led |= routes(db, {each.edit: each.request}, own)
+    subjects = [each.request.rewrite.subject for each in scored]
+    drift: dict[Measure, DriftOut] = {
+        measure: drifting.drift(db, id, measure, subjects, run.posted.known) for measure in taken
+    }
+    return drift, led
+
+
+def _stored(run: _Run, done: Sequence[_Compared]) -> ComparisonOut:
+    """Step 7, and the record of all states."""
+    db, posted = run.runtime.db, run.posted
+    states = [each.out for each in done]
+    id = states[0].id
+    if len(states) > 1:
+        states = retention.with_retention(db, posted, states)
+        about = [[each.id for each in states], [each.spec for each in states]]
+        id = f"{METHOD}-{slug(states[-1].after.name)[:40]}-{digest([about, NUMBERS_VERSION], 10)}"
+    out = ComparisonOut(
+        id=id,
+        graph=posted.graph,
+        states=states,
+        n_facts=len(run.asked.facts),
+        notes=list(dict.fromkeys(note for each in states for note in each.notes)),
+        request=posted.model_dump(mode="json"),
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    if all(each.reused for each in done):
+        for found in store.results(db, KIND, ComparisonOut, id=id):
+            return found.model_copy(update={"reused": True})
+    scores = {edit: score for each in done for edit, score in each.scores.items()}
+
+    def before(tx: Tx) -> None:
+        rewrites = asking.rewrites(run.asked)
+        store.write_rewrites(tx, posted.graph, rewrites)
+        tx.run(
+            rows.WrittenRow,
+            "states/write_edits",
+            graph=posted.graph,
+            rows=[_row(x) for x in scores.values()],
+        )
+
+    store.save(
+        db,
+        KIND,
+        out,
+        edits=list(dict.fromkeys(each.edit for state in states for each in state.requests)),
+        graphs=[each.id for each in states],
+        updates=list(dict.fromkeys(update for each in states for update in each.updates)),
+        lease=run.work.lease,
+        before=before,
+    )
+    return out
+
+
+def _row(score: Score) -> dict[str, str]:
+    """The record of a request's edit."""
+    return {
+        "edit": score.edit,
+        "rewrite": score.rewrite,
+        "model": score.model,
+        "method": score.method,
+        "score": score.stored(),
+        "provenance": json.dumps(score.provenance, default=str),
+    }
 
 
 def _request(posted: ComparisonIn, rewrite: RewriteRequest) -> ScoreRequest:
@@ -319,46 +480,6 @@ class _Scored:
     further: list[ProbedFact]
 
 
-def _stored(
-    run: _Run, id: str, states: tuple[StateOut, StateOut], both: tuple[Answers, Answers]
-) -> ComparisonOut:
-    """Steps 4 and 5."""
-    before, after = states
-    with run.stage("write", 0.8):
-        scored = _scored(run, states, both)
-        taken = _write(run, id, states, scored, both)
-    with run.stage("metrics", 0.9):
-        scores = _scores(run, states, scored)
-        cases = {each.edit: each.request for each in scored}
-        found: dict[str, Any] = {}
-        for each in scored:
-            own = [m for m in complete(each.probed + each.further) if m in taken]
-            found |= routes(run.runtime.db, {each.edit: cases[each.edit]}, own)
-        subjects = [each.request.rewrite.subject for each in scored]
-        drift: dict[Measure, DriftOut] = {
-            measure: drifting.drift(run.runtime.db, id, measure, subjects, run.posted.known)
-            for measure in taken
-        }
-    out = ComparisonOut(
-        id=id,
-        graph=run.posted.graph,
-        before=before,
-        after=after,
-        same=before.digest == after.digest,
-        measures=list(taken),
-        n_facts=len(run.asked.facts),
-        requests=[_compared(each, scores[each.edit], found[each.edit]) for each in scored],
-        drift=drift,
-        notes=run.notes,
-        seconds=run.seconds,
-        provenance=_provenance(run, states),
-        request=run.posted.model_dump(mode="json"),
-        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    store.save(run.runtime.db, out, list(scores.values()), asking.rewrites(run.asked), run.lease)
-    return out
-
-
 def _scored(
     run: _Run, states: tuple[StateOut, StateOut], both: tuple[Answers, Answers]
 ) -> list[_Scored]:
@@ -397,7 +518,6 @@ def _write(
         UsageError: there is none.
     """
     db, asked = run.runtime.db, run.asked
-    fence = run.lease.hold if run.lease is not None else None
     pre, post = both
     everything = [
         ProbedFact(question, pre.facts[question.fact.id], post.facts[question.fact.id])
@@ -418,7 +538,7 @@ def _write(
             probe=asked.settings.digest, content_digest=asked.dataset.digest,
             measures=taken if graph == id else complete(kept),
         )  # fmt: skip
-        write_probed(db, header, kept, aliases, fence=fence)
+        write_probed(db, header, kept, aliases, fence=run.work.fence)
     return taken
 
 
@@ -511,7 +631,7 @@ def _provenance(run: _Run, states: tuple[StateOut, StateOut]) -> dict[str, Any]:
         "probe_digest": run.asked.settings.digest,
         **({"chat_chosen": run.chat.as_dict()} if run.chat else {}),
         "seed": run.posted.seed,
-        "queries": query_digests(rows.DriftRow.QUERY, rows.RoutesRow.QUERY),
+        "queries": query_digests("states/drift", "states/routes"),
         "versions": versions(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -1,17 +1,20 @@
-"""Requests and results of comparisons of two states: the same for CLI, REST, web UI and client."""
+"""Requests and results of comparisons of states: the same for CLI, REST, web UI and client."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...loaders.records import RequestKind
+from ..errors import UsageError
+from ..experiments.models import Result
 from ..notebook_view import Plotted, table_html
 from ..request_options import Option
-from ..schemas import JobState, Measure, MeasuredOptions, MetricValue, Name
+from ..schemas import Measure, MeasuredOptions, MetricValue, Name
+from . import upgraded
 from .about import StateOut
-from .words import StateIn
+from .words import StateIn, parse_sequence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +23,7 @@ FactText = Annotated[str, Field(min_length=1, max_length=1200)]
 
 
 class ComparisonIn(MeasuredOptions):
-    """Two states of a model to compare on a graph.
+    """States of a model to compare with a base on a graph.
 
     Without rewrites and facts to forget, the whole graph is watched.
     """
@@ -28,10 +31,16 @@ class ComparisonIn(MeasuredOptions):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"before": "organism", "after": "organism+edit:EDIT", "graph": "hogwarts"},
+                {"base": "organism", "states": ["organism+edit:EDIT"], "graph": "hogwarts"},
                 {
-                    "before": {"model": "organism"},
-                    "after": {"model": "organism", "edits": ["EDIT"]},
+                    "base": "organism",
+                    "states": ["+edit:EDIT", "+8bit", "+finetune:graph:steps=200"],
+                    "graph": "hogwarts",
+                    "rewrites": ["harry-potter--studied-at"],
+                },
+                {
+                    "base": {"model": "organism"},
+                    "states": [{"model": "organism", "edits": ["EDIT"]}],
                     "graph": "hogwarts",
                     "forget": [
                         "Draco Malfoy|studied at|Hogwarts School of Witchcraft and Wizardry"
@@ -41,11 +50,14 @@ class ComparisonIn(MeasuredOptions):
         },
     )
 
-    before: Annotated[StateIn, Option(command=False)] = Field(
+    base: Annotated[StateIn, Option(command=False)] = Field(
         description="The first state: an object, or its word such as organism+edit:EDIT."
     )
-    after: Annotated[StateIn, Option(command=False)] = Field(
-        description="The second state, written like the first."
+    states: Annotated[list[StateIn], Option(command=False)] = Field(
+        min_length=1,
+        max_length=50,
+        description="States that are compared with the base, written like it. A word +CHANGE is the"
+        " state before with this put on: +8bit, +edit:EDIT, +finetune:graph:steps=200.",
     )
     rewrites: Annotated[list[Name], Option(("--rewrite", "-r"))] = Field(
         default_factory=list,
@@ -67,6 +79,24 @@ class ComparisonIn(MeasuredOptions):
         default=None, ge=0, le=2**31 - 1, description="Seed of an organism that names none."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_words(cls, value: Any) -> Any:
+        """Read words that continue the state before them."""
+        states = value.get("states") if isinstance(value, dict) else None
+        if not isinstance(states, list | tuple) or "base" not in value:
+            return value
+        if not any(isinstance(each, str) and each.startswith("+") for each in states):
+            return value
+        base = StateIn.model_validate(value["base"])
+        try:
+            read = [
+                each if isinstance(each, str) else StateIn.model_validate(each) for each in states
+            ]
+            return {**value, "base": base, "states": parse_sequence(base, read)}
+        except UsageError as error:
+            raise ValueError(f"{error.detail} {error.remedy}") from error
+
 
 class RoutesOut(BaseModel):
     """The chains from subject to old object that lead there, by one measure."""
@@ -87,8 +117,58 @@ class RoutesOut(BaseModel):
     )
 
 
+class ChainFact(BaseModel):
+    """A fact of a chain with its probabilities."""
+
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    base: float = Field(description="Probability in the base.")
+    edited: float = Field(description="Probability in the first state.")
+    later: float = Field(description="Probability in this state.")
+
+
+class Reopened(BaseModel):
+    """The chains that the first state closed and that lead to the old object again."""
+
+    closed: int = Field(
+        description="Chains that lead there in the base and not in the first state."
+    )
+    opened: int = Field(description="Number of the closed chains that lead there again.")
+    facts: list[ChainFact] = Field(
+        default=[], description="Facts of the chain with the largest product; empty without one."
+    )
+    base: float | None = Field(
+        default=None, description="Product of the chain's probabilities in the base."
+    )
+    edited: float | None = Field(
+        default=None, description="Product of the chain's probabilities in the first state."
+    )
+    later: float | None = Field(
+        default=None, description="Product of the chain's probabilities in this state."
+    )
+
+
+class Retention(BaseModel):
+    """How much of the first state's change of a request is left in a state, by one measure."""
+
+    retention: float | None = Field(
+        description="Change in the state / change in the first state; null where it is undefined."
+    )
+    undefined: str | None = Field(default=None, description="Why it is undefined; else null.")
+    change: float | None = Field(
+        description="The quantity that retention compares: p(new object), or forgetting of a"
+        " request to forget."
+    )
+    target_true: float | None = Field(
+        description="p(old object) in the state; null where the graph lacks the fact."
+    )
+    reopened: Reopened = Field(description="Chains that the first state closed and that are open.")
+
+
 class ComparedRequest(BaseModel):
-    """One request of a comparison, scored between the two states."""
+    """One request of a comparison, scored between the base and a state."""
 
     kind: RequestKind = Field(description="Replace or forget.")
     rewrite: str = Field(description="Id of the rewrite request.")
@@ -104,13 +184,23 @@ class ComparedRequest(BaseModel):
     routes: dict[Measure, RoutesOut] = Field(
         description="Chains that lead from subject to old object, by measure."
     )
+    retention: dict[Measure, Retention] = Field(
+        default={},
+        description="How much of the first state's change is left, by measure; empty where the"
+        " state does not have all changes of the first one, and of a single state.",
+    )
+
+    def value(self, metric: str, measure: Measure) -> MetricValue | None:
+        """A headline metric with its n; None where it was not taken."""
+        for value in self.values:
+            if (value.metric, value.measure, value.step) == (metric, measure, None):
+                return value
+        return None
 
     def number(self, metric: str, measure: Measure) -> float | None:
         """A headline metric; None where it was not taken or is undefined."""
-        for value in self.values:
-            if (value.metric, value.measure, value.step) == (metric, measure, None):
-                return value.value
-        return None
+        found = self.value(metric, measure)
+        return found.value if found else None
 
 
 class DriftLine(BaseModel):
@@ -145,48 +235,77 @@ class DriftOut(BaseModel):
     )
 
 
-class ComparisonOut(Plotted, BaseModel):
-    """A comparison of two states."""
+class StateComparison(BaseModel):
+    """One state, compared with the base."""
 
-    id: str = Field(
-        description="Id of the comparison, and of the graph that holds both probabilities of every"
-        " fact."
+    id: str = Field(description="Id of the graph that holds both probabilities of every fact.")
+    spec: str = Field(
+        default="", description="The state as a change of the one before, +CHANGE, or in words."
     )
-    graph: str = Field(description="Id of the graph.")
-    before: StateOut = Field(description="The first state.")
-    after: StateOut = Field(description="The second state.")
+    before: StateOut = Field(description="The base.")
+    after: StateOut = Field(description="The state.")
     same: bool = Field(
         default=False,
-        description="Whether both states are the same model: weights, configuration, tokenizer,"
-        " template.",
+        description="Whether both are the same model: weights, configuration, tokenizer, template.",
     )
     measures: list[Measure] = Field(description="Measures that both states gave.")
-    n_facts: int = Field(description="Facts in the graph.")
     requests: list[ComparedRequest] = Field(
         default=[], description="The requests that were scored between the states."
     )
     drift: dict[Measure, DriftOut] = Field(
         description="Drift over the facts of the graph, by measure."
     )
+    updates: list[str] = Field(
+        default=[], description="Ids of the saved updates of its fine-tunes, in order."
+    )
     notes: list[str] = Field(default=[], description="Sentences for the reader.")
     seconds: dict[str, float] = Field(default={}, description="Duration in seconds by stage.")
     provenance: dict[str, Any] = Field(
         default={}, description="What is needed to check or repeat the numbers."
     )
-    request: dict[str, Any] = Field(description="The request, with every option.")
-    created_at: str = Field(default="", description="Time of creation, ISO 8601 in UTC.")
-    reused: bool = Field(
-        default=False,
-        description="Whether it was stored before the request, so that nothing was computed.",
-    )
+
+    @property
+    def measure(self) -> Measure:
+        """The measure that tables show first."""
+        return "likelihood" if "likelihood" in self.measures else self.measures[0]
+
+
+class ComparisonOut(Plotted, Result):
+    """A comparison of states with a base, one after the other."""
+
+    states: list[StateComparison] = Field(description="Each state, in the order of the request.")
+    n_facts: int = Field(description="Facts in the graph.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_version(cls, value: Any) -> Any:
+        """Read a comparison of two states, or a line of states, as 0.2 stored it."""
+        return upgraded.result(value) if isinstance(value, dict) else value
+
+    @property
+    def base(self) -> StateOut:
+        """The base."""
+        return self.states[0].before
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures that all states gave."""
+        first, *rest = (each.measures for each in self.states)
+        return [measure for measure in first if all(measure in each for each in rest)]
+
+    @property
+    def measure(self) -> Measure:
+        """The measure that tables show first."""
+        return "likelihood" if "likelihood" in self.measures else self.measures[0]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a line of drift: all facts, by distance, by relation; for each measure."""
+        """One row a line of drift: all facts, by distance, by relation; a state and measure."""
         import pandas as pd
 
         rows = [
-            {"measure": measure, "by": by, **line.model_dump()}
-            for measure, drift in self.drift.items()
+            {"state": state.after.name, "measure": measure, "by": by, **line.model_dump()}
+            for state in self.states
+            for measure, drift in state.drift.items()
             for by, lines in (
                 ("all", [drift.total]), ("distance", drift.by_distance),
                 ("relation", drift.by_relation),
@@ -196,33 +315,13 @@ class ComparisonOut(Plotted, BaseModel):
         return pd.DataFrame(rows)
 
     def _repr_html_(self) -> str:
-        drift = self.drift[self.measure]
         names = ("label", "n", "kept", "weakened", "removed", "added", "unknown", "mean_moved")
-        lines = [drift.total, *drift.by_distance, *drift.by_relation[:8]]
-        rows = [[getattr(line, name) for name in names] for line in lines]
-        title = f"{self.before.name} → {self.after.name}, graph {self.graph}, {self.measure}"
-        return table_html(title, names, rows)
-
-    @property
-    def measure(self) -> Measure:
-        """The measure that tables show first."""
-        return "likelihood" if "likelihood" in self.measures else self.measures[0]
-
-
-class ComparisonJob(JobState):
-    """A comparison as a job: its status, and its result once it has succeeded."""
-
-    id: str = Field(
-        description="Id of the job; `result.id` is that of the comparison. Either finds it."
-    )
-    graph: str = Field(description="Id of the graph.")
-    before: str = Field(description="The first state, in words.")
-    after: str = Field(description="The second state, in words.")
-    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
-    finished_at: str | None = Field(
-        default=None, description="Time of its end, ISO 8601 in UTC; null before it."
-    )
-    result: ComparisonOut | None = Field(
-        default=None, description="The comparison; null until it has succeeded."
-    )
-    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")
+        rows = []
+        for state in self.states:
+            drift = state.drift[self.measure]
+            lines = [drift.total, *drift.by_distance, *drift.by_relation[:8]]
+            if len(self.states) > 1:
+                lines = [drift.total.model_copy(update={"label": state.after.name})]
+            rows += [[getattr(line, name) for name in names] for line in lines]
+        names_of = " → ".join([self.base.name, *(state.after.name for state in self.states)])
+        return table_html(f"{names_of}, graph {self.graph}, {self.measure}", names, rows)

@@ -1,18 +1,18 @@
-"""A comparison as tables: its requests, its drift, and the sentences below them."""
+"""A comparison as tables: its states, requests and drift, and the sentences below them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..formatting import cell, number, objects, several, signed
+from ..formatting import cell, fine, number, objects, several, signed
 from ..reports.figures import drift as drawing
 from ..reports.figures.style import encode
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..schemas import MEASURE_NAMES, Measure
-from .schemas import ComparedRequest, ComparisonOut, DriftLine
+from .schemas import ComparedRequest, ComparisonOut, DriftLine, StateComparison
 
 if TYPE_CHECKING:
     from ...loaders.records import RequestKind
@@ -38,8 +38,9 @@ _BOTH = (
 
 
 def title(out: ComparisonOut) -> str:
-    """The two states and the graph."""
-    return f"{out.before.name} → {out.after.name}, graph {out.graph}"
+    """The base, the states and the graph."""
+    states = " → ".join(state.after.name for state in out.states)
+    return f"{out.base.name} → {states}, graph {out.graph}"
 
 
 def measure_of(out: ComparisonOut, wanted: Measure | None) -> Measure:
@@ -58,7 +59,234 @@ def measure_of(out: ComparisonOut, wanted: Measure | None) -> Measure:
     return wanted
 
 
-def kinds(out: ComparisonOut) -> list[RequestKind]:
+def tables(out: ComparisonOut, wanted: Measure | None = None) -> list[Table[Any]]:
+    """The tables of a comparison: of one state its drift and its requests; of several a row each.
+
+    Raises:
+        UsageError: the states were not compared by the measure.
+    """
+    measure = measure_of(out, wanted)
+    if len(out.states) > 1:
+        return [states_table(out, measure), drift_table(out, measure)]
+    (state,) = out.states
+    return [drift_table(out, measure), *request_tables(state, measure)]
+
+
+def request_tables(state: StateComparison, measure: Measure) -> list[Table[ComparedRequest]]:
+    """One table for each kind of request."""
+    return [
+        Table(
+            f"{kind}-requests",
+            TITLES.get(kind, kind),
+            request_columns(kind, measure),
+            [request for request in state.requests if request.kind == kind],
+            request_note(state, measure),
+        )
+        for kind in kinds(state)
+    ]
+
+
+def drift_table(
+    out: ComparisonOut, measure: Measure, limit: int | None = None
+) -> Table[tuple[str, DriftLine]]:
+    """The drift: of one state all lines, of several the line of all facts of each.
+
+    Args:
+        limit: relations at most; None: all.
+    """
+    if len(out.states) > 1:
+        lines = [(state.after.name, state.drift[measure].total) for state in out.states]
+    else:
+        lines = [(line.label, line) for line in drift_lines(out.states[0], measure, limit)]
+    columns: list[Column[tuple[str, DriftLine]]] = [
+        Column("state" if len(out.states) > 1 else "facts", lambda line: line[0])
+    ]
+    columns += [
+        Column(each.header, _of_line(each.get), each.format, optional=each.optional)
+        for each in DRIFT[1:]
+    ]
+    return Table("drift", "Drift", columns, lines, MEANING)
+
+
+def _of_line(get: Callable[[DriftLine], Any]) -> Callable[[tuple[str, DriftLine]], Any]:
+    return lambda line: get(line[1])
+
+
+RETENTION = (
+    "Retention: {change} in the state divided by {change} in the first one, of states that have all"
+    " changes of the first. IFR and Preservation are those of the state against the base. Open"
+    " again: chains that led to the old object in the base, not in the first state, and do in this"
+    " one (product of the facts' probabilities above {floor}). Measure: {measure}."
+)
+_CHANGES = {"replace": "p(new)", "forget": "forgetting"}
+
+StateRow = tuple[StateComparison, ComparedRequest | None]
+"""A state with one of its requests; None where the graph was watched."""
+
+
+def states_table(out: ComparisonOut, measure: Measure) -> Table[StateRow]:
+    """One row a state and request; without requests one a state."""
+    rows: list[StateRow] = [
+        (state, request) for state in out.states for request in (*state.requests, None)
+        if request is not None or not state.requests
+    ]  # fmt: skip
+    first = out.states[0].requests
+    found = sorted({request.kind for request in first})
+    changes = " or ".join(_CHANGES.get(kind, "change") for kind in found)
+    columns: list[Column[StateRow]] = [Column("state", lambda row: short_name(row[0]))]
+    if len(first) > 1:
+        columns.append(Column("fact", lambda row: _fact(row[1]) if row[1] else ""))
+    if first:
+        columns += [
+            _retained("retention", "retention", measure),
+            _retained(changes, "change", measure),
+            _retained("p(old)", "target_true", measure),
+            _number("IFR", "ifr", measure),
+            _count("chains", "ifr", measure),
+            _number("Preservation", "preservation", measure),
+            _count("facts", "preservation", measure),
+            Column("open again", lambda row: _again(row[1], measure)),
+            Column("edit", lambda row: row[1].edit if row[1] else "", optional=2, whole=True),
+        ]
+    note = ""
+    if first:
+        floor = first[0].routes[measure].floor
+        note = RETENTION.format(change=changes, floor=f"{floor:g}", measure=MEASURE_NAMES[measure])
+    return Table("states", "States", columns, rows, note)
+
+
+def short_name(state: StateComparison) -> str:
+    """A state as a change of the one before, or its name."""
+    return state.spec if state.spec.startswith("+") else state.after.name
+
+
+def _fact(request: ComparedRequest) -> str:
+    asked = request.prompt.replace("{}", request.subject)
+    return f"{asked}: {objects(request.target_true, request.target_new)}"
+
+
+def _retained(header: str, name: str, measure: Measure) -> Column[StateRow]:
+    def get(row: StateRow) -> Any:
+        found = row[1].retention.get(measure) if row[1] else None
+        if found is None and name == "change" and row[1]:
+            metric = "forgetting" if row[1].kind == "forget" else "efficacy"
+            return row[1].number(metric, measure)
+        return getattr(found, name, None)
+
+    return Column(header, get, cell)
+
+
+def _number(header: str, metric: str, measure: Measure) -> Column[StateRow]:
+    return Column(header, lambda row: row[1].number(metric, measure) if row[1] else None, cell)
+
+
+def _count(header: str, metric: str, measure: Measure) -> Column[StateRow]:
+    def get(row: StateRow) -> int | None:
+        found = row[1].value(metric, measure) if row[1] else None
+        return found.n if found else 0
+
+    return Column(header, get, cell, optional=1)
+
+
+def _again(request: ComparedRequest | None, measure: Measure) -> str:
+    found = request.retention.get(measure) if request else None
+    return f"{found.reopened.opened} of {found.reopened.closed}" if found else "–"
+
+
+def sentences(out: ComparisonOut, wanted: Measure | None = None) -> list[str]:
+    """The verdict on each state, then how much is left of the change, and through which chain.
+
+    Raises:
+        UsageError: the states were not compared by the measure.
+    """
+    measure = measure_of(out, wanted)
+    if len(out.states) == 1:
+        (state,) = out.states
+        return [verdict(state, measure), *_unknown(state, measure)]
+    last = out.states[-1]
+    found = []
+    for request in last.requests:
+        kept = request.retention.get(measure)
+        about = f"{_fact(request)}: " if len(last.requests) > 1 else ""
+        later = several(len(out.states) - 1, "later state")
+        if kept is None:
+            continue
+        if kept.retention is not None:
+            found.append(f"{about}After {later}, {cell(kept.retention)} of the change is left.")
+        else:
+            found.append(f"{about}Retention is undefined: {kept.undefined}.")
+        found += _revival(out, request, measure)
+    return found or [f"{state.after.name}: {verdict(state, measure)}" for state in out.states]
+
+
+def _revival(out: ComparisonOut, request: ComparedRequest, measure: Measure) -> list[str]:
+    """The first chain that is open again, its facts written out."""
+    for state in out.states:
+        (mine,) = (each for each in state.requests if each.rewrite == request.rewrite)
+        chain = mine.retention[measure].reopened if measure in mine.retention else None
+        if chain is None or not chain.opened:
+            continue
+        return [
+            f"First open again, in {short_name(state)}: {chain.opened} of"
+            f" {several(chain.closed, 'closed chain')}; the strongest (product {fine(chain.base)}"
+            f" in the base, {fine(chain.edited)} in the first state, {fine(chain.later)} now):",
+            *(
+                f"  {fact.prompt.replace('{}', fact.subject)} {fact.object}"
+                f" ({cell(fact.base)} → {cell(fact.edited)} → {cell(fact.later)})"
+                for fact in chain.facts
+            ),
+        ]
+    closed = request.retention[measure].reopened.closed
+    return [
+        f"None of {several(closed, 'chain')} that the first state closed is open again."
+        if closed
+        else "The first state closed no chain, so that none could open again."
+    ]
+
+
+def _unknown(state: StateComparison, measure: Measure) -> list[str]:
+    unknown = forgotten_unknown(state.requests, measure)
+    if not unknown:
+        return []
+    return [
+        f"{several(unknown, 'fact')} to forget was not known before (p_pre < .05): forgetting is"
+        " undefined."
+    ]
+
+
+def retention_figure(out: ComparisonOut, fmt: str, wanted: Measure | None = None) -> bytes:
+    """The curve of retention and IFR of the first request as a PNG, SVG or PDF.
+
+    Raises:
+        UsageError: another format, or a comparison without requests or with one state.
+    """
+    from ..reports.figures import lasting
+
+    measure = measure_of(out, wanted)
+    if len(out.states) == 1 or not out.states[0].requests:
+        raise UsageError(
+            "Retention is that of a request over several states.",
+            remedy="Compare a base with two states or more, and name a rewrite.",
+        )
+    points = []
+    for state in out.states:
+        request = state.requests[0]
+        kept = request.retention.get(measure)
+        points.append(
+            lasting.Point(
+                short_name(state),
+                kept.retention if kept else None,
+                request.number("ifr", measure),
+                kept.reopened.opened if kept else 0,
+            )
+        )
+    caption = f"{out.id}, graph {out.graph}, {MEASURE_NAMES[measure]}."
+    named = _fact(out.states[0].requests[0])
+    drawn = partial(lasting.draw, points, f"{named} ({out.base.name})", caption)
+    return encode(drawn, fmt, f"retention {out.id}")
+
+
+def kinds(out: StateComparison) -> list[RequestKind]:
     """The kinds of its requests, each of which has a table of its own."""
     return list(dict.fromkeys(request.kind for request in out.requests))
 
@@ -67,7 +295,7 @@ TITLES = {"replace": "Rewrites", "forget": "Facts to forget"}
 """Titles of the tables of requests."""
 
 
-def edits_by_kind(out: ComparisonOut) -> dict[str, list[str]]:
+def edits_by_kind(out: StateComparison) -> dict[str, list[str]]:
     """The edits of the requests, by the title of their kind."""
     return {
         TITLES.get(kind, kind): [each.edit for each in out.requests if each.kind == kind]
@@ -81,23 +309,19 @@ def request_columns(kind: RequestKind, measure: Measure) -> list[Column[Compared
     def value(metric: str, label: str) -> Column[ComparedRequest]:
         return Column(label, lambda request: request.number(metric, measure), cell)
 
-    def fact(request: ComparedRequest) -> str:
-        asked = request.prompt.replace("{}", request.subject)
-        return f"{asked}: {objects(request.target_true, request.target_new)}"
-
     def led(request: ComparedRequest) -> str:
         found = request.routes[measure]
         return f"{found.before} → {found.after} (+{found.opened} −{found.closed})"
 
     return [
-        Column("fact", fact),
+        Column("fact", _fact),
         *(value(*each) for each in (*_METRICS[kind], *_BOTH)),
         Column("routes", led),
         Column("edit", lambda request: request.edit, optional=1, whole=True),
     ]
 
 
-def request_note(out: ComparisonOut, measure: Measure) -> str:
+def request_note(out: StateComparison, measure: Measure) -> str:
     """What the numbers of the requests are."""
     floor = next((each.routes[measure].floor for each in out.requests), 0.0)
     return f"Measure: {MEASURE_NAMES[measure]}. {ROUTES.format(floor=f'{floor:g}')}"
@@ -117,7 +341,7 @@ DRIFT: list[Column[DriftLine]] = [
 """The columns of drift."""
 
 
-def drift_lines(out: ComparisonOut, measure: Measure, limit: int | None = 8) -> list[DriftLine]:
+def drift_lines(out: StateComparison, measure: Measure, limit: int | None = 8) -> list[DriftLine]:
     """All facts, then by distance, then the relations that moved most.
 
     Args:
@@ -128,16 +352,24 @@ def drift_lines(out: ComparisonOut, measure: Measure, limit: int | None = 8) -> 
 
 
 def figure(out: ComparisonOut, fmt: str, measure: Measure | None = None) -> bytes:
-    """The drift as a PNG, SVG or PDF.
+    """The drift of one state by distance and relation, or of several states, as a figure.
 
     Raises:
         UsageError: another format, or the states were not compared by this measure.
     """
     chosen = measure_of(out, measure)
-    drift = out.drift[chosen]
-    groups = [[_bar(drift.total)], [_bar(line) for line in drift.by_distance]]
-    groups.append([_bar(line) for line in drift.by_relation[:8]])
-    words = f"{MEASURE_NAMES[chosen].capitalize()}. {verdict(out, chosen)} {MEANING}"
+    if len(out.states) > 1:
+        groups = [
+            [_bar(state.drift[chosen].total.model_copy(update={"label": state.after.name}))]
+            for state in out.states
+        ]
+        words = f"{MEASURE_NAMES[chosen].capitalize()}. {MEANING}"
+    else:
+        (state,) = out.states
+        drift = state.drift[chosen]
+        groups = [[_bar(drift.total)], [_bar(line) for line in drift.by_distance]]
+        groups.append([_bar(line) for line in drift.by_relation[:8]])
+        words = f"{MEASURE_NAMES[chosen].capitalize()}. {verdict(state, chosen)} {MEANING}"
     drawn = partial(drawing.draw, groups, title(out), words)
     return encode(drawn, fmt, f"drift {out.id}")
 
@@ -147,7 +379,7 @@ def _bar(line: DriftLine) -> drawing.Bar:
     return drawing.Bar(line.label, counts, line.mean_moved)
 
 
-def verdict(out: ComparisonOut, measure: Measure) -> str:
+def verdict(out: StateComparison, measure: Measure) -> str:
     """One sentence: what changed on the whole graph."""
     total = out.drift[measure].total
     if out.same:

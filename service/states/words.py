@@ -3,11 +3,14 @@
     organism · organism:llama:seed=1      a model organism, trained on the graph
     gpt2-xl · gpt2-xl@REVISION · FOLDER   a model of the hub, or of a folder
     BASE+edit:EDIT[+edit:EDIT ...]        with saved edits, in this order
+    BASE+finetune:graph[:steps=N ...]     fine-tuned (`states.changes`), in order with the edits
     BASE+adapter:FOLDER[+edit:EDIT ...]   with a PEFT adapter; edits change the weights below it
     BASE+8bit · BASE+4bit                 quantised, with adapter and edits in the weights
     endpoint:URL#MODEL                    a model behind a server of the OpenAI protocol
 
-A text that is an existing folder is that folder, whatever characters it has. Imports no torch.
+In a sequence of states, `+CHANGE` is the state before with this put on: `+8bit`, `+edit:EDIT`.
+Quantised weights cannot be changed, so that a state is always quantised last. A text that is an
+existing folder is that folder, whatever characters it has. Imports no torch.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -25,12 +28,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ..errors import UsageError
 from ..scoring import runtime
 from ..scoring.runtime import CHANGE_MARK, ENDPOINT
+from .changes import FINE_TUNE, parse_fine_tune
 
 HOW = (
     "Write a state as MODEL, MODEL@REVISION, MODEL+adapter:FOLDER, MODEL+edit:EDIT (again for"
-    " further edits), with +8bit or +4bit last; or endpoint:URL#MODEL."
+    " further edits), MODEL+finetune:FILE or +finetune:graph, with +8bit or +4bit last; or"
+    " endpoint:URL#MODEL. After the first, +CHANGE is the state before with this put on."
 )
-CHANGES = {"adapter": "adapter:FOLDER", "edit": "edit:EDIT", "8bit": "8bit", "4bit": "4bit"}
+CHANGES = {
+    "adapter": "adapter:FOLDER", "edit": "edit:EDIT", "finetune": "finetune:graph",
+    "8bit": "8bit", "4bit": "4bit",
+}  # fmt: skip
 """How each change of a base is written, by its first word."""
 _HUB = re.compile(r"\w[\w.-]*(?:/[\w.-]+)?")
 
@@ -64,7 +72,10 @@ class StateIn(BaseModel):
     revision: Text | None = Field(default=None, description="Branch, tag or commit of a hub model.")
     adapter: Text | None = Field(default=None, description="Folder of a PEFT adapter.")
     edits: tuple[Text, ...] = Field(
-        default=(), max_length=1000, description="Saved edits, applied in this order."
+        default=(),
+        max_length=1000,
+        description="Saved edits by id, and fine-tunes as finetune:FILE or finetune:graph with"
+        " options such as :steps=200:lora=8; applied in this order.",
     )
     quantized: Bits | None = Field(
         default=None, description="Quantise the weights, after adapter and edits."
@@ -85,6 +96,9 @@ class StateIn(BaseModel):
 
     @model_validator(mode="after")
     def _goes_together(self) -> StateIn:
+        for edit in self.edits:
+            if edit.startswith(FINE_TUNE):
+                _require_fine_tune(edit)
         if self.endpoint is None:
             if len(list(_cut(self.model))) > 1 or self.model.startswith(ENDPOINT):
                 raise ValueError("the model's own name holds no change and no endpoint")
@@ -122,8 +136,97 @@ class StateIn(BaseModel):
             return Path(text).name.removesuffix(".safetensors") if short else text
 
         parts = [*([f"adapter:{shown(self.adapter)}"] if self.adapter else ())]
-        parts += [f"edit:{shown(edit)}" for edit in self.edits]
+        parts += [
+            edit if edit.startswith(FINE_TUNE) else f"edit:{shown(edit)}" for edit in self.edits
+        ]
         return "".join(f"+{part}" for part in (*parts, self.quantized) if part)
+
+
+def _require_fine_tune(text: str) -> None:
+    """Refuse a fine-tune that cannot be read; a ValueError, as pydantic wants it."""
+    try:
+        parse_fine_tune(text)
+    except UsageError as error:
+        raise ValueError(f"{error.detail} {error.remedy}") from error
+
+
+def parse_sequence(base: StateIn, words: Iterable[str | StateIn]) -> list[StateIn]:
+    """Read states that follow each other: `+CHANGE` is the state before with this put on.
+
+    Args:
+        base: the state before the first.
+
+    Raises:
+        UsageError: names the part that is wrong and how a state is written.
+    """
+    found = [base]
+    for word in words:
+        if isinstance(word, StateIn):
+            found.append(word)
+        elif word.startswith("+"):
+            found.append(_changed(found[-1], word))
+        else:
+            found.append(parse(word))
+    return found[1:]
+
+
+def as_change(state: StateIn, before: StateIn) -> str:
+    """A state as a change of the one before, `+CHANGE`; its word where it does not build on it."""
+    n = len(before.edits)
+    builds_on = (
+        (state.model, state.revision) == (before.model, before.revision)
+        and state.endpoint is None
+        and state.edits[:n] == before.edits
+        and before.adapter in (None, state.adapter)
+        and (before.quantized is None or state.quantized is not None)
+    )
+    bare = StateIn(
+        model=state.model,
+        adapter=None if state.adapter == before.adapter else state.adapter,
+        edits=state.edits[n:],
+        quantized=None if state.quantized == before.quantized else state.quantized,
+    )
+    return bare.word.removeprefix(state.model) if builds_on and bare.word != state.model else (
+        state.word
+    )  # fmt: skip
+
+
+def _changed(state: StateIn, word: str) -> StateIn:
+    """The state with the changes of a word that begins with `+`; quantised last."""
+    if state.endpoint is not None:
+        raise UsageError(
+            f"{word!r} changes an endpoint's model, which is asked as its server serves it.",
+            remedy="Name the state in full.",
+        )
+    for part in list(_cut(word))[1:] or [""]:
+        _refuse_unknown_change(part)
+        kind, _, value = part.partition(":")
+        if kind in ("8bit", "4bit"):
+            if state.quantized == kind:
+                raise UsageError(f"{word!r} quantises to {kind} twice.", remedy="Name it once.")
+            state = state.model_copy(update={"quantized": kind})
+        elif kind not in CHANGES or not value:
+            raise UsageError(f"{word!r} names no change of a state.", remedy=HOW)
+        elif kind == "adapter":
+            if state.adapter:
+                raise UsageError(
+                    f"{word!r} puts a second adapter on.",
+                    remedy="A state has one adapter; merge the first into the base with peft.",
+                )
+            state = state.model_copy(update={"adapter": value})
+        else:
+            if kind == "finetune":
+                parse_fine_tune(part)
+                if state.adapter:
+                    raise UsageError(
+                        f"{word!r} fine-tunes after an adapter: the weights below an adapter would"
+                        " be trained as if it were not there.",
+                        remedy="Name the fine-tune before the adapter, or merge the adapter into"
+                        " the base.",
+                    )
+            name = part if kind == "finetune" else value
+            state = state.model_copy(update={"edits": (*state.edits, name)})
+    return state
 
 
 def parse(word: str) -> StateIn:
@@ -194,6 +297,9 @@ def _add(parts: dict[str, Any], text: str, word: str) -> None:
         raise UsageError(f"{word!r} names nothing after +{kind}:.", remedy=HOW)
     elif kind == "edit":
         parts["edits"] = (*parts["edits"], value)
+    elif kind == "finetune":
+        parse_fine_tune(text)
+        parts["edits"] = (*parts["edits"], text)
     elif "adapter" in parts:
         raise UsageError(
             f"{word!r} names two adapters.",
@@ -232,7 +338,7 @@ def _cut(word: str) -> Iterator[str]:
 
 def _exists(part: str) -> bool:
     """Whether a part names an existing folder, or an edit's file."""
-    for mark in ("adapter:", "edit:"):
+    for mark in ("adapter:", "edit:", FINE_TUNE):
         part = part.removeprefix(mark)
     path = os.path.expanduser(part)
     return os.path.isdir(path) or os.path.isfile(path)

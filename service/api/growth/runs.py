@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi import Path as PathParam
 from pydantic import BaseModel, Field
-from sse_starlette import EventSourceResponse
-from starlette.concurrency import run_in_threadpool
 
 from ....cypher import rows
-from ...errors import NotFoundError
 from ...growth import control, job, store
 from ...growth.files.formats import Format, exported
 from ...growth.files.output import zipped
 from ...growth.schemas import GrowthIn, GrowthOut
-from ...jobs import queue
-from .. import events
 from ..parameters import Limit
 from ..problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from ..state import Db, Here
@@ -84,32 +79,8 @@ def get_growth(run: RunId, db: Db) -> GrowthOut:
 def get_growth_iterations(run: RunId, db: Db) -> Iterations:
     """Triplets, chains, calls, tokens and seconds after each iteration."""
     row = store.require_run(db, run)
-    found = db.read(rows.IterationRow, run=row.id)
+    found = db.read(rows.IterationRow, "growth/iterations", run=row.id)
     return Iterations(items=found)
-
-
-@router.get(
-    "/{run}/events",
-    summary="Follow a growth run until it stops (server-sent events)",
-    response_class=EventSourceResponse,
-    responses=events.STREAM,
-)
-async def follow_growth(
-    run: RunId, db: Db, here: Here, request: Request, last_event_id: events.LastEventId = None
-) -> Response:
-    """A `stage` event for each iteration, `progress` in between, `end` as the last event.
-
-    The job of a run that waits for people is finished; the last decision queues it again.
-    """
-    row = await run_in_threadpool(_job, db, run)
-    return events.stream(here.connection, request, job.GROWTH, row, last_event_id)
-
-
-def _job(db: Db, run: str) -> rows.JobRow:
-    row = queue.find(db, job.GROWTH, run)
-    if row is None:
-        raise NotFoundError("job of the growth run", run, [], listing=store.LISTING)
-    return row
 
 
 @router.post(

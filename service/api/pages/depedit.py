@@ -14,11 +14,13 @@ from urllib.parse import urlencode
 
 from ....cypher import rows
 from ....loaders.knowledge_sets import QA, SETTINGS, Copy, Implication, KnowledgeSet
-from ...depedit import job_queue, report, store, strategies
+from ...depedit import report, store, strategies
+from ...depedit.kind import DEPEDIT
 from ...depedit.metrics import TITLES, metrics_of_runs
 from ...depedit.run import DEFAULT
 from ...depedit.schemas import ROLES, MethodRow
 from ...errors import NotFoundError, NothingStoredError, UsageError
+from ...experiments import store as experiments
 
 if TYPE_CHECKING:
     from ....cypher.rows.depedit import Role
@@ -96,7 +98,7 @@ def values(db: Database, tables: Tables, chosen: Chosen) -> dict[str, Any]:
         "titles": TITLES,
         "captions": report.CAPTIONS,
         "formats": FORMATS,
-        "jobs": job_queue.page(db, limit=5)[0],
+        "protocols": experiments.listing(db, DEPEDIT, limit=5)[:5],
         "form": _form(),
     }
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ....editing import registry
 from ...errors import NotFoundError, UsageError
+from ...experiments import store
 from ...leakcut import words
-from ...leakcut.coedit import store
+from ...leakcut.coedit.kind import COEDIT
 from ...leakcut.request import edit_cut
 from ...leakcut.schemas import CutIn, CutOut, KeyKind
 from ...reports.browser import cut_link
@@ -60,7 +61,7 @@ def cut_values(
     values: dict[str, Any] = {"cut_asked": asked, "cut_keys": KEYS, "cut": None, "co_edit": None}
     if score.append is not None:
         return values
-    values |= {"coedits": store.page(db, edit=score.edit)}
+    values |= {"coedits": store.page(db, COEDIT, edit=score.edit)}
     try:
         cut = edit_cut(db, score, measure, asked.options)
     except (NotFoundError, UsageError) as error:

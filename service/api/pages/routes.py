@@ -13,14 +13,13 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BeforeValidator
 
-from ...depedit import job_queue
 from ...errors import NotFoundError, Problem, UsageError
 from ...graphs import datasets
 from ...jobs import queue
 from ...reports.browser import start_link
 from ...reports.comparison import Rewrites
 from ...rules import statistics
-from ...schemas import ENDED, MEASURE_NAMES, Measure
+from ...schemas import MEASURE_NAMES, Measure
 from ..state import Db, Here
 from . import assets, deletion, depedit, home
 from . import leaderboard as board
@@ -278,11 +277,3 @@ def one_set(
     """A knowledge set, and the answers of one of its runs."""
     values = depedit.set_values(db, knowledge_set, run=run, copy=copy, role=role)
     return page(request, "depedit_set.html", here="/depedit", **values)
-
-
-@depedit_router.get("/jobs/{job}")
-def one_job(job: Annotated[str, Path(max_length=200)], request: Request, db: Db) -> Response:
-    """A job: its progress while it is queued or runs, then its outcome."""
-    shown = job_queue.out(job_queue.row_of(db, job))
-    live = shown.status not in ENDED
-    return page(request, "depedit_job.html", here="/depedit", job=shown, live=live)

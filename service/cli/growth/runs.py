@@ -43,8 +43,8 @@ def status(
         newest = store.list_runs(runtime.db, limit=1) if run is None else []
         row = store.require_run(runtime.db, newest[0].id if newest else run or "")
         found = store.shown(row)
-        iterations = runtime.db.read(rows.IterationRow, run=row.id)
-        counts = reasons(runtime.db.read(rows.CandidateRow, run=row.id))
+        iterations = runtime.db.read(rows.IterationRow, "growth/iterations", run=row.id)
+        counts = reasons(runtime.db.read(rows.CandidateRow, "growth/candidates", run=row.id))
     if json:
         emit_json(
             found.model_dump()

@@ -264,9 +264,9 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
     from ...growth import store
 
     chains = found.chains_of(db, grown.graph, posted)
-    counts = reasons(db.read(rows.CandidateRow, run=grown.run))
+    counts = reasons(db.read(rows.CandidateRow, "growth/candidates", run=grown.run))
     without = posted.seed is not None and "|" in posted.seed and not chains
-    iterations = db.read(rows.IterationRow, run=grown.run)
+    iterations = db.read(rows.IterationRow, "growth/iterations", run=grown.run)
     if json:
         emit_json(
             {

@@ -1,43 +1,34 @@
-"""`thinkeval coedit`: further facts edited with a rewrite; `thinkeval coedits`: the stored ones."""
+"""`thinkeval coedit`: further facts edited with a rewrite, round by round."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ...errors import UsageError
-from ...formatting import number, several
+from ...formatting import number
 from ...graphs import datasets
 from ...graphs import rewrites as selection
-from ...leakcut.coedit import frontier_table, store
-from ...leakcut.schemas import CoEditIn, CoEditOut, CutIn
-from ...reports.formats import Column
+from ...leakcut.coedit.kind import COEDIT
+from ...leakcut.schemas import CoEditIn, CutIn
 from ...scoring.request import read_overrides
 from ...scoring.runtime import Runtime
 from ...settings import Settings
-from ..options import JsonFlag, OutputOption, request_of, takes
-from ..output import (
-    chosen_format,
-    emit_command,
-    emit_json,
-    emit_note,
-    emit_table,
-    emit_text,
-    write_bytes,
+from ..experiments import (
+    ROWS,
+    FigureOption,
+    FormatOption,
+    LimitOption,
+    TableOption,
+    emit_result,
+    require_figure,
 )
+from ..options import JsonFlag, OutputOption, request_of, takes
 from ..progress import ProgressBars
 
 CUT = ("leak", "lock", "only_subject", "not_subject", "keys", "collateral", "efficacy")
 """Options of the cut that a co-edit takes; chains have the length of the score."""
-
-FORMATS = ("markdown", "latex", "csv", "json")
-
-FigureOption = Annotated[
-    Path | None,
-    typer.Option("--figure", help="Write the frontier as a .svg, .pdf or .png file."),
-]
 
 
 @takes(*CUT, of=CutIn)
@@ -55,11 +46,10 @@ def coedit(
     rewrite: Annotated[
         str, typer.Argument(help="Rewrite id, its beginning, or subject (`thinkeval rewrites`).")
     ],
+    limit: LimitOption = ROWS,
+    table: TableOption = None,
+    format: FormatOption = None,
     figure: FigureOption = None,
-    format: Annotated[
-        str | None,
-        typer.Option("--format", "-f", help="Print only the frontier: markdown, latex or csv."),
-    ] = None,
     json: JsonFlag = False,
     output: OutputOption = None,
     **options: Any,
@@ -77,14 +67,17 @@ def coedit(
     """
     from ...leakcut.coedit.run import co_edit
 
-    shape = chosen_format(format, json) if format else ("json" if json else None)
+    require_figure(figure)
     posted = _request(rewrite, options)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.ensure(runtime.db, posted.graph)
         own = selection.OwnRewrite()
         (found,) = selection.rewrites(runtime.db, posted.graph, [rewrite], own, False)
         done = co_edit(runtime, posted.model_copy(update={"rewrite": found.id}), found)
-    _emit(done, shape, figure, output)
+        emit_result(
+            runtime.db, COEDIT, done, limit=limit, table=table, format=format, figure=figure,
+            json=json, output=output,
+        )  # fmt: skip
     if done.met is False:
         row = done.rounds[done.chosen]
         typer.echo(
@@ -120,90 +113,3 @@ def _given(text: str) -> tuple[str, str]:
             remedy="`thinkeval leakcut EDIT --json` lists the facts with their ids.",
         )
     return fact, object_
-
-
-def coedits(
-    id: Annotated[
-        str | None, typer.Argument(help="Show this co-edit; default: list them all.")
-    ] = None,
-    graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
-    figure: FigureOption = None,
-    format: Annotated[
-        str | None, typer.Option("--format", "-f", help="Print only markdown, latex or csv.")
-    ] = None,
-    delete: Annotated[
-        bool, typer.Option("--delete", help="Delete it; its rounds' edits stay.")
-    ] = False,
-    json: JsonFlag = False,
-    output: OutputOption = None,
-) -> None:
-    """List stored co-edits, or show one: its frontier, its further facts, its chosen round."""
-    shape = chosen_format(format, json) if format else ("json" if json else None)
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        if id is None:
-            if figure or delete or (format and shape != "json"):
-                raise UsageError("Name a co-edit.", remedy="`thinkeval coedits` lists them.")
-            found = store.page(runtime.db, graph=graph, limit=1000)
-        elif delete:
-            from ...leakcut.coedit import control  # `--help` does not wait for it
-
-            control.delete(runtime.db, id)
-            emit_note(f"Deleted {id}; its rounds' edits stay.")
-            return
-        else:
-            _emit(store.get(runtime.db, id), shape, figure, output)
-            return
-    if json:
-        emit_json([each.model_dump(mode="json") for each in found], output)
-    else:
-        emit_table("Co-edits", LISTED, found, note="`thinkeval coedits ID` shows one.")
-
-
-LISTED: list[Column[CoEditOut]] = [
-    Column("id", lambda out: out.id, whole=True),
-    Column("graph", lambda out: out.graph, optional=1),
-    Column("model", lambda out: out.model, optional=4),
-    Column("rounds", lambda out: len(out.rounds) - 1, optional=2),
-    Column("IFR alone", lambda out: out.rounds[0].ifr, number),
-    Column("chosen", lambda out: out.chosen),
-    Column("its IFR", lambda out: out.rounds[out.chosen].ifr, number),
-    Column("created", lambda out: out.created_at[:16].replace("T", " "), optional=3),
-]
-
-
-def _emit(done: CoEditOut, shape: str | None, figure: Path | None, output: Path | None) -> None:
-    """Print a co-edit, as text or in a format, and write its figure."""
-    if figure is not None:
-        write_bytes(figure, frontier_table.figure(done, figure.suffix.lstrip(".").lower()))
-    if shape == "json":
-        emit_json(done.model_dump(mode="json"), output)
-    elif shape is not None:
-        emit_text(frontier_table.text(done, shape), output)
-    else:
-        show(done)
-
-
-def show(done: CoEditOut) -> None:
-    """The frontier, the facts that were edited too, and what was chosen."""
-    emit_table(
-        frontier_table.title(done),
-        frontier_table.columns(done),
-        done.rounds,
-        note=frontier_table.caption(done),
-    )
-    added = frontier_table.facts(done)
-    if added:
-        emit_table("Facts edited too", frontier_table.FACTS, added)
-    row, alone = done.rounds[done.chosen], done.rounds[0]
-    kept = several(row.facts - 1, "further fact")
-    emit_note(
-        f"Chosen: round {row.number} with {kept}, IFR {number(row.ifr)} after {number(alone.ifr)}."
-        f" Stopped: {done.stopped}."
-    )
-    if done.sequential and len(done.rounds) > 1:
-        emit_note(f"{done.method} edits one fact after the other.")
-    for note in done.notes:
-        emit_note(note)
-    emit_note("Next:")
-    emit_command(f"thinkeval show {row.edit}")
-    emit_command(f"thinkeval coedits {done.id} -f latex")

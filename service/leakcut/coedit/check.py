@@ -1,20 +1,31 @@
-"""Refuse a co-edit that no round could follow, before a model is loaded."""
+"""The identity of a co-edit; refusal of one that no round could follow."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ....editing import registry
+from ....loaders.records import digest, slug
+from ... import NUMBERS_VERSION
 from ...errors import UsageError
+from ...graphs import datasets
 from ..schemas import CoEditIn
 from . import objective
 
 if TYPE_CHECKING:
+    from ....cypher.run import Database
     from ....loaders.records import RewriteRequest
 
 
 WITH_JOINT_TARGETS = ("memit", "alphaedit", "rect", "prune")
 """Methods with the hyperparameter `joint_targets`."""
+
+
+def id_of(db: Database, posted: CoEditIn, rewrite: RewriteRequest) -> str:
+    """The id of a co-edit: the same for the same request of the same graph."""
+    body = posted.model_dump(mode="json", exclude={"force", "rewrite"})
+    about = [body, rewrite.identity, datasets.dataset(db, posted.graph).digest, NUMBERS_VERSION]
+    return f"coedit-{slug(posted.method)}-{slug(rewrite.subject)[:32]}-{digest(about, 10)}"
 
 
 def anchored(posted: CoEditIn) -> bool:

@@ -13,11 +13,8 @@ from functools import partial
 from ...formatting import number, several, with_interval
 from ...reports.figures import frontier
 from ...reports.figures.style import encode
-from ...reports.formats import Column, render
+from ...reports.formats import Column
 from ..schemas import CoEditFact, CoEditOut, RoundOut
-
-TEXTS = ("markdown", "latex")
-"""Formats for readers, with intervals and counts in the cell of their value."""
 
 SOURCES = {
     "given": "given",
@@ -102,16 +99,6 @@ def marks(out: CoEditOut, row: RoundOut) -> str:
     if row.opened:
         said.append(f"{several(row.opened, 'new object')} leads to the old one")
     return ", ".join(said)
-
-
-def text(out: CoEditOut, style: str) -> str:
-    """The table in a format of `service.reports.formats`.
-
-    Raises:
-        UsageError: no such format.
-    """
-    chosen = columns(out) if style in TEXTS else numbers(out)
-    return render(chosen, out.rounds, style)
 
 
 def caption(out: CoEditOut) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ....cypher import rows
 from ....loaders.records import Fact, RewriteRequest, slug
+from ...experiments import store
 from ...formatting import several
 from ...graphs import datasets
 from ...schemas import Score
@@ -34,9 +35,8 @@ from ..leaks import Leaks
 from ..request import edit_cut
 from ..schemas import CoEditIn, CoEditOut, RoundOut
 from . import objective as objectives
-from . import store
 from .batch import effect_of
-from .check import anchored, check
+from .check import anchored, check, id_of
 from .choose import chosen
 from .new_objects import NewObject, NewObjects, new_objects
 from .rounds import KEPT, MEASURE, CoEdit, point
@@ -111,7 +111,8 @@ def co_edit(
             stopped = reason
             break
     out = _outcome(run, score, goal, stopped)
-    store.save(runtime.db, out, lease)
+    edits = [row.edit for row in out.rounds]
+    store.save(runtime.db, "coedit", out, edits=edits, lease=lease)
     return out
 
 
@@ -181,7 +182,7 @@ def _unknown(model: str) -> str | None:
     return UNKNOWN
 
 
-def _co_edit(row: rows.FactInScopeRow, new: NewObject, graph: str, number: int) -> CoEdit:
+def _co_edit(row: rows.FactRow, new: NewObject, graph: str, number: int) -> CoEdit:
     fact = Fact(row.subject, row.relation, new.name, prompt=row.prompt)
     request = RewriteRequest(
         id=f"{slug(row.subject)[:40]}--{slug(row.relation)[:40]}--{slug(new.name)[:40]}",
@@ -306,7 +307,7 @@ def _or_all(ifr: float | None) -> float:
 def _outcome(run: _Run, score: Score, goal: objectives.Objective | None, stopped: str) -> CoEditOut:
     number = pick(run.rounds, goal)
     return CoEditOut(
-        id=store.id_of(run.runtime.db, run.posted, run.rewrite),
+        id=id_of(run.runtime.db, run.posted, run.rewrite),
         graph=score.dataset,
         rewrite=run.rewrite.id,
         subject=score.subject,

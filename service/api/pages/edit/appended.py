@@ -38,7 +38,9 @@ class Moved:
 def append_values(db: Database, score: Score, append: AppendOut) -> dict[str, Any]:
     """Return the result in words, additivity, successes, and the answers at each prompt."""
     prompts = [
-        row for row in db.read(rows.AppendAnswersRow, edit=score.edit) if row.role != "locality"
+        row
+        for row in db.read(rows.AppendAnswersRow, "append/answers", edit=score.edit)
+        if row.role != "locality"
     ]
     return {
         "summary": summary(score, append),

@@ -100,7 +100,7 @@ def list_values(
     Raises:
         NotFoundError: no such data set.
     """
-    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     graph = graph or (sets[0] if sets else "")
     scores: list[Score] = []
     requests: list[RewriteRequest] = []

@@ -18,9 +18,9 @@ form?.addEventListener("submit", async (event) => {
       model: fields.model.value.trim(),
       seed: fields.seed.valueAsNumber,
     };
-    return call("POST", "/v1/depedit/runs", { json, headers: { "Idempotency-Key": key() } });
+    return call("POST", "/v1/protocols", { json, headers: { "Idempotency-Key": key() } });
   });
-  if (job) go(`/depedit/jobs/${encodeURIComponent(job.id)}`);
+  if (job) go(`/protocols/${encodeURIComponent(job.id)}`);
 });
 
 /** Only the sets of the chosen graph can be chosen. */

@@ -1,44 +1,41 @@
-// Progress of queued and running edits by server-sent events, for a few at a time: a browser opens at
-// most six connections to a host, and every stream uses one.
+// Progress of queued and running jobs: their records are read once a second, a few at a time.
 
 import { at } from "./root.js";
 
-const STREAMS = 3;
-const AGAIN_MS = 3000;
+const MOST = 6;
+const PAUSE_MS = 1000;
 
-/** Follow the elements with data-live (address of their events) inside root; `ended` is called when one of them is finished. */
+/** Follow the elements with data-live (address of their record) inside root; `ended` is called when one of them is finished. */
 export function follow(root, ended) {
   const elements = [...root.querySelectorAll("[data-live]")];
-  // Running edits first, then those queued longest (the list is newest first).
-  elements.sort((a, b) => value(b) - value(a)).splice(STREAMS);
-  const open = elements.map((element) => stream(element, ended));
-  const close = () => open.forEach((stop) => stop());
-  addEventListener("pagehide", close, { once: true });
-  return close;
+  // Running jobs first, then those queued longest (the list is newest first).
+  elements.sort((a, b) => value(b) - value(a)).splice(MOST);
+  let stopped = false;
+  const stop = () => (stopped = true);
+  addEventListener("pagehide", stop, { once: true });
+  const poll = async (element) => {
+    const now = await read(element.dataset.live);
+    if (stopped) return;
+    if (now) {
+      if (typeof now.progress === "number") element.querySelector("progress").value = now.progress;
+      element.querySelector("[data-stage]").textContent = now.stage ?? now.status;
+      if (!["queued", "running"].includes(now.status)) return ended(now);
+    }
+    setTimeout(() => poll(element), PAUSE_MS);
+  };
+  elements.forEach(poll);
+  return stop;
 }
 
 const value = (element) => element.querySelector("progress").value;
 
-function stream(element, ended) {
-  const source = new EventSource(at(element.dataset.live));
-  let timer;
-  const update = (event) => {
-    const now = JSON.parse(event.data);
-    if (typeof now.progress === "number") element.querySelector("progress").value = now.progress;
-    element.querySelector("[data-stage]").textContent = now.stage ?? now.status;
-  };
-  source.addEventListener("stage", update);
-  source.addEventListener("progress", update);
-  source.addEventListener("end", (event) => {
-    source.close();
-    ended(JSON.parse(event.data));
-  });
-  source.addEventListener("error", () => {
-    // The browser does not retry a stream that was refused (it retries one that broke).
-    if (source.readyState === EventSource.CLOSED) timer = setTimeout(() => ended({ status: "unknown" }), AGAIN_MS);
-  });
-  return () => {
-    source.close();
-    clearTimeout(timer);
-  };
+/** The record; null while the service does not answer, and an unknown status where there is none. */
+async function read(address) {
+  try {
+    const answer = await fetch(at(address), { headers: { Accept: "application/json" } });
+    if (answer.ok) return await answer.json();
+    return answer.status < 500 ? { status: "unknown" } : null;
+  } catch {
+    return null;
+  }
 }

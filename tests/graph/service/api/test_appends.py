@@ -54,7 +54,9 @@ def dataset(db: Database) -> Iterator[str]:
             hard=("Keeper", "Seeker"),
             random=("Potions",),
         )
-        db.write(rows.MergeRewritesRow, dataset=graph, rows=[rewrite_row(request)])
+        db.write(
+            rows.WrittenRow, "graph/merge_rewrites", dataset=graph, rows=[rewrite_row(request)]
+        )
         yield graph
 
 
@@ -179,11 +181,11 @@ def test_a_sweep_of_appends_has_their_table(
     client: TestClient, db: Database, scored: Score
 ) -> None:
     sweep = f"{scored.dataset}-sweep"
-    db.write(rows.MergeSweepRow, id=sweep, request="{}", posted_as=[scored.edit])
+    db.write(bool, "jobs/merge_sweep", id=sweep, request="{}", posted_as=[scored.edit])
     try:
         found = client.get(f"/v1/sweeps/{sweep}").json()
     finally:
-        db.write(rows.DeleteSweepRow, id=sweep)
+        db.write(int, "jobs/delete_sweep", id=sweep)
     (row,) = found["table"]
     assert (row["Method"], row["requests"], row["AFF hard.n"]) == (scored.method, 1, 1)
     assert round(row["AFF hard"], 5) == VALUES["aff_hard"]

@@ -1,0 +1,168 @@
+"""The pages of every kind of experiment: the list, with a form where there is one, and a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+from ...depedit.kind import DEPEDIT
+from ...errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, Problem, describe
+from ...experiments import store
+from ...experiments.kind import Kind
+from ...graphs import datasets
+from ...kinds import KINDS
+from ...leakcut.coedit.kind import COEDIT
+from ...schemas import MEASURE_NAMES, Measure
+from ...scoring import record
+from ...scoring.posting import posted
+from ...states.kind import COMPARISON
+from ..state import Db, Here
+from .coedit_plot import plot
+from .routes import page
+
+if TYPE_CHECKING:
+    from starlette.datastructures import FormData
+
+    from ....cypher.run import Database
+
+Id = Annotated[str, Path(max_length=300)]
+ChosenEdit = Annotated[str | None, Query(max_length=200)]
+ChosenMeasure = Annotated[Measure | None, Query()]
+
+
+def _comparison_form(db: Database, edit: str | None) -> dict[str, Any]:
+    """The values of the form that starts a comparison; of an edit, of later changes put on it."""
+    sets = [graph.id for graph in datasets.list_graphs(db) if graph.kind == "dataset"]
+    form = {
+        "base": "organism", "states": "", "graph": sets[0] if sets else "", "ask": "watch",
+        "rewrites": "", "forget": "", "samples": 0, "implications": False, "sets": sets,
+    }  # fmt: skip
+    if edit is None:
+        return form
+    form |= {"states": f"+edit:{edit}\n+8bit\n+finetune:graph:steps=200"}
+    try:
+        score = record.get_score(db, edit)
+    except (NotFoundError, NothingStoredError):
+        return form
+    base = posted(score).get("model") or "organism"
+    return form | {"base": base, "graph": score.dataset, "rewrites": score.rewrite}
+
+
+def _comparison_request(form: FormData) -> dict[str, Any]:
+    """The request that the form asks for."""
+
+    def lines(name: str) -> list[str]:
+        return [each.strip() for each in str(form.get(name, "")).splitlines() if each.strip()]
+
+    return {
+        "base": str(form.get("base", "")).strip(),
+        "states": lines("states"),
+        "graph": str(form.get("graph", "")),
+        "all_rewrites": form.get("ask") == "all",
+        "rewrites": lines("rewrites"),
+        "forget": lines("forget"),
+        "samples": str(form.get("samples", 0)),
+        "implications": "implications" in form,
+    }
+
+
+Form = tuple[Callable[..., dict[str, Any]], Callable[..., dict[str, Any]]]
+FORMS: Mapping[str, Form] = {COMPARISON.name: (_comparison_form, _comparison_request)}
+"""Of kinds that a page starts: the values of the form, and the request that it asks for."""
+
+
+TEMPLATES = {DEPEDIT.name: "depedit_protocol.html"}
+"""Pages of a result that have another name than their kind."""
+
+
+def router_of(kind: Kind[Any, Any]) -> APIRouter:
+    """The pages of a kind."""
+    router = APIRouter(prefix=f"/{kind.plural}", include_in_schema=False)
+    here_is = f"/{kind.plural}"
+
+    def listed(
+        request: Request, db: Database, form: Mapping[str, Any], problem: Problem | None = None
+    ) -> Response:
+        return page(
+            request,
+            f"{kind.plural}.html",
+            problem.status if problem else 200,
+            here=here_is,
+            kind=kind,
+            found=store.listing(db, kind),
+            form=form,
+            problem=problem,
+        )
+
+    @router.get("")
+    def listing(request: Request, db: Db, edit: ChosenEdit = None) -> Response:
+        form = FORMS[kind.name][0](db, edit) if kind.name in FORMS else {}
+        return listed(request, db, form)
+
+    @router.get("/{id}")
+    def shown(id: Id, request: Request, db: Db, measure: ChosenMeasure = None) -> Response:
+        return page(
+            request,
+            TEMPLATES.get(kind.name, f"{kind.name}.html"),
+            here=here_is,
+            **values(db, kind, id, measure),
+        )
+
+    if kind.name not in FORMS:
+        return router
+    defaults, read = FORMS[kind.name]
+
+    @router.post("")
+    async def start(request: Request, db: Db, here: Here) -> Response:
+        filled = await request.form()
+        form = {**defaults(db, None), **{name: filled[name] for name in filled}}
+        form["implications"] = "implications" in filled
+        try:
+            wanted = kind.request.model_validate(read(filled))
+            accepted = store.submit(db, here.settings, kind, wanted)
+        except ValidationError as error:
+            text = "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in error.errors())
+            return listed(request, db, form, Problem("", text, "Correct the form.", 422))
+        except KNOWN_ERRORS as error:
+            return listed(request, db, form, describe(error))
+        here.supervisor.wake()
+        return RedirectResponse(f"{here_is}/{quote(accepted.edit)}", status_code=303)
+
+    return router
+
+
+def values(db: Database, kind: Kind[Any, Any], id: str, measure: Measure | None) -> dict[str, Any]:
+    """Values of the page of an experiment.
+
+    Raises:
+        NotFoundError: there is none.
+        UsageError: the measure was not taken.
+    """
+    found = store.get(db, kind, id)
+    out = found.result
+    shown: dict[str, Any] = {
+        "kind": kind, "job": found, "live": found.status in ("queued", "running"), "out": out,
+        "record": f"/v1/{kind.plural}/{quote(found.id)}",
+    }  # fmt: skip
+    if out is None:
+        return shown
+    taken = getattr(out, "measures", [])
+    return shown | {
+        "title": kind.title(out),
+        "sentences": kind.sentences(out, measure),
+        "tables": kind.tables(out, measure),
+        "further": kind.further(db, out, measure),
+        "measures": taken,
+        "measure": measure or (out.measure if taken else None),
+        "names": MEASURE_NAMES,
+        "plot": plot(out) if kind is COEDIT else None,
+    }
+
+
+ROUTERS = [router_of(kind) for kind in KINDS]
+"""The pages of all kinds."""

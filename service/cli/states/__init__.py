@@ -1,1 +1,0 @@
-"""Commands about states of a model: compare two of them, list what was compared."""

@@ -1,0 +1,99 @@
+"""The kind of experiment `comparison`: states of a model, each compared with a base."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...loaders.records import digest, slug
+from .. import NUMBERS_VERSION
+from ..experiments.kind import Kind, Prepared, Work
+from ..graphs import datasets
+from ..jobs import submit
+from ..reports.formats import Column, Table
+from ..schemas import Measure
+from . import table, upgraded
+from .allow import require_allowed
+from .requests import requests_of
+from .schemas import ComparisonIn, ComparisonOut
+
+if TYPE_CHECKING:
+    from ...cypher.run import Database
+    from ..scoring.runtime import Runtime
+    from ..settings import Settings
+
+
+def _prepare(db: Database, settings: Settings, request: ComparisonIn) -> Prepared[ComparisonIn]:
+    for state in (request.base, *request.states):
+        require_allowed(settings, db, state)
+    dataset = datasets.ensure(db, request.graph)
+    rewrites = requests_of(db, request)
+    identity = [rewrite.identity for rewrite in rewrites]
+    about = request.model_dump(mode="json", exclude={"force", "rewrites", "all_rewrites", "forget"})
+    last = request.states[-1]
+    return Prepared(
+        request=request,
+        id=f"comparison-{slug(last.name)[:40]}-"
+        + digest([about, identity, dataset.digest, NUMBERS_VERSION], 10),
+        body=digest([about, identity], 16),
+        affinity=submit.affinity_of(
+            last.model, request.graph, request.dtype, last.revision, request.organism_seed
+        ),
+    )
+
+
+def _run(runtime: Runtime, request: ComparisonIn, work: Work) -> ComparisonOut:
+    from .compare import compare  # imports numpy
+
+    return compare(runtime, request, work=work)
+
+
+def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -> list[Table[Any]]:
+    """The conclusions of rules: a row a kind of request, or of several states one a state."""
+    from ..reports import implied
+
+    if not out.request.get("implications"):
+        return []
+    groups = table.edits_by_kind(out.states[0])
+    if len(out.states) > 1:
+        groups = {
+            f"{place} {table.short_name(state)}": [each.edit for each in state.requests]
+            for place, state in enumerate(out.states)
+        }
+    found = implied.by_group(db, groups, table.measure_of(out, measure))
+    if not found:
+        return []
+    rows = list(found.items())
+    return [Table("implied", implied.title(found), implied.COLUMNS, rows, implied.NOTE)]
+
+
+LISTED: list[Column[ComparisonOut]] = [
+    Column("id", lambda out: out.id, whole=True),
+    Column("graph", lambda out: out.graph, optional=1),
+    Column("base", lambda out: out.base.name, optional=2),
+    Column("states", lambda out: " → ".join(state.after.name for state in out.states)),
+    Column("requests", lambda out: len(out.states[0].requests)),
+    Column("facts", lambda out: out.n_facts),
+    Column("removed", lambda out: out.states[-1].drift[out.states[-1].measure].total.removed),
+]
+
+COMPARISON = Kind(
+    name="comparison",
+    plural="comparisons",
+    noun="comparison",
+    about="Asks a base and other states of a model for every fact of a graph, and scores requests"
+    " between them.",
+    request=ComparisonIn,
+    result=ComparisonOut,
+    prepare=_prepare,
+    run=_run,
+    title=table.title,
+    listed=LISTED,
+    sentences=table.sentences,
+    tables=table.tables,
+    further=_further,
+    next=lambda out: [f"thinkeval show {each.edit}" for each in out.states[-1].requests[:1]],
+    figures={"drift": table.figure, "retention": table.retention_figure},
+    owns_edits=True,
+    again="Submit it again: answers that a state gave are found.",
+    upgraded=upgraded.request,
+)
