@@ -61,10 +61,10 @@ class SweepReport:
         """JSON-able; undefined is null."""
         return {
             "measure": self.measure,
-            "caption": self.caption,
+            "caption": self.caption if self.scores else "",
             "warnings": list(self.comparison.warnings),
             "left_out": dict(self.comparison.left_out),
-            "table": records(self.table()),
+            "table": records(self.table()) if self.scores else [],
             "edits": list(dict.fromkeys(s.edit for s in self.scores)),
             "matched": [
                 {"model": model, "seed": seed, **asdict(row)}
