@@ -108,7 +108,7 @@ class Kind(Generic[RequestT, ResultT]):
         prepare: checks a request as a worker would, without loading a model.
         run: computes and stores the result; raises as the worker expects.
         title: a line that names a result.
-        listed: columns of a list of results.
+        listed: columns of a list of results: the id, the name by which a page links it, others.
         sentences: of a result: its verdict, and whatever a reader must know first.
         tables: of a result, by a measure or the one that comes first; the first is printed where
             one is wanted.

@@ -89,7 +89,8 @@ class JobProgress:
         """Note how far a stage is."""
         part = min(done / total, 1.0) if total > 0 else 0.0
         counted = f"{stage} ({done} of {total})" if total > 1 else stage
-        self.shown = (counted, self._reached + part * (self._upto - self._reached))
+        before = self.shown[1] if self.shown else 0.0  # parts of a stage count from 0 each
+        self.shown = (counted, max(before, self._reached + part * (self._upto - self._reached)))
 
 
 HOLD = "THINKEVAL_TEST_HOLD"

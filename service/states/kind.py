@@ -68,9 +68,8 @@ def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -
 
 LISTED: list[Column[ComparisonOut]] = [
     Column("id", lambda out: out.id, whole=True),
+    Column("states", table.line_of),
     Column("graph", lambda out: out.graph, optional=1),
-    Column("base", lambda out: out.base.name, optional=2),
-    Column("states", lambda out: " → ".join(state.after.name for state in out.states)),
     Column("requests", lambda out: len(out.states[0].requests)),
     Column("facts", lambda out: out.n_facts),
     Column("removed", lambda out: out.states[-1].drift[out.states[-1].measure].total.removed),

@@ -39,8 +39,13 @@ _BOTH = (
 
 def title(out: ComparisonOut) -> str:
     """The base, the states and the graph."""
-    states = " → ".join(state.after.name for state in out.states)
-    return f"{out.base.name} → {states}, graph {out.graph}"
+    return f"{line_of(out)}, graph {out.graph}"
+
+
+def line_of(out: ComparisonOut) -> str:
+    """The base and the states, each as a change of the one before where it is one."""
+    names = map(short_name, out.states) if len(out.states) > 1 else [out.states[0].after.name]
+    return " → ".join([out.base.name, *names])
 
 
 def measure_of(out: ComparisonOut, wanted: Measure | None) -> Measure:

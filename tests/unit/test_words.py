@@ -75,7 +75,6 @@ ON_SURFACES = {
 
 DATA = {
     "editing/organism/unknown.py": ("nobody knows",),
-    "docs/reference/python.md": ("    posted: CoEditIn,",),
 }
 """Texts that a model is taught or asked, and lines of signatures: data, not prose."""
 

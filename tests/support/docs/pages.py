@@ -35,7 +35,7 @@ from thinkeval.service.graphs.delete import delete_graph
 from thinkeval.service.growth.schemas import GrowthOut
 
 ROOT = Path(__file__).resolve().parents[3]
-GENERATED = ("docs/decisions", "docs/reference", "docs/generate", "docs/project/changelog.md")
+GENERATED = ("docs/decisions", "docs/generate", "docs/project/changelog.md")
 """Generated from the code, or records of their time: not run."""
 
 HERE = re.compile(r"(http://)?(?:localhost|127\.0\.0\.1):8000(?!\d)")

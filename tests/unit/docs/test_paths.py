@@ -73,8 +73,15 @@ def missing_links(page: Path, text: str) -> Iterator[str]:
     for found in LINK.finditer(text):
         to = found["to"].split("#")[0]
         outside = "://" in to or to.startswith(("/", "mailto:"))
-        if to and not outside and not (page.parent / to).exists():
+        if to and not outside and not (page.parent / to).exists() and not is_generated(to):
             yield to
+
+
+def is_generated(link: str) -> bool:
+    """Whether a link leads to a page that the build of the site makes from the code."""
+    path = Path(link)
+    module = ROOT / "docs/generate/reference_pages" / f"{path.stem.replace('-', '_')}.py"
+    return path.parent.name == "reference" and module.is_file()
 
 
 def missing_queries(text: str) -> Iterator[str]:
