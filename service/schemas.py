@@ -16,7 +16,7 @@ from .conversation_outcome import ConversationOut
 from .forget_schemas import ForgetOptions
 from .notebook_view import ShownScore
 from .request_options import Option, option_of
-from .score_view import ByMetric, by_metric
+from .score_view import ByMetric, MetricValue, by_metric
 from .subject_outcome import SubjectOutcome
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
@@ -165,40 +165,6 @@ class ProbedFact(BaseModel):
     )
     post: float | None = Field(
         description="Probability after the edit, 0 to 1; null where it was not measured."
-    )
-
-
-class MetricValue(BaseModel):
-    """One number of a score, with the number of items it was taken over."""
-
-    metric: str = Field(description="Name of the metric, as in `GET /v1/metrics`.")
-    measure: str = Field(
-        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
-    )
-    step: int | None = Field(
-        default=None, description="Chain length for metrics by steps; null for the overall value."
-    )
-    value: float | None = Field(description="Null where the metric is undefined; then n is 0.")
-    n: int = Field(
-        description="chains, facts or prompts the value was taken over: those that the model knew"
-        " before."
-    )
-    excluded: int = Field(
-        default=0, description="Chains or facts left out, as it did not know them."
-    )
-    low: float | None = Field(
-        default=None,
-        description="Lower end of the 95 % interval where the measure is a sample; null where it"
-        " is exact.",
-    )
-    high: float | None = Field(
-        default=None,
-        description="Upper end of the 95 % interval where the measure is a sample; null where it"
-        " is exact.",
-    )
-    reason: str | None = Field(
-        default=None,
-        description="Why it is undefined, such as `the model knows 0 of 103 chains`; else null.",
     )
 
 

@@ -8,15 +8,45 @@ same entries by name.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-if TYPE_CHECKING:
-    from .schemas import MetricValue
-
 BY_STEPS = "_by_steps"
 """End of a metric's name whose values are those of the metric before it, by chain length."""
+
+
+class MetricValue(BaseModel):
+    """One number of a score, with the number of items it was taken over: as it is stored."""
+
+    metric: str = Field(description="Name of the metric, as in `GET /v1/metrics`.")
+    measure: str = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    step: int | None = Field(
+        default=None, description="Chain length for metrics by steps; null for the overall value."
+    )
+    value: float | None = Field(description="Null where the metric is undefined; then n is 0.")
+    n: int = Field(
+        description="chains, facts or prompts the value was taken over: those that the model knew"
+        " before."
+    )
+    excluded: int = Field(
+        default=0, description="Chains or facts left out, as it did not know them."
+    )
+    low: float | None = Field(
+        default=None,
+        description="Lower end of the 95 % interval where the measure is a sample; null where it"
+        " is exact.",
+    )
+    high: float | None = Field(
+        default=None,
+        description="Upper end of the 95 % interval where the measure is a sample; null where it"
+        " is exact.",
+    )
+    reason: str | None = Field(
+        default=None,
+        description="Why it is undefined, such as `the model knows 0 of 103 chains`; else null.",
+    )
 
 
 class StepValue(BaseModel):

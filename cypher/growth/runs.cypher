@@ -18,7 +18,7 @@
 //         waiting_review: a person must decide; paused: the endpoint failed
 //   stop_reason    STRING|NULL    why it ended or pauses
 //   status         STRING(queued|running|waiting_review|paused|succeeded|failed|cancelled)
-//         of its job; waiting_review and paused where the job has ended, but the run has not
+//         of its job, or of the run where its job is finished and the run is not
 //   progress       FLOAT          of its job, from 0 to 1
 //   stage          STRING|NULL    what its job is at
 //   error          STRING|NULL    why its job did not succeed

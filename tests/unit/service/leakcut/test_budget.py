@@ -159,7 +159,7 @@ def test_values_by_hand() -> None:
     assert found.ifr == pytest.approx(4.3 / 4.8)
     assert found.guarantee == pytest.approx(1 - 1 / math.e)
     one, two, three = found.points
-    assert (one.facts, one.ifr) == (("hub",), pytest.approx(2.3 / 4.8))
+    assert (one.facts, one.ifr) == (["hub"], pytest.approx(2.3 / 4.8))
     assert (two.facts, two.ifr) == (("hub", "a"), pytest.approx(1.4 / 4.8))
     assert two.exact == pytest.approx(0.5 / 4.8)
     assert (three.facts, three.exact) == (("hub", "a", "b"), three.ifr)
@@ -171,7 +171,7 @@ def test_values_by_hand() -> None:
 def test_efficacy_leaves_a_part() -> None:
     problem = Problem((Chain(frozenset("ab")),), efficacy={"a": 0.9, "b": 0.5})
     one, two = curve(problem, 2).points
-    assert (one.facts, one.ifr) == (("a",), pytest.approx(0.1))
+    assert (one.facts, one.ifr) == (["a"], pytest.approx(0.1))
     assert (two.ifr, two.exact) == (pytest.approx(0.05), pytest.approx(0.05))
 
 
