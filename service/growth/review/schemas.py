@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from ....cypher import rows
 from ....cypher.rows.growth import CandidateKind, CandidateState, EvidenceRow, Verb
+from ...agreement import Agreement
 
 Verdict = Literal["keep", "prune", "correct"]
 DecidedBy = Literal["human", "judge"]
@@ -158,15 +159,10 @@ class CandidateDetail(CandidateOut):
     decisions: list[DecisionOut] = Field(description="The decisions about it, oldest first.")
 
 
-class AgreementReport(BaseModel):
+class AgreementReport(Agreement):
     """Agreement of people over what they decided; null where undefined."""
 
-    n: int = Field(description="Items with two ratings or more.")
     annotators: list[str] = Field(description="Names of the people.")
-    pairwise: float | None = Field(description="Mean fraction of pairs of equal ratings.")
-    unanimous: float | None = Field(description="Fraction of items on which all agree.")
-    ac1: float | None = Field(description="Gwet's AC1.")
-    alpha: float | None = Field(description="Krippendorff's alpha, nominal.")
 
 
 class JudgeRow(BaseModel):
