@@ -160,9 +160,9 @@ def test_values_by_hand() -> None:
     assert found.guarantee == pytest.approx(1 - 1 / math.e)
     one, two, three = found.points
     assert (one.facts, one.ifr) == (["hub"], pytest.approx(2.3 / 4.8))
-    assert (two.facts, two.ifr) == (("hub", "a"), pytest.approx(1.4 / 4.8))
+    assert (two.facts, two.ifr) == (["hub", "a"], pytest.approx(1.4 / 4.8))
     assert two.exact == pytest.approx(0.5 / 4.8)
-    assert (three.facts, three.exact) == (("hub", "a", "b"), three.ifr)
+    assert (three.facts, three.exact) == (["hub", "a", "b"], three.ifr)
     assert three.ifr == pytest.approx(0.5 / 4.8)  # the locked chain stays
     assert (one.random, one.random_low, one.random_high) == (None, None, None)
     assert one.share == one.ifr
