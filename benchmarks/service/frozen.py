@@ -126,15 +126,16 @@ lasting: lasting {edit} --then finetune:graph:steps=20 --then
 lasting-csv: lasting <lasting:id> -f csv
 lasting-latex: lasting <lasting:id> -f latex
 lasting-list: lasting
-peak-inkwell: peak build inkwell --without-model
-peak-build: peak build hogwarts
+peak-inkwell: rewrites inkwell --build append --without-model
+peak-build: rewrites hogwarts --build append
 peak-rewrites: rewrites hogwarts
 append: score <peak-build:built.0.id> -g hogwarts -m rome -m memit --append-loss app --samples 0
-peak-sweep: peak sweep <peak-build:built.0.id> -g hogwarts -m rome --workers 1
-peak-report-json: peak report -g hogwarts -f json
-peak-report-csv: peak report -g hogwarts -f csv
-peak-report-latex: peak report -g hogwarts -f latex
-peak-paired: peak report -g hogwarts --paired -f json
+peak-sweep: sweep <peak-build:built.0.id> -g hogwarts -m rome --workers 1
+    --axis append_loss=none,all-answers,app
+peak-report-json: report --kind append -g hogwarts -f json
+peak-report-csv: report --kind append -g hogwarts -f csv
+peak-report-latex: report --kind append -g hogwarts -f latex
+peak-paired: report --kind append -g hogwarts --paired -f json
 depedit-build: depedit build atlas --facts 6 --implications 3 --updates 4 --init shuffled
     --setting CQ_DT
 depedit-list: depedit list
@@ -195,8 +196,8 @@ rest-edit-omega: GET /v1/edits/{edit}/omega
 rest-edit-omega-chains: GET /v1/edits/{edit}/omega/chains?limit=5
 rest-edit-diff: GET /v1/edits/{edit}/diff/{other}
 rest-edit-missing: GET /v1/edits/nothing
-rest-append-answers: GET /v1/appends/<append:0.edit>/answers
-rest-append-additivity: GET /v1/appends/<append:0.edit>/additivity
+rest-append-answers: GET /v1/edits/<append:0.edit>/answers
+rest-append-additivity: GET /v1/edits/<append:0.edit>/additivity
 rest-jobs-sweeps: GET /v1/sweeps
 rest-jobs-coedit: GET /v1/coedits/<coedit:id>
 rest-jobs-comparison: GET /v1/comparisons/<compare:id>
