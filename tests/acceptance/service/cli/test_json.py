@@ -179,8 +179,8 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     forgotten = session("compare", *states, "-g", graph, "--samples", "0", "--forget", FORGOTTEN)
     audited = session("audit", forgotten["id"], "-o", folder / "audit")
     assert audited["verdict"]["requests"]
-    line = session("lasting", edits[0], "--then", f"edit:{edits[0]}", "--samples", "0")
-    assert line["id"] in {each["id"] for each in session("lasting")}
+    several = session("compare", *states, f"+edit:{edits[0]}", "-g", graph, "--samples", "0")
+    assert [state["spec"] for state in several["states"]] == [f"+edit:{edits[0]}"] * 2
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Runtime, "train", lambda *_: trained(folder))
         assert session("organism train", graph)["share"] == 1.0
