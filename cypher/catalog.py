@@ -2,7 +2,7 @@
 
 A query may include named parts (cypher/includes.py), and one holds all metrics over chains
 (cypher/unions.py). Its text, and the digest of that, are those of
-the resolved query: what is sent to the server, printed, and pasted into Neo4j Browser.
+the resolved query: the text sent to the server, printed, and pasted into Neo4j Browser.
 """
 
 from __future__ import annotations

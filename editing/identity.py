@@ -36,7 +36,7 @@ BOOKKEEPING = frozenset(
         "_experts_implementation", "_experts_implementation_internal", "_auto_class",
     )
 )  # fmt: skip
-"""Fields of a configuration that do not change what is computed. The number type is part of the
+"""Fields of a configuration that do not change the computation. The number type is part of the
 digest of the weights; the tokens that begin and end a text are parts of their own."""
 
 _MARKS = ("bos_token", "eos_token", "unk_token", "clean_up_tokenization_spaces", "add_bos_token",
@@ -78,7 +78,7 @@ def stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
 
 
 def config_fields(model: Any, *, defaults: bool = False) -> dict[str, Any]:
-    """Return the fields of a model's configuration that decide what it computes.
+    """Return the fields of a model's configuration that decide its computation.
 
     A field with the default of its class is left out, so that a later release of transformers that
     adds a field does not make another model of it.
@@ -159,5 +159,5 @@ def _written(tokenizer: Any) -> Any:
         ids = [tokenizer(text)["input_ids"] for text in _TEXTS]
         return [type(tokenizer).__name__, sorted(tokenizer.get_vocab().items()), ids]
     written = json.loads(backend.to_str())
-    # What the last call asked for, not what the tokenizer is.
+    # Settings of the last call, not properties of the tokenizer.
     return {key: value for key, value in written.items() if key not in ("padding", "truncation")}

@@ -110,7 +110,7 @@ def _forbidden(text: str, found: re.Match[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """A text from a file between quotes: shortened, with escapes for what cannot be printed."""
+    """Return a file's text in quotes: shortened, unprintable characters escaped."""
     text = str(value)
     if len(text) <= MAX_QUOTE:
         return f"'{printable(text)}'"

@@ -141,7 +141,7 @@ def at_the_same_depth(layers: list[int], n_before: int, n_layers: int) -> list[i
 
 
 def _agreement(key: str, template: str, published: Mapping[str, Mapping[str, Any] | None]) -> str:
-    """Which published files have a value, and what the others have instead."""
+    """Return the published files that have a value, and the other files' values."""
     have = {name: found[key] for name, found in published.items() if found and key in found}
     value = have[template]
     others = {name: other for name, other in have.items() if other != value}
