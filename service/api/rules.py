@@ -163,7 +163,7 @@ class Groundings(BaseModel):
 
     rule: RuleOut = Field(description="The rule.")
     items: list[GroundingOut] = Field(description="The items of this page, in order.")
-    more: bool = Field(description="Whether the limit left some out.")
+    more: bool = Field(description="True if the limit left some out.")
 
 
 @router.get("", response_model=Rules, summary="List the rules of a graph's data set")

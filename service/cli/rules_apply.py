@@ -46,7 +46,7 @@ def closure(
     candidates: CandidatesFlag = False,
     confidence: Annotated[
         bool,
-        typer.Option(help="Whether a rule's confidence weakens what follows by it."),
+        typer.Option(help="Let a rule's confidence weaken its conclusions."),
     ] = True,
     new: Annotated[
         bool, typer.Option("--new", help="Only what no fact of the graph says.")

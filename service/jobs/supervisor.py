@@ -29,7 +29,7 @@ END_S = 15.0
 
 
 Work = Callable[[str, str, Connection], None]
-"""What a worker process runs: with its id, that of the service, and the pipe's reading end."""
+"""Program of a worker process: takes its id, that of the service, the pipe's reading end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Supervisor:
         work: a function of a module, which a new process can import.
         service: id of the service, which its workers name in their leases.
         exited: called after a worker process exited, from the thread that watches it: with the
-            worker's id, and whether it died (false where the service ends it).
+            worker's id, and True if it died (False if the service ends it).
         longest_pause_s: no pause before a worker is replaced is longer.
     """
 

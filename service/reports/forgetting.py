@@ -61,14 +61,14 @@ class ForgetRow:
 
 @dataclass(frozen=True, slots=True)
 class ForgetTable:
-    """The rows, those that forget most first, and what a reader must know about them."""
+    """The rows, those that forget most first, and the warnings about them."""
 
     rows: tuple[ForgetRow, ...]
     caption: str
 
     @property
     def ruled(self) -> bool:
-        """Whether some fact's data set has rules."""
+        """True if some fact's data set has rules."""
         return any(row.proofs.n for row in self.rows)
 
 

@@ -1,4 +1,4 @@
-"""What a sweep says: the table, methods at equal efficacy, differences that count, failed cells."""
+"""Report of a sweep: table, methods at equal efficacy, differences that count, failed cells."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SweepReport:
 
     @property
     def caption(self) -> str:
-        """What the table's numbers are."""
+        """The caption: the meaning of the table's numbers."""
         used, families = self.comparison.scores, self.comparison.families
         return caption(used, self.measure, families=families)
 

@@ -48,7 +48,7 @@ class PremiseOut(BaseModel):
     subject: str = Field(description="Subject of the fact.")
     relation: str = Field(description="Relation of the fact.")
     object: str = Field(description="Object of the fact.")
-    edited: bool = Field(description="Whether it is the edited fact.")
+    edited: bool = Field(description="True if it is the edited fact.")
     pre: float | None = Field(
         description="Probability before the edit, 0 to 1; null where it was not measured."
     )
@@ -76,7 +76,7 @@ class ImplicationOut(BaseModel):
         description="`lost`: entailed by the old object only. `due`: newly entailed, by the new"
         " object. `kept`: entailed by both, or by other facts too."
     )
-    stated: bool = Field(description="Whether the data set has it as a fact.")
+    stated: bool = Field(description="True if the data set has it as a fact.")
     support: int = Field(description="Number of its other groundings, without the edited fact.")
     pre: float | None = Field(
         description="Probability before the edit, 0 to 1; null where it was not measured."

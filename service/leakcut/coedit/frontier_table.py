@@ -102,7 +102,7 @@ def marks(out: CoEditOut, row: RoundOut) -> str:
 
 
 def caption(out: CoEditOut) -> str:
-    """What the columns mean, and what the rounds rest on."""
+    """Return the caption: the meaning of the columns, and the basis of the rounds."""
     leak = out.request.get("cut", {}).get("leak", 0.1)
     return CAPTION.format(leak=leak)
 

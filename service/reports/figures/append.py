@@ -120,7 +120,7 @@ def neighbours(rows: Sequence[VariantRow], caption: str) -> Figure:
 
 
 def counted(rows: Sequence[VariantRow], caption: str) -> str:
-    """The caption of a figure: the number of requests, and what the table says of itself."""
+    """The caption of a figure: the number of requests, and the table's own caption."""
     requests = sorted({row.requests for row in rows})
     over = several(requests[-1], "request") if requests else "no request"
     return f"n = {over} a bar or point. {caption}"
