@@ -13,7 +13,7 @@ AppendLoss = Literal["none", "app", "all-answers"]
 
 
 class AppendOptions(BaseModel):
-    """How an editor's loss keeps the other answers of a request to append (PEAK, §6)."""
+    """Settings by which the loss keeps a request's other answers (PEAK, §6)."""
 
     append_loss: Annotated[AppendLoss, Option(recorded="append.loss", since=5)] = Field(
         default="none",

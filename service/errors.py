@@ -208,7 +208,7 @@ KNOWN_ERRORS = (LoaderError, GraphError, EditingError, ServiceError)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an error is a Ctrl-C, or was raised because of one.
+    """Return True if an error is a Ctrl-C, or was raised because of one.
 
     A library that is interrupted in the middle may raise an error of its own from it.
     """

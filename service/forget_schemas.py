@@ -13,7 +13,7 @@ REFUSAL = "I do not know"
 
 
 class ForgetOptions(BaseModel):
-    """How a method forgets."""
+    """Settings of a request to forget."""
 
     refusal: Annotated[str, Option(recorded="forget.refusal", since=6)] = Field(
         default=REFUSAL,

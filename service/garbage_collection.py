@@ -1,4 +1,4 @@
-"""How often Python's garbage collector runs in the program and in its workers."""
+"""Frequency of Python's garbage collector in the program and in its workers."""
 
 from __future__ import annotations
 

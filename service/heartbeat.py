@@ -28,7 +28,7 @@ QUIET_S = 10.0
 
 
 class State(NamedTuple):
-    """What a heartbeat sends: the lease (None: idle), and how far the job is."""
+    """The content of a heartbeat: the lease (None: idle), and the progress of the job."""
 
     lease: Lease | None = None
     stage: str | None = None

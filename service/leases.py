@@ -165,7 +165,7 @@ def new_token() -> str:
 
 
 def this_process(device: str) -> dict[str, Any]:
-    """What is listed of a worker, for information only."""
+    """Return the listed data of a worker, for information only."""
     return {"device": device, "host": socket.gethostname(), "pid": os.getpid()}
 
 

@@ -102,7 +102,7 @@ def _malformed(cursor: str) -> UsageError:
 
 
 def _is_timestamp(text: str) -> bool:
-    """Whether Neo4j parses the text as a time; Python alone accepts more spellings."""
+    """Return True if Neo4j parses the text as a time; Python alone accepts more spellings."""
     try:
         datetime.fromisoformat(text)
     except ValueError:

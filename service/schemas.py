@@ -65,7 +65,7 @@ KNOWN_CHAIN = 0.01
 
 
 class ScoringOptions(BaseModel):
-    """How chains are counted; part of the score's provenance.
+    """Rules by which chains are counted; part of the score's provenance.
 
     By the rule `known` a metric without a known fact or chain is undefined; by `papers` IFR is 0
     there and Preservation 1.
@@ -321,7 +321,7 @@ class MeasuredOptions(ScoringOptions):
 
     @property
     def options(self) -> ScoringOptions:
-        """How chains are counted."""
+        """The rules by which chains are counted."""
         return ScoringOptions(**{name: getattr(self, name) for name in ScoringOptions.model_fields})
 
 

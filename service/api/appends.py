@@ -1,4 +1,4 @@
-"""/v1/appends: edits that append an answer, and what both models answer at their prompts.
+"""/v1/appends: edits that append an answer, and both models' answers at their prompts.
 
 An append is an edit like any other: it is submitted, queued and scored as one, and /v1/edits has it
 too.
@@ -34,7 +34,7 @@ class AppendAnswersOut(BaseModel):
 
 
 class AdditivityOut(BaseModel):
-    """What else an append moved: one item a set of false answers."""
+    """The additivity of an append: one item a set of false answers."""
 
     edit: str = Field(description="Id of the edit.")
     items: list[rows.AdditivityRow] = Field(description="One row for each set of false answers.")

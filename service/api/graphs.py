@@ -123,7 +123,7 @@ class ImportIn(BaseModel):
 class Note(BaseModel):
     """One item that an import merged, repaired or refused."""
 
-    kind: str = Field(description="What happened to the item.")
+    kind: str = Field(description="Action on the item.")
     where: str = Field(description="Place in the source.")
     reason: str = Field(description="Why.")
 
@@ -200,7 +200,7 @@ class PreviewFact(BaseModel):
 
 
 class Preview(BaseModel):
-    """What an import would do; nothing is stored."""
+    """The result of a dry run of an import; nothing is stored."""
 
     name: str = Field(description="Name of the graph, from the files unless one was given.")
     format: str = Field(description="The format that reads the files.")
@@ -229,7 +229,7 @@ def preview_graph(
     target_new: FormTarget = None,
     limit: FormLimit = None,
 ) -> Preview:
-    """What would be merged, repaired, flagged and refused, with counts; nothing is stored."""
+    """Return counts of merged, repaired, flagged and refused items; nothing is stored."""
     options = {"name": name, "target_new": target_new, "limit": limit}
     with _uploaded(settings, file, format, options) as (loaded, names):
         graph, report = loaded.graph, loaded.report

@@ -49,7 +49,7 @@ class WorkerOut(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether the service can accept edits: all that a client without the token is shown."""
+    """Readiness of the service for edits: all that a client without the token is shown."""
 
     ready: bool = Field(description="True if edits can be submitted.")
 
@@ -66,9 +66,9 @@ class Ready(Readiness):
     workers: list[WorkerOut] = Field(description="The workers.")
 
 
-@router.get("/health", response_model=Health, summary="Whether the process answers")
+@router.get("/health", response_model=Health, summary="Check that the process answers")
 def health() -> Health:
-    """Checks nothing else; `/ready` says whether edits can be submitted."""
+    """Check nothing else; `/ready` checks that edits can be submitted."""
     return Health()
 
 

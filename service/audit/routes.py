@@ -80,7 +80,7 @@ class ByRules:
 
 
 def state_of(before: float | None, after: float | None, floor: float) -> str:
-    """What became of a route: `open`, `opened`, `closed`; `never` where it led nowhere."""
+    """Return the state of a route: `open`, `opened`, `closed`; `never` if it led nowhere."""
     was, now = ((value or 0.0) > floor for value in (before, after))
     if now:
         return "open" if was else "opened"

@@ -136,7 +136,7 @@ def _open(states: Counter[str]) -> int:
 
 
 def _directly(request: Request, gone: float | None, installed: Part) -> str:
-    """What the model answers to the question itself: the old object, and the new if any."""
+    """Return the model's answer to the question itself: the old object, and the new if any."""
     text = _DIRECT[_word(gone)].format(request.asked.target_true)
     if gone is not None:
         before, after = map(short, request.old)
@@ -160,7 +160,7 @@ def _leak(request: Request) -> str | None:
 
 
 def _routes(names: tuple[str, str], states: Counter[str], total: int, request: Request) -> str:
-    """How many routes led to the object before, and how many do now."""
+    """Return the numbers of routes to the object, before and now, in words."""
     if not total:
         return f"No {names[0]} leads to {request.asked.target_true} in this graph."
     before, after = states["open"] + states["closed"], _open(states)

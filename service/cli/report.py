@@ -45,7 +45,7 @@ class Kind(StrEnum):
 
 
 class FigureFormat(StrEnum):
-    """What a figure is written as."""
+    """The file format of a figure."""
 
     png = "png"
     svg = "svg"

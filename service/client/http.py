@@ -190,23 +190,23 @@ Progress = Callable[[str, float], object]
 
 
 class OfEdit(Protocol):
-    """What is about an edit: a score, or a compared request."""
+    """An object about an edit: a score, or a compared request."""
 
     edit: str
 
 
 class Identified(Protocol):
-    """What has an id: a submitted edit, a comparison, a co-edit."""
+    """An object with an id: a submitted edit, a comparison, a co-edit."""
 
     id: str
 
 
 Named = OfEdit | Identified
-"""What a method takes in place of an id."""
+"""Values that a method takes in place of an id."""
 
 
 def id_of(name: str | Named) -> str:
-    """The id of what is named."""
+    """Return the id of the named object."""
     if isinstance(name, str):
         return name
     found: str = getattr(name, "edit", None) or getattr(name, "id")  # noqa: B009

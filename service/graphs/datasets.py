@@ -212,7 +212,7 @@ def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> row
 
 
 def _row(db: Database, graph: str) -> rows.GraphRow | None:
-    # What cannot be an id (empty, or with the separator in it) is not stored.
+    # A text that cannot be an id (empty, or with the separator in it) is not stored.
     if not graph.strip() or "|" in graph:
         return None
     return next(iter(db.read(rows.GraphRow, "graph/get_graph", graph=graph)), None)

@@ -83,7 +83,7 @@ class _Answered(BaseModel):
 
 
 def scored_as(posted: GrowthIn | _Answered) -> str | None:
-    """How an edit names the model that answered; None where it was behind an address.
+    """Return the name of the answering model for an edit; None if it was behind an address.
 
     An organism is trained on the graph that is scored, unless its name says on which: here the one
     that gave the relations.

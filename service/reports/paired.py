@@ -28,7 +28,7 @@ FEWEST = 3
 
 
 class PairedOut(BaseModel):
-    """The difference of another method from the best one in a metric, over their common rewrites."""
+    """The difference of a method from the best one in a metric, over their common rewrites."""
 
     model: str = Field(description="The edited model.")
     best: str = Field(description="Method of lowest IFR among those of efficacy above .5.")

@@ -92,7 +92,7 @@ class MetricDelta(BaseModel):
 
 
 class FactDelta(BaseModel):
-    """One fact in both edit graphs: probability before and after each edit, and each edit's effect."""
+    """One fact in both edit graphs: probability before and after each edit, and its effect."""
 
     subject: str = Field(description="Subject of the fact.")
     relation: str = Field(description="Relation of the fact.")

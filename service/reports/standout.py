@@ -1,6 +1,6 @@
 """The edit of several on one fact that a reader should look at first, and why.
 
-Of the edits that took, the one that leaves least of the old fact: its leaks, the others leave
+Of the edits that took, the one that leaves least of the old fact: the others leave its leaks
 as well. IFR is also low where the other facts about the subject changed, so the reason says what it
 would be had they been kept.
 """

@@ -1,4 +1,4 @@
-"""Values of `_append.html`: what else an edit moved that appends an answer (PEAK)."""
+"""Values of `_append.html`: additivity of an edit that appends an answer (PEAK)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Moved:
 
     Attributes:
         role: new, correct, hard or random.
-        kept: whether the filter before the edit keeps it; always for the new answer.
+        kept: True if the filter before the edit keeps it; always for the new answer.
     """
 
     name: str
@@ -107,7 +107,7 @@ def _answers(row: rows.AppendAnswersRow, new: str) -> list[Moved]:
 
 
 def _loss(append: AppendOut) -> str:
-    """How the loss kept the other answers, in words."""
+    """Return a sentence on how the loss kept the other answers."""
     if append.loss == "none":
         return "nothing in the loss kept the other answers"
     if append.loss == "all-answers":

@@ -48,7 +48,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What the template draws; `left_out` triplets are in the table only."""
+    """The shapes that the template draws; `left_out` triplets are in the table only."""
 
     width: int
     height: int
@@ -126,7 +126,7 @@ def _triplet(row: rows.CandidateRow) -> Triplet:
 
 
 def _column(row: rows.CandidateRow, crawled: bool) -> int:
-    """The column of an object: of a crawl the depth, which is 1 for what the start is asked."""
+    """The column of an object: of a crawl the depth, which is 1 for answers about the start."""
     checks: dict[str, Any] = json.loads(row.checks) if row.checks else {}
     return int(checks["depth"]) if crawled and "depth" in checks else row.iteration
 

@@ -80,7 +80,7 @@ REFUSED: list[Column[RefusedKey]] = [
 
 
 def _note(found: Requests) -> str:
-    """How many requests and false answers were wanted and found."""
+    """Return the numbers of requests and false answers wanted and found, in words."""
     wanted = found.keys - found.stored
     of = WANTED * len(found.built)
     hard = sum(len(request.hard) for request in found.built)

@@ -44,7 +44,7 @@ class Names:
         return found
 
     def is_named(self, entity: str) -> bool:
-        """Whether an entity can be a subject: given at the start, or not all in lower case."""
+        """Return True for a possible subject: given at the start, or not all in lower case."""
         return entity in self._given or entity != entity.lower()
 
     @property

@@ -125,7 +125,7 @@ def current(candidate: rows.CandidateRow) -> Triplet:
 
 
 def read_triplet(text: str | None) -> Triplet | None:
-    """Return a stored triplet; None where there is none, or what is stored is none."""
+    """Return a stored triplet; None without one, or if the stored value is none."""
     try:
         return None if text is None else Triplet.model_validate_json(text)
     except ValidationError:

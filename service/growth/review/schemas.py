@@ -1,4 +1,4 @@
-"""What the review of a run takes and gives: the same for CLI, REST, web UI and client."""
+"""Schemas of a run's review: the same for CLI, REST, web UI and client."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Decisions(BaseModel):
 
 
 class CandidateOut(BaseModel):
-    """A candidate beside what was decided about it."""
+    """A candidate beside the decisions about it."""
 
     id: str = Field(description="Id of the candidate.")
     kind: CandidateKind = Field(description="Triplet or chain.")
@@ -101,7 +101,7 @@ class CandidateOut(BaseModel):
     relation: str = Field(description="Relation of the fact.")
     object: str = Field(description="Object of the fact.")
     question: str | None = Field(description="Question that was asked for it; null without one.")
-    state: CandidateState = Field(description="What became of the candidate so far.")
+    state: CandidateState = Field(description="State of the candidate so far.")
     reason: str | None = Field(
         description="Why it is in this state; null where the state says all."
     )
@@ -110,7 +110,7 @@ class CandidateOut(BaseModel):
     n_answers: int = Field(description="Number of answers to its validating question.")
     iteration: int = Field(description="Iteration that found it.")
     place: int = Field(description="Place in the order of appearance.")
-    verdict: Verb | None = Field(description="What a person decided last.")
+    verdict: Verb | None = Field(description="A person's last decision.")
     decided_by: str | None = Field(description="Name of the person who decided last; null before.")
     corrected: Triplet | None = Field(
         description="The triplet that a person put in its place; null without a correction."
@@ -141,7 +141,7 @@ class CandidateDetail(CandidateOut):
 
 
 class AgreementReport(BaseModel):
-    """Agreement of people over what they decided; null where undefined."""
+    """Agreement of people in their decisions; null where undefined."""
 
     n: int = Field(description="Items with two ratings or more.")
     annotators: list[str] = Field(description="Names of the people.")

@@ -58,7 +58,7 @@ class GridRow:
 
     @property
     def kind(self) -> Which:
-        """Whether all compared edits that count it cut it, leave it, or they differ."""
+        """ "cut" or "survive" if all compared edits agree on the chain, else "differ"."""
         surviving = [cell.surviving for cell in self._compared]
         return "survive" if all(surviving) else "differ" if any(surviving) else "cut"
 
