@@ -143,7 +143,7 @@ def over_chains() -> tuple[str, ...]:
 
 
 def part_text(name: str) -> str | None:
-    """The text of the file of a part, such as `chains/_paths`; None if there is none."""
+    """The text of the file of a part, such as `chains/_paths`; None without one."""
     return _file(name).read_text(encoding="utf-8") if name in part_names() else None
 
 

@@ -60,7 +60,7 @@ class Param:
     Attributes:
         type: Cypher's name of the type, or PROBABILITY or GRAPH_ID.
         nullable: True if null may be given.
-        default: value sent if the parameter is not given; REQUIRED if there is none.
+        default: value sent if the parameter is not given; REQUIRED without one.
         choices: for a STRING, the allowed texts; empty for any.
         bounds: for an INTEGER, the smallest and largest allowed.
         fields: for a MAP or LIST<MAP>, the allowed keys of its maps; required unless nullable.

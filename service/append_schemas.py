@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from .request_options import Option
 
 AppendLoss = Literal["none", "app", "all-answers"]
-"""What an editor's loss holds besides the added answer: nothing, APP, or all answers as targets."""
+"""Content of an editor's loss besides the added answer: nothing, APP, or all answers as targets."""
 
 
 class AppendOptions(BaseModel):

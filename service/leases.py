@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEPT = "What is stored stays. Submit it again."
-"""What to do about a job that was cancelled."""
+"""Remedy for a job that was cancelled."""
 
 
 class Writer(Protocol):

@@ -22,7 +22,7 @@ PRELOADED = (
     "transformers.modeling_layers",
     "transformers.generation",
 )
-"""What the process that forks imports: modules that every worker or every model needs."""
+"""Imports of the process that forks: modules that every worker or every model needs."""
 
 _GPUS = ("/dev/nvidiactl", "/dev/kfd")
 _starting = threading.Lock()

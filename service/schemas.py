@@ -20,7 +20,7 @@ from .score_view import ByMetric, by_metric
 from .subject_outcome import SubjectOutcome
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
-"""How a probability was measured: sampled fraction, teacher-forced, or length-normalised."""
+"""Measure of a probability: sampled fraction, teacher-forced, or length-normalised."""
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 MEASURE_NAMES: dict[str, str] = {
@@ -30,7 +30,7 @@ MEASURE_NAMES: dict[str, str] = {
 }
 
 BareFact = Literal["listed", "include", "exclude"]
-"""Whether the edited fact counts as a chain: if the data set lists it, always, or never."""
+"""Rule by which the edited fact counts as a chain: if the data set lists it, always, or never."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 """Id of a graph, name of a method or a model: short texts without control characters."""

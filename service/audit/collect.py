@@ -44,7 +44,7 @@ LEAK = (
     " sampled answers it is a function of few answers, 0 where none of them named the object. From"
     " length-normalised likelihoods it is no probability of an answer."
 )
-"""What leak@k is, for a reader of the record."""
+"""Definition of leak@k, for a reader of the record."""
 
 USED = (
     "experiments/page", "graph/facts", "chains/scored",

@@ -46,7 +46,7 @@ _ONE_OF = {
     "undefined": "not known before",
     "erased": "gone, without an open route",
 }
-"""What a headline says of requests by their outcome, worst first."""
+"""A headline's words for requests by their outcome, worst first."""
 
 
 def verdict(out: StateComparison, parts: Sequence[Parts]) -> dict[str, Any]:

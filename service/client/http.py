@@ -30,7 +30,7 @@ LONGEST_S = 30.0
 
 TOKEN, URL = "THINKEVAL_API_TOKEN", "THINKEVAL_URL"
 HERE = "http://127.0.0.1:8000"
-"""Where `thinkeval serve` listens, if neither the caller nor `THINKEVAL_URL` names an address."""
+"""Address of `thinkeval serve`, if neither the caller nor `THINKEVAL_URL` names one."""
 
 
 class ProblemError(ServiceError):

@@ -23,7 +23,7 @@ Progress = Callable[[int, int, str], None]
 GRAPH_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@:+ -]*$"
 """Names that data sets may be given over REST and in the web UI, of at most 100 characters."""
 OWN = "own:"
-"""How the ids of users' own rewrites begin; no id of a data set's rewrite holds a colon."""
+"""Prefix of the ids of users' own rewrites; no id of a data set's rewrite holds a colon."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from ..request_options import Option
 from ..schemas import Name
 
 Elicit = Literal["cot", "crawl", "text"]
-"""Where triplets come from: step-by-step reasoning, a crawl over relation templates, or a text."""
+"""Source of triplets: step-by-step reasoning, a crawl over relation templates, or a text."""
 Refine = Literal["none", "model", "human"]
 JudgeKind = Literal["none", "human", "model", "both", "check"]
 RoleName = Literal["writer", "extractor", "judge"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..scoring.runtime import Runtime
 
 _NEXT = {0.0: 0.1, 0.1: 0.4, 0.4: 0.6, 0.6: 0.9, 0.9: 1.0}
-"""How far an edit is when the stage that begins there ends."""
+"""Progress of an edit when the stage that begins there ends."""
 
 
 class Job(Protocol):

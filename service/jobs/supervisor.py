@@ -25,7 +25,7 @@ PAUSE_S = (0.2, 1.0, 5.0, 30.0)
 """Before a worker is replaced; a worker that lived for a minute starts anew at the first."""
 LIVED_S = 60.0
 END_S = 15.0
-"""How long a worker may take to release its job when the service ends."""
+"""Maximum time that a worker takes to release its job when the service ends."""
 
 
 Work = Callable[[str, str, Connection], None]

@@ -37,7 +37,7 @@ from .recovery import Kinds, Recovery
 log = logging.getLogger("thinkeval.worker")
 
 IDLE_S = 2.0
-"""How often an idle worker polls for work submitted elsewhere."""
+"""Interval at which an idle worker polls for work submitted elsewhere."""
 RETRY_S = (0.5, 1.0, 2.0, 5.0)
 """Pauses before the database is tried again; the last one is repeated."""
 STARTING = "starting"

@@ -17,7 +17,7 @@ KeyKind = Literal["auto", "subject", "off"]
 """Facts that cannot be edited together: those of one measured key, of one subject, or none."""
 
 Choose = Literal["listed", "budget", "cut", "random", "share"]
-"""How a round's facts are chosen: those of the leak cut of the edit alone that lower IFR most, any
+"""Choice of a round's facts: those of the leak cut of the edit alone that lower IFR most, any
 facts that do, a whole cut, or a control."""
 
 FactName = Annotated[str, Field(min_length=1, max_length=500)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
 
 Rewrites = Literal["common", "all"]
-"""Which rewrites a comparison is over: those that all methods have, or each method's own."""
+"""Rewrites of a comparison: those that all methods have, or each method's own."""
 
 COUNTED = 0.5
 """Methods whose efficacy does not exceed this changed too little to be ranked by IFR."""

@@ -36,7 +36,7 @@ ORGANISM = "organism"
 ORGANISM_UNKNOWN = "organism-unknown"
 ENDPOINT = "endpoint:"
 CHANGE_MARK = re.compile(r"\+(?=adapter:|edit:|finetune:|(?:8bit|4bit)(?:\+|$))")
-"""Where the word of a state (`service.states.words`) names a change of its model."""
+"""Pattern of the `+` in a state's word (`service.states.words`) that begins a change."""
 _WHY = {
     "8bit": "an update cannot be added to quantised weights",
     "4bit": "an update cannot be added to quantised weights",

@@ -32,7 +32,7 @@ class Names:
         self._given = frozenset(self._by_name.values())
 
     def find(self, text: str) -> str | None:
-        """The entity of that name or alias; None if there is none."""
+        """The entity of that name or alias; None without one."""
         key = normalise(text) or text
         return self._by_name.get(key) or self._by_alias.get(key)
 

@@ -29,7 +29,7 @@ REFUSALS = tuple(
         "as an AI",
     )
 )  # fmt: skip
-"""How a model begins that declines to answer, which is not the same as not to know."""
+"""First words of a model that declines to answer, which is not the same as not to know."""
 
 READ = 400
 """Characters of an answer that are read for this."""

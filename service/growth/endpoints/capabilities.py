@@ -17,11 +17,11 @@ from ...errors import EndpointError, UsageError
 from ...llm import Client
 
 Sampled = Literal["plain", "generation_config", "no"]
-"""Whether answers are drawn: with the protocol's fields, with the field `generation_config` of
+"""Way to draw answers: with the protocol's fields, with the field `generation_config` of
 `transformers serve`, or not at all."""
 
 Form = Literal["json_schema", "tools", "json_object", "prompt"]
-"""How JSON is asked for: by the server's format of a schema, as the arguments of a tool, by its
+"""Way to ask for JSON: by the server's format of a schema, as the arguments of a tool, by its
 format of any object, or in the prompt only."""
 
 FULL_DISTRIBUTION = {"generation_config": json.dumps({"do_sample": True, "top_k": 0, "top_p": 1.0})}

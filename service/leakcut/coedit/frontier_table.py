@@ -23,7 +23,7 @@ SOURCES = {
     "entity": "another entity",
     "unknown": "unknown",
 }
-"""Where a new object comes from, in words."""
+"""Source of a new object, in words."""
 
 _MEANS = (
     ("Co-edits", "coedit_efficacy", "n_coedits"),
@@ -41,7 +41,7 @@ OPTIONAL = {
     "Not edited": 4,
     "Co-edited subjects": 4,
 }
-"""When a narrow terminal omits these columns: the highest first."""
+"""Order in which a narrow terminal omits these columns: the highest first."""
 
 CAPTION = (
     "Facts: edited together, from the unedited model. Leaking: chains with R'/R above {leak:g}, of"
