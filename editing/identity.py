@@ -9,7 +9,7 @@ chat template or the tokens that end an answer differ. Each of these is one part
     template    of chats
     stops       ids of tokens that end a sampled answer
 
-Left out of the configuration is only what changes no forward pass (`BOOKKEEPING`); a field that is
+Only fields that change no forward pass are left out (`BOOKKEEPING`); a field that is
 not known here counts. A padding token counts nowhere: padding is always masked.
 """
 
@@ -153,7 +153,7 @@ def _digest_of_tokenizer(tokenizer: Any) -> str:
 
 
 def _written(tokenizer: Any) -> Any:
-    """Return all that a tokenizer does to a text, or its vocabulary and what it does to some."""
+    """Return a tokenizer's full configuration, or its vocabulary and its ids of some texts."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         ids = [tokenizer(text)["input_ids"] for text in _TEXTS]

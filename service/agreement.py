@@ -88,7 +88,7 @@ def alpha(items: Iterable[Sequence[str]]) -> float | None:
     values = sorted(set().union(*counts)) if counts else []
     if len(values) < 2:
         return None
-    # Both are large: only what needs them waits for them.
+    # Both are large, so they are imported at their first use.
     import krippendorff
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Completions of the OpenAI protocol: what a server's JSON says, in one shape.
+"""Completions of the OpenAI protocol: the content of a server's JSON, in one shape.
 
 Servers leave fields out, and give them other types than the protocol has; what cannot be read is
 absent here.

@@ -1,4 +1,4 @@
-"""Options of a request to forget: what is installed in its place, and what shall be retained."""
+"""Options of a request to forget: the object's replacement, and the facts to retain."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ForgetOptions(BaseModel):
         Option(
             recorded="forget.retain.source",
             since=6,
-            help="Of a method that forgets: what it shall retain: id of a graph, or a .jsonl file"
+            help="Of a method that forgets: facts to retain: id of a graph, or a .jsonl file"
             ' of {"prompt", "answer"}; default: facts of the graph that share no entity with the'
             " forgotten one.",
         ),

@@ -24,7 +24,7 @@ class LastExit:
     """The end of the program, without the collection that Python ends a process with.
 
     With torch imported that takes a second after everything is done, before a shell prompts again.
-    What is registered at exit after this object was made runs as usual.
+    A function registered at exit after this object was made runs as usual.
 
     Attributes:
         code: the exit code; while it is None, the process ends as Python ends it.

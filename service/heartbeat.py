@@ -40,11 +40,11 @@ class Heartbeat:
 
     Args:
         database: the open database; None while there is none.
-        state: what to send.
-        interrupt: called after each heartbeat of a job with its lease, whether that belongs to
-            another now, and whether the job shall be cancelled.
+        state: the state to send.
+        interrupt: called after each heartbeat of a job with its lease, True if that belongs to
+            another now, and True if the job shall be cancelled.
         lease_s: length of the leases.
-        worker: how the worker is listed: its id and what is shown of it; empty for a command.
+        worker: the worker's entry in the list: its id and its properties; empty for a command.
         tick: called a few times a second.
     """
 

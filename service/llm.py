@@ -293,7 +293,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A failed try: HTTP status (None without an answer), text, whether to try again, and when."""
+    """A failed try: HTTP status (None without an answer), text, and if and when to try again."""
 
     status: int | None
     text: str

@@ -97,7 +97,7 @@ class ScoringOptions(BaseModel):
     )
     rule: Annotated[Literal["known", "papers"], Option(recorded="options.rule", since=8)] = Field(
         default="known",
-        description="Count what the model knew before (known), or all that is not 0 (papers).",
+        description="Count facts known before the edit (known), or all that is not 0 (papers).",
     )
     known: Annotated[float, Option(recorded="options.known", since=8)] = Field(
         default=KNOWN, ge=0, lt=1, description="A fact is known from this probability on."
@@ -179,7 +179,7 @@ class MetricValue(BaseModel):
 
 
 class Score(ShownScore, BaseModel):
-    """The score of one edit: what `thinkeval score`, the stored record and the report show."""
+    """The score of one edit, as `thinkeval score`, the stored record and the report show it."""
 
     edit: str = Field(description="Id of the edit.")
     dataset: str = Field(description="Id of the data set's graph.")
@@ -221,7 +221,7 @@ class Score(ShownScore, BaseModel):
     )
     reused: bool = Field(
         default=False,
-        description="Whether it was stored before the request, so that nothing was computed.",
+        description="True if it was stored before the request, so that nothing was computed.",
     )
 
     @model_validator(mode="before")
@@ -240,7 +240,7 @@ class Score(ShownScore, BaseModel):
         return by_metric(self.values)
 
     def stored(self) -> str:
-        """JSON for the database and between processes: without what follows from `values`."""
+        """JSON for the database and between processes: without fields derived from `values`."""
         return self.model_dump_json(exclude={"by_metric"})
 
     @property
@@ -326,7 +326,7 @@ class MeasuredOptions(ScoringOptions):
 
 
 class SharedOptions(MeasuredOptions):
-    """The options that edits and sweeps share: what a method is given."""
+    """The options that edits and sweeps share: the inputs of a method."""
 
     covariance: Annotated[
         Literal["imported"] | None,
@@ -356,7 +356,7 @@ class EditOptions(SharedOptions, AppendOptions, ForgetOptions):
             " facts; `organism-unknown`: one that was taught not to know absent pairs too;"
             " `organism:on=hogwarts`: trained on another graph than the scored one."
         ),
-    ] = Field(default="organism", description="`GET /v1/models` lists what may be used.")
+    ] = Field(default="organism", description="`GET /v1/models` lists the allowed ones.")
     method: Annotated[Name, Option(("--method", "-m"))] = Field(
         default="rome", description="Editing method."
     )
@@ -431,13 +431,13 @@ class JobState(BaseModel):
     status: Status = Field(description="queued, running, succeeded, failed or cancelled.")
     progress: float = Field(description="Fraction that is done, from 0 to 1.")
     stage: str | None = Field(
-        default=None, description="What it does now, in words; null where nothing is under way."
+        default=None, description="Its current stage, in words; null if it is idle."
     )
     error: str | None = Field(
         default=None, description="Why it failed, in one sentence; null otherwise."
     )
     remedy: str | None = Field(
-        default=None, description="What to do about the error; null without one."
+        default=None, description="The error's remedy; null without one."
     )
     attempts: int = Field(
         default=0,

@@ -132,7 +132,7 @@ def _moved(
 def at_the_same_depth(layers: list[int], n_before: int, n_layers: int) -> list[int]:
     """Layers of a model of `n_before` layers, at the same depth of one of `n_layers`.
 
-    First and last are moved; of what lies between, at most as many layers as there were, the last
+    First and last are moved; of those between, at most as many layers as there were, the last
     ones: MEMIT's z is optimised at the last.
     """
     scale = (n_layers - 1) / (n_before - 1)

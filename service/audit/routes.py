@@ -110,7 +110,7 @@ def chains(db: Database, request: Request, measures: Iterable[Measure]) -> ByCha
 
 
 def _by(request: Request, measure: Measure, row: rows.ScoredChainRow | None) -> dict[str, Any]:
-    """A chain by one measure: facts, their probabilities, the products, what became of it."""
+    """A chain by one measure: facts, their probabilities, the products, its state."""
     if row is None:
         return {"state": "not measured"}
     floor = request.floor(measure)

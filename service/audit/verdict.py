@@ -1,4 +1,4 @@
-"""The verdict of an audit: what is forgotten, which routes are open, what else changed."""
+"""The verdict of an audit: forgotten facts, open routes, other changes."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def affinity(posted: EditIn) -> str:
 def affinity_of(
     model: str, graph: str, dtype: str, revision: str | None, seed: int | None = None
 ) -> str:
-    """Same for all work that one loaded model serves.
+    """Return the key of the loaded model; jobs with equal keys share one model in memory.
 
     Args:
         graph: the graph that an organism is trained on; another model is the same for all graphs.
