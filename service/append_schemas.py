@@ -63,7 +63,7 @@ class AppendOut(BaseModel):
     )
     lists: Literal["all", "kept"] = Field(
         default="all",
-        description="True if APP took all of the request's answers, also those its filter drops.",
+        description="Answers that APP took: all of the request, or those kept by its filter.",
     )
     allow_known: bool = Field(
         default=False, description="The new answer was among the correct ones already."

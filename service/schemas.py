@@ -436,9 +436,7 @@ class JobState(BaseModel):
     error: str | None = Field(
         default=None, description="Why it failed, in one sentence; null otherwise."
     )
-    remedy: str | None = Field(
-        default=None, description="The error's remedy; null without one."
-    )
+    remedy: str | None = Field(default=None, description="The error's remedy; null without one.")
     attempts: int = Field(
         default=0,
         description="Number of times a worker claimed it; more than 1 after a worker died.",

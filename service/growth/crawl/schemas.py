@@ -82,7 +82,9 @@ class AgainstTruth(BaseModel):
     chains: Chains | None = Field(
         description="Chains from the start to the object; null without an object."
     )
-    calibration: Calibration = Field(description="True if fractions of answers are probabilities.")
+    calibration: Calibration = Field(
+        description="Fractions of answers compared with the truth of the facts."
+    )
     by_relation: list[RelationRow] = Field(description="The facts by relation.")
     by_depth: list[DepthRow] = Field(description="The facts by level.")
 

@@ -11,7 +11,7 @@ from thinkeval.service.scoring.append.variants import chosen, variant_of
 
 
 def recorded(changes: dict[str, object]) -> AppendOut:
-    """What a score with these options records where the model's weights are .2, .5, .2."""
+    """Return the record of a score with these options; the model's weights are .2, .5, .2."""
     options = EditOptions(**changes)  # type: ignore[arg-type]
     weights = {}
     if options.append_loss == "app":
