@@ -147,7 +147,7 @@ def test_returned_targets_give_the_same_update_again(pair, moments, name):
 
 
 def test_targets_are_shared_by_the_methods_of_a_site(pair, moments):
-    """The vectors that one method of the MEMIT family found serve the others, which optimise nothing."""
+    """Vectors found by one method of the MEMIT family serve the others, which optimise nothing."""
     options = {"context_templates": ["{}", "In fact, {}"]}
     found = execute("memit", pair, [HARRY, FRANCE], moments, **options)
     for name in MEMIT_FAMILY:
