@@ -78,7 +78,7 @@ def alpha(items: Iterable[Sequence[str]]) -> float | None:
     values = sorted(set().union(*counts)) if counts else []
     if len(values) < 2:
         return None
-    # Both are large: only what needs them waits for them.
+    # Both are large, so they are imported at their first use.
     import krippendorff
     import numpy as np
 
@@ -100,12 +100,12 @@ def agreement(items: Iterable[Sequence[str]], categories: Sequence[str]) -> Agre
 
 
 def check_figures(raw: float, ac1: float, annotators: int = 2, *, all_agree: bool = False) -> str:
-    """What published figures of agreement can mean; refuses figures that no ratings have.
+    """Return possible readings of published figures of agreement; refuse impossible figures.
 
     Args:
         raw: raw agreement, from 0 to 1.
         ac1: Gwet's AC1.
-        all_agree: whether `raw` is the fraction of items on which all annotators agree; else it
+        all_agree: True if `raw` is the fraction of items on which all annotators agree; else it
             is the mean over pairs.
 
     Raises:

@@ -20,7 +20,7 @@ from .score_view import ByMetric, MetricValue, by_metric
 from .subject_outcome import SubjectOutcome
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
-"""How a probability was measured: sampled fraction, teacher-forced, or length-normalised."""
+"""Measure of a probability: sampled fraction, teacher-forced, or length-normalised."""
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 MEASURE_NAMES: dict[str, str] = {
@@ -30,7 +30,7 @@ MEASURE_NAMES: dict[str, str] = {
 }
 
 BareFact = Literal["listed", "include", "exclude"]
-"""Whether the edited fact counts as a chain: if the data set lists it, always, or never."""
+"""Rule by which the edited fact counts as a chain: if the data set lists it, always, or never."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 """Id of a graph, name of a method or a model: short texts without control characters."""
@@ -65,7 +65,7 @@ KNOWN_CHAIN = 0.01
 
 
 class ScoringOptions(BaseModel):
-    """How chains are counted; part of the score's provenance.
+    """Rules by which chains are counted; part of the score's provenance.
 
     By the rule `known` a metric without a known fact or chain is undefined; by `papers` IFR is 0
     there and Preservation 1.
@@ -97,7 +97,7 @@ class ScoringOptions(BaseModel):
     )
     rule: Annotated[Literal["known", "papers"], Option(recorded="options.rule", since=8)] = Field(
         default="known",
-        description="Count what the model knew before (known), or all that is not 0 (papers).",
+        description="Count facts known before the edit (known), or all that is not 0 (papers).",
     )
     known: Annotated[float, Option(recorded="options.known", since=8)] = Field(
         default=KNOWN, ge=0, lt=1, description="A fact is known from this probability on."
@@ -206,7 +206,7 @@ class Score(ShownScore, EditedFact):
     )
     reused: bool = Field(
         default=False,
-        description="Whether it was stored before the request, so that nothing was computed.",
+        description="True if it was stored before the request, so that nothing was computed.",
     )
 
     @model_validator(mode="before")
@@ -225,7 +225,7 @@ class Score(ShownScore, EditedFact):
         return by_metric(self.values)
 
     def stored(self) -> str:
-        """JSON for the database and between processes: without what follows from `values`."""
+        """JSON for the database and between processes: without fields derived from `values`."""
         return self.model_dump_json(exclude={"by_metric"})
 
     @property
@@ -306,12 +306,12 @@ class MeasuredOptions(ScoringOptions):
 
     @property
     def options(self) -> ScoringOptions:
-        """How chains are counted."""
+        """The rules by which chains are counted."""
         return ScoringOptions(**{name: getattr(self, name) for name in ScoringOptions.model_fields})
 
 
 class SharedOptions(MeasuredOptions):
-    """The options that edits and sweeps share: what a method is given."""
+    """The options that edits and sweeps share: the inputs of a method."""
 
     covariance: Annotated[
         Literal["imported"] | None,
@@ -341,7 +341,7 @@ class EditOptions(SharedOptions, AppendOptions, ForgetOptions):
             " facts; `organism-unknown`: one that was taught not to know absent pairs too;"
             " `organism:on=hogwarts`: trained on another graph than the scored one."
         ),
-    ] = Field(default="organism", description="`GET /v1/models` lists what may be used.")
+    ] = Field(default="organism", description="`GET /v1/models` lists the allowed ones.")
     method: Annotated[Name, Option(("--method", "-m"))] = Field(
         default="rome", description="Editing method."
     )
@@ -416,14 +416,12 @@ class JobState(BaseModel):
     status: Status = Field(description="queued, running, succeeded, failed or cancelled.")
     progress: float = Field(description="Fraction that is done, from 0 to 1.")
     stage: str | None = Field(
-        default=None, description="What it does now, in words; null where nothing is under way."
+        default=None, description="Its current stage, in words; null if it is idle."
     )
     error: str | None = Field(
         default=None, description="Why it failed, in one sentence; null otherwise."
     )
-    remedy: str | None = Field(
-        default=None, description="What to do about the error; null without one."
-    )
+    remedy: str | None = Field(default=None, description="The error's remedy; null without one.")
     attempts: int = Field(
         default=0,
         description="Number of times a worker claimed it; more than 1 after a worker died.",

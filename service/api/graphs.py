@@ -123,7 +123,7 @@ class ImportIn(BaseModel):
 class Note(BaseModel):
     """One item that an import merged, repaired or refused."""
 
-    kind: str = Field(description="What happened to the item.")
+    kind: str = Field(description="Action on the item.")
     where: str = Field(description="Place in the source.")
     reason: str = Field(description="Why.")
 
@@ -228,7 +228,7 @@ def preview_graph(
     target_new: FormTarget = None,
     limit: FormLimit = None,
 ) -> Preview:
-    """What would be merged, repaired, flagged and refused, with counts; nothing is stored."""
+    """Return counts of merged, repaired, flagged and refused items; nothing is stored."""
     options = {"name": name, "target_new": target_new, "limit": limit}
     with _uploaded(settings, file, format, options) as (loaded, names):
         graph, report = loaded.graph, loaded.report

@@ -145,7 +145,7 @@ class Growth:
         single_link: bool = True,
         max_steps: int = 5,
     ) -> list[str]:
-        """Write the files of `thinkeval grow export`; what the format cannot hold, with counts.
+        """Write the files of `thinkeval grow export`; return lost parts, with counts.
 
         Args:
             target: a folder, or a `.zip` that holds all files.

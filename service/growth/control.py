@@ -1,4 +1,4 @@
-"""Pause, resume and cancel a growth run; what it has asked and found stays stored."""
+"""Pause, resume and cancel a growth run; its answers and findings stay stored."""
 
 from __future__ import annotations
 

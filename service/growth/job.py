@@ -38,7 +38,7 @@ GROWTH = "growth"
 
 
 def check(settings: Settings, posted: GrowthIn) -> None:
-    """Refuse what the service may not do, as for edits.
+    """Refuse a request that the service may not carry out, as for edits.
 
     Raises:
         UsageError: a model or an address that the operator has not allowed, or a bad seed.
@@ -102,7 +102,7 @@ def post(
     key: str | None = None,
     as_new: bool = False,
 ) -> Posted:
-    """Accept a run, or queue one again that is stored; what it has asked is not asked again.
+    """Accept a run, or queue one again that is stored; its questions are not asked again.
 
     Args:
         key: the client's idempotency key.

@@ -24,7 +24,7 @@ from ..request_options import Option
 from ..schemas import Name
 
 Elicit = Literal["cot", "crawl", "text"]
-"""Where triplets come from: step-by-step reasoning, a crawl over relation templates, or a text."""
+"""Source of triplets: step-by-step reasoning, a crawl over relation templates, or a text."""
 Refine = Literal["none", "model", "human"]
 JudgeKind = Literal["none", "human", "model", "both", "check"]
 RoleName = Literal["writer", "extractor", "judge"]
@@ -70,7 +70,7 @@ class TextIn(BaseModel):
 
 
 class CrawlOptions(BaseModel):
-    """How a crawl asks, and which answers it keeps (docs/how-to/grow-a-graph.md)."""
+    """Settings of a crawl's questions and kept answers (docs/how-to/grow-a-graph.md)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -208,7 +208,7 @@ class GrowthOut(BaseModel):
 
     id: str = Field(description="Id of the run.")
     graph: str = Field(description="Id of the graph.")
-    seed: str = Field(description="What it began with: `subject|relation|object`, or an entity.")
+    seed: str = Field(description="Its start: `subject|relation|object`, or an entity.")
     elicit: Elicit = Field(description="How triplets are found: cot, crawl or text.")
     model: str = Field(description="Name of the model.")
     endpoint: str = Field(
@@ -228,18 +228,16 @@ class GrowthOut(BaseModel):
     )
     status: Literal[
         "queued", "running", "waiting_review", "paused", "succeeded", "failed", "cancelled"
-    ] = Field(description="What the run does now.")
+    ] = Field(description="Current stage of the run.")
     stop_reason: str | None = Field(default=None, description="Why it stopped; null until then.")
     progress: float = Field(default=0.0, description="Fraction that is done, from 0 to 1.")
     stage: str | None = Field(
-        default=None, description="What it does now, in words; null where nothing is under way."
+        default=None, description="Its current stage, in words; null if it is idle."
     )
     error: str | None = Field(
         default=None, description="Why it failed, in one sentence; null otherwise."
     )
-    remedy: str | None = Field(
-        default=None, description="What to do about the error; null without one."
-    )
+    remedy: str | None = Field(default=None, description="The error's remedy; null without one.")
     seconds: float = Field(description="Wall time of all attempts.")
     calls: int = Field(description="Answers, each asked once.")
     candidates: int = Field(description="Number of candidates.")

@@ -150,19 +150,19 @@ class _Sums:
         return self.efficacy[fact] * self._sum(fact, left)
 
     def without(self, facts: Iterable[Fact]) -> list[float]:
-        """What each chain keeps of w t after editing facts."""
+        """Return for each chain the rest of w t after editing facts."""
         left = list(self.left)
         for fact in facts:
             self.edit(fact, left)
         return left
 
     def edit(self, fact: Fact, left: list[float]) -> None:
-        """Lower what each chain keeps of w t by one more fact."""
+        """Lower each chain's rest of w t by one more fact."""
         for i in self.through[fact]:
             left[i] *= 1 - self.efficacy[fact]
 
     def bound(self, facts: Sequence[Fact], m: int, guarantee: float) -> float:
-        """A lower bound on the IFR of m facts, from what greedy chose.
+        """Return a lower bound on the IFR of m facts, from the greedy choice.
 
         The greatest of three: greedy's guarantee; the m largest further reductions, as if they
         added up; all choosable facts edited.
@@ -186,7 +186,7 @@ def greedy(problem: Problem, m: int, *, by_cost: bool = False) -> list[Fact]:
     """The best further fact, up to m times; of equal ones the first by id.
 
     Args:
-        by_cost: best is what lowers IFR most for its cost, not most.
+        by_cost: best is the fact that lowers IFR most for its cost, not most.
     """
     return _greedy(_Sums(problem), m, problem.costs if by_cost else {})
 

@@ -152,7 +152,7 @@ SAMPLED: Measure = "p"
 
 
 def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
-    """What edit `b` did otherwise than edit `a`; every delta is b − a.
+    """Return the differences of edit `b` from edit `a`; every delta is b − a.
 
     Args:
         a, b: ids of scored edits; any id that an edit ever had.

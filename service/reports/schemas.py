@@ -25,14 +25,14 @@ class DiffedEdit(EditedFact):
 class Difference(BaseModel):
     """One difference in setup between the two edits; `note` states its effect."""
 
-    what: str = Field(description="What differs.")
+    what: str = Field(description="Name of the setting that differs.")
     a: str = Field(description="In edit a.")
     b: str = Field(description="In edit b.")
-    note: str = Field(description="What follows for the numbers.")
+    note: str = Field(description="Consequence for the numbers.")
 
 
 class MetricDelta(BaseModel):
-    """One metric of both edits. What an edit does not have is None."""
+    """One metric of both edits. A value that an edit lacks is None."""
 
     metric: str = Field(description="Name of the metric.")
     measure: str = Field(
@@ -83,7 +83,7 @@ class MetricDelta(BaseModel):
 
     @property
     def differs(self) -> bool:
-        """Whether the edits differ in it; undefined in both is no difference."""
+        """Return True if the edits differ in it; undefined in both is no difference."""
         undefined = self.n_a == self.n_b == 0 and self.a is None and self.b is None
         return self.delta != 0 and not undefined
 
@@ -126,7 +126,7 @@ class LoneFact(ProbedFact):
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
     role: str = Field(description="fact, target_true, target_new or implication.")
     change: str | None = Field(
-        description="What the edit did to the fact: kept, weakened, removed or added; null if not"
+        description="Effect of the edit on the fact: kept, weakened, removed or added; null if not"
         " measured."
     )
 
@@ -148,7 +148,7 @@ class ChainDelta(BaseModel):
 
     steps: int = Field(description="Number of facts of the chain.")
     entities: list[str] = Field(
-        description="Names from subject to old object: what identifies a chain."
+        description="Names from subject to old object: they identify a chain."
     )
     r_pre_a: float = Field(description="Reliability R before edit a.")
     r_post_a: float = Field(description="Reliability R' after edit a.")
@@ -194,13 +194,13 @@ class Diff(BaseModel):
     @computed_field
     @property
     def notes(self) -> list[str]:
-        """What to keep in mind when reading the numbers; empty where all is alike."""
+        """Remarks for a reader of the numbers; empty where all is alike."""
         return [f"{d.what}: {d.a} in A, {d.b} in B. {d.note}" for d in self.differences]
 
     @computed_field
     @property
     def empty(self) -> bool:
-        """Whether the edits have equal numbers."""
+        """Return True if the edits have equal numbers."""
         facts, chains = self.facts, self.chains
         if chains is None or any(m.differs for m in self.metrics):
             return False

@@ -64,7 +64,7 @@ class ImplicationOut(ProbedFact):
         description="`lost`: entailed by the old object only. `due`: newly entailed, by the new"
         " object. `kept`: entailed by both, or by other facts too."
     )
-    stated: bool = Field(description="Whether the data set has it as a fact.")
+    stated: bool = Field(description="True if the data set has it as a fact.")
     support: int = Field(description="Number of its other groundings, without the edited fact.")
     verdict: Verdict | None = Field(description="Null without a probe.")
     groundings: list[ImplicationGroundingOut] = Field(

@@ -79,7 +79,7 @@ class MixedChainOut(BaseModel):
     r_post: float | None = Field(description="Strength with that number of facts after the edit.")
     ratio: float | None = Field(description="r_post / r_pre; null if r_pre is 0.")
     surviving: bool | None = Field(
-        description="Whether it survives the edit; null if a part was not probed."
+        description="True if it survives the edit; null if a part was not probed."
     )
     links: list[MixedLinkOut] = Field(description="The links in order: facts and conclusions.")
 

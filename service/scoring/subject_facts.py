@@ -129,7 +129,7 @@ def _ask(resolved: Resolved, effect: EditEffect, questions: Sequence[Question]) 
 
 
 def _is_moved(resolved: Resolved, each: ProbedFact) -> bool:
-    """Whether the fact is about the subject, was known, and is not kept."""
+    """Return True if the fact is about the subject, was known, and is not kept."""
     rewrite, fact = resolved.request.rewrite, each.question.fact
     if fact.subject != rewrite.subject or fact.relation == rewrite.relation:
         return False

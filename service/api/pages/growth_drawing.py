@@ -46,7 +46,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What the template draws; `left_out` triplets are in the table only."""
+    """The shapes that the template draws; `left_out` triplets are in the table only."""
 
     width: int
     height: int

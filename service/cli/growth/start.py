@@ -41,14 +41,14 @@ def _option(name: str, *flags: str) -> Any:
 
 
 class ElicitName(StrEnum):
-    """Where triplets come from."""
+    """The source of triplets."""
 
     cot = "cot"
     crawl = "crawl"
 
 
 class RefineName(StrEnum):
-    """Who rewords a failed question."""
+    """The one that rewords a failed question."""
 
     none = "none"
     model = "model"
@@ -56,7 +56,7 @@ class RefineName(StrEnum):
 
 
 class JudgeName(StrEnum):
-    """Who decides about found triplets."""
+    """The one that decides about found triplets."""
 
     none = "none"
     human = "human"
@@ -229,7 +229,7 @@ def request_of(**values: Any) -> GrowthIn:
 
 
 def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
-    """Print what the first iteration of a request asks for."""
+    """Print the questions of a request's first iteration."""
     from ...growth.dry_run import first_calls
     from ...growth.endpoints.opened import require_models
     from ...growth.job import prepare
@@ -258,7 +258,7 @@ def _submit(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> 
 
 
 def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
-    """Print a run after an attempt; whether it ended without a chain."""
+    """Print a run after an attempt; return True if it ended without a chain."""
     from ....cypher import rows
     from ...growth import chains as found
     from ...growth import store

@@ -132,7 +132,7 @@ class Crawler:
         names: entities known beforehand, for spelling and aliases.
         examples: for each relation subjects whose kinds let it pass the gate.
         kinds: stored kinds, for the gate `stored`.
-        chat: whether the endpoint answers messages.
+        chat: True if the endpoint answers messages.
         accepted: the object of a fact as it was decided, or None where the fact does not count;
             looked at once its level was given away, so that decisions about the level are made.
             An entity that no counted fact names is not asked, and a corrected object is.

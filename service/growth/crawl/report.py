@@ -42,7 +42,7 @@ class Asked:
     """A stored object of a crawl, or a pair that is unknown.
 
     Attributes:
-        fact: whether it is a fact of the run's graph.
+        fact: True if it is a fact of the run's graph.
         pair: state of its pair: known, unknown or refused.
     """
 
@@ -93,7 +93,7 @@ def crawl_report(
 
 
 def agreement(db: Database, one: str, other: str) -> Agreement:
-    """How the facts of two crawls agree, names compared as matching does.
+    """Compute the agreement of two crawls' facts, names compared as matching does.
 
     Raises:
         NotFoundError: no such run.

@@ -67,7 +67,7 @@ class Crawl:
 
     @property
     def stopped(self) -> str | None:
-        """Why no level follows; None while one does."""
+        """The reason why no level follows; None while one does."""
         reason = self._crawler.reason
         return None if reason == "frontier empty" and self._crawler.following() else reason
 
@@ -153,7 +153,7 @@ class Crawl:
 
 
 def asks_in_chat(context: Context) -> bool:
-    """Whether a crawl asks in a chat: as measured in this process; a server as it is able to.
+    """Return True if a crawl asks in a chat: as measured here, or as the server is able to.
 
     Where a server gives no form of JSON, sentences are continued: a list needs an instructed model.
     """

@@ -3,7 +3,7 @@
 * `run.json`: model, endpoint, request, digest of the prompts, state and cost.
 * `prompts/*.md`: the prompts as they are installed; texts as they were sent: `answers.jsonl`.
 * `answers.jsonl`: every raw answer with its request.
-* `statements.jsonl`, `candidates.jsonl`: what was read from them, and what became of it.
+* `statements.jsonl`, `candidates.jsonl`: triplets read from them, and their outcome.
 * `decisions.jsonl`: every decision, in order.
 * `iterations.jsonl`: the table of iterations.
 * `facts.jsonl`: the facts of the graph.
@@ -96,7 +96,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _facts(db: Database, graph: str) -> bytes:
-    """The facts with what was measured, and without empty columns."""
+    """Return the facts with their measured values, without empty columns."""
     lines = []
     for row in db.read(rows.FactRow, "graph/facts", graph=graph):
         values = {k: v for k, v in asdict(row).items() if v not in (None, (), [])}

@@ -1,4 +1,4 @@
-"""What the review of a run takes and gives: the same for CLI, REST, web UI and client."""
+"""Schemas of a run's review: the same for CLI, REST, web UI and client."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Decisions(BaseModel):
 
 
 class CandidateOut(BaseModel):
-    """A candidate beside what was decided about it."""
+    """A candidate beside the decisions about it."""
 
     id: str = Field(description="Id of the candidate.")
     kind: CandidateKind = Field(description="Triplet or chain.")
@@ -117,7 +117,7 @@ class CandidateOut(BaseModel):
         default=None, exclude=True, description="Cloze with one {} for the subject."
     )
     question: str | None = Field(description="Question that was asked for it; null without one.")
-    state: CandidateState = Field(description="What became of the candidate so far.")
+    state: CandidateState = Field(description="State of the candidate so far.")
     reason: str | None = Field(
         description="Why it is in this state; null where the state says all."
     )

@@ -54,7 +54,7 @@ def pages() -> list[Path]:
 
 
 def parsed(words: list[str]) -> str | None:
-    """What the command line would say against a command, without running it; None if nothing."""
+    """Return the error of the command line for a command, without running it; None without one."""
     command = typer.main.get_command(cli.app)
     context = None
     name = "thinkeval"
@@ -133,7 +133,7 @@ class Page:
         return HERE.sub(lambda m: (m[1] or "") + bare, self._real_ids(text))
 
     def run(self, block: Block) -> Iterator[tuple[int, str]]:
-        """Run a block; the lines where something went wrong, and what."""
+        """Run a block; return the lines with errors, and the errors."""
         if block.title is not None:
             file = self._program.cwd / block.title
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -208,12 +208,12 @@ class Page:
 
 
 def _refused(command: Command) -> bool:
-    """Whether the output that the page shows is that of a refusal or of a gate that failed."""
+    """Return True if the page shows the output of a refusal or of a gate that failed."""
     return any(line.startswith(("error:", "gate failed")) for line in command.shown or ())
 
 
 def _options(command: Command) -> str | None:
-    """Of a command that is not run: whether there is such a command with such options."""
+    """Check that a command that is not run exists, with its options."""
     for call in re.findall(r"(?:^|[;&|(]\s*|/bin/)thinkeval\s+([^|;&<>]*)", command.text):
         try:
             words = shlex.split(call.replace("\\\n", " "), comments=True)
@@ -243,7 +243,7 @@ def as_before(db: Database, kept: set[str]) -> Iterator[None]:
 
 
 def _datasets(db: Database) -> dict[str, rows.DependentsRow]:
-    """Data sets, and what was made from each."""
+    """Data sets, and the records derived from each."""
     return {
         graph.graph: db.read(rows.DependentsRow, "graph/dependents", graph=graph.graph)[0]
         for graph in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)

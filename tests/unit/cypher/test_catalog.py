@@ -159,7 +159,7 @@ def field_types(row_type: type[Any]) -> dict[str, tuple[Any, bool]]:
 
 
 def row_problems(q: Query, row_type: type[Any]) -> Iterator[str]:
-    """How the row type of a query differs from the columns of its header."""
+    """Yield the differences of a query's row type from the columns of its header."""
     where = f"{q.name}: {row_type.__name__}"
     if row_type in rows.PLAIN:
         found = dict.fromkeys(list(q.columns)[:1], (row_type, True))

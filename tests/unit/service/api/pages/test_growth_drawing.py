@@ -1,4 +1,4 @@
-"""What the drawing of a growth run shows first when there is more than it can hold."""
+"""Order of a growth run's drawing when there is more than it can hold."""
 
 from __future__ import annotations
 
