@@ -46,7 +46,7 @@ FigureOption = Annotated[
     Path | None, typer.Option("--figure", help="Write a figure to this .svg, .pdf or .png file.")
 ]
 FigureNameOption = Annotated[
-    str | None, typer.Option("--draw", help="The figure of --figure; default: the first.")
+    str | None, typer.Option("--drawing", help="The figure of --figure; default: the first.")
 ]
 MeasureChoice = Annotated[
     MeasureName | None,
@@ -69,7 +69,7 @@ def emit_result(
     table: str | None = None,
     format: str | None = None,
     figure: Path | None = None,
-    draw: str | None = None,
+    drawing: str | None = None,
     json: bool = False,
     output: Path | None = None,
 ) -> None:
@@ -79,7 +79,7 @@ def emit_result(
         UsageError: an unknown table, figure or format, or a measure that was not taken.
     """
     if figure is not None:
-        name = draw or next(iter(kind.figures))
+        name = drawing or next(iter(kind.figures))
         drawn = _chosen("figure", name, kind.figures)
         write_bytes(figure, drawn(out, figure.suffix.lstrip(".").lower(), measure))
     if json:
@@ -142,7 +142,7 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
         table: TableOption = None,
         format: FormatOption = None,
         figure: FigureOption = None,
-        draw: FigureNameOption = None,
+        drawing: FigureNameOption = None,
         cancel: Annotated[
             bool, typer.Option("--cancel", help="Cancel it, if it is queued or running.")
         ] = False,
@@ -168,7 +168,7 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
                 emit_result(
                     db, kind, store.result(db, kind, id),
                     measure=measure.key if measure else None, limit=limit, table=table,
-                    format=format, figure=figure, draw=draw, json=json, output=output,
+                    format=format, figure=figure, drawing=drawing, json=json, output=output,
                 )  # fmt: skip
 
     command.__doc__ = (

@@ -57,7 +57,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "force", "workers", "queue", "dry_run", "cancel", "delete",
     ),
     "Output": (
-        "json", "csv", "table", "format", "output", "figure", "draw", "figures", "figure_format",
+        "json", "csv", "table", "format", "output", "figure", "drawing", "figures", "figure_format",
         "help",
     ),
 }  # fmt: skip

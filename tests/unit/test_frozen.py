@@ -117,8 +117,8 @@ def test_every_step_names_a_command_and_a_route_that_there_are(
             assert any(pattern.fullmatch(asked) for pattern in patterns), (name, asked)
         else:
             known = {f"thinkeval {' '.join(argv[:n])}" for n in (1, 2)}
-            # `covariance` is short for `covariance collect`.
-            known |= {f"thinkeval {argv[0]} collect"}
+            # `covariance` is short for `covariance collect`, `crawl` for `crawl run`.
+            known |= {f"thinkeval {argv[0]} {word}" for word in ("collect", "run")}
             assert known & commands, (name, argv)
         for step in re.findall(r"<([\w-]+):", " ".join(argv)):
             assert names.index(step) < names.index(name), (name, step)

@@ -55,7 +55,7 @@ def test_a_later_change_is_shown_drawn_and_found(
         "compare", mine.model, f"+edit:{score['edit']}", "+8bit", tune, *asked, "-r", REWRITE,
     )  # fmt: skip
     curve = tmp_path / "curve.svg"
-    first = thinkeval(*words, "--figure", str(curve), "--draw", "retention")
+    first = thinkeval(*words, "--figure", str(curve), "--drawing", "retention")
     for text in ("retention", "8bit", tune, "open again", "of the change is left"):
         assert text in first.out, text
     assert curve.read_bytes().startswith(b"<?xml")

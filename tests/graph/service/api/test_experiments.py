@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -214,7 +213,7 @@ def test_figures_are_drawn_by_name(
             drawn = client.get(f"{path}/{name}.{format}")
             assert drawn.status_code == 200, drawn.text
             assert type in drawn.headers["content-type"]
-        cli(kind.plural, stored.id, "--figure", f"{kind.name}.svg", "--draw", name)
+        cli(kind.plural, stored.id, "--figure", f"{kind.name}.svg", "--drawing", name)
         assert (cli.cwd / f"{kind.name}.svg").read_bytes() == client.get(
             f"{path}/{name}.svg"
         ).content
@@ -322,7 +321,7 @@ def test_several_states_have_a_curve_of_retention_on_page_and_command(
         wrong = client.get(f"{path}/tables/states", params={"measure": "p"})
         assert wrong.status_code == 422
         assert "not compared by" in wrong.json()["detail"]
-        cli("comparisons", out.id, "--figure", "curve.svg", "--draw", "retention")
+        cli("comparisons", out.id, "--figure", "curve.svg", "--drawing", "retention")
         assert (cli.cwd / "curve.svg").read_bytes() == drawn.content
         unnamed = client.get(f"{path}/audit")
         assert unnamed.status_code == 422
