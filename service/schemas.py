@@ -16,7 +16,7 @@ from .conversation_outcome import ConversationOut
 from .forget_schemas import ForgetOptions
 from .notebook_view import ShownScore
 from .request_options import Option, option_of
-from .score_view import ByMetric, by_metric
+from .score_view import ByMetric, MetricValue, by_metric
 from .subject_outcome import SubjectOutcome
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
@@ -144,51 +144,36 @@ class ScoringOptions(BaseModel):
         }
 
 
-class MetricValue(BaseModel):
-    """One number of a score, with the number of items it was taken over."""
+class EditedFact(BaseModel):
+    """The request of an edit: whose fact it changes, from what, and to what."""
 
-    metric: str = Field(description="Name of the metric, as in `GET /v1/metrics`.")
-    measure: str = Field(
-        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
-    )
-    step: int | None = Field(
-        default=None, description="Chain length for metrics by steps; null for the overall value."
-    )
-    value: float | None = Field(description="Null where the metric is undefined; then n is 0.")
-    n: int = Field(
-        description="chains, facts or prompts the value was taken over: those that the model knew"
-        " before."
-    )
-    excluded: int = Field(
-        default=0, description="Chains or facts left out, as it did not know them."
-    )
-    low: float | None = Field(
-        default=None,
-        description="Lower end of the 95 % interval where the measure is a sample; null where it"
-        " is exact.",
-    )
-    high: float | None = Field(
-        default=None,
-        description="Upper end of the 95 % interval where the measure is a sample; null where it"
-        " is exact.",
-    )
-    reason: str | None = Field(
-        default=None,
-        description="Why it is undefined, such as `the model knows 0 of 103 chains`; else null.",
-    )
-
-
-class Score(ShownScore, BaseModel):
-    """The score of one edit, as `thinkeval score`, the stored record and the report show it."""
-
-    edit: str = Field(description="Id of the edit.")
-    dataset: str = Field(description="Id of the data set's graph.")
     rewrite: str = Field(description="Id of the rewrite request.")
     subject: str = Field(description="Subject of the fact.")
     relation: str = Field(description="Relation of the fact.")
-    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
     target_true: str = Field(description="Old object of the edited fact.")
     target_new: str = Field(description="New object of the edited fact.")
+
+
+class ProbedFact(BaseModel):
+    """A fact with its probability before and after an edit."""
+
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    pre: float | None = Field(
+        description="Probability before the edit, 0 to 1; null where it was not measured."
+    )
+    post: float | None = Field(
+        description="Probability after the edit, 0 to 1; null where it was not measured."
+    )
+
+
+class Score(ShownScore, EditedFact):
+    """The score of one edit: what `thinkeval score`, the stored record and the report show."""
+
+    edit: str = Field(description="Id of the edit.")
+    dataset: str = Field(description="Id of the data set's graph.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
     model: str = Field(description="Name of the model.")
     method: str = Field(description="Name of the editing method.")
     options: ScoringOptions = Field(default=ScoringOptions(), description="How chains are counted.")
@@ -443,7 +428,7 @@ class JobState(BaseModel):
     )
 
 
-class EditOut(JobState):
+class EditOut(JobState, EditedFact):
     """An edit as it is recorded now."""
 
     id: str = Field(
@@ -452,12 +437,7 @@ class EditOut(JobState):
     )
     posted_as: list[str] = Field(default=[], description="The ids it was submitted under.")
     graph: str = Field(description="Id of the graph.")
-    rewrite: str = Field(description="Id of the rewrite request.")
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
-    target_true: str = Field(description="Old object of the edited fact.")
-    target_new: str = Field(description="New object of the edited fact.")
     model: str = Field(description="Name of the model.")
     method: str = Field(description="Name of the editing method.")
     created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")

@@ -128,17 +128,22 @@ class Note(BaseModel):
     reason: str = Field(description="Why.")
 
 
-class Imported(BaseModel):
+class ImportCounts(BaseModel):
+    """The content of an import by number, with notes."""
+
+    n_facts: int = Field(description="Number of facts.")
+    n_entities: int = Field(description="Number of entities.")
+    read: dict[str, int] = Field(description="Number of items that were read, by kind.")
+    kept: dict[str, int] = Field(description="Number of items that are stored, by kind.")
+    counts: dict[str, int] = Field(description="Notes by kind: merged, repaired, refused, ...")
+    notes: list[Note] = Field(description="The first 200 notes.")
+
+
+class Imported(ImportCounts):
     """The result of an import; `status` is `imported`, `replaced` or `unchanged`."""
 
     graph: str = Field(description="Id of the graph.")
     status: str = Field(description="imported, replaced or unchanged.")
-    n_facts: int = Field(description="Number of facts.")
-    n_entities: int = Field(description="Number of entities.")
-    read: dict[str, int] = Field(description="Number of items that were read, by kind.")
-    kept: dict[str, int] = Field(description="Number of items that were stored, by kind.")
-    counts: dict[str, int] = Field(description="Notes by kind.")
-    notes: list[Note] = Field(description="The first 200 notes.")
 
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
@@ -199,8 +204,8 @@ class PreviewFact(BaseModel):
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
 
 
-class Preview(BaseModel):
-    """The result of a dry run of an import; nothing is stored."""
+class Preview(ImportCounts):
+    """What an import would do; nothing is stored."""
 
     name: str = Field(description="Name of the graph, from the files unless one was given.")
     format: str = Field(description="The format that reads the files.")
@@ -208,13 +213,7 @@ class Preview(BaseModel):
         description="`same` or `other` where a graph of this name is stored, else null."
     )
     files: list[str] = Field(description="Files of the upload.")
-    n_facts: int = Field(description="Facts of the graph.")
-    n_entities: int = Field(description="Entities of the graph.")
     n_rewrites: int = Field(description="Rewrite requests of the graph.")
-    read: dict[str, int] = Field(description="Counts of the files' content by kind.")
-    kept: dict[str, int] = Field(description="Counts of the graph's content by kind.")
-    counts: dict[str, int] = Field(description="Notes by kind: merged, repaired, refused, ...")
-    notes: list[Note] = Field(description="The first 200 notes.")
     facts: list[PreviewFact] = Field(description="The first ten facts.")
     rewrites: list[str] = Field(description="The first ten rewrite requests, in words.")
 

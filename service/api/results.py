@@ -15,9 +15,11 @@ from starlette.responses import Response
 
 from thinkeval import cypher
 
+from ...cypher import rows
 from ...cypher.browser import filled
 from ...cypher.run import Database
-from ..errors import UsageError
+from ..append_schemas import AdditivityOptions
+from ..errors import NotFoundError, UsageError
 from ..leakcut.request import marked
 from ..reports import diff, figures, paired
 from ..reports.browser import query_link
@@ -63,6 +65,20 @@ QueryName = Annotated[
         examples=["metrics/ifr"],
     ),
 ]
+
+
+class AppendAnswersOut(BaseModel):
+    """The prompts of a request to append, in order, by `likelihood_norm` of each name."""
+
+    edit: str = Field(description="Id of the edit.")
+    items: list[rows.AppendAnswersRow] = Field(description="The prompts of the request, in order.")
+
+
+class AdditivityOut(BaseModel):
+    """The other answers that an append moved: one item a set of false answers."""
+
+    edit: str = Field(description="Id of the edit.")
+    items: list[rows.AdditivityRow] = Field(description="One row for each set of false answers.")
 
 
 class QueryOut(BaseModel):
@@ -150,6 +166,55 @@ def get_leakage(
         return LeakPage(items=found, measure=by)
 
     return of_scored(request, here, db, edit, build)
+
+
+@router.get(
+    "/answers", response_model=AppendAnswersOut, summary="List the answers of an appended edit"
+)
+def get_answers(edit: EditId, db: Db, here: Here, request: Request) -> Response:
+    """P of each correct and false answer before and after the edit, prompt by prompt."""
+
+    def build(score: Score) -> AppendAnswersOut:
+        _require_append(score)
+        items = db.read(rows.AppendAnswersRow, "append/answers", edit=score.edit)
+        return AppendAnswersOut(edit=score.edit, items=items)
+
+    return of_scored(request, here, db, edit, build)
+
+
+@router.get(
+    "/additivity", response_model=AdditivityOut, summary="Get the additivity of an appended edit"
+)
+def get_additivity(
+    edit: EditId,
+    db: Db,
+    here: Here,
+    request: Request,
+    options: Annotated[AdditivityOptions, Query()],
+) -> Response:
+    """RFF to ANF against hard and random false answers, with prompts dropped by reason.
+
+    With its defaults the values are those of the score.
+    """
+
+    def build(score: Score) -> AdditivityOut:
+        _require_append(score)
+        items = db.read(
+            rows.AdditivityRow, "append/additivity", edits=[score.edit], **options.model_dump()
+        )
+        return AdditivityOut(edit=score.edit, items=items)
+
+    return of_scored(request, here, db, edit, build)
+
+
+def _require_append(score: Score) -> None:
+    """Refuse an edit whose request replaces an object.
+
+    Raises:
+        NotFoundError: it is no append.
+    """
+    if score.append is None:
+        raise NotFoundError("append", score.edit, [], listing="thinkeval rewrites GRAPH")
 
 
 @router.get("/graph", response_model=GraphOut, summary="Get the graph of an edit")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +11,13 @@ import typer
 
 from ..errors import UsageError
 from ..graphs import datasets
+from ..graphs.append_requests import LEAST_CORRECT, WANTED, RefusedKey, Requests
 from ..graphs.delete import delete_graph
 from ..reports.formats import Column, indexed
 from ..scoring import deltas
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .options import JsonFlag
+from .options import JsonFlag, ModelOption, ProbeOptions
 from .output import emit_json, emit_table
 from .progress import ProgressBars
 
@@ -145,17 +147,55 @@ def graphs(
     )
 
 
+class Buildable(StrEnum):
+    """Kinds of requests that are built from a graph's facts."""
+
+    append = "append"
+
+
 def rewrites(
     graph: Annotated[str, typer.Argument(help="Id of a graph: a data set.")],
+    build: Annotated[
+        Buildable | None,
+        typer.Option(help="Build requests of this kind from the graph's facts, and store them."),
+    ] = None,
+    model: ModelOption = "organism",
+    without_model: Annotated[
+        bool,
+        typer.Option(
+            "--without-model",
+            help="Choose new answers by name only, whatever a model says of them.",
+        ),
+    ] = False,
+    chat: ProbeOptions.chat = "auto",
+    dtype: ProbeOptions.dtype = "float32",
+    revision: ProbeOptions.revision = None,
     json: JsonFlag = False,
 ) -> None:
-    """List a data set's rewrite requests with the number of their chains."""
+    """List a data set's rewrite requests with the number of their chains.
+
+    [bold]--build append[/bold] first makes a request to append an answer for every subject and
+    relation with at least three objects: they are the correct answers. The new answer is another
+    entity of the relation's range that the model does not give (its probability before any edit is
+    not above the range's 90th percentile). Hard false answers have a fact with the new answer,
+    random ones are far from it. What has a request already keeps it, so the same command again
+    changes nothing.
+    """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, graph)
-        listed = datasets.list_rewrites(runtime.db, graph)
+        dataset = datasets.ensure(runtime.db, graph)
+        built = None
+        if build:
+            from ..scoring.append import build_requests
+
+            asked = None if without_model else model
+            built = build_requests(
+                runtime, dataset, model=asked, chat=chat, dtype=dtype, revision=revision
+            )
+        listed = list(built.built) if built else datasets.list_rewrites(runtime.db, graph)
         chains = datasets.chain_counts(runtime.db, graph, listed)
     if json:
-        emit_json([{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed])
+        items = [{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed]
+        emit_json(asdict(built) | {"built": items} if built else items)
         return
     counts = {id: sum(by_steps.values()) for id, by_steps in chains.items()}
     columns: list[Column[RewriteRequest]] = [
@@ -170,7 +210,30 @@ def rewrites(
         columns.insert(1, Column("kind", lambda r: r.kind))
         columns.append(Column("correct / hard / random", _answers, optional=1))
     note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 facts"
+    if built:
+        note = _said(built)
     emit_table(f"Rewrites of {graph}", columns, listed, note=note)
+    if built and built.refused:
+        emit_table("Refused", REFUSED, built.refused)
+
+
+REFUSED: list[Column[RefusedKey]] = [
+    Column("subject", lambda each: each.subject),
+    Column("relation", lambda each: each.relation),
+    Column("reason", lambda each: each.reason, whole=True),
+]
+
+
+def _said(found: Requests) -> str:
+    """Return how many requests to append and false answers were wanted and found."""
+    of = WANTED * len(found.built)
+    hard = sum(len(request.hard) for request in found.built)
+    random = sum(len(request.random) for request in found.built)
+    return (
+        f"{found.keys - found.stored} wanted (subject and relation with {LEAST_CORRECT} objects or"
+        f" more), {len(found.built)} built, {len(found.refused)} refused, {found.stored} stored"
+        f" before; hard false answers {hard} of {of}, random {random} of {of}"
+    )
 
 
 def _answers(request: RewriteRequest) -> str:

@@ -63,6 +63,14 @@ class TableFormat(StrEnum):
     latex = "latex"
 
 
+class Kind(StrEnum):
+    """Kinds of requests."""
+
+    replaced = "replace"
+    forgotten = "forget"
+    appended = "append"
+
+
 class MeasureName(StrEnum):
     """The measures; the values are the stored property prefixes."""
 

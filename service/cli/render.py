@@ -13,19 +13,9 @@ from ..conversation_outcome import ConversationOut
 from ..formatting import (
     UNDEFINED,
     cell,
-    fine,
     number,
     objects,
     several,
-)
-from ..reports.append.edit import (
-    COLUMNS,
-    MEANING,
-    NO_OLD_FACT,
-    AdditivityLine,
-    additivity_lines,
-    dropped,
-    successes,
 )
 from ..reports.conversation_lines import (
     TITLE,
@@ -83,26 +73,14 @@ def show_score(score: Score) -> None:
 
 
 def _show_additivity(score: Score) -> None:
-    """Print the appended answer's additivity: a line a set of false answers; then ES, GS, LS."""
-    found = additivity_lines(score)
-    columns: list[Column[AdditivityLine]] = [
-        Column("false answers", lambda line: line.set),
-        *(Column(title, partial(_fine, place)) for place, title in enumerate(COLUMNS.values())),
-        Column("prompts", lambda line: line.n),
-    ]
-    emit_table("What else the answer moved", columns, found, note=MEANING + dropped(found))
+    """Print what the appended answer moved: a line a set of false answers; then ES, GS and LS."""
+    from ..reports.appended import NO_OLD_FACT, OF_SUCCESS, additivity, successes  # numpy
+
+    table = additivity(score)
+    emit_table(table.title, table.columns, table.rows, note=table.note)
     shown = [f"{title} {metric_text(value)} (n = {value.n})" for title, value in successes(score)]
-    console().print(
-        f"{', '.join(shown)}. ES, GS: the new answer is above a correct one at the prompt and"
-        " its paraphrases; LS: prompts of locality keep their right answer above it.",
-        highlight=False,
-    )
+    console().print(f"{', '.join(shown)}. {OF_SUCCESS}", highlight=False)
     console().print(NO_OLD_FACT, highlight=False)
-
-
-def _fine(place: int, line: AdditivityLine) -> str:
-    value = line.values[place]
-    return fine(value.value if value else None)
 
 
 def _show_conversation(found: ConversationOut) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..append_schemas import AdditivityOptions
 from ..errors import UsageError
 from ..rules.mixed_chains import Chosen, mixed
 from ..schemas import Measure, Score
@@ -17,14 +18,22 @@ from ..scoring import record
 from ..scoring.metrics import chain_rows
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .options import JsonFlag, MeasureName, MeasureOption, OutputOption
-from .output import chosen_format, console, emit_json, emit_text, write_bytes
+from .options import (
+    JsonFlag,
+    Kind,
+    MeasureName,
+    MeasureOption,
+    OutputOption,
+    request_of,
+    takes,
+)
+from .output import chosen_format, console, emit_json, emit_table, emit_text, write_bytes
 from .progress import ProgressBars
 from .render import show_chains, show_leakage
 from .render_rules import show_implied, show_mixed
 from .results.tables import (
     show_each_table,
-    show_forget_table,
+    show_means_table,
     show_method_table,
     show_paired,
 )
@@ -32,16 +41,10 @@ from .results.tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...cypher.run import Database
     from ..reports.comparison import Comparison
+    from ..reports.formats import Table
+    from ..reports.means import MeansTable
     from ..scoring.runtime import Runtime
-
-
-class Kind(StrEnum):
-    """Kinds of requests that a report is over; appended answers have `thinkeval peak report`."""
-
-    replaced = "replace"
-    forgotten = "forget"
 
 
 class FigureFormat(StrEnum):
@@ -149,6 +152,7 @@ def chains(
         show_implied(runtime.db, score, measure.key, limit)
 
 
+@takes(*AdditivityOptions.model_fields, of=AdditivityOptions)
 def report(
     edit: Annotated[
         list[str] | None,
@@ -168,8 +172,18 @@ def report(
         ),
     ] = None,
     kind: Annotated[
-        Kind, typer.Option(help="Kind of the requests: replace, or forget (no new object).")
+        Kind,
+        typer.Option(
+            help="Kind of the requests: replace, forget (no new object), or append (a further"
+            " answer)."
+        ),
     ] = Kind.replaced,
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired", help="Of appended answers: each variant against its bare method instead."
+        ),
+    ] = False,
     each: Annotated[
         bool, typer.Option("--each", help="One row an edit instead of one a method.")
     ] = False,
@@ -177,7 +191,7 @@ def report(
         bool,
         typer.Option(
             "--all-rewrites",
-            help="Each method over its own rewrites, not over those that all methods have.",
+            help="Each row over its own rewrites, not over those that all rows have.",
         ),
     ] = False,
     measure: MeasureOption = MeasureName.likelihood,
@@ -186,7 +200,8 @@ def report(
         Path | None,
         typer.Option(
             help="Draw into this folder: IFR by steps and IFR against Preservation of all edits;"
-            " of edits named, the leakage map and the first surviving chain."
+            " of edits named, the leakage map and the first surviving chain; of appended answers,"
+            " PEAK's figures."
         ),
     ] = None,
     figure_format: Annotated[
@@ -194,6 +209,7 @@ def report(
         typer.Option("--figure-format", help="Format of the figures; repeatable. Default: png."),
     ] = None,
     json: JsonFlag = False,
+    **options: Any,
 ) -> None:
     """One table over several edits, one row a method, lowest IFR first.
 
@@ -204,23 +220,49 @@ def report(
     compared over the rewrites that all of them have; --all-rewrites shows each over its own. The
     best method is compared with each other one by paired differences over common rewrites (with
     --json in each row's `differences`). Edits of different data sets are never pooled: name one
-    with --graph where several are stored. Requests to forget have a table of their own:
-    --kind forget.
+    with --graph where several are stored. Requests to forget have a table of their own,
+    --kind forget, and so have appended answers, --kind append: ES, GS, LS, AFF and ANF in percent,
+    a row for each way to keep the other answers (AFF, ANF: 0 is undisturbed).
 
     [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the
     methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
     edits that are named, the report also says what the graph's rules conclude from them.
     """
+    from ..reports import appended, by_kind
     from ..reports import formats as report_formats
     from ..reports.comparison import compare
+    from ..reports.figures import append
+    from ..scoring.append import measured_again
 
+    read_again = request_of(AdditivityOptions, options)
+    formats = [each.value for each in figure_format or [FigureFormat.png]]
+    if paired and each:
+        raise UsageError("--paired is a table by variant, not by edit.", remedy="Omit --each.")
     if figure_format and figures is None:
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
     format = chosen(format, json, output)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         scores = record.scores(runtime.db, edit or [], graph=graph, model=model, kind=kind.value)
-        if scores and all(score.kind == "forget" for score in scores) and not each:
-            _forgotten(runtime.db, scores, measure.key, format, output, all_rewrites)
+        kinds = {score.kind for score in scores} or {kind.value}
+        if kinds == {"append"}:
+            scores = measured_again(runtime.db, scores, read_again)
+        elif paired or read_again != AdditivityOptions():
+            raise UsageError(
+                "--paired, --strict, --published, --es-over, --ls-over are for appended answers.",
+                remedy="Add --kind append, or leave them out.",
+            )
+        means = None
+        if not each:
+            means = by_kind.table(
+                scores, measure.key, runtime.db, kind=kind.value, all_requests=all_rewrites
+            )
+        if means is not None:
+            if figures is not None and any(score.append for score in scores):
+                for fmt in formats:
+                    for name, body in append.draw(runtime.db, scores, means, fmt).items():
+                        write_bytes(figures / f"append-{name}.{fmt}", body, parents=True)
+            shown = appended.paired(means, as_text=format in AS_TEXT) if paired else None
+            _means(means, format, output, shown)
             return
         over = "all" if all_rewrites else "common"
         # A comparison reads the chains of every rewrite, which one row an edit does not need.
@@ -238,7 +280,6 @@ def report(
 
             implied = implied_lines(runtime.db, scores, measure.key)
         if figures is not None and found is not None:
-            formats = [f.value for f in figure_format or [FigureFormat.png]]
             write_figures(runtime, scores, found, edit or [], measure.key, figures, formats)
     if format == TABLE:
         if each or found is None:
@@ -256,15 +297,13 @@ def report(
         for warning in found.warnings:
             typer.echo(warning, err=True)
     text = report_formats.render(*report_formats.frame_table(frame), format)
-    if format == "markdown":
-        text += f"\n{caption}\n" + (f"\n{implied}\n" if implied else "")
-    elif format == "latex":
-        text = f"% {caption}\n{text}"
-    emit_text(text, output)
+    _emit(text, caption, format, output, implied)
 
 
 TABLE = "table"
 """The format for a terminal; its columns are those that fit."""
+AS_TEXT = (TABLE, "markdown", "latex")
+"""The formats whose cells are texts: a mean with its interval."""
 
 
 def chosen(format: str | None, json: bool, output: Path | None) -> str:
@@ -286,32 +325,39 @@ def chosen(format: str | None, json: bool, output: Path | None) -> str:
     return format
 
 
-def _forgotten(
-    db: Database,
-    scores: Sequence[Score],
-    measure: Measure,
-    format: str,
-    output: Path | None,
-    all_facts: bool,
+def _means(
+    found: MeansTable, format: str, output: Path | None, differences: Table[Any] | None
 ) -> None:
-    """The table of requests to forget, in any format."""
-    from ..reports import forgetting
+    """Print the table of requests to append or to forget, or differences instead, in any format."""
     from ..reports import formats as report_formats
 
-    proofs = forgetting.surviving_proofs(db, scores, measure)
-    found = forgetting.table(scores, measure, proofs, all_facts=all_facts)
     if format == TABLE:
-        show_forget_table(found, measure)
+        if differences is None:
+            show_means_table(found)
+        else:
+            emit_table(differences.title, differences.columns, differences.rows)
         return
-    frame = forgetting.frame(found)
+    table: tuple[Any, Any] = found.columns, found.rows
+    if differences is not None:
+        table = differences.columns, differences.rows
+    elif format not in AS_TEXT:
+        table = report_formats.frame_table(found.frame())
+    columns, rows = table
     if output is not None and format == report_formats.PARQUET:
+        import pandas as pd
+
+        frame = pd.DataFrame({c.header: [c.get(row) for row in rows] for c in columns})
         write_bytes(output, report_formats.parquet(frame, found.caption), parents=True)
         return
-    text = report_formats.render(*report_formats.frame_table(frame), format)
+    _emit(report_formats.render(columns, rows, format), found.caption, format, output)
+
+
+def _emit(text: str, caption: str, format: str, output: Path | None, more: str = "") -> None:
+    """Print a table as text, its caption below, or above as a comment of LaTeX."""
     if format == "markdown":
-        text += f"\n{found.caption}\n"
+        text += f"\n{caption}\n" + (f"\n{more}\n" if more else "")
     elif format == "latex":
-        text = f"% {found.caption}\n{text}"
+        text = f"% {caption}\n{text}"
     emit_text(text, output)
 
 

@@ -38,7 +38,7 @@ from .render import (
     show_counterfact,
     show_score,
 )
-from .results.tables import show_forget_table, show_method_table
+from .results.tables import show_means_table, show_method_table
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -245,10 +245,10 @@ def _emit(
         for score in scores:
             show_score(score)
     elif len(scores) > 1 and all(score.kind == "forget" for score in scores):
-        from ..reports import forgetting
+        from ..reports import by_kind
 
-        proofs = forgetting.surviving_proofs(runtime.db, scores, measure.key)
-        show_forget_table(forgetting.table(scores, measure.key, proofs), measure.key)
+        if found := by_kind.table(scores, measure.key, runtime.db):
+            show_means_table(found)
     elif len(scores) == 1:
         show_score(scores[0])
         if nothing := judged(runtime.db, scores[0], measure.key).nothing:

@@ -118,8 +118,8 @@ class Results:
         Columns: place, role and text of the prompt; `answer` (new, correct, hard, random, or right
         at a prompt of locality) and its name, which a right answer lacks; pre and post.
         """
-        new = self._http.json(f"/v1/appends/{part(edit)}")["target_new"]
-        items = self._http.json(f"/v1/appends/{part(edit)}/answers")["items"]
+        new = self._http.json(f"/v1/edits/{part(edit)}")["target_new"]
+        items = self._http.json(f"/v1/edits/{part(edit)}/answers")["items"]
         rows = [
             {key: item[key] for key in ("place", "role", "text")} | answer
             for item in items

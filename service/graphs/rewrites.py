@@ -67,7 +67,7 @@ def rewrites(
 
     Raises:
         NotFoundError: no stored rewrite has that id or subject.
-        UsageError: options that do not go together, or none at all.
+        UsageError: options that do not go together, or none at all; no request of the kind.
     """
     if sum((bool(names), own.written, everything)) != 1:
         raise UsageError(
@@ -83,7 +83,17 @@ def rewrites(
                 f"Graph {graph} has no rewrite requests.",
                 remedy="Write one out with --subject, --prompt, --target-true and --target-new.",
             )
-        return [r for r in stored if r.kind == kind] if kind else of_one_kind(stored)
+        if kind is None:
+            return of_one_kind(stored)
+        found = [request for request in stored if request.kind == kind]
+        if not found:
+            raise UsageError(
+                f"Graph {graph} has no request to {kind}.",
+                remedy=f"Make some: thinkeval rewrites {graph} --build append."
+                if kind == "append"
+                else f"`thinkeval rewrites {graph}` lists its requests.",
+            )
+        return found
     return [_named(stored, graph, name, written) for name in names]
 
 

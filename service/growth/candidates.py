@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...cypher.rows.growth import CandidateKind, CandidateState, Verb
 from ...loaders.records import digest
+from .review.schemas import CandidateOut, DecisionOut
+from .review.schemas import Triplet as NamedTriplet
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -214,10 +216,10 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
     added: list[Triplet] = []
     given = {
         each.candidate
-        for each in db.read(rows.DecisionRow, "growth/decisions", run=run)
+        for each in db.read(DecisionOut, "growth/decisions", run=run)
         if each.verb == "add"
     }
-    for row in db.read(rows.CandidateRow, "growth/candidates", run=run):
+    for row in db.read(CandidateOut, "growth/candidates", run=run):
         if row.verdict is None and row.judged is None:
             continue
         found[row.id] = Verdicts(
@@ -225,7 +227,7 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
             _triplet(row.corrected),
             row.judged,
             _triplet(row.judge_corrected),
-            _question(row.corrected),
+            row.corrected.question if row.corrected else None,
         )
         # Whatever was decided about it later, no answer leads to it: only the decision knows it.
         if row.id in given and row.verdict != "prune":
@@ -233,12 +235,5 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
     return found, added
 
 
-def _triplet(text: str | None) -> Triplet | None:
-    if not text:
-        return None
-    parts = json.loads(text)
-    return (str(parts["subject"]), str(parts["relation"]), str(parts["object"]))
-
-
-def _question(text: str | None) -> str | None:
-    return json.loads(text).get("question") if text else None
+def _triplet(of: NamedTriplet | None) -> Triplet | None:
+    return (of.subject, of.relation, of.object) if of else None

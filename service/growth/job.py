@@ -23,7 +23,7 @@ from .crawl.names import Names
 from .elicitors.crawl import start_entities
 from .loop import seed_of
 from .run import Attempt, require_prompts
-from .schemas import EndpointIn, GrowthIn
+from .schemas import EndpointIn, GrowthIn, GrowthOut
 from .store import request_of
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def post(
     return db.atomically(lambda tx: prepared.submit(tx.run, settings, key=key))
 
 
-def post_again(db: Database, settings: Settings, row: rows.GrowthRunRow) -> Posted:
-    """Queue a stored run again; it continues with the decisions made since.
+def post_again(db: Database, settings: Settings, row: GrowthOut) -> Posted:
+    """Queue a stored run again; it continues with what was decided since.
 
     Raises:
         QueueFullError: too many jobs wait already.
@@ -192,7 +192,7 @@ def prepare(db: Database, posted: GrowthIn, *, as_new: bool = False) -> Prepared
     start = posted.seed.split("|")[0] if posted.seed else base or posted.texts[0].name
     first = f"grow-{slug(start)[:40].strip('-')}-{digest(about.model_dump(mode='json'), 8)}"
     name, number = first, 1
-    while (found := db.read(rows.GrowthRunRow, "growth/runs", id=name)) and as_new:
+    while (found := db.read(GrowthOut, "growth/runs", id=name)) and as_new:
         number += 1
         name = f"{first}-{number}"
     if found:

@@ -27,7 +27,7 @@ from ..graphs import datasets, rewrites
 from ..graphs.write import rewrite_row
 from ..leases import Writer, event
 from ..schemas import EditIn, RewriteIn
-from ..scoring.append import objective
+from ..scoring import append
 from ..scoring.forget import refusal, retain
 from ..scoring.request import body_digest, posted_id
 from ..scoring.runtime import ModelSpec, parse
@@ -214,7 +214,7 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
     check(settings, posted)
     dataset = datasets.ensure(db, posted.graph)
     rewrite = rewrite_of(db, posted)
-    objective.check(posted, rewrite)
+    append.check(posted, rewrite)
     refusal.check(rewrite, posted)
     cell = _cell(posted, rewrite, dataset.digest)
     body = body_digest(posted, rewrite)
@@ -246,7 +246,7 @@ def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list
         said = repr(each.rewrite)
         if said not in found:
             found[said] = rewrite_of(db, each)
-        objective.check(each, found[said])
+        append.check(each, found[said])
         refusal.check(found[said], each)
         cell = _cell(each, found[said], content)
         cells.setdefault(str(cell.job["id"]), cell)

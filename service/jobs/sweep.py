@@ -12,6 +12,7 @@ from .. import NUMBERS_VERSION
 from ..errors import NotFoundError, UsageError
 from ..graphs import datasets
 from ..graphs.rewrites import of_one_kind
+from ..reports import by_kind
 from ..reports import table as reports
 from ..reports.comparison import compare
 from ..schemas import EditIn, Measure, Score
@@ -139,7 +140,9 @@ def get(
     stored = [Score.model_validate_json(e.score) for e in found if e.score]
     scored = metrics.completed(db, stored)
     held = [s for s in scored if measure in s.measures]
-    if held:
+    if means := by_kind.table(scored, measure, db):
+        out.caption, out.table = means.caption, reports.records(means.frame())
+    elif held:
         compared = compare(db, held, measure)
         out.warnings = list(compared.warnings)
         if not compared.scores:

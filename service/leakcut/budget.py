@@ -18,43 +18,18 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..errors import UsageError
 from .coverage import least_leakage
 from .problem import Fact, Problem
+from .schemas import BudgetPoint
 
 DRAWS = 20
 """Random choices of each size."""
 
 LIMIT_S = 10.0
 """Seconds that all exact values together may take."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """IFR after editing at most m facts.
-
-    Attributes:
-        facts: chosen greedily, in this order; fewer than m where no other fact lowers IFR or locks
-            and groups allow none.
-        ifr: with them.
-        bound: no choice of m facts has a lower IFR.
-        exact: the lowest IFR of m facts; None where the time was too short to prove it.
-        random, random_low, random_high: mean, least and greatest IFR of random choices of m facts
-            on leaking chains, with the same locks and groups; None without draws.
-        share: with the m facts through which most of the leakage passes, likewise.
-    """
-
-    m: int
-    facts: tuple[Fact, ...]
-    ifr: float
-    bound: float
-    exact: float | None
-    random: float | None
-    random_low: float | None
-    random_high: float | None
-    share: float
 
 
 @dataclass(frozen=True)
@@ -70,7 +45,7 @@ class Budget:
     """
 
     ifr: float
-    points: tuple[Point, ...]
+    points: tuple[BudgetPoint, ...]
     guarantee: float
     draws: int
     note: str | None = None
@@ -103,9 +78,9 @@ def curve(
         ifr = problem.leakage(facts)
         values = [problem.leakage(of[:k]) for of in drawn]
         points.append(
-            Point(
+            BudgetPoint(
                 m=k,
-                facts=facts,
+                facts=list(facts),
                 ifr=ifr,
                 bound=min(ifr, sums.bound(facts, k, guarantee)),
                 exact=None,
@@ -128,8 +103,8 @@ def _guarantee(problem: Problem) -> float:
 
 
 def _with_exact(
-    problem: Problem, points: Sequence[Point], limit_s: float
-) -> tuple[list[Point], str | None]:
+    problem: Problem, points: Sequence[BudgetPoint], limit_s: float
+) -> tuple[list[BudgetPoint], str | None]:
     """The points with their exact values, and which are missing."""
     ends = time.perf_counter() + limit_s
     floor = problem.leakage(problem.facts)
@@ -145,7 +120,8 @@ def _with_exact(
             missing.append(str(point.m))
             found.append(point)
         else:
-            found.append(replace(point, exact=exact, bound=min(point.bound, exact)))
+            better = {"exact": exact, "bound": min(point.bound, exact)}
+            found.append(point.model_copy(update=better))
     if not missing:
         return found, None
     return found, f"No exact value for m = {', '.join(missing)}: not proved within {limit_s:g} s."

@@ -5,7 +5,6 @@ Command line, REST, page, client and Python all come here, so that they have the
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...editing import registry
@@ -21,7 +20,7 @@ from .cut import Kind
 from .keys import Keys
 from .leaks import Leaks, with_facts
 from .rule_proofs import RuleProofs
-from .schemas import BudgetOut, BudgetPoint, CutIn, CutOut, RuleCutOut
+from .schemas import BudgetOut, CutIn, CutOut, RuleCutOut
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -168,8 +167,7 @@ def _budget(found: Leaks, options: CutIn, kind: Kind, keys: Keys | None) -> Budg
     limits = cut.constraints(found, options, keys=keys, kind=kind)
     problem = limits.problem(found.counted, options.efficacy)
     curve = budget.curve(problem, options.budget or 1, limit_s=options.seconds)
-    points = [BudgetPoint(**{**asdict(p), "facts": list(p.facts)}) for p in curve.points]
-    return BudgetOut(ifr=curve.ifr, points=points, draws=curve.draws, note=curve.note)
+    return BudgetOut(ifr=curve.ifr, points=list(curve.points), draws=curve.draws, note=curve.note)
 
 
 def _with_names(made: CutOut, found: Leaks) -> CutOut:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..experiments.models import Result
 from ..request_options import Option
-from ..schemas import EditIn, Measure, Name
+from ..schemas import EditedFact, EditIn, Measure, Name, ProbedFact
 
 KeyKind = Literal["auto", "subject", "off"]
 """Facts that cannot be edited together: those of one measured key, of one subject, or none."""
@@ -65,20 +65,11 @@ class CutIn(BaseModel):
     seconds: float = Field(default=5.0, gt=0, le=600, description="Longest time of the solver.")
 
 
-class CutFact(BaseModel):
+class CutFact(ProbedFact):
     """A fact of a cut."""
 
     id: str = Field(description="Id of the fact within the data set.")
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    object: str = Field(description="Object of the fact.")
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
-    pre: float | None = Field(
-        description="Its probability before the edit; null where the graph has none."
-    )
-    post: float | None = Field(
-        description="Its probability after the edit; null where the graph has none."
-    )
     closes: int = Field(description="Chains through it that are to be cut.")
     alone: int = Field(description="Chains with a path that no other fact of the cut closes.")
     share: float | None = Field(
@@ -110,7 +101,10 @@ class BudgetPoint(BaseModel):
     """Expected IFR after editing `m` facts."""
 
     m: int = Field(description="Number of facts edited.")
-    facts: list[str] = Field(description="Ids of the facts, chosen greedily.")
+    facts: list[str] = Field(
+        description="Ids of the facts, chosen greedily; fewer than m where no other fact lowers"
+        " IFR, or locks and groups allow none."
+    )
     ifr: float = Field(description="Expected IFR after editing `facts`.")
     bound: float = Field(description="No choice of m facts has a lower IFR than this.")
     exact: float | None = Field(description="The lowest IFR; null where it was not computed.")
@@ -148,18 +142,13 @@ class RuleCutOut(BaseModel):
     why: str | None = Field(default=None, description="Reason where there is no such graph.")
 
 
-class CutOut(BaseModel):
+class CutOut(EditedFact):
     """A leak cut: the cheapest facts whose change closes every path that leaks."""
 
     edit: str | None = Field(
         description="The scored edit whose paths leak; null: a rewrite of the unedited graph."
     )
     graph: str = Field(description="Id of the graph.")
-    rewrite: str = Field(description="Id of the rewrite request.")
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    target_true: str = Field(description="Old object of the edited fact.")
-    target_new: str = Field(description="New object of the edited fact.")
     model: str | None = Field(description="Name of the model; null for an unedited graph.")
     method: str | None = Field(
         description="Name of the editing method; null for an unedited graph."

@@ -143,7 +143,7 @@ def method_table(
     if not scores:
         raise NothingStoredError(
             "There is no scored edit to report on.",
-            remedy="Score one with `thinkeval score`; appended answers: `thinkeval peak report`.",
+            remedy="Score one with `thinkeval score`; appended answers have --kind append.",
         )
     groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
     for score in scores:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...cypher import rows
 from ...loaders.records import digest
-from ..schemas import Measure
+from ..schemas import Measure, ProbedFact
 from .store import StoredRule, columns
 
 Triple = tuple[str, str, str]
@@ -228,15 +228,10 @@ def _statistics(stored: StoredRule) -> dict[str, int | float | None] | None:
     return {name: getattr(of, name) for name in RuleStatisticsOut.model_fields}
 
 
-class PartOut(BaseModel):
+class PartOut(ProbedFact):
     """A fact of a grounding; `fact` is its id in the database, null if not in the graph."""
 
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    object: str = Field(description="Object of the fact.")
     fact: str | None = Field(description="Id of the fact; null if the graph does not have it.")
-    pre: float | None = Field(description="Probability before the edit; null: not measured.")
-    post: float | None = Field(description="Probability after the edit; null: not measured.")
 
 
 class GroundingOut(BaseModel):

@@ -104,6 +104,7 @@ def find(runtime: Runtime, name: str) -> Path:
     Raises:
         NotFoundError: neither an edit nor a file.
         NothingStoredError: the edit was scored, but its update was not saved here.
+        UsageError: it is the score of a request between two states.
     """
     if Path(name).is_file():
         return Path(name)
@@ -111,6 +112,11 @@ def find(runtime: Runtime, name: str) -> Path:
     if path.is_file():
         return path
     score = record.get_score(runtime.db, name)
+    if "comparison" in score.provenance:
+        raise UsageError(
+            f"{name!r} was scored between two states and has no update of its own.",
+            remedy="Name the edit that was put on; `thinkeval edits` lists them.",
+        )
     about = _mapping(score.provenance.get("delta"))
     reason = about.get("reason") or f"there is no {path}"
     raise NothingStoredError(

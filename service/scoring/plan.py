@@ -24,9 +24,9 @@ from thinkeval import cypher
 from ...loaders.records import RewriteRequest, digest
 from .. import NUMBERS_VERSION, __version__
 from ..append_schemas import AppendOut
+from . import append as appending
 from . import covariance as corpora
 from . import demonstrations, hypernetwork, model_graph
-from .append import objective as objectives
 from .covariance import Corpus
 from .forget import retain as retaining
 from .forget.refusal import as_taken, refuses
@@ -73,7 +73,7 @@ def plan_edit(resolved: Resolved) -> Plan:
     from ...editing import registry
     from ...editing.probe.prompts import opens_reasoning
 
-    resolved = objectives.with_trained_loss(resolved)
+    resolved = appending.with_trained_loss(resolved)
     runtime, request, model = resolved.runtime, resolved.request, resolved.model
     layers = registry.covariance_layers(resolved.method, resolved.hparams)
     corpus = corpora.resolve(runtime, resolved.dataset, request.covariance, model, layers)
@@ -82,9 +82,9 @@ def plan_edit(resolved: Resolved) -> Plan:
     if hypernetwork.needed(resolved.method):
         network = hypernetwork.of_request(resolved)
         identity["hypernetwork"] = hypernetwork.identify(resolved, network)
-    append = objectives.described(resolved) if request.rewrite.kind == "append" else None
-    if append is not None:
-        identity["append"] = objectives.identity(append)
+    appended = appending.described(resolved) if request.rewrite.kind == "append" else None
+    if appended is not None:
+        identity["append"] = appending.identity(appended)
     kept = retaining.retained(resolved) if retaining.needed(resolved.method) else None
     forget = _forget(resolved, kept)
     identity |= {key: value for key, value in forget.items() if key == "refusal"}
@@ -97,8 +97,8 @@ def plan_edit(resolved: Resolved) -> Plan:
         provenance["reasoning_closed"] = opens_reasoning(model.loaded.tokenizer)
     if forget:
         provenance["forget"] = forget
-    if append is not None:
-        provenance["append"] = append.model_dump()
+    if appended is not None:
+        provenance["append"] = appended.model_dump()
     if resolved.request.anyway:
         provenance["anyway"] = True
     state = None
@@ -107,7 +107,7 @@ def plan_edit(resolved: Resolved) -> Plan:
         described = demonstrations.described(state)
         identity["demonstrations"] = described
         provenance["demonstrations"] = described
-    return Plan(resolved, corpus, layers, identity, provenance, network, state, append, kept)
+    return Plan(resolved, corpus, layers, identity, provenance, network, state, appended, kept)
 
 
 def _forget(resolved: Resolved, kept: Retained | None) -> dict[str, object]:
@@ -172,7 +172,7 @@ def execute(plan: Plan) -> EditEffect:
     last = digest([plan.identity[key] for key in _OF_EFFECTS if key in plan.identity])
     if runtime.last_effect is None or runtime.last_effect[0] != last:
         runtime.progress(0, 1, f"editing with {request.method}")
-        objective = objectives.of_request(resolved)
+        objective = appending.of_request(resolved)
         key = targets_key(resolved, objective)
         further = {} if objective is None else {"objective": objective}
         effect = resolved.method.execute(

@@ -316,8 +316,8 @@ def scores(
     """The scores of these edits; or the newest of each model, method and rewrite.
 
     The same edit with other hyperparameters, seed or options is another edit; pooling both would
-    count a rewrite twice. Requests of another kind have other metrics: without names, only those of
-    `kind` are taken.
+    count a rewrite twice. Of a request to append the newest of each variant is taken.
+    Requests of another kind have other metrics: without names, only those of `kind` are.
 
     Raises:
         NothingStoredError: none fits, or they belong to several data sets and none was named.
@@ -331,13 +331,22 @@ def scores(
             f"There are edits of several data sets: {', '.join(datasets)}.",
             remedy="Name one with --graph; edits of different data sets are never pooled.",
         )
-    newest: dict[tuple[str, str, str], Score] = {}
-    for row in reversed(found):  # a score is long, so only the newest ones are read
-        key = (row.model, row.method, row.rewrite)
+    entries = [((row.model, row.method, row.rewrite, _appended(row, kind)), row) for row in found]
+    newest: dict[tuple[str, ...], Score] = {}
+    for key, row in reversed(entries):  # a score is long, so only the newest ones are read
         if key not in newest and (score := whole(row)) is not None:
             newest[key] = score
-    places = dict.fromkeys((row.model, row.method, row.rewrite) for row in found)
+    places = dict.fromkeys(key for key, _ in entries)
     return metrics.completed(db, [newest[key] for key in places if key in newest])
+
+
+def _appended(row: rows.EditRow, kind: RequestKind) -> str:
+    """Return how the answer of a request to append was appended; "" of another request."""
+    return (
+        json.dumps(json.loads(row.score or "")["append"], sort_keys=True)
+        if kind == "append"
+        else ""
+    )
 
 
 def scores_by(

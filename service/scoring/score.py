@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ...loaders.records import Fact, RewriteRequest, digest, slug
 from ..schemas import MetricValue, Score
 from . import (
+    append,
     chat_efficacy,
     deltas,
     generation,
@@ -34,7 +35,6 @@ from . import (
 )
 from . import plan as planning
 from . import record as editrecords
-from .append import additivity, objective, probing
 from .conversation import asking as conversation
 from .forget import refusal
 from .plan import Plan
@@ -99,7 +99,7 @@ def score_edit(
             the model is as it was.
         LeaseLostError: another process scores it by now.
     """
-    objective.check(request, request.rewrite)
+    append.check(request, request.rewrite)
     refusal.check(request.rewrite, request)
     watch = Stopwatch()
     with watch.stage("load model"):
@@ -153,7 +153,7 @@ def _score(
     with watch.stage("probe post"):
         probed, further, beside = _post(resolved, effect, pre, further, beside)
         both = chat_efficacy.measured(model.loaded, request.probe, effect, probed)
-        answers = probing.both(resolved, effect)
+        answers = append.both(resolved, effect)
         shown = subject_facts.after(resolved, effect, probed, about)
     texts = None
     if request.generate:
@@ -169,7 +169,7 @@ def _score(
     with watch.stage("metrics"):
         values = [*metrics.measure(db, record.edit, request), *both]
         if answers:
-            values += additivity.measured(db, [record.edit])[record.edit]
+            values += append.measured(db, [record.edit])[record.edit]
         if texts is not None:
             values += generation.measured(resolved, record, texts)
         outcome = subject_facts.counted(db, record.edit, request)

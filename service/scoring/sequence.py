@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ...loaders.records import RewriteRequest
 from ..errors import UsageError
 from ..schemas import EditOptions, Score
-from . import covariance
+from . import append, covariance
 from . import plan as planning
-from .append import objective
 from .forget.refusal import as_taken
 from .request import ScoreRequest, SequenceStep
 from .resolved import resolve
@@ -99,7 +98,7 @@ def _edits(
     plan = planning.plan_edit(resolve(runtime, ScoreRequest.of(batches[0][0], options)))
     model = plan.resolved.model
     every = [each for batch in batches for each in batch]
-    loss = objective.of_request(plan.resolved, every)
+    loss = append.of_request(plan.resolved, every)
     return edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,

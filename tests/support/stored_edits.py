@@ -20,7 +20,7 @@ from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
 from thinkeval.service.leakcut.schemas import CoEditFact, CoEditOut, RoundOut
 from thinkeval.service.leases import Lease, Writer, event, new_token, now
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
-from thinkeval.service.scoring.append import additivity
+from thinkeval.service.scoring.append import measured
 from thinkeval.service.scoring.model_graph import entities_of, fact_row
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, Role
 
@@ -135,7 +135,7 @@ def store_edit(
                 for r in db.metric(name, **pool)
             ]
     if append is not None:
-        values += additivity.measured(db, [edit])[edit]
+        values += measured(db, [edit])[edit]
     score = Score(
         edit=edit,
         dataset=dataset,

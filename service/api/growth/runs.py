@@ -56,7 +56,7 @@ def post_growth(
     accepted = job.post(db, here.settings, body, key=idempotency_key)
     if accepted.outcome != "known":
         here.supervisor.wake()
-    found = store.shown(store.require_run(db, accepted.edit))
+    found = store.require_run(db, accepted.edit)
     response.headers["Location"] = f"/v1/growth/{found.id}"
     if found.status == "succeeded":
         response.status_code = 200
@@ -72,7 +72,7 @@ def list_growth(db: Db, limit: Limit = 100) -> GrowthRuns:
 @router.get("/{run}", response_model=GrowthOut, summary="Get a growth run")
 def get_growth(run: RunId, db: Db) -> GrowthOut:
     """Status, counts, and why it stopped; `waiting_review`: a person must decide."""
-    return store.shown(store.require_run(db, run))
+    return store.require_run(db, run)
 
 
 @router.get("/{run}/iterations", response_model=Iterations, summary="List a run's iterations")
@@ -90,7 +90,7 @@ def pause_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
     """Stop a running one within about a second; its questions and findings are kept."""
     row = control.pause(db, run)
     here.supervisor.wake()
-    return store.shown(row)
+    return row
 
 
 @router.post(
@@ -104,7 +104,7 @@ def resume_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
     """Queues a run again that was paused, cancelled or failed, or that waits for people."""
     row = control.resume(db, here.settings, run)
     here.supervisor.wake()
-    return store.shown(row)
+    return row
 
 
 @router.post(
@@ -114,7 +114,7 @@ def cancel_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
     """A queued or running one ends; others are unaffected. Its answers stay stored."""
     row = control.cancel(db, run)
     here.supervisor.wake()
-    return store.shown(row)
+    return row
 
 
 class ExportedFiles(BaseModel):

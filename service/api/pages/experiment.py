@@ -126,7 +126,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
             wanted = kind.request.model_validate(read(filled))
             accepted = store.submit(db, here.settings, kind, wanted)
         except ValidationError as error:
-            text = "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in error.errors())
+            text = "; ".join(_said(each["loc"], each["msg"]) for each in error.errors())
             return listed(request, db, form, Problem("", text, "Correct the form.", 422))
         except KNOWN_ERRORS as error:
             return listed(request, db, form, describe(error))
@@ -134,6 +134,12 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         return RedirectResponse(f"{here_is}/{quote(accepted.edit)}", status_code=303)
 
     return router
+
+
+def _said(place: tuple[int | str, ...], message: str) -> str:
+    """A problem of a form with the name of its field; one of the whole request names none."""
+    text = message.removeprefix("Value error, ")
+    return f"{place[0]}: {text}" if place else text
 
 
 def values(db: Database, kind: Kind[Any, Any], id: str, measure: Measure | None) -> dict[str, Any]:

@@ -252,7 +252,7 @@ def _submit(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> 
 
     accepted = job.post(runtime.db, runtime.settings, posted, as_new=as_new)
     if json:
-        emit_json(store.shown(store.require_run(runtime.db, accepted.edit)).model_dump())
+        emit_json(store.require_run(runtime.db, accepted.edit).model_dump())
     else:
         typer.echo(f"{accepted.edit}: {accepted.outcome}. `thinkeval grow status` shows it.")
 
@@ -262,15 +262,16 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
     from ....cypher import rows
     from ...growth import chains as found
     from ...growth import store
+    from ...growth.review.schemas import CandidateOut
 
     chains = found.chains_of(db, grown.graph, posted)
-    counts = reasons(db.read(rows.CandidateRow, "growth/candidates", run=grown.run))
+    counts = reasons(db.read(CandidateOut, "growth/candidates", run=grown.run))
     without = posted.seed is not None and "|" in posted.seed and not chains
     iterations = db.read(rows.IterationRow, "growth/iterations", run=grown.run)
     if json:
         emit_json(
             {
-                "run": store.shown(store.require_run(db, grown.run)).model_dump(),
+                "run": store.require_run(db, grown.run).model_dump(),
                 "iterations": iterations and [_plain(row) for row in iterations],
                 "chains": [_plain(row) for row in chains],
                 "candidates": [_plain(row) for row in counts],
@@ -296,7 +297,7 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
 
 def score_command(graph: str, posted: GrowthIn) -> str:
     """The command that scores edits of the model that answered."""
-    from ...growth.store import scored_as
+    from ...growth.schemas import scored_as
 
     model = scored_as(posted)
     named = "FOLDER" if model is None else shlex.quote(model)

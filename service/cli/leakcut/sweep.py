@@ -54,7 +54,7 @@ NOTE = (
 def sweep_coedits(
     names: Sequence[str],
     options: dict[str, Any],
-    matched: bool,
+    further: bool,
     rounds: int,
     draws: int,
     anchors: bool | None,
@@ -69,9 +69,9 @@ def sweep_coedits(
     from ...leakcut.coedit import sweep as sweeps
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
-    if matched or options.pop("overrides") or len(models or ()) > 1 or len(seeds or ()) > 1:
+    if further or options.pop("overrides") or len(models or ()) > 1 or len(seeds or ()) > 1:
         raise UsageError(
-            "--coedit takes one model and one seed, and no --matched or --set.",
+            "--coedit takes one model and one seed, and no --matched, --axis, --kind or --set.",
             remedy="Run it once for each model or seed.",
         )
     edit = edit_options(options)

@@ -8,7 +8,7 @@ from ...formatting import interval, number, several, signed
 from ...reports.formats import Column
 from ...schemas import Measure
 from ..output import emit_note, emit_table, more_below
-from .tables import show_method_table
+from .tables import show_means_table, show_method_table
 
 if TYPE_CHECKING:
     from ...reports.matched import Difference, Matched
@@ -51,7 +51,9 @@ DIFFERENCES: list[Column[Difference]] = [
 
 def show_sweep(report: SweepReport, measure: Measure) -> None:
     """The table, methods at equal efficacy, differences that count, failed cells."""
-    if report.scores:
+    if report.means is not None:
+        show_means_table(report.means)
+    elif report.scores:
         show_method_table(report.comparison, measure)
     _show_matched(report)
     for model, rows in report.differences.items():

@@ -32,6 +32,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service import cli
 from thinkeval.service.graphs.delete import delete_graph
+from thinkeval.service.growth.schemas import GrowthOut
 
 ROOT = Path(__file__).resolve().parents[3]
 GENERATED = ("docs/decisions", "docs/generate", "docs/project/changelog.md")
@@ -227,12 +228,12 @@ def _options(command: Command) -> str | None:
 def as_before(db: Database, kept: set[str]) -> Iterator[None]:
     """Delete at the end what was stored since, save for the ids in `kept` then."""
     before = _datasets(db)
-    runs = {run.id for run in db.read(rows.GrowthRunRow, "growth/runs")}
+    runs = {run.id for run in db.read(GrowthOut, "growth/runs")}
     try:
         yield
     finally:
         until(lambda: not any(found.active for found in _datasets(db).values()), 300)
-        for run in {run.id for run in db.read(rows.GrowthRunRow, "growth/runs")} - runs - kept:
+        for run in {run.id for run in db.read(GrowthOut, "growth/runs")} - runs - kept:
             db.autocommit(int, "growth/delete_run", id=run)
         for graph, found in _datasets(db).items():
             if graph in before or kept & _made_from(found):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from thinkeval.service.errors import UsageError
-from thinkeval.service.lasting.finetune import read
+from thinkeval.service.states.finetune import read
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from support.references.additivity import Asked, Column, filtered
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.append import objective
-from thinkeval.service.scoring.append.filter import kept
-from thinkeval.service.scoring.append.probing import PromptAnswers, prompts, rows
+from thinkeval.service.scoring import append
+from thinkeval.service.scoring.append import PromptAnswers, both_sides, kept, prompts
 from thinkeval.service.scoring.request import ScoreRequest
 
 APPEND = RewriteRequest(
@@ -30,7 +29,7 @@ REPLACE = RewriteRequest(
 
 
 def checked(rewrite: RewriteRequest, **options: Any) -> None:
-    objective.check(ScoreRequest.of(rewrite, **options), rewrite)
+    append.check(ScoreRequest.of(rewrite, **options), rewrite)
 
 
 def test_filter_keeps_what_brute_force_keeps() -> None:
@@ -69,7 +68,7 @@ def test_prompts_are_complete_and_rows_hold_both_sides() -> None:
     assert asked[3].names == ("Z", "Y")
     pre = [PromptAnswers(asked[0], 0.1, (0.2, 0.3), (0.4,), (0.5, 0.6), None),
            PromptAnswers(asked[3], 0.1, (), (), (), 0.7)]  # fmt: skip
-    first, near = rows(pre, pre)
+    first, near = both_sides(pre, pre)
     assert (first["correct"], first["correct_pre"]) == (["X", "W"], [0.2, 0.3])
     assert (first["random_post"], "right_pre" in first) == ([0.5, 0.6], False)
     assert (near["place"], near["right_post"], "hard" in near) == (1, 0.7, False)
@@ -108,9 +107,9 @@ def test_an_append_has_no_conversation() -> None:
 
 def test_identity_holds_what_the_loss_depends_on() -> None:
     sizes: dict[str, Any] = {"n_correct": 2, "n_hard": 1, "n_random": 2}
-    assert objective.identity(AppendOut(**sizes)) == {"loss": "none"}
+    assert append.identity(AppendOut(**sizes)) == {"loss": "none"}
     app = AppendOut(loss="app", alpha=0.1, beta=0.2, gamma=0.3, neighbours="3", **sizes)
-    assert objective.identity(app) == {
+    assert append.identity(app) == {
         "loss": "app", "alpha": 0.1, "beta": 0.2, "gamma": 0.3, "neighbours": "3", "lists": "all"
     }  # fmt: skip
 

@@ -9,7 +9,7 @@ import torch
 
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.service.graphs import append_requests, datasets
-from thinkeval.service.scoring.append import build
+from thinkeval.service.scoring.append import build_requests
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 
@@ -29,7 +29,7 @@ def test_new_answers_are_not_above_the_percentile(runtime: Runtime, organism: Ru
         name = hogwarts_as(runtime.db, prefix)
         before = datasets.dataset(runtime.db, name)
         keys = {key.pair: key for key in append_requests.keys(runtime.db, name)}
-        made = build.build(runtime, before, model="organism:on=hogwarts")
+        made = build_requests(runtime, before, model="organism:on=hogwarts")
         assert made.built
         assert made.keys == len(keys) == len(made.built) + len(made.refused)
         for request in made.built:
@@ -46,5 +46,5 @@ def test_new_answers_are_not_above_the_percentile(runtime: Runtime, organism: Ru
         assert {r.id for r in made.built} <= {r.id for r in stored.rewrites}
         after = datasets.dataset(runtime.db, name)
         assert after.digest == stored.content_digest != before.digest
-        again = build.build(runtime, after, model="organism:on=hogwarts")
+        again = build_requests(runtime, after, model="organism:on=hogwarts")
         assert (again.built, again.stored) == ((), len(made.built))

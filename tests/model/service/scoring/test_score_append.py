@@ -17,8 +17,7 @@ from thinkeval.editing.models import wrap
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.schemas import Score
-from thinkeval.service.scoring import plan, record
-from thinkeval.service.scoring.append import additivity, objective, probing
+from thinkeval.service.scoring import append, plan, record
 from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
@@ -85,7 +84,7 @@ def stored(walk: Walk, score: Score) -> list[Asked]:
 
 
 def numbers(score: Score) -> Mapping[str, tuple[float | None, int]]:
-    return {v.metric: (v.value, v.n) for v in score.values if v.measure == additivity.MEASURE}
+    return {v.metric: (v.value, v.n) for v in score.values if v.measure == append.MEASURE}
 
 
 @pytest.mark.parametrize("name", ["none", "bare", "plus", "app"])
@@ -206,7 +205,7 @@ def test_mend_is_another_hypernetwork_with_app(walk: Walk, request_: RewriteRequ
     assert len({each.hypernetwork.key for each in (bare, app, half) if each.hypernetwork}) == 3
     assert app.append is not None
     assert (app.append.alpha, app.append.beta, app.append.gamma) == (0.5, 0, 0)
-    assert objective.of_request(app.resolved) is None
+    assert append.of_request(app.resolved) is None
 
 
 def test_a_sequence_passes_the_loss_on(walk: Walk, request_: RewriteRequest) -> None:
@@ -226,10 +225,10 @@ def test_p_is_the_mean_loss_of_the_joined_text(architecture: str) -> None:
     model, tokenizer = build_tiny(architecture, seed=3)
     loaded = wrap(model, tokenizer, name=architecture)
     asked = [
-        probing.Prompt("prompt", "Harry Potter was", "the Seeker", ("a wizard", "it"), ("Ron",)),
-        probing.Prompt("locality", "Ron Weasley was", "the Seeker", right="the Keeper"),
+        append.Prompt("prompt", "Harry Potter was", "the Seeker", ("a wizard", "it"), ("Ron",)),
+        append.Prompt("locality", "Ron Weasley was", "the Seeker", right="the Keeper"),
     ]
-    found = probing.answers(loaded, asked)
+    found = append.answers(loaded, asked)
     for prompt, each in zip(asked, found, strict=True):
         values = [each.new, *each.correct, *each.hard, *each.random]
         values += [] if each.right is None else [each.right]
