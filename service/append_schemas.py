@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from .request_options import Option
 
 AppendLoss = Literal["none", "app", "all-answers"]
-"""What an editor's loss holds besides the added answer: nothing, APP, or all answers as targets."""
+"""Content of the loss besides the added answer: nothing, APP, or all answers as targets."""
 AppLists = Literal["all", "kept"]
 """The answers in APP: those of the request, or those that its filter keeps."""
 
@@ -51,7 +51,7 @@ class AppendOptions(App):
 
 
 class AppendOut(App):
-    """Settings and weights by which an answer was appended; weights are null unless `loss` is app."""
+    """Settings and weights of an appended answer; null ones do not apply unless `loss` is app."""
 
     loss: AppendLoss = Field(
         default="none", description='None (the bare method), app, or all-answers ("+").'
