@@ -1,7 +1,6 @@
 """Interface of a job to the worker, for all kinds; a further kind is one file with such a class.
 
-They are `service.jobs.edit_job`, `service.depedit.job`, `service.growth.job`,
-`service.leakcut.coedit.job` and `service.states.job`.
+They are `service.jobs.edit_job`, `service.growth.job` and `service.experiments.job`.
 """
 
 from __future__ import annotations
