@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from .request_options import Option
 
 AppendLoss = Literal["none", "app", "all-answers"]
-"""What an editor's loss holds besides the added answer: nothing, APP, or all answers as targets."""
+"""Content of the loss besides the added answer: nothing, APP, or all answers as targets."""
 AppLists = Literal["all", "kept"]
 """The answers in APP: those of the request, or those that its filter keeps."""
 
@@ -37,7 +37,7 @@ class App(BaseModel):
 
 
 class AppendOptions(App):
-    """How an editor's loss keeps the other answers of a request to append."""
+    """Settings by which the loss keeps the other answers of a request to append."""
 
     append_loss: Annotated[AppendLoss, Option(recorded="append.loss", since=5)] = Field(
         default="none",
@@ -51,7 +51,7 @@ class AppendOptions(App):
 
 
 class AppendOut(App):
-    """How an answer was appended, with the weights that were used; null where `loss` is not app."""
+    """Settings and weights of an appended answer; null ones do not apply unless `loss` is app."""
 
     loss: AppendLoss = Field(
         default="none", description='None (the bare method), app, or all-answers ("+").'
@@ -63,7 +63,7 @@ class AppendOut(App):
 
 
 class AdditivityOptions(BaseModel):
-    """How the metrics of an appended answer are read off its stored answers."""
+    """Options by which the metrics of an appended answer are read off its stored answers."""
 
     model_config = ConfigDict(extra="forbid")
 

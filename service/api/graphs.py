@@ -205,7 +205,7 @@ class PreviewFact(BaseModel):
 
 
 class Preview(ImportCounts):
-    """What an import would do; nothing is stored."""
+    """The result of a dry run of an import; nothing is stored."""
 
     name: str = Field(description="Name of the graph, from the files unless one was given.")
     format: str = Field(description="The format that reads the files.")

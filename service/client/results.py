@@ -178,7 +178,7 @@ class Results:
         """One row a model and method; `attrs["caption"]` describes the numbers.
 
         Over the rewrites that all methods have, or (`rewrites="all"`) each over its own;
-        `attrs["warnings"]` says what is left out.
+        `attrs["warnings"]` lists the rows left out.
         """
         found = self._http.json(
             "/v1/leaderboard", graph=graph, model=model, measure=measure, rewrites=rewrites

@@ -23,7 +23,7 @@ def create_user(db: Database, name: str, password: str) -> dict[str, Any]:
     """Create a user, and make it a reader where the server can.
 
     Returns:
-        `user`, `edition`, `read_only`, and `note`: what the user may do, or why more than read.
+        `user`, `edition`, `read_only`, and `note`: rights of the user, or why more than read.
 
     Raises:
         UsageError: the server would not take the name or password.

@@ -1,6 +1,6 @@
 """Candidates of one pass over a run: triplets and chains in order of appearance, with their states.
 
-A pass computes them anew from request, answers and decisions; what it finds is written over what an
+A pass computes them anew from request, answers and decisions; its findings overwrite those of an
 earlier pass stored. Decisions are read from the database, never written here.
 """
 

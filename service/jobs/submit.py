@@ -317,9 +317,9 @@ def accept(
     """Queue jobs of one kind, all of them or none; the outcome of each, in their order.
 
     Args:
-        jobs: id, request, affinity; total where it has parts, properties for what lists show.
+        jobs: id, request, affinity; total where it has parts, properties that lists show.
         key: the client's idempotency key, for a single job.
-        body: digest of what was submitted, to compare with the key's.
+        body: digest of the submitted body, to compare with the key's.
         again: queue succeeded jobs again.
 
     Raises:

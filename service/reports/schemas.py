@@ -25,7 +25,7 @@ class DiffedEdit(EditedFact):
 class Difference(BaseModel):
     """One difference in setup between the two edits; `note` states its effect."""
 
-    what: str = Field(description="Name of the setting that differs.")
+    what: str = Field(description="Name of the property that differs.")
     a: str = Field(description="In edit a.")
     b: str = Field(description="In edit b.")
     note: str = Field(description="Consequence for the numbers.")

@@ -51,7 +51,7 @@ class SweepReport:
 
     @property
     def caption(self) -> str:
-        """What the table's numbers are."""
+        """The caption: the meaning of the table's numbers."""
         if self.means is not None:
             return self.means.caption
         used, families = self.comparison.scores, self.comparison.families

@@ -1,7 +1,7 @@
 """Review of rules: plausibility labels of annotators, and their agreement (service/agreement.py).
 
 DepEdit, section 4.1, step 5, and appendix A.3: a label judges the step from premises to conclusion,
-not whether either is true by itself. A rule that two annotators label plausible is kept.
+not the truth of either by itself. A rule that two annotators label plausible is kept.
 """
 
 from __future__ import annotations

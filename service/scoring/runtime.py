@@ -136,7 +136,7 @@ def parse(text: str, *, seed: int | None = None) -> ModelSpec:
 
 
 def written(spec: ModelSpec, on: str | None = None) -> str:
-    """The text that means an organism whatever graph is scored: all options, and what it is of.
+    """Return the text that means an organism for any scored graph: all options, and its graph.
 
     Args:
         on: graph that it is trained on, where the spec names none.

@@ -19,7 +19,7 @@ from thinkeval.service.states.schemas import ComparisonOut
 
 @dataclass(frozen=True)
 class Sample:
-    """What the doors of a kind are tried with.
+    """Inputs with which the doors of a kind are tried.
 
     Attributes:
         result: a result of this id, over a graph and the edits that it scored.

@@ -16,7 +16,7 @@ class Retrieval(BaseModel):
         " true than could be found within the steps."
     )
     precision: float | None = Field(description="right / found; null where none was found.")
-    recall: float | None = Field(description="recalled / true; null without any true fact.")
+    recall: float | None = Field(description="recalled / true; null if `true` is 0.")
     f1: float | None = Field(
         description="Harmonic mean of precision and recall; null where one of them is undefined."
     )

@@ -120,8 +120,8 @@ class Endpoint(Protocol):
         """Answer requests, in parts that can be stored as they come: (place of the request, reply).
 
         Raises:
-            EndpointError: it cannot be reached, refuses, or fails again and again; what it yielded
-                before stays valid.
+            EndpointError: it cannot be reached, refuses, or fails again and again; earlier replies
+                stay valid.
         """
         ...
 

@@ -31,7 +31,7 @@ def post(service: Service, body: dict[str, Any], **headers: str) -> httpx.Respon
 
 @pytest.fixture(scope="module")
 def walked(service: Service, body: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
-    """Where an edit is that was posted, and its record as it was until the end."""
+    """Return the address of a submitted edit, and its record as it was until the end."""
     answer = post(service, body)
     assert answer.status_code == 202
     where = answer.headers["location"]

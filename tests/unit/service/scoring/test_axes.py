@@ -15,7 +15,7 @@ from thinkeval.service.scoring.axes import OPTIONS, Axis, read, settings
 
 
 def recorded(changes: dict[str, object]) -> AppendOut:
-    """What a score with these options records where the model's weights are .2, .5, .2."""
+    """Return the record of a score with these options; the model's weights are .2, .5, .2."""
     options = EditOptions(**changes)  # type: ignore[arg-type]
     weights = {}
     if options.append_loss == "app":
