@@ -64,9 +64,7 @@ def comparison(id: str = "compare-it", graph: str = "g", edit: str = "e") -> Com
     return _stored(id, graph, [state(id, edit)], ["cd"])
 
 
-def _stored(
-    id: str, graph: str, states: list[StateComparison], words: list[Any]
-) -> ComparisonOut:
+def _stored(id: str, graph: str, states: list[StateComparison], words: list[Any]) -> ComparisonOut:
     asked = ComparisonIn(base="ab", states=words, graph=graph)  # type: ignore[arg-type]
     return ComparisonOut(
         id=id, graph=graph, states=states, n_facts=10, notes=["A note."],
@@ -96,9 +94,7 @@ def sequence(id: str = "compare-them", graph: str = "g", edit: str = "e") -> Com
         one = state(f"{id}-{place}", edit)
         request = one.requests[0].model_copy(update={"retention": {"likelihood": kept}})
         after = one.after.model_copy(update={"name": f"ab{spec}"})
-        states.append(
-            one.model_copy(update={"spec": spec, "requests": [request], "after": after})
-        )
+        states.append(one.model_copy(update={"spec": spec, "requests": [request], "after": after}))
     return _stored(id, graph, states, [spec for spec, _, _ in LATER])
 
 

@@ -63,7 +63,9 @@ def test_the_same_lines_give_the_same_numbers(
     assert here.drift(compared).equals(there.drift(again.id))
     assert compared.plot().svg == there.plot(again).svg
     assert b"with the subject at" in compared.plot().svg
-    assert here.chains(compared.states[0].requests[0]).equals(there.chains(again.states[0].requests[0].edit))
+    assert here.chains(compared.states[0].requests[0]).equals(
+        there.chains(again.states[0].requests[0].edit)
+    )
     with pytest.raises(ProblemError, match="no change of a state"):
         here.compare(mine.model, f"+edit:{score.edit}", "+9bit", **options)
     audits = here.audit(compared, tmp_path / "here"), there.audit(again.id, tmp_path / "there")

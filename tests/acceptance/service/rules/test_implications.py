@@ -148,7 +148,10 @@ def test_a_comparison_says_it_for_one_request_and_counts_it_for_several(
     page = service.http.get(f"/comparisons/{found['id']}").text
     assert "Conclusions of rules" in page
     assert page.count('scope="row">Facts to forget<') == page.count('scope="row">Rewrites<') == 1
-    assert service.http.delete(f"/v1/edits/{found['states'][0]['requests'][1]['edit']}").status_code == 204
+    assert (
+        service.http.delete(f"/v1/edits/{found['states'][0]['requests'][1]['edit']}").status_code
+        == 204
+    )
     page = service.http.get(f"/comparisons/{found['id']}").text
     assert 'scope="row">Facts to forget<' not in page
     assert 'scope="row">Rewrites<' in page

@@ -187,9 +187,7 @@ def test_rest_client_command_and_page_show_the_same_result(
         assert content in table.text
         if format != "json":
             assert cli(kind.plural, stored.id, "-f", format).out.strip() == table.text.strip()
-    assert len(remote.table(kind.plural, stored.id, name)) == len(
-        kind.tables(stored, None)[0].rows
-    )
+    assert len(remote.table(kind.plural, stored.id, name)) == len(kind.tables(stored, None)[0].rows)
 
 
 def test_a_result_is_listed_by_graph_and_by_the_edits_that_it_scored(
@@ -217,7 +215,9 @@ def test_figures_are_drawn_by_name(
             assert drawn.status_code == 200, drawn.text
             assert type in drawn.headers["content-type"]
         cli(kind.plural, stored.id, "--figure", f"{kind.name}.svg", "--draw", name)
-        assert (cli.cwd / f"{kind.name}.svg").read_bytes() == client.get(f"{path}/{name}.svg").content
+        assert (cli.cwd / f"{kind.name}.svg").read_bytes() == client.get(
+            f"{path}/{name}.svg"
+        ).content
     if kind.figures:
         assert client.get(f"{path}/none.svg").status_code == 404
     assert client.get(f"{path}/drift.gif").status_code in (404, 422)
@@ -342,9 +342,7 @@ def test_one_state_has_no_curve_of_retention(
     assert "several states" in drawn.json()["detail"]
 
 
-def test_the_page_starts_a_comparison_without_scripts(
-    client: TestClient, place: Place
-) -> None:
+def test_the_page_starts_a_comparison_without_scripts(client: TestClient, place: Place) -> None:
     edit = place.edits[0]
     asked = client.get("/comparisons", params={"edit": edit}).text
     assert f"+edit:{edit}" in asked

@@ -107,12 +107,19 @@ def test_an_edit_behind_a_server_that_scores_prompts_is_the_same_change(
         after = StateIn(model="edited", endpoint=address)
         asked = posted(walk, "", **wanted).model_copy(update={"states": [after]})
         found = compare(walk.runtime, asked)
-    assert (found.states[0].after.kind, found.states[0].after.exact, found.states[0].same) == ("endpoint", True, False)
+    assert (found.states[0].after.kind, found.states[0].after.exact, found.states[0].same) == (
+        "endpoint",
+        True,
+        False,
+    )
     (request,) = found.states[0].requests
     for metric in ("ifr", "preservation", "efficacy", "subject_retention"):
         number = edit.number(metric, "likelihood")
         assert request.number(metric, "likelihood") == pytest.approx(number, rel=1e-3), metric
-    one, other = found.states[0].drift["likelihood"].total, compared.states[0].drift["likelihood"].total
+    one, other = (
+        found.states[0].drift["likelihood"].total,
+        compared.states[0].drift["likelihood"].total,
+    )
     assert (one.kept, one.weakened, one.removed) == (other.kept, other.weakened, other.removed)
     assert one.mean_moved == pytest.approx(other.mean_moved, abs=1e-5)
 
@@ -165,10 +172,15 @@ def test_the_same_weights_with_another_config_are_asked_and_named(
     content = json.loads((folder / "config.json").read_text())
     content["layer_norm_epsilon"] = 0.5
     (folder / "config.json").write_text(json.dumps(content))
-    asked = posted(walk, "").model_copy(update={"states": [StateIn(model=str(folder))], "samples": 0})
+    asked = posted(walk, "").model_copy(
+        update={"states": [StateIn(model=str(folder))], "samples": 0}
+    )
     found = compare(walk.runtime, asked)
     assert not found.states[0].same
-    assert found.states[0].before.about["weights_digest"] == found.states[0].after.about["weights_digest"]
+    assert (
+        found.states[0].before.about["weights_digest"]
+        == found.states[0].after.about["weights_digest"]
+    )
     assert found.states[0].drift["likelihood"].total.mean_moved > 0.01
     assert "same weights" in found.notes[0]
     assert "layer_norm_epsilon 1e-05 -> 0.5" in found.notes[0]
@@ -253,7 +265,9 @@ def test_a_lora_of_the_same_update_is_the_same_change(
         same_value = pytest.approx(wanted[value.metric, value.measure], abs=1e-6)
         assert value.value == same_value, value.metric
     total = compared.states[0].drift["likelihood"].total
-    assert found.states[0].drift["likelihood"].total.mean_moved == pytest.approx(total.mean_moved, abs=1e-6)
+    assert found.states[0].drift["likelihood"].total.mean_moved == pytest.approx(
+        total.mean_moved, abs=1e-6
+    )
 
 
 def test_another_tokenizer_is_said_and_answers_are_compared_by_their_text(
