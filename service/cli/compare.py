@@ -78,7 +78,7 @@ def compare(
 
     Does a change last? [bold]thinkeval compare organism +edit:EDIT +8bit +finetune:graph:steps=200
     +edit:OTHER -r REWRITE[/bold] puts later changes on an edited model, one after the other: the
-    share of the change that is left (retention), and the chains of facts that open again. A
+    part of the change that is left (retention), and the chains of facts that open again. A
     fine-tune is [bold]+finetune:FILE[/bold] (a line, or a paragraph, an example; JSON lines with
     "text", or "prompt" and "answer") or [bold]+finetune:graph[/bold], the graph's facts that share
     no entity with the requests; all weights are trained, or with [bold]:lora=8[/bold] low-rank

@@ -143,7 +143,7 @@ def _said(place: tuple[int | str, ...], message: str) -> str:
 
 
 def values(db: Database, kind: Kind[Any, Any], id: str, measure: Measure | None) -> dict[str, Any]:
-    """Values of the page of an experiment.
+    """Return the values that the template of an experiment shows.
 
     Raises:
         NotFoundError: there is none.

@@ -13,10 +13,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from support.axe import in_each_document, violations
+from support.experiments import delete_result, store_result
 from support.growth_runs import candidate, grown
 from support.own_graphs import hogwarts_as, own_graphs
 from support.serving import Service
-from support.experiments import delete_result, store_result
 from support.states.comparisons import comparison, sequence
 from support.stored_edits import frontier, random_facts, store_edit
 from support.watching import watched
