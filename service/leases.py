@@ -113,7 +113,7 @@ class Lease:
         """
 
         def finish(tx: Tx) -> None:
-            self.required(tx.run(str, "states/set_result", **self.params, result=result))
+            self.required(tx.run(str, "jobs/set_result", **self.params, result=result))
             self.succeed(tx.run)
 
         db.atomically(finish)
