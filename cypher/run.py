@@ -268,7 +268,7 @@ class Database:
                 tx.commit()
 
     def atomically(self, work: Callable[[Tx], ResultT]) -> ResultT:
-        """What `work` returns; its queries are one transaction, repeated if the server asks for it.
+        """Run `work` in one transaction, repeated if the server asks for it, and return its result.
 
         Two transactions that wait for each other's locks are a deadlock: the server stops one of
         them, which then begins again. So `work` does nothing but read and write through its `Tx`,

@@ -59,7 +59,7 @@ def signed_interval(delta: float | None, low: float | None, high: float | None) 
 
 
 def objects(target_true: str, target_new: str, *, appends: bool = False) -> str:
-    """What a request does with the old object: `A → B`, `A + B`, `A forgotten`."""
+    """Return the change of the old object: `A → B`, `A + B`, `A forgotten`."""
     if not target_new:
         return f"{target_true} forgotten"
     return f"{target_true} {'+' if appends else '→'} {target_new}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEPT = "What is stored stays. Submit it again."
-"""What to do about a job that was cancelled."""
+"""Remedy for a job that was cancelled."""
 
 
 class Writer(Protocol):
@@ -45,7 +45,7 @@ class Lease:
     Attributes:
         token: random, new with each claim.
         attempt: number of the claim.
-        ended: whether the job was finished or given back under it; it is not renewed then.
+        ended: True if the job was finished or given back under it; it is not renewed then.
     """
 
     token: str
@@ -165,7 +165,7 @@ def new_token() -> str:
 
 
 def this_process(device: str) -> dict[str, Any]:
-    """What is listed of a worker, for information only."""
+    """Return the listed data of a worker, for information only."""
     return {"device": device, "host": socket.gethostname(), "pid": os.getpid()}
 
 
@@ -186,7 +186,7 @@ def release(
     """Take a job from its worker: it is queued again, or ends; None where the lease is not valid.
 
     Args:
-        crashed: whether the worker alone died: after MAX_CRASHES of these the job fails.
+        crashed: True if the worker alone died: after MAX_CRASHES of these the job fails.
         lease_until: only if the lease still ends then, that is, was not renewed meanwhile.
     """
     found = db.write(

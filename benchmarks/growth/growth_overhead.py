@@ -39,7 +39,7 @@ from thinkeval.service.growth.crawl.wordings import relations_of, requests_for
 from thinkeval.service.growth.endpoints.endpoint import Reply, Request, Sampling
 from thinkeval.service.growth.endpoints.in_process import InProcess
 from thinkeval.service.growth.endpoints.opened import Opened
-from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
+from thinkeval.service.growth.schemas import EndpointIn, GrowthIn, GrowthOut
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
@@ -169,7 +169,7 @@ def measure(runtime: Runtime, graph: str, start: str, folder: Path, given: Given
     began = time.perf_counter()
     grown = grow(runtime, posted, open=opened)
     whole = time.perf_counter() - began
-    (row,) = runtime.db.read(rows.GrowthRunRow, "growth/runs", id=grown.run)
+    (row,) = runtime.db.read(GrowthOut, "growth/runs", id=grown.run)
     facts = runtime.db.read(rows.IterationRow, "growth/iterations", run=grown.run)[-1].triplets
     store.delete(runtime.db, grown.run)
     runtime.db.autocommit(int, "graph/delete_graph", graph=NAME)

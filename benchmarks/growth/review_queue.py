@@ -17,6 +17,7 @@ from collections.abc import Callable
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.growth.review import queue, record
+from thinkeval.service.growth.review.schemas import CandidateOut
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
@@ -79,7 +80,7 @@ def main() -> None:
                 "last page": lambda: queue.page(db, RUN, record.WAITING, cursor=last),
                 "undecided by a person": lambda: queue.page(db, RUN, undecided_by="ann"),
                 "one with its evidence": lambda: queue.detail(db, RUN, "c7"),
-                "all candidates": lambda: db.read(rows.CandidateRow, "growth/candidates", run=RUN),
+                "all candidates": lambda: db.read(CandidateOut, "growth/candidates", run=RUN),
             }.items():
                 work()
                 print(f"{candidates:,} candidates, {name:22} {timed(work)}")

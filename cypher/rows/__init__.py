@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         MeanProbabilitiesRow,
         NewAnswerRow,
     )
-    from .base import PLAIN, Reader, Row, WrittenRow, reader
+    from .base import FROM_JSON, PLAIN, Reader, Row, WrittenRow, reader
     from .chains import (
         ChainFactsRow,
         ChainRow,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
         ContradictionRow,
         DeriveRoundRow,
         ImplicationRow,
-        MixedChainRow,
-        MixedLink,
         OmegaRow,
         PruneRow,
         StoredGroundingRow,
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
         ProtocolRunRow,
     )
     from .derive import DeriveRow
-    from .diffs import DiffFactRow
     from .edits import (
         DeleteEditRow,
         EditRow,
@@ -57,8 +54,6 @@ if TYPE_CHECKING:
         MergeEditRow,
         PageEditRow,
         ScoredStateRow,
-        SubjectFact,
-        SubjectFactsRow,
         SubjectOptionsRow,
     )
     from .experiments import DeleteExperimentRow, ExperimentRow
@@ -82,10 +77,7 @@ if TYPE_CHECKING:
         AllStatementsRow,
         CandidateCountRow,
         CandidatePlaceRow,
-        CandidateRow,
-        DecisionRow,
         EvidenceRow,
-        GrowthRunRow,
         IterationRow,
         KnownAnswerRow,
         UsageRow,
@@ -138,6 +130,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "FROM_JSON",
     "PLAIN",
     "AddCandidateRow",
     "AdditivityRow",
@@ -155,7 +148,6 @@ __all__ = [
     "CancelJobsRow",
     "CandidateCountRow",
     "CandidatePlaceRow",
-    "CandidateRow",
     "ChainFactsRow",
     "ChainMetricRow",
     "ChainRow",
@@ -167,14 +159,12 @@ __all__ = [
     "CompleteGraphRow",
     "ContradictionRow",
     "CountJobsRow",
-    "DecisionRow",
     "DeleteEditRow",
     "DeleteExperimentRow",
     "DeleteSetRow",
     "DependentsRow",
     "DeriveRoundRow",
     "DeriveRow",
-    "DiffFactRow",
     "DriftRow",
     "EditRow",
     "EntityRow",
@@ -188,7 +178,6 @@ __all__ = [
     "GetEditRow",
     "GraphRow",
     "GroundingRow",
-    "GrowthRunRow",
     "HarmlessEntityRow",
     "HeartbeatRow",
     "HoldLeaseRow",
@@ -212,8 +201,6 @@ __all__ = [
     "MinePairRow",
     "MineRow",
     "MissingRow",
-    "MixedChainRow",
-    "MixedLink",
     "NeighborRow",
     "NewAnswerRow",
     "OmegaRow",
@@ -239,8 +226,6 @@ __all__ = [
     "ServerStartRow",
     "SettleIdRow",
     "StoredGroundingRow",
-    "SubjectFact",
-    "SubjectFactsRow",
     "SubjectOptionsRow",
     "SubmitJobsRow",
     "SweepRow",
@@ -252,7 +237,7 @@ __all__ = [
 ]
 
 _MODULES = (
-    "append", "base", "chains", "closure", "depedit", "derive", "diffs", "edits", "experiments",
+    "append", "base", "chains", "closure", "depedit", "derive", "edits", "experiments",
     "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_type_hints
+
+from pydantic import BeforeValidator
 
 from ..catalog import query
 from ..errors import (
@@ -18,6 +21,10 @@ PLAIN: Mapping[type[Any], str] = {
     str: "STRING", int: "INTEGER", float: "FLOAT", bool: "BOOLEAN", dict: "MAP",
 }  # fmt: skip
 """Row types of queries with one column, by the type that the header gives it."""
+
+
+FROM_JSON = BeforeValidator(lambda value: json.loads(value) if isinstance(value, str) else value)
+"""Marks the field of a pydantic model whose column is a text of JSON."""
 
 
 @dataclass(frozen=True)

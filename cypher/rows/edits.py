@@ -98,28 +98,3 @@ class SubjectOptionsRow(Row):
     relation: str
     objects: tuple[str, ...]
     following: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class SubjectFact:
-    """A known fact about an edited subject, with its likelihoods and the answer after the edit."""
-
-    relation: str
-    object: str
-    pre: float
-    post: float
-    outcome: str
-    answer: str | None
-    answer_likelihood: float | None
-
-
-@dataclass(frozen=True)
-class SubjectFactsRow(Row):
-    """How many known facts about a subject are kept, follow the new object, or are lost."""
-
-    kept: int | None
-    followed: int | None
-    lost: int | None
-    n: int
-    excluded: int
-    facts: tuple[SubjectFact, ...]

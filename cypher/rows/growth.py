@@ -27,36 +27,6 @@ Verb = Literal["keep", "prune", "correct", "add"]
 
 
 @dataclass(frozen=True)
-class GrowthRunRow(Row):
-    """A growth run with the state of its job and what it holds."""
-
-    id: str
-    graph: str
-    seed: str
-    elicit: Literal["cot", "crawl", "text"]
-    model: str
-    endpoint: str
-    request: str
-    prompts: str
-    capabilities: str | None
-    state: RunState
-    stop_reason: str | None
-    status: str | None
-    progress: float
-    stage: str | None
-    error: str | None
-    remedy: str | None
-    seconds: float
-    calls: int
-    candidates: int
-    to_review: int
-    iterations: int
-    decisions: int
-    created_at: str
-    finished_at: str | None
-
-
-@dataclass(frozen=True)
 class KnownAnswerRow(Row):
     """A stored answer."""
 
@@ -78,34 +48,6 @@ class UsageRow(Row):
     tokens_in: int
     tokens_out: int
     seconds: float
-
-
-@dataclass(frozen=True)
-class CandidateRow(Row):
-    """A candidate: a triplet, or a chain's question, with what became of it."""
-
-    id: str
-    kind: CandidateKind
-    subject: str
-    relation: str
-    object: str
-    prompt: str | None
-    question: str | None
-    state: CandidateState
-    reason: str | None
-    tries: int
-    share: float | None
-    n_answers: int
-    iteration: int
-    place: int
-    checks: str | None
-    verdict: Verb | None
-    decided_by: str | None
-    corrected: str | None
-    judged: Literal["keep", "prune", "correct"] | None
-    judge: str | None
-    judge_corrected: str | None
-    statements: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -164,22 +106,6 @@ class AddCandidateRow(Row):
 
 
 @dataclass(frozen=True)
-class DecisionRow(Row):
-    """A decision about a candidate: by whom, when, and why."""
-
-    number: int
-    at: str
-    role: Literal["human", "judge"]
-    by: str
-    verb: Verb
-    candidate: str
-    before: str | None
-    after: str | None
-    reason: str | None
-    evidence: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class IterationRow(Row):
     """Sizes and cost after one iteration, in sum over it and those before; seconds are its own."""
 
@@ -194,20 +120,14 @@ class IterationRow(Row):
 
 
 @dataclass(frozen=True)
-class AllAnswersRow(Row):
+class AllAnswersRow(KnownAnswerRow):
     """An answer with its request, for an audit bundle."""
 
-    id: str
     query: str
     iteration: int
     kind: str
     messages: str
     sample: int
-    text: str
-    finish: Literal["stop", "length", "refusal"]
-    seconds: float
-    tokens_in: int | None
-    tokens_out: int | None
 
 
 @dataclass(frozen=True)

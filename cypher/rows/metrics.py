@@ -38,12 +38,7 @@ class MetricRow(Row):
 
 
 @dataclass(frozen=True)
-class ChainMetricRow(Row):
+class ChainMetricRow(MetricRow):
     """One value of one of several metrics over chains; a MetricRow with the name of its metric."""
 
     metric: str
-    id: str
-    step: int | None
-    value: float | None
-    n: int
-    excluded: int

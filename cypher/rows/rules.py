@@ -61,22 +61,6 @@ class VocabularyRow(Row):
 
 
 @dataclass(frozen=True)
-class MineRow(Row):
-    """A rule mined from triangles of a graph; `total` rules were found."""
-
-    relation1: str
-    inverse1: bool
-    relation2: str
-    inverse2: bool
-    relation3: str
-    kind_x: str | None
-    kind_y: str | None
-    kind_z: str | None
-    support: int
-    total: int
-
-
-@dataclass(frozen=True)
 class MinePairRow(Row):
     """A rule with one premise mined from pairs of facts; `total` rules were found."""
 
@@ -87,6 +71,15 @@ class MinePairRow(Row):
     kind_z: str | None
     support: int
     total: int
+
+
+@dataclass(frozen=True)
+class MineRow(MinePairRow):
+    """A rule with two premises mined from triangles of a graph."""
+
+    relation2: str
+    inverse2: bool
+    kind_y: str | None
 
 
 @dataclass(frozen=True)

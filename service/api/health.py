@@ -49,15 +49,15 @@ class WorkerOut(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether the service can accept edits: all that a client without the token is shown."""
+    """Readiness of the service for edits: all that a client without the token is shown."""
 
-    ready: bool = Field(description="Whether edits can be submitted.")
+    ready: bool = Field(description="True if edits can be submitted.")
 
 
 class Ready(Readiness):
     """The service can accept edits: the database answers."""
 
-    ready: bool = Field(default=True, description="Whether edits can be submitted.")
+    ready: bool = Field(default=True, description="True if edits can be submitted.")
     database: str = Field(description="Address of the database.")
     browser: str | None = Field(description="Address of Neo4j Browser; null if it is unknown.")
     queue: dict[Status, int] = Field(description="Edits by status.")
@@ -66,9 +66,9 @@ class Ready(Readiness):
     workers: list[WorkerOut] = Field(description="The workers.")
 
 
-@router.get("/health", response_model=Health, summary="Whether the process answers")
+@router.get("/health", response_model=Health, summary="Check that the process answers")
 def health() -> Health:
-    """Checks nothing else; `/ready` says whether edits can be submitted."""
+    """Check nothing else; `/ready` checks that edits can be submitted."""
     return Health()
 
 
@@ -76,7 +76,7 @@ def health() -> Health:
     "/ready",
     response_model=Ready | Readiness,
     responses={503: {"description": "The database is not available; `ready` is false."}},
-    summary="Whether edits can be submitted and read",
+    summary="Check that edits can be submitted and read",
 )
 def ready(request: Request, here: Here) -> Ready | Response:
     """The queue and the workers; 503 with the reason while the database is not available.

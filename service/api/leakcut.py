@@ -42,7 +42,7 @@ class GraphCutQuery(CutIn):
     seconds: float = Field(default=5.0, gt=0, le=30, description="Longest time of the solver.")
 
     def options(self) -> CutIn:
-        """The options without what is no part of them."""
+        """The options without fields that are no part of them."""
         return CutIn(**self.model_dump(include=set(CutIn.model_fields)))
 
 

@@ -338,7 +338,7 @@ def edit_figure(
         Query(ge=1, le=1000, description="Surviving chains that `leakage` shows at most."),
     ] = figures.SHOWN,
     caption: Annotated[
-        bool, Query(description="Whether `leakage` has its title and caption.")
+        bool, Query(description="True if `leakage` has its title and caption.")
     ] = True,
 ) -> Response:
     """An edit's leakage map, or one of its chains with the retention of each link.

@@ -34,7 +34,7 @@ _LEFT_OUT = ("__MACOSX", "Thumbs.db", "desktop.ini")
 def received(
     files: Sequence[UploadFile], folder: Path, format: str | None, limit: int
 ) -> tuple[Path, list[str]]:
-    """Write an upload below an empty folder, and find what a format reads in it.
+    """Write an upload below an empty folder, and find the path in it that a format reads.
 
     Args:
         format: a key of `loaders.formats`; None to detect it.
@@ -80,7 +80,7 @@ def path_within(sent: str, *, folders: bool = True) -> PurePosixPath:
     """The name of an uploaded file, with the folders it was in.
 
     Args:
-        folders: whether they are kept; else the last part alone is taken.
+        folders: True if they are kept; else the last part alone is taken.
 
     Raises:
         UsageError: it is not a valid name, or leads out of its folder.
@@ -116,7 +116,7 @@ def _twice(name: PurePosixPath) -> UsageError:
 
 
 def _unpack(file: IO[bytes], name: PurePosixPath, folder: Path, limit: int) -> None:
-    """Write the files of an archive, counting what they unpack to rather than what it declares."""
+    """Write the files of an archive; count their unpacked sizes rather than the declared ones."""
     left = limit
     root = folder / (name.stem or "upload")
     try:
@@ -141,7 +141,7 @@ def _unpack(file: IO[bytes], name: PurePosixPath, folder: Path, limit: int) -> N
 
 
 def _members(archive: zipfile.ZipFile) -> Iterable[zipfile.ZipInfo]:
-    """Files of the archive, without folders, links and what operating systems add."""
+    """Files of the archive, without folders, links and files that operating systems add."""
     found = [
         info
         for info in archive.infolist()
@@ -169,7 +169,7 @@ def _inner(folder: Path) -> Path:
 
 
 def _readable(path: Path, format: str | None) -> Path:
-    """What a format reads: the whole, or else the one file of it that a format recognises."""
+    """Return the path a format reads: the whole, or the one file that a format recognises."""
     if path.is_file() or format is not None:
         return path
     try:

@@ -44,7 +44,7 @@ LEAK = (
     " sampled answers it is a function of few answers, 0 where none of them named the object. From"
     " length-normalised likelihoods it is no probability of an answer."
 )
-"""What leak@k is, for a reader of the record."""
+"""Definition of leak@k, for a reader of the record."""
 
 USED = (
     "experiments/page", "graph/facts", "chains/scored",
@@ -141,7 +141,7 @@ def _header(out: ComparisonOut, state: StateComparison) -> dict[str, Any]:
 
 
 def _state(db: Database, side: str, state: StateOut) -> dict[str, Any]:
-    """A state with what is stored of the edits that it names."""
+    """A state with the records of the edits that it names."""
     edits = []
     for each in state.about.get("edits", ()):
         try:
@@ -249,7 +249,7 @@ def _metrics(request: Request) -> dict[str, Any]:
 
 
 def _queries(out: StateComparison) -> Iterator[dict[str, Any]]:
-    """Every query with its text as it is now; `same` says whether the comparison used this text."""
+    """Every query with its text as it is now; `same` is True if the comparison used this text."""
     recorded: Mapping[str, str] = out.provenance.get("queries", {})
     for name in sorted({*recorded, *USED}):
         now = cypher.query(name) if name in cypher.names() else None

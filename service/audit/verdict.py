@@ -1,4 +1,4 @@
-"""The verdict of an audit: what is forgotten, which routes are open, what else changed."""
+"""The verdict of an audit: forgotten facts, open routes, other changes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ONE_OF = {
     "undefined": "not known before",
     "erased": "gone, without an open route",
 }
-"""What a headline says of requests by their outcome, worst first."""
+"""A headline's words for requests by their outcome, worst first."""
 
 
 def verdict(out: StateComparison, parts: Sequence[Parts]) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _open(states: Counter[str]) -> int:
 
 
 def _directly(request: Request, gone: float | None, installed: Part) -> str:
-    """What the model answers to the question itself: the old object, and the new if any."""
+    """Return the model's answer to the question itself: the old object, and the new if any."""
     text = _DIRECT[_word(gone)].format(request.asked.target_true)
     if gone is not None:
         before, after = map(short, request.old)
@@ -160,7 +160,7 @@ def _leak(request: Request) -> str | None:
 
 
 def _routes(names: tuple[str, str], states: Counter[str], total: int, request: Request) -> str:
-    """How many routes led to the object before, and how many do now."""
+    """Return the numbers of routes to the object, before and now, in words."""
     if not total:
         return f"No {names[0]} leads to {request.asked.target_true} in this graph."
     before, after = states["open"] + states["closed"], _open(states)

@@ -43,13 +43,13 @@ from .results.tables import show_method_table
 GRAPH = "hogwarts"
 REWRITE = "harry-potter--studied-at"
 MEASURE: Measure = "likelihood"
-"""What the demo's table and verdict are by; `report --measure p` has the sampled answers."""
+"""Measure of the demo's table and verdict; `report --measure p` has the sampled answers."""
 OPENING = (
     'Changes "Harry Potter studied at Hogwarts" to Ilvermorny in a model, by one method after the'
     " other, and measures how much of Hogwarts can still be deduced. The first time takes two"
     " to five minutes: Neo4j is fetched, and a small model trained."
 )
-"""Printed before the progress bars, which do not say what all of it is for."""
+"""Printed before the progress bars, which do not name the purpose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ ROUNDS = 2
 def _what_else(
     runtime: Runtime, found: Demo, model: str, seed: int
 ) -> tuple[CutOut | None, CoEditOut | None]:
-    """What else to edit after the edit by MEMIT, and two rounds of it; None where it failed."""
+    """Return the leak cut of the edit by MEMIT, and two rounds of co-edits; None if it failed."""
     from ..leakcut.coedit.run import co_edit
     from ..leakcut.request import edit_cut
 

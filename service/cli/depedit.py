@@ -46,7 +46,7 @@ depedit.command()(export)
 
 
 class TableName(StrEnum):
-    """Which table to print."""
+    """The table to print."""
 
     specificity = "specificity"
     implications = "implications"

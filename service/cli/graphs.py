@@ -1,4 +1,4 @@
-"""`thinkeval import`, `graphs`, `rewrites`: data sets in, and what is stored of them."""
+"""`thinkeval import`, `graphs`, `rewrites`: import of data sets, and lists of stored ones."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ DatasetOption = Annotated[
 
 
 class SettingName(StrEnum):
-    """How questions are worded."""
+    """The wording of questions."""
 
     cq_dt = "CQ_DT"
     cq_ut = "CQ_UT"
@@ -268,7 +268,7 @@ def _type_of(field: FieldInfo) -> type:
 
 
 def _alternatives(annotation: Any) -> list[Any]:
-    """The types of an annotation without None, each without what it is annotated with."""
+    """Return the types of an annotation without None, each without its metadata."""
     if get_origin(annotation) is Annotated:
         return _alternatives(get_args(annotation)[0])
     if get_origin(annotation) in (Literal, dict, list, tuple) or not get_args(annotation):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def show_score(score: Score) -> None:
     """The score of one edit: the headline metrics by measure, then IFR by steps.
 
-    Of an appended answer, its additivity instead of what speaks of an old fact.
+    Of an appended answer, its additivity instead of lines about an old fact.
     """
     columns: list[Column[ScoreLine]] = [
         Column("metric", lambda line: line.label),
@@ -138,7 +138,7 @@ PANEL_EDGE = 4
 
 
 def _link_text(link: Link) -> str:
-    """A fact of a chain with its probabilities; what does not fit a line is indented."""
+    """A fact of a chain with its probabilities; parts that do not fit a line are indented."""
     out = console()
     text = (
         f"─ {link.relation} → {link.object}   {number(link.pre)} → {number(link.post)}"
@@ -165,7 +165,7 @@ LEAKAGE: list[Column[LeakageRow]] = [
 
 
 def show_leakage(db: Database, score: Score, measure: Measure, limit: int = 10) -> None:
-    """The facts that carry most surviving chains: what to edit next."""
+    """Print the facts that carry most surviving chains: candidates for the next edit."""
     rows = leakage_rows(db, score, measure)
     emit_table("Facts that carry most surviving chains", LEAKAGE, rows[:limit])
 

@@ -1,10 +1,10 @@
-"""How an edit's implications look in a terminal: what leaks, what is stale, what is due.
+"""Implications of an edit in a terminal: leaks, stale facts, due conclusions.
 
 A list of rules as `thinkeval rules` prints it: a table, or a format to paste.
 
-How chains over facts and conclusions together look in a terminal.
+Chains over facts and conclusions together in a terminal.
 
-How the implications of several edits look in a terminal: one row a method.
+The implications of several edits in a terminal: one row a method.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) -> None:
-    """What the data set's rules imply for an edit; prints nothing without rules."""
+    """Print the conclusions of the data set's rules for an edit; nothing without rules."""
     rules = kept_rules(db, score.dataset)
     if rules:
         show_omega(omega(db, score, measure, rules), score)
@@ -45,7 +45,7 @@ def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) 
 
 
 def show_omega(found: OmegaOut, score: Score) -> None:
-    """Whether the old object is recovered, by chains or rules, with proofs."""
+    """Print the recovery of the old object, by chains or rules, with proofs."""
     columns: list[Column[Kind]] = [
         Column("by", lambda kind: WAYS[kind]),
         Column("ways", lambda kind: found.at(kind).chains),
@@ -198,7 +198,7 @@ def _link(link: MixedLinkOut) -> Text:
 
 
 def show_implied_by(db: Database, groups: Mapping[str, Sequence[str]], measure: Measure) -> None:
-    """What the rules imply for edits, pooled: a row for each group of their ids."""
+    """Print the conclusions of rules for edits, pooled: a row for each group of their ids."""
     show_summaries(implied.by_group(db, groups, measure))
 
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class FigureFormat(StrEnum):
-    """What a figure is written as."""
+    """The file format of a figure."""
 
     png = "png"
     svg = "svg"

@@ -54,7 +54,7 @@ class RankName(StrEnum):
 
 
 class StatusName(StrEnum):
-    """Which rules are listed."""
+    """The rules that are listed."""
 
     all = "all"
     candidate = "candidate"

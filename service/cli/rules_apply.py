@@ -46,7 +46,7 @@ def closure(
     candidates: CandidatesFlag = False,
     confidence: Annotated[
         bool,
-        typer.Option(help="Whether a rule's confidence weakens what follows by it."),
+        typer.Option(help="Let a rule's confidence weaken its conclusions."),
     ] = True,
     new: Annotated[
         bool, typer.Option("--new", help="Only what no fact of the graph says.")
@@ -89,7 +89,7 @@ def closure(
 
 
 def show_closure(shown: ClosureOut) -> None:
-    """What follows, strongest first, each with a proof; then what cannot be true together."""
+    """Print conclusions, strongest first, each with a proof; then contradicting ones."""
     out = console()
     out.print(
         f"{several(shown.conclusions, 'conclusion')} in {several(shown.rounds, 'round')} by"
@@ -154,7 +154,7 @@ GraphArgument = Annotated[
 
 
 class ShowName(StrEnum):
-    """Which groundings are shown."""
+    """The groundings that are shown."""
 
     all = "all"
     known = "known"
@@ -247,7 +247,7 @@ GROUNDINGS: list[Column[GroundingOut]] = [
 
 
 def print_groundings(title: str, found: Instances) -> None:
-    """Print groundings as a table, with what was left out."""
+    """Print groundings as a table, with the number left out."""
     from ..rules.schemas import GroundingOut
 
     shown = [GroundingOut.of(row, found.rules[row.rule]) for row in found.groundings]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an edit may leak at most and must preserve at least; None is no limit."""
+    """The limits of an edit: maximum leakage, minimum preservation; None is no limit."""
 
     max_ifr: float | None = None
     min_preservation: float | None = None

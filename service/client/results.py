@@ -66,7 +66,7 @@ class Results:
     def leakage(
         self, edit: str | Named, *, measure: Measure | None = None, limit: int = 1000
     ) -> pd.DataFrame:
-        """The facts on surviving chains, most leakage first: what to edit next."""
+        """The facts on surviving chains, most leakage first: candidates for the next edit."""
         path = f"/v1/edits/{part(edit)}/leakage"
         return frame(self._http.json(path, measure=measure, limit=limit)["items"], LEAK_COLUMNS)
 
@@ -148,7 +148,7 @@ class Results:
 
         Args:
             selection: which chains the map draws; by default all.
-            caption: whether the map has its title and caption.
+            caption: True if the map has its title and caption.
         """
         path = f"/v1/edits/{part(edit)}/figures/{kind}.{fmt}"
         chosen = selection.model_dump(exclude_defaults=True) if selection else {}

@@ -86,11 +86,11 @@ class RefusedKey:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What building requests of a graph found.
+    """The requests built of a graph, and the pairs that give none.
 
     Attributes:
         keys: number of pairs with at least LEAST_CORRECT objects.
-        stored: how many of them have a request to append already.
+        stored: number of them that have a request to append already.
         built: new requests, by id.
         refused: pairs that give none.
     """

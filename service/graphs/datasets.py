@@ -23,12 +23,12 @@ Progress = Callable[[int, int, str], None]
 GRAPH_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@:+ -]*$"
 """Names that data sets may be given over REST and in the web UI, of at most 100 characters."""
 OWN = "own:"
-"""How the ids of users' own rewrites begin; no id of a data set's rewrite holds a colon."""
+"""Prefix of the ids of users' own rewrites; no id of a data set's rewrite holds a colon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What storing a data set did: `imported`, `replaced` or `unchanged`."""
+    """The outcome of storing a data set: `imported`, `replaced` or `unchanged`."""
 
     graph: str
     status: str
@@ -123,7 +123,7 @@ def store(
 
 
 def compared(db: Database, loaded: LoadedGraph) -> str | None:
-    """Whether a graph of this name is stored: `same` content, `other` content, or None."""
+    """Compare with the stored graph of this name: `same` content, `other` content, or None."""
     stored = db.read(rows.GraphRow, "graph/get_graph", graph=loaded.graph.name)
     if not stored:
         return None
@@ -212,7 +212,7 @@ def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> row
 
 
 def _row(db: Database, graph: str) -> rows.GraphRow | None:
-    # What cannot be an id (empty, or with the separator in it) is not stored.
+    # A text that cannot be an id (empty, or with the separator in it) is not stored.
     if not graph.strip() or "|" in graph:
         return None
     return next(iter(db.read(rows.GraphRow, "graph/get_graph", graph=graph)), None)
@@ -269,7 +269,7 @@ def list_graphs(db: Database) -> list[StoredGraph]:
 def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[RewriteRequest]:
     """The rewrite requests of a data set, by id; or those that users wrote for it themselves.
 
-    What is stored for an edit of a user's own is no part of the data set: were it, the model
+    Records of an edit of a user's own are no part of the data set: were they, the model
     trained on the data set and the covariance of its sentences would change with it.
     """
     return split_rewrites(db, graph)[int(own)]

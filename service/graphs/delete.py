@@ -42,7 +42,7 @@ def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> 
         return ()
     (found,) = db.read(rows.DependentsRow, "graph/dependents", graph=graph)
     _refuse_in_use(graph, found, with_dependents)
-    # What the look-up above needs is deleted last: after a kill, it finds the rest again.
+    # Records that the look-up above needs are deleted last: after a kill, it finds the rest again.
     for sweep in found.sweeps:
         db.write(int, "jobs/delete_sweep", id=sweep)
     for job in found.jobs:

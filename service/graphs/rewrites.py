@@ -32,7 +32,7 @@ class OwnRewrite:
 
     @property
     def written(self) -> bool:
-        """Whether any part of it is set."""
+        """True if any part of it is set."""
         return any((self.subject, self.relation, self.prompt, self.target_true, self.target_new))
 
 
@@ -100,7 +100,7 @@ def rewrites(
 def of_one_kind(requests: Sequence[RewriteRequest]) -> list[RewriteRequest]:
     """Those that replace an object, or, where there are none, those of the first one's kind.
 
-    A table of several kinds would compare what cannot be compared.
+    A table of several kinds would compare incomparable values.
     """
     replacing = [request for request in requests if request.kind == "replace"]
     return replacing or [request for request in requests if request.kind == requests[0].kind]

@@ -1,7 +1,7 @@
 """Write a graph so that readers see all of it or nothing.
 
 Up to TX_LIMIT facts go in one transaction. A bigger graph goes in batches under a graph that is
-incomplete, and so invisible, until the last step; what a failure leaves behind is deleted.
+incomplete, and so invisible, until the last step; remains of a failure are deleted.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def write_graph(
     progress: Progress | None = None,
     fence: Fence | None = None,
 ) -> rows.CompleteGraphRow:
-    """Write a graph, replacing one of the same id; returns what it holds now.
+    """Write a graph, replacing one of the same id; return its new counts.
 
     Args:
         facts: rows as graph/merge_facts takes them.
@@ -105,9 +105,9 @@ def write_graph(
         fence: called within every transaction that writes; raises to have it rolled back.
 
     Raises:
-        GraphError: nothing of the graph is visible then, and what was stored before is as it was
+        GraphError: nothing of the graph is visible then, and an earlier graph is as it was
             (up to TX_LIMIT facts) or gone (above, where the replacing had begun).
-        Exception: what `fence` raised; nothing was written since.
+        Exception: raised by `fence`; nothing was written since.
     """
 
     def whole(tx: Tx) -> rows.CompleteGraphRow:

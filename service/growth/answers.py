@@ -1,7 +1,7 @@
 """Answers of a run: each is stored before it is used, and equal requests are asked once.
 
 A run is a function of its request, its stored answers and the decisions about its candidates:
-after a kill it starts again from the beginning, finds what it had asked, and continues.
+after a kill it starts again from the beginning, finds its stored answers, and continues.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class BudgetReached(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """What a run may spend; None is no limit.
+    """The limits of a run; None is no limit.
 
     Attributes:
         calls, tokens: spent so far, stored answers included.
@@ -91,7 +91,7 @@ class Budget:
             raise BudgetReached(f"time budget of {self.max_seconds:g} s reached")
 
     def room(self, wanted: int) -> int:
-        """How many of the wanted calls may be made.
+        """Return the number of the wanted calls that may be made.
 
         Raises:
             BudgetReached: none.
@@ -106,7 +106,7 @@ class Budget:
 
 @dataclass(slots=True)
 class Usage:
-    """What the answers that a pass has used have cost, whenever they were asked."""
+    """The cost of the answers that a pass has used, at any time they were asked."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -152,7 +152,7 @@ class Answers:
 
         Raises:
             BudgetReached: some could not be asked; those that were are stored.
-            EndpointError: the endpoint does not answer; what it answered before is stored.
+            EndpointError: the endpoint does not answer; earlier answers are stored.
         """
         keys = [request.id(self.endpoint.id) for request in requests]
         wanted = dict(zip(keys, requests, strict=True))
@@ -260,7 +260,7 @@ def _messages(request: Request) -> str:
 
 
 def spent(db: Database, run: str, budget: Budget) -> None:
-    """Count what the stored answers of a run have cost."""
+    """Count the cost of the stored answers of a run."""
     usage = db.read(rows.UsageRow, "growth/usage", run=run)
     budget.calls = sum(row.calls for row in usage)
     budget.tokens = sum(row.tokens_in + row.tokens_out for row in usage)

@@ -1,4 +1,4 @@
-"""A growth run in this process, under a lease: what `thinkeval grow start` does.
+"""A growth run in this process, under a lease, as by `thinkeval grow start`.
 
 Its job is stored and taken in one transaction, so that no worker takes it in between. Where another
 process works on it already, this one waits, and then goes through the run itself: what is stored is

@@ -1,4 +1,4 @@
-"""What the components of one pass over a run share: request, answers, entities, relations."""
+"""Shared data of one pass over a run: request, answers, entities, relations."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Seat:
 
     @property
     def chat(self) -> bool:
-        """Whether it answers messages."""
+        """True if it answers messages."""
         return self.answers.endpoint.chat
 
 
@@ -124,7 +124,7 @@ class Context:
         return [Request(messages, sampling, sample, kind, form) for sample in range(n)]
 
     def same(self, one: str, other: str) -> bool | None:
-        """Whether a majority of the extractor's answers says that two names are the same."""
+        """Return True if most answers of the extractor say that two names are the same."""
         seat = self.role("extractor")
         if not seat.chat:
             return None

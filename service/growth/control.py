@@ -1,13 +1,13 @@
-"""Pause, resume and cancel a growth run; what it has asked and found stays stored."""
+"""Pause, resume and cancel a growth run; its answers and findings stay stored."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...cypher import rows
 from ..errors import ConflictError
 from ..jobs import queue
 from . import job
+from .schemas import GrowthOut
 from .store import require_run
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ PAUSED = "paused by a person"
 AGAIN = "Resume it: what it has asked is not asked again."
 
 
-def pause(db: Database, run: str) -> rows.GrowthRunRow:
+def pause(db: Database, run: str) -> GrowthOut:
     """Stop a queued or running run until it is resumed.
 
     Raises:
@@ -35,7 +35,7 @@ def pause(db: Database, run: str) -> rows.GrowthRunRow:
     return require_run(db, row.id)
 
 
-def resume(db: Database, settings: Settings, run: str) -> rows.GrowthRunRow:
+def resume(db: Database, settings: Settings, run: str) -> GrowthOut:
     """Queue a run again that was paused or cancelled, failed, or waits for people.
 
     Raises:
@@ -51,7 +51,7 @@ def resume(db: Database, settings: Settings, run: str) -> rows.GrowthRunRow:
     return require_run(db, row.id)
 
 
-def cancel(db: Database, run: str) -> rows.GrowthRunRow:
+def cancel(db: Database, run: str) -> GrowthOut:
     """Cancel a run at once if it is queued, within about a second if it runs.
 
     Raises:

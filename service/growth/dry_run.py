@@ -1,4 +1,4 @@
-"""What the first iteration of a run asks for, without asking."""
+"""Questions of the first iteration of a run, without asking them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def first_calls(db: Database, prepared: Prepared) -> list[tuple[str, int | None]
     """The requests of the first iteration: (what, number of answers or None: not known).
 
     Raises:
-        UsageError: the model cannot do what the request wants.
+        UsageError: the model cannot answer the request.
     """
     posted = prepared.request
     base = stored_graph(db, ensure(db, posted.base).id) if posted.base else None

@@ -23,7 +23,7 @@ from .crawl.names import Names
 from .elicitors.crawl import start_entities
 from .loop import seed_of
 from .run import Attempt, require_prompts
-from .schemas import EndpointIn, GrowthIn
+from .schemas import EndpointIn, GrowthIn, GrowthOut
 from .store import request_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ GROWTH = "growth"
 
 
 def check(settings: Settings, posted: GrowthIn) -> None:
-    """Refuse what the service may not do, as for edits.
+    """Refuse a request that the service may not carry out, as for edits.
 
     Raises:
         UsageError: a model or an address that the operator has not allowed, or a bad seed.
@@ -102,7 +102,7 @@ def post(
     key: str | None = None,
     as_new: bool = False,
 ) -> Posted:
-    """Accept a run, or queue one again that is stored; what it has asked is not asked again.
+    """Accept a run, or queue one again that is stored; its questions are not asked again.
 
     Args:
         key: the client's idempotency key.
@@ -119,7 +119,7 @@ def post(
     return db.atomically(lambda tx: prepared.submit(tx.run, settings, key=key))
 
 
-def post_again(db: Database, settings: Settings, row: rows.GrowthRunRow) -> Posted:
+def post_again(db: Database, settings: Settings, row: GrowthOut) -> Posted:
     """Queue a stored run again; it continues with what was decided since.
 
     Raises:
@@ -192,7 +192,7 @@ def prepare(db: Database, posted: GrowthIn, *, as_new: bool = False) -> Prepared
     start = posted.seed.split("|")[0] if posted.seed else base or posted.texts[0].name
     first = f"grow-{slug(start)[:40].strip('-')}-{digest(about.model_dump(mode='json'), 8)}"
     name, number = first, 1
-    while (found := db.read(rows.GrowthRunRow, "growth/runs", id=name)) and as_new:
+    while (found := db.read(GrowthOut, "growth/runs", id=name)) and as_new:
         number += 1
         name = f"{first}-{number}"
     if found:

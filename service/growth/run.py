@@ -18,6 +18,7 @@ from .candidates import Candidates, decisions
 from .context import Context, Seat
 from .endpoints.opened import Opened, opened
 from .loop import Loop, Outcome
+from .schemas import GrowthOut
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -192,7 +193,7 @@ class Attempt:
         )
 
 
-def stored_run(db: Database, run: str) -> rows.GrowthRunRow:
+def stored_run(db: Database, run: str) -> GrowthOut:
     """A stored run.
 
     Raises:
@@ -203,7 +204,7 @@ def stored_run(db: Database, run: str) -> rows.GrowthRunRow:
     return require_run(db, run)
 
 
-def require_prompts(row: rows.GrowthRunRow) -> None:
+def require_prompts(row: GrowthOut) -> None:
     """Refuse to continue with other prompts than those a run began with.
 
     Raises:

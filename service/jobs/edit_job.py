@@ -1,4 +1,4 @@
-"""Job handler for edits: score one; drop what it wrote where it ends without a score."""
+"""Job handler for edits: score one; delete its data if it ends without a score."""
 
 from __future__ import annotations
 

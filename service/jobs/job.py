@@ -1,4 +1,4 @@
-"""What the worker asks of a job, whatever its kind; a further kind is one file with such a class.
+"""Interface of a job to the worker, for all kinds; a further kind is one file with such a class.
 
 They are `service.jobs.edit_job`, `service.depedit.job`, `service.growth.job`,
 `service.leakcut.coedit.job` and `service.states.job`.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..scoring.runtime import Runtime
 
 _NEXT = {0.0: 0.1, 0.1: 0.4, 0.4: 0.6, 0.6: 0.9, 0.9: 1.0}
-"""How far an edit is when the stage that begins there ends."""
+"""Progress of an edit when the stage that begins there ends."""
 
 
 class Job(Protocol):
@@ -52,17 +52,17 @@ class Job(Protocol):
 
     @staticmethod
     def drop(db: Database, job: str) -> None:
-        """Delete what a job stored that ended without a result."""
+        """Delete the data of a job that ended without a result."""
         ...
 
 
 class JobProgress:
-    """How far a job is, as its main thread and the heartbeat share it.
+    """The progress of a job, as its main thread and the heartbeat share it.
 
     Attributes:
         cancelled: it shall be cancelled.
         lost: its lease belongs to another.
-        shown: what it is doing, in words, and a number from 0 to 1.
+        shown: its current stage, in words, and a number from 0 to 1.
     """
 
     def __init__(self, lease: Lease) -> None:
@@ -73,7 +73,7 @@ class JobProgress:
 
     @property
     def state(self) -> State:
-        """What the heartbeat sends."""
+        """The state that the heartbeat sends."""
         return State(self.lease, *(self.shown or (None, None)))
 
     def enter(self, stage: str, reached: float, upto: float | None = None) -> None:

@@ -31,7 +31,7 @@ POST_AGAIN = "Post it again to have it scored; nothing of it was stored."
 
 
 def find(db: Database, kind: str, job: str) -> rows.JobRow | None:
-    """The status of a job, found by any id it ever had; None where there is none."""
+    """The status of a job, found by any id it ever had; None if there is no such job."""
     for _ in range(2):  # two jobs may just become one; then the second look finds it
         found = db.read(rows.JobRow, "jobs/get", id=job, kind=kind)
         if found:

@@ -88,7 +88,7 @@ def recover_worker(db: Database, kinds: Kinds, worker: str, *, crashed: bool) ->
     """Release all jobs of a worker that has exited, or is idle: {id: status now}.
 
     Args:
-        crashed: whether it died, and alone.
+        crashed: True if it died, and alone.
     """
     released = {}
     for row in db.read(rows.OrphanRow, "jobs/orphans", worker=worker, started_ms=0):
@@ -109,7 +109,7 @@ def release(
     """Take a job from its worker; its status now, or None where the lease is not valid.
 
     Args:
-        crashed: whether the worker died, and alone.
+        crashed: True if the worker died, and alone.
         lease_until: only if the lease still ends then.
     """
     row = leases.release(db, lease, crashed=crashed, lease_until=lease_until)
@@ -121,7 +121,7 @@ def release(
 
 
 def drop(db: Database, kinds: Kinds, kind: str, job: str) -> None:
-    """Delete what a job stored that ended without a result."""
+    """Delete the data of a job that ended without a result."""
     for each in kinds:
         if kind == each.KIND:
             with suppress(GraphError):

@@ -3,7 +3,7 @@
 An accepted edit is committed when `post` returns, so it is scored whatever process is killed
 afterwards. Jobs of other kinds are queued by the same `accept`.
 
-What a command line may do, a service may not: files are named by a client that does not own them.
+A service allows less than a command line: files are named by a client that does not own them.
 So models come from an allow-list, hyperparameters by the name of a shipped file, covariance
 statistics from the graph. Nothing here imports torch.
 """
@@ -60,7 +60,7 @@ def rewrite_of(db: Database, posted: EditIn) -> RewriteRequest:
 
 
 def check(settings: Settings, posted: EditIn) -> None:
-    """Refuse at once what a worker would refuse after loading a model.
+    """Refuse at once a request that a worker would refuse after loading a model.
 
     Raises:
         UsageError: the model is not on the allow-list, or a file is named where none may be.
@@ -101,7 +101,7 @@ def require_allowed(settings: Settings, model: str) -> None:
     """Refuse a model that the service may not load.
 
     Raises:
-        UsageError: names what is allowed.
+        UsageError: names the allowed values.
     """
     spec = parse(model)
     if spec.organism is not None:
@@ -122,7 +122,10 @@ def require_allowed(settings: Settings, model: str) -> None:
 
 
 def in_model_dirs(settings: Settings, folder: str) -> bool:
-    """Whether a text is the absolute path of a folder or GGUF file in THINKEVAL_MODEL_DIRS."""
+    """Return True if a text is the absolute path of a model in THINKEVAL_MODEL_DIRS.
+
+    A model is a folder or a GGUF file.
+    """
     path = Path(folder)
     is_model = os.path.isdir(path) or (path.suffix.lower() == ".gguf" and os.path.isfile(path))
     if not (path.is_absolute() and is_model):  # False, too, for names no path can have
@@ -177,10 +180,10 @@ def affinity(posted: EditIn) -> str:
 def affinity_of(
     model: str, graph: str, dtype: str, revision: str | None, seed: int | None = None
 ) -> str:
-    """Same for all work that one loaded model serves.
+    """Return the key of the loaded model; jobs with equal keys share one model in memory.
 
     Args:
-        graph: what an organism is trained on; another model is the same for all graphs.
+        graph: the graph that an organism is trained on; another model is the same for all graphs.
         seed: of an organism whose name tells none.
     """
     spec = parse(model, seed=seed)
@@ -222,7 +225,7 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
 def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list[Posted]:
     """Accept several edits of one data set, all of them or none; in their order.
 
-    What they share (the data set, a rewrite, a model with a method) is looked up once.
+    Shared resources (the data set, a rewrite, a model with a method) are looked up once.
 
     Raises:
         as `post`.
@@ -266,7 +269,7 @@ def _store(
     """Queue all cells, or none; the outcome of each, by the id it is submitted under.
 
     Args:
-        like: any of the posts: their data set, and whether they are forced.
+        like: any of the posts: has their data set and `force`.
         body: digest of a single post, for its idempotency key.
     """
 
@@ -317,7 +320,7 @@ def accept(
         jobs: id, request, affinity; total where it has parts, properties for what lists show.
         key: the client's idempotency key, for a single job.
         body: digest of what was submitted, to compare with the key's.
-        again: queue again what succeeded.
+        again: queue succeeded jobs again.
 
     Raises:
         QueueFullError: too many are queued or running already.
@@ -356,7 +359,7 @@ def _accepted(row: rows.SubmitJobsRow, settings: Settings, key: str | None) -> P
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A submitted edit: its job, and what the edit's own record says."""
+    """A submitted edit: its job, and the edit's own record."""
 
     job: dict[str, object]
     edit: dict[str, object]

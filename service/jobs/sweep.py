@@ -120,7 +120,7 @@ def scores(db: Database, sweep: str) -> list[Score]:
 def get(
     db: Database, sweep: str, measure: Measure = "likelihood", *, table: bool = True
 ) -> SweepOut:
-    """A sweep with the table of what is scored so far; without it where only counts are wanted.
+    """A sweep with the table of the scored cells; without it where only counts are wanted.
 
     Raises:
         NotFoundError: no such sweep.
@@ -154,7 +154,7 @@ def get(
 
 
 def cancel(db: Database, sweep: str) -> SweepOut:
-    """Cancel what of a sweep is not scored yet.
+    """Cancel the cells of a sweep that are not scored yet.
 
     Raises:
         NotFoundError: no such sweep.

@@ -28,7 +28,7 @@ MOST = 1_000_000
 
 @dataclass(frozen=True)
 class Leaks:
-    """What leaks, and the facts that may be edited against it.
+    """The leaking paths, and the facts that may be edited against them.
 
     Attributes:
         dataset: id of the data set's graph.
@@ -83,7 +83,7 @@ class Leaks:
         return tuple(path for path in self.paths if len(path.facts) > 1)
 
     def knows(self, path: rows.LeakPathRow) -> bool:
-        """Whether the model knew a path before the edit; of an unedited graph each counts."""
+        """Return True if the model knew a path before the edit; all count in an unedited graph."""
         if self.score is None or path.r_pre is None:
             return True
         return path.r_pre >= self.score.options.counted["known_chain"]

@@ -34,7 +34,7 @@ ROLES = ("fact", "target_true")
 
 @dataclass(frozen=True)
 class RuleProofs:
-    """What rules can prove an edited fact by.
+    """The proofs of an edited fact by rules.
 
     Attributes:
         target: the edited fact.

@@ -1,4 +1,4 @@
-"""A leak cut in words: headline, what limits it, other cuts, and the next command.
+"""A leak cut in words: headline, limits, other cuts, and the next command.
 
 The same for command line and page.
 """
@@ -29,7 +29,7 @@ KEYS = {
     "subject": "at most one fact a subject is edited, and no other fact about {subject}",
     "off": "several facts of one subject may be edited",
 }
-"""What each way to group facts allows."""
+"""Description of each way to group facts."""
 
 MEANING = (
     "closes: leaking chains through the fact; alone: those that no other fact of the cut closes;"
@@ -40,7 +40,7 @@ MEANING = (
 
 
 def headline(cut: CutOut) -> str:
-    """How many further facts close how many chains, and what is left of IFR."""
+    """Return the headline: facts needed, chains that they close, IFR left."""
     whole = cut.chains_leaking
     if not whole and not cut.facts:
         return f"Nothing to cut: {_no_leak(cut)}."
@@ -67,7 +67,7 @@ def headline(cut: CutOut) -> str:
 
 
 def limits(cut: CutOut) -> str:
-    """What could not be chosen."""
+    """Return a sentence about the facts that could not be chosen."""
     options = cut.options
     said = [KEYS[cut.keys].format(subject=cut.subject)]
     if options.only_subject:
@@ -107,7 +107,7 @@ def forecast(cut: CutOut) -> str:
 
 
 def next_step(cut: CutOut, score: Score | None = None) -> tuple[str, str]:
-    """What to do next in words, and the command for it.
+    """Return the next step in words, and the command for it.
 
     Co-edits begin with an edit that replaces an object by an editing method. Of a forgotten fact,
     a comparison of two states, and a rewrite that was written out, the same cut is printed instead.
@@ -185,14 +185,14 @@ def _no_leak(cut: CutOut) -> str:
 
 
 def _proofs(cut: CutOut) -> str:
-    """What is left of the proofs by rules."""
+    """Return the words for the proofs by rules that the cut breaks."""
     s = "s" if len(cut.facts) == 1 else ""
     stay = sum(not path.entities for path in cut.open)
     return f"break{s} {f'all but {stay}' if stay else 'every one'} of the proofs by rules"
 
 
 def _leak(cut: CutOut) -> str:
-    """What makes a chain one to be cut, after "chains that" or "the one chain that"."""
+    """Return the condition of a chain to be cut, after "chains that" or "the one chain that"."""
     s = "s" * (cut.chains_leaking == 1)
     if cut.edit is None:
         return f"lead{s} to {cut.target_true}"
@@ -208,7 +208,7 @@ def _leaking(cut: CutOut) -> str:
 
 
 def _proof(cut: CutOut) -> str:
-    """Whether fewer facts could do, as far as that was proved."""
+    """Return the words on optimality: proved fewest or cheapest, or the proved bound."""
     fewest = "fewest" if not cut.options.collateral else "cheapest"
     among = " of what is allowed" if cut.open else ""
     if cut.optimal:

@@ -1,4 +1,4 @@
-"""Which scores a table of methods is over: those of the rewrites that all methods have.
+"""Scores that a table of methods is over: those of the rewrites that all methods have.
 
 A method that was scored on one easy rewrite looks better than one that was scored on all of them.
 So methods of one model are compared over their common rewrites, and a warning names the others.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
 
 Rewrites = Literal["common", "all"]
-"""Which rewrites a comparison is over: those that all methods have, or each method's own."""
+"""Rewrites of a comparison: those that all methods have, or each method's own."""
 
 COUNTED = 0.5
 """Methods whose efficacy does not exceed this changed too little to be ranked by IFR."""
@@ -38,7 +38,7 @@ class Comparison:
         left_out: {model: rewrites that some method of the model lacks}; their scores are not in
             `scores`, unless all were asked for or no rewrite is common.
         warnings: sentences for the reader; empty where all methods have the same rewrites.
-        comparable: whether the methods of each model are over the same rewrites.
+        comparable: True if the methods of each model are over the same rewrites.
     """
 
     scores: list[Score]
@@ -116,7 +116,7 @@ def _warning(
     partial: Sequence[str],
     chosen: Rewrites,
 ) -> str:
-    """What is left out of a comparison of these methods, or why it is none.
+    """Return the warning: methods or rewrites left out, or why there is no comparison.
 
     Args:
         has: {method: its rewrites}.

@@ -68,7 +68,7 @@ class EdgeOut(BaseModel):
     )
     ratio: float | None = Field(description="Post / pre; null where pre is 0.")
     change: str | None = Field(
-        description="What the edit did to the fact: kept, weakened, removed or added; null if not"
+        description="Effect of the edit on the fact: kept, weakened, removed or added; null if not"
         " measured."
     )
     answers_pre: list[str] = Field(default=[], description="Sampled answers of the unedited model.")
@@ -109,7 +109,7 @@ class ChainFilter(BaseModel):
     )
 
     def fits(self, chain: ScoredChainRow) -> bool:
-        """Whether a chain is to be shown."""
+        """Return True if a chain is to be shown."""
         return (
             (chain.surviving or not self.surviving)
             and self.steps in (None, chain.steps)

@@ -1,4 +1,4 @@
-"""The table of what rules imply for several scored requests: a row for each group of them."""
+"""The table of the conclusions of rules for several scored requests: a row a group of them."""
 
 from __future__ import annotations
 

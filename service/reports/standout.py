@@ -1,6 +1,6 @@
 """The edit of several on one fact that a reader should look at first, and why.
 
-Of the edits that took, the one that leaves least of the old fact: what it leaves, the others leave
+Of the edits that took, the one that leaves least of the old fact: the others leave its leaks
 as well. IFR is also low where the other facts about the subject changed, so the reason says what it
 would be had they been kept.
 """
@@ -27,7 +27,7 @@ class Standout:
 
     Attributes:
         score: of the edit.
-        why: sentences that say what is remarkable about it.
+        why: sentences on its remarkable values.
     """
 
     score: Score
@@ -60,7 +60,7 @@ def standout(scores: Sequence[Score], measure: Measure) -> Standout:
 
 
 def _why(least: Score, took: Sequence[Score], n: int, measure: Measure) -> str:
-    """Why the edit with the lowest IFR of those that took is to be looked at."""
+    """Return the reason to look at the edit with the lowest IFR of those that took."""
     ifr = least.number("ifr", measure)
     if len(took) > 1:
         rank = f"of the {len(took)} edits that took (of {n}), it leaves the least of the old fact"

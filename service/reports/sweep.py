@@ -1,4 +1,4 @@
-"""What a sweep says: the table, methods at equal efficacy, differences that count, failed cells."""
+"""Report of a sweep: table, methods at equal efficacy, differences that count, failed cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict on a scored edit: did it take, how much of the old fact is left, what was kept.
+"""The verdict on a scored edit: success of the edit, rest of the old fact, knowledge kept.
 
 Each part is one graded word with the threshold that it was given by, and a sentence. The web UI,
 the terminal and the demo print the same ones.
@@ -47,7 +47,7 @@ class Part:
     Attributes:
         word: the grade; "undefined" where there is no value.
         sentence: a whole sentence with the value.
-        rule: what the grades are, for a reader who asks why this word.
+        rule: definition of the grades.
         value: the metric that was graded; None where it is undefined.
     """
 
@@ -75,8 +75,8 @@ class Verdict:
 
     Attributes:
         nothing: a sentence that says why there is nothing to measure; empty where there is. With it
-            no part is to be shown: each would be about what the model never knew.
-        moved: says by counts that the model moved the subject, or lost what it knew about it; empty
+            no part is to be shown: each would be about facts that the model never knew.
+        moved: says by counts that the model moved the subject, or lost its knowledge of it; empty
             where most known facts about it are kept, or they were not counted.
     """
 
@@ -94,7 +94,7 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """One sentence with the answer: whether the edit took, and how deep it went."""
+        """One sentence with the answer: success and depth of the edit."""
         if self.nothing:
             return self.nothing
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
@@ -131,7 +131,7 @@ def judged(
     measure: Measure,
     chains: Sequence[ScoredChainRow] | None = None,
 ) -> Verdict:
-    """The verdict on a stored edit, of which it is read what the model knew of the edited fact.
+    """Return the verdict on a stored edit; reads the model's knowledge of the edited fact.
 
     Args:
         chains: all its chains by the same measure; None: they are read too.
@@ -198,7 +198,7 @@ def subject_sentence(score: Score) -> str:
 
 
 def _nothing(score: Score, chains: Sequence[ScoredChainRow], before: float | None) -> str:
-    """Why there is nothing to measure: the model knows neither the fact nor a chain to it."""
+    """Return the reason why nothing is measured: the model knows neither the fact nor a chain."""
     if any(chain.known and chain.r_pre for chain in chains):
         return ""
     known = f"Nothing to measure: the model knows 0 of {several(len(chains), 'chain')}"

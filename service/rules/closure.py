@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ...cypher.sending import Tx
 
 FORMAT = 2
-"""Of what is stored of a closure; one of an earlier format is derived again."""
+"""Format of a stored closure; one of an earlier format is derived again."""
 MOST_CONCLUSIONS = 200_000
 """Maximum number of conclusions; more do not fit into the memory of one transaction."""
 LESS = (

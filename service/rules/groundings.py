@@ -27,7 +27,7 @@ class Instances:
     Attributes:
         rules: {id: rule}, also of rules without a grounding.
         groundings: by rule and names; `conclusion` is None where the graph lacks it.
-        cut: whether the limit left out some.
+        cut: True if the limit left out some.
     """
 
     graph: str

@@ -147,9 +147,9 @@ def rule_param(rule: Rule) -> dict[str, object]:
     return {"rule": rule.id, **columns(rule)}
 
 
-def _rule(row: rows.MineRow | rows.MinePairRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
-    pair = isinstance(row, rows.MinePairRow)
-    bound = {"x": row.kind_x, "y": None if pair else row.kind_y, "z": row.kind_z}
+def _rule(row: rows.MinePairRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
+    between = row.kind_y if isinstance(row, rows.MineRow) else None
+    bound = {"x": row.kind_x, "y": between, "z": row.kind_z}
     kinds = {variable: kind for variable, kind in bound.items() if kind}
     words = kind_words(kinds)
 
@@ -161,7 +161,7 @@ def _rule(row: rows.MineRow | rows.MinePairRow, typed: bool, prompts: Mapping[st
         return Atom(subject, relation, object_, (template,))
 
     near, second = "z", None
-    if not isinstance(row, rows.MinePairRow):
+    if isinstance(row, rows.MineRow):
         near = "y"
         second = atom(*(("z", row.relation2, "y") if row.inverse2 else ("y", row.relation2, "z")))
     return Rule(

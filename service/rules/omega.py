@@ -1,4 +1,4 @@
-"""Omega(G): chains and rules in one closure, and whether they recover the old object."""
+"""Omega(G): recovery of the old object by chains and rules in one closure."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def omega(
     *,
     most: int = 5,
 ) -> OmegaOut:
-    """Whether chains and rules recover the old object after an edit.
+    """Compute Omega: recovery of the old object by chains and rules after an edit.
 
     Args:
         rules: None for the kept rules of the edit's data set.

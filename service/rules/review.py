@@ -72,7 +72,7 @@ def waiting(db: Database, dataset: str, annotator: str | None = None) -> list[St
 
 
 def agreement(rules: Iterable[StoredRule]) -> AgreementOut:
-    """Agreement on the labels a to e, and on whether a rule is plausible (a or b) or not."""
+    """Agreement on the labels a to e, and on plausible (a or b) against not plausible."""
     labels = [[label for _, label in rule.labels] for rule in rules]
     plausible = [["yes" if label in PLAUSIBLE else "no" for label in each] for each in labels]
     value, n = pairwise(labels)

@@ -44,7 +44,7 @@ class RuleStatistics:
 
     @property
     def pca_confidence(self) -> float | None:
-        """Fraction known of the comparable ones; None where there is none."""
+        """Fraction known of the comparable ones; None without any."""
         return self.known / self.comparable if self.comparable else None
 
     @property

@@ -30,7 +30,7 @@ class Verified:
     """An edit applied and reverted: SHA-256 over all weights at each stage.
 
     Attributes:
-        scored: whether a stored score was taken with this very update.
+        scored: True if a stored score was taken with this very update.
     """
 
     edit: str
@@ -41,12 +41,12 @@ class Verified:
 
     @property
     def undone(self) -> bool:
-        """Whether the weights are bit-identical after the edit was reverted."""
+        """Return True if the weights are bit-identical after the edit was reverted."""
         return self.before == self.after
 
 
 def path_of(settings: Settings, edit: str) -> Path:
-    """The file of a scored edit's update, whether it exists or not."""
+    """Return the path of a scored edit's update; the file need not exist."""
     return settings.home / FOLDER / f"{edit}.safetensors"
 
 

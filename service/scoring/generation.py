@@ -38,7 +38,7 @@ class Texts:
 
 
 def prompts(rewrite: RewriteRequest) -> tuple[str, ...]:
-    """What the models continue, without repeats."""
+    """Return the prompts that the models continue, without repeats."""
     if rewrite.generation_prompts:
         return unique(rewrite.generation_prompts)
     clozes = (rewrite.prompt, *rewrite.paraphrases)
@@ -98,7 +98,10 @@ def measured(resolved: Resolved, record: Record, texts: Texts) -> list[MetricVal
 
 
 def _frequencies(resolved: Resolved) -> dict[str, float]:
-    """How rare words are in the reference texts of the whole data set, and of this request."""
+    """Return the inverse document frequency of each word in the reference texts.
+
+    The texts are those of the whole data set, and of this request.
+    """
     from ...editing.probe.text_metrics import inverse_document_frequencies
 
     runtime, dataset, rewrite = resolved.runtime, resolved.dataset, resolved.request.rewrite

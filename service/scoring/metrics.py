@@ -119,7 +119,7 @@ def _value(metric: str, measure: str, row: rows.MetricRow, max_steps: int) -> Me
 
 
 def _reason(metric: str, row: rows.MetricRow, max_steps: int) -> str:
-    """Why a metric is undefined: the model knew none of what it is taken over, or there is none."""
+    """Return the reason why a metric is undefined: no fact, chain or prompt, or none known."""
     display = cypher.query(PREFIX + metric).display
     over = display.over if display else "fact"
     if row.excluded:

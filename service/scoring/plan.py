@@ -1,7 +1,7 @@
 """The plan of an edit: everything it depends on, gathered before the model is touched.
 
-The plan's `identity` is what the edit's id is a digest of: two edits share an id exactly when they
-must give the same numbers. Its `provenance` is what a reader needs to check or repeat the score.
+The edit's id is a digest of the plan's `identity`: two edits share an id exactly when they
+must give the same numbers. A reader needs its `provenance` to check or repeat the score.
 
 MEMIT, RECT, PRUNE and AlphaEdit start from the same target vectors, and finding them is nearly all
 of their time. So a vector is found once and shared by the methods that would find the same one: its
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is fixed about an edit before it is carried out.
+    """The values of an edit that are fixed before it is carried out.
 
     Attributes:
-        corpus: where the covariance of `layers` comes from; without layers none is needed.
+        corpus: source of the covariance of `layers`; without layers none is needed.
         hypernetwork: that the method edits with; None where it needs none, or a file is named.
-        demonstrations: what an in-context method gets besides the rewrite; None for nothing.
+        demonstrations: input of an in-context method besides the rewrite; None for nothing.
         append: how an answer is appended; None where one is replaced.
-        retained: what a method that forgets shall retain; None where it takes nothing.
+        retained: facts that a method that forgets shall retain; None if it takes none.
     """
 
     resolved: Resolved
@@ -111,7 +111,7 @@ def plan_edit(resolved: Resolved) -> Plan:
 
 
 def _forget(resolved: Resolved, kept: Retained | None) -> dict[str, object]:
-    """What a record says of a request to forget; nothing of another one."""
+    """Return a record's fields of a request to forget; empty for another request."""
     request = resolved.request
     refusal = {"refusal": request.refusal} if refuses(request.rewrite, request) else {}
     return {**refusal, **({} if kept is None else {"retain": kept.about})}
@@ -248,7 +248,7 @@ def _share(runtime: Runtime, key: str | None, effect: EditEffect) -> EditEffect:
 
 
 def prepare_model(runtime: Runtime, request: ScoreRequest) -> int:
-    """Compute what all edits of a model share; the number of weights.
+    """Compute the values that all edits of a model share; return the number of weights.
 
     That is the model (trained, if an organism) and its answers before the edit.
     """
@@ -258,7 +258,7 @@ def prepare_model(runtime: Runtime, request: ScoreRequest) -> int:
 
 
 def prepare_method(runtime: Runtime, request: ScoreRequest) -> None:
-    """Compute what a method's edits of a model share: covariance statistics, a hypernetwork."""
+    """Compute the shared inputs of a method's edits: covariance statistics, a hypernetwork."""
     plan = plan_edit(resolve(runtime, request))
     corpora.covariance_of(runtime, plan.corpus, plan.resolved.model, plan.layers)
     state_of(plan)
@@ -268,7 +268,7 @@ def state_of(plan: Plan, requests: Sequence[RewriteRequest] = ()) -> dict[str, A
     """The method's state besides the model; its NEEDS_… constants declare it.
 
     Args:
-        requests: of several edits with one state: what is forgotten by any is not retained.
+        requests: of several edits with one state: a fact forgotten by any is not retained.
     """
     state = dict(plan.demonstrations or {})
     if hypernetwork.needed(plan.resolved.method):

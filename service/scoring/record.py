@@ -60,7 +60,7 @@ class Record:
         self.entered(name, progress)
 
     def write_texts(self, **texts: list[str]) -> None:
-        """Store what the models wrote freely.
+        """Store the texts that the models wrote freely.
 
         Raises:
             LeaseLostError, JobInterrupt: as `stage`.
@@ -73,7 +73,7 @@ class Record:
         self.db.atomically(write)
 
     def write_answers(self, answers: list[dict[str, object]]) -> None:
-        """Store what the models answer at the prompts of a request to append.
+        """Store the models' answers at the prompts of a request to append.
 
         Args:
             answers: as cypher/append/write_answers.cypher takes them.
@@ -188,7 +188,7 @@ def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Le
 
 
 def wait_for(runtime: Runtime, edit: str) -> None:
-    """Wait while another process scores an edit; what it stores is found afterwards."""
+    """Wait while another process scores an edit; its stored result is found afterwards."""
     while runtime.db.read(bool, "jobs/busy", id=edit)[0]:
         runtime.progress(0, 1, "another process scores this edit, waiting")
         time.sleep(WAIT_S)

@@ -36,7 +36,7 @@ ORGANISM = "organism"
 ORGANISM_UNKNOWN = "organism-unknown"
 ENDPOINT = "endpoint:"
 CHANGE_MARK = re.compile(r"\+(?=adapter:|edit:|finetune:|(?:8bit|4bit)(?:\+|$))")
-"""Where the word of a state (`service.states.words`) names a change of its model."""
+"""Pattern of the `+` in a state's word (`service.states.words`) that begins a change."""
 _WHY = {
     "8bit": "an update cannot be added to quantised weights",
     "4bit": "an update cannot be added to quantised weights",
@@ -78,7 +78,7 @@ def _refuse_state(text: str) -> None:
     """Refuse a state where a plain model is needed, before anything is loaded.
 
     Raises:
-        UsageError: says why, and what to name instead.
+        UsageError: says why, and which name to use instead.
     """
     change = CHANGE_MARK.search(text)
     if text.startswith(ENDPOINT):
@@ -168,7 +168,7 @@ def _trained_on(spec: ModelSpec, graph: str | Dataset) -> str | None:
 def _key(
     spec: ModelSpec, trained_on: str | None, dtype: str, revision: str | None
 ) -> tuple[str, str, str]:
-    """What a runtime caches a loaded model under."""
+    """Return the key under which a runtime caches a loaded model."""
     return (f"{spec}", trained_on or "", f"{dtype} {revision}")
 
 
@@ -255,7 +255,7 @@ class Runtime:
         return self._database
 
     def trim(self) -> None:
-        """Evict what was memoised for earlier edits once it is much; models stay."""
+        """Evict values memoised for earlier edits if they are many; models stay."""
         if len(self._memoised) > _MEMOISED:
             self._memoised.clear()
         if len(self.targets) > _MEMOISED:
@@ -289,7 +289,7 @@ class Runtime:
         """Load a model once; an organism is trained first unless it is cached.
 
         Args:
-            graph: what an organism is trained on, where the text names no other graph.
+            graph: the graph that an organism is trained on, where the text names no other.
         """
         if text in self._lent:
             return self._lent[text]
@@ -331,7 +331,7 @@ class Runtime:
     ) -> RuntimeModel:
         """As `model`, after every other model is released: two are never in memory together.
 
-        What refers to an earlier model outside of this runtime keeps it in memory.
+        A reference to an earlier model outside of this runtime keeps it in memory.
         """
         spec = parse(text, seed=seed)
         key = _key(spec, _trained_on(spec, graph), dtype, revision)
@@ -359,7 +359,7 @@ class Runtime:
         return hparams.short_name(f"{ORGANISM}-{spec.organism}")
 
     def lends(self, text: str) -> bool:
-        """Whether a model of the caller is found by this name."""
+        """Return True if a model of the caller is found by this name."""
         return text in self._lent
 
     def model_of(self, request: EditOptions, dataset: Dataset | None = None) -> RuntimeModel:

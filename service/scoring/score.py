@@ -1,7 +1,7 @@
 """Score an edit. Read this file first: everything else serves these six steps.
 
     1 scope    the facts on the rewrite's chains of ≤ n steps, plus the edited fact   (Cypher)
-    2 pre      what the model says about them; reused from the model graph             (probe)
+    2 pre      the model's answers about them; reused from the model graph             (probe)
                an edit of a fact that the model does not know ends here
     3 execute  the method computes its update; the model stays as it was               (method)
     4 post     the same questions to the edited model, which is restored afterwards    (probe)
@@ -70,7 +70,7 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time what happens inside and add it to the stage."""
+        """Time the `with` block and add it to the stage."""
         start = time.perf_counter()
         try:
             yield

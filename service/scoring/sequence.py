@@ -1,6 +1,6 @@
 """Edits in sequence: each batch on the model with all earlier ones, scored after it and at the end.
 
-The paper's sequential setting (ThinkEval, appendix M): what a later edit does to an earlier one
+The paper's sequential setting (ThinkEval, appendix M): the effect of a later edit on an earlier one
 shows as the difference of its two scores. All rewrites as one batch is mass editing.
 """
 
@@ -43,7 +43,7 @@ def score_sequence(
 
     Raises:
         UsageError: no rewrite, a batch below 1, or a strength other than 1.
-        EditingError: a request cannot be edited; what was scored before stays stored.
+        EditingError: a request cannot be edited; earlier scores stay stored.
     """
     if not rewrites or batch < 1 or options.strength != 1:
         raise UsageError("A sequence needs a rewrite, a batch of 1 or more, and whole edits.")

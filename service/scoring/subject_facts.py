@@ -17,7 +17,7 @@ from ...cypher import rows
 from ...loaders.records import digest
 from ..formatting import several
 from ..graphs.datasets import to_fact
-from ..subject_outcome import SubjectFactOut, SubjectOutcome
+from ..subject_outcome import SubjectOutcome
 from .probe import Answer, ProbedFact, Question, ask
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | 
     if rewrite.kind == "append":
         return None
     (found,) = db.read(
-        rows.SubjectFactsRow, "edits/subject_facts",
+        SubjectOutcome, "edits/subject_facts",
         edit=edit, graph=request.graph, subject=rewrite.subject, relation=rewrite.relation,
         new=rewrite.target_new or None, known=request.known,
     )  # fmt: skip
@@ -112,11 +112,7 @@ def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | 
                 f"the model knows 0 of {several(found.excluded, 'other fact')}"
                 f" about {rewrite.subject}"
             )
-    return SubjectOutcome(
-        kept=found.kept, followed=found.followed, lost=found.lost, n=found.n,
-        excluded=found.excluded, reason=reason,
-        facts=[SubjectFactOut.model_validate(asdict(fact)) for fact in found.facts],
-    )  # fmt: skip
+    return found.model_copy(update={"reason": reason})
 
 
 def _settings(resolved: Resolved) -> ProbeSettings:
@@ -133,7 +129,7 @@ def _ask(resolved: Resolved, effect: EditEffect, questions: Sequence[Question]) 
 
 
 def _is_moved(resolved: Resolved, each: ProbedFact) -> bool:
-    """Whether the fact is about the subject, was known, and is not kept."""
+    """Return True if the fact is about the subject, was known, and is not kept."""
     rewrite, fact = resolved.request.rewrite, each.question.fact
     if fact.subject != rewrite.subject or fact.relation == rewrite.relation:
         return False

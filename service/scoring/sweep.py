@@ -25,10 +25,10 @@ from .score import score_edit
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What is swept over.
+    """The cells of a sweep: shared options, and the values that vary.
 
     Attributes:
-        options: what all cells share; model, method, seeds, strength and overrides are the cell's.
+        options: shared by all cells; model, method, seeds, strength and overrides are the cell's.
         seeds: each trains (or finds) an organism; of a real model only editing and sampling change.
         strengths: factors on the update, for methods that change weights; 1 is the whole edit.
         overrides: hyperparameters by method.
@@ -67,7 +67,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a cell ended: with a score, or with the reason why there is none.
+    """The outcome of a cell: a score, or the reason why there is none.
 
     Attributes:
         skipped: nothing failed: the model does not know the fact, so there is nothing to measure.
@@ -143,7 +143,7 @@ def run_cells(runtime: Runtime, sweep: Sweep, cells: Iterable[Cell]) -> Iterator
     """Score cells one after the other in this process.
 
     Raises:
-        GraphError, ServiceError: what no other cell would survive either (the database is gone).
+        GraphError, ServiceError: an error that stops every other cell too (the database is gone).
     """
     from ...editing.errors import EditingError, UnknownFactError
 
@@ -156,10 +156,10 @@ def run_cells(runtime: Runtime, sweep: Sweep, cells: Iterable[Cell]) -> Iterator
 
 
 def prepare(runtime: Runtime, sweep: Sweep) -> int:
-    """Compute once what all cells use: organisms, pre-edit answers, statistics, hypernetworks.
+    """Compute the cells' shared inputs: organisms, pre-edit answers, statistics, hypernetworks.
 
     Several workers would otherwise each compute them. Returns the number of weights of the largest
-    model. What a method lacks is no error here: its cells fail with the reason.
+    model. A method that lacks an input is no error here: its cells fail with the reason.
     """
     from ...editing.errors import EditingError
 

@@ -116,7 +116,7 @@ def store_edit(
 
 
 def states(edges: list[Edge]) -> dict[Key, State]:
-    """What an edit made of each fact: change, probability before and after."""
+    """Return the effect of an edit on each fact: change, probability before and after."""
     return {
         (e.subject, e.relation, e.object, f"{{}} {e.relation}", e.role):
             (change(e.pre, e.post), e.pre, e.post)
@@ -125,7 +125,7 @@ def states(edges: list[Edge]) -> dict[Key, State]:
 
 
 def survival(edges: list[Edge], options: ScoringOptions) -> dict[tuple[str, ...], bool]:
-    """Whether each chain survives, by its entities; by brute force, with the edit's options."""
+    """Map each chain, by its entities, to True if it survives; brute force, the edit's options."""
     found = chains(edges, CASE, options.max_steps, options.bare)
     return {entities(c): survives(c, options.threshold or 0.0) for c in found}
 

@@ -74,7 +74,7 @@ class Queue:
         return found["p"]
 
     def set(self, short: str, **properties: Any) -> None:
-        """Change what is recorded of a job."""
+        """Change the record of a job."""
         self.cypher("MATCH (j:Job {id: $id}) SET j += $p", id=self.name(short), p=properties)
 
     def release(

@@ -50,7 +50,7 @@ def delete_all(db: Database, prefix: str) -> None:
 
 @contextmanager
 def own_graphs(db: Database) -> Iterator[str]:
-    """A custom prefix; what starts with it is deleted afterwards."""
+    """A custom prefix; graphs that start with it are deleted afterwards."""
     prefix = f"test-{uuid.uuid4().hex[:10]}"
     try:
         yield prefix

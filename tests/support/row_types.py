@@ -20,6 +20,7 @@ ROOT = Path(thinkeval.cypher.__file__).parent.parent
 ROOMS = ("cypher", "service")
 SENDS = {"read", "write", "write_all", "write_implicitly", "stream", "autocommit"}
 ROW_TYPE = re.compile(r"rows\.\w+|[A-Z]\w+|int|str|float|bool|dict")
+QUERY = re.compile(r"[a-z0-9_]+/[a-z0-9_]+")
 RAW = "cypher/migrations.py"
 """The file that reads columns by name, before the database is known to be one of ThinkEval."""
 PASS_ON = {"cypher/run.py", "cypher/sending.py", "service/depedit/metrics.py"}
@@ -59,13 +60,14 @@ def _pairs(path: Path, tree: ast.Module) -> Iterator[tuple[type[Any], str]]:
         named = False
         for first, second in zip(node.args, node.args[1:], strict=False):
             is_type = ROW_TYPE.fullmatch(ast.unparse(first))
-            if is_type and isinstance(second, ast.Constant) and second.value in names():
+            if is_type and isinstance(second, ast.Constant) and QUERY.fullmatch(str(second.value)):
                 named = True
+                where = f"{path}:{node.lineno}"
+                assert second.value in names(), f"{where}: there is no query {second.value}"
                 yield _evaluate(path, tree, first), str(second.value)
         sends = getattr(node.func, "attr", "") in SENDS
         if sends and not named and node.args and ROW_TYPE.fullmatch(ast.unparse(node.args[0])):
-            where = f"{path}:{node.lineno}"
-            assert path.as_posix() in PASS_ON, f"{where} names no query that is stored"
+            assert path.as_posix() in PASS_ON, f"{path}:{node.lineno} names no query"
 
 
 def _evaluate(path: Path, tree: ast.Module, node: ast.expr) -> Any:

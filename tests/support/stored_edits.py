@@ -233,7 +233,7 @@ def co_edited(id: str, subject: str, added: int, **values: Any) -> CoEditFact:
 
 
 def round_of(number: int, **values: Any) -> RoundOut:
-    """A round; what is not given is that of a round which installs everything."""
+    """A round; values not given are those of a round which installs everything."""
     usual = {
         "edit": f"memit-harry-potter-{number}", "facts": number + 1, "ifr": 0.4, "n_chains": 103,
         "leaking": 76, "surviving": 83, "efficacy": 0.986, "preservation": 1.0,

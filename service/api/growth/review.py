@@ -58,7 +58,7 @@ def list_candidates(
         list[CandidateState] | None, Query(description="Repeatable; none: all states.")
     ] = None,
     undecided_by: Annotated[
-        str | None, Query(max_length=100, description="Only what this person has not decided.")
+        str | None, Query(max_length=100, description="Only undecided ones of this person.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=1000, description=f"{LIMIT} CSV has all.")] = queue.PAGE,
     cursor: Cursor = None,
@@ -121,7 +121,7 @@ def list_decisions(
     ] = None,
     format: Format = "json",
 ) -> Any:
-    """Oldest first: who decided what, when and why. The CSV can be sent to another run."""
+    """List decisions, oldest first, with person, time and reason; the CSV fits another run."""
     found = record.decisions_of(db, run, candidate)
     return found if format == "json" else _csv(tables.DECISIONS, found.items, f"{run}-decisions")
 

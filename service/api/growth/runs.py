@@ -50,13 +50,13 @@ def post_growth(
 ) -> GrowthOut:
     """The run is stored before the response is sent; the same request continues the same run.
 
-    What it has asked is never asked again. Addresses of models must be among those that the
+    Its questions are never asked again. Addresses of models must be among those that the
     operator allows.
     """
     accepted = job.post(db, here.settings, body, key=idempotency_key)
     if accepted.outcome != "known":
         here.supervisor.wake()
-    found = store.shown(store.require_run(db, accepted.edit))
+    found = store.require_run(db, accepted.edit)
     response.headers["Location"] = f"/v1/growth/{found.id}"
     if found.status == "succeeded":
         response.status_code = 200
@@ -72,7 +72,7 @@ def list_growth(db: Db, limit: Limit = 100) -> GrowthRuns:
 @router.get("/{run}", response_model=GrowthOut, summary="Get a growth run")
 def get_growth(run: RunId, db: Db) -> GrowthOut:
     """Status, counts, and why it stopped; `waiting_review`: a person must decide."""
-    return store.shown(store.require_run(db, run))
+    return store.require_run(db, run)
 
 
 @router.get("/{run}/iterations", response_model=Iterations, summary="List a run's iterations")
@@ -87,10 +87,10 @@ def get_growth_iterations(run: RunId, db: Db) -> Iterations:
     "/{run}/pause", status_code=202, response_model=GrowthOut, summary="Pause a growth run"
 )
 def pause_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
-    """A running one stops within about a second; what it has asked and found is kept."""
+    """Stop a running one within about a second; its questions and findings are kept."""
     row = control.pause(db, run)
     here.supervisor.wake()
-    return store.shown(row)
+    return row
 
 
 @router.post(
@@ -104,7 +104,7 @@ def resume_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
     """Queues a run again that was paused, cancelled or failed, or that waits for people."""
     row = control.resume(db, here.settings, run)
     here.supervisor.wake()
-    return store.shown(row)
+    return row
 
 
 @router.post(
@@ -114,15 +114,15 @@ def cancel_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
     """A queued or running one ends; others are unaffected. Its answers stay stored."""
     row = control.cancel(db, run)
     here.supervisor.wake()
-    return store.shown(row)
+    return row
 
 
 class ExportedFiles(BaseModel):
-    """The files of an export, in UTF-8 by name, and what their format cannot hold."""
+    """The files of an export, in UTF-8 by name, and the parts that their format cannot hold."""
 
     format: Format = Field(description="Layout of the files.")
     files: dict[str, str] = Field(description="Text of each file, by name.")
-    lost: list[str] = Field(description="What the layout cannot hold, each a sentence.")
+    lost: list[str] = Field(description="Parts that the layout cannot hold, each a sentence.")
 
 
 ZIP = "application/zip"
@@ -145,7 +145,7 @@ def export_growth(
         bool, Query(description="At most one fact from one entity to another; chains are equal.")
     ] = True,
     max_steps: Annotated[int, Query(ge=1, le=5, description="Of the longest chain.")] = 5,
-    packed: Annotated[bool, Query(description="One zip; else JSON, which says what is lost.")] = (
+    packed: Annotated[bool, Query(description="One zip; else JSON, which lists lost parts.")] = (
         True
     ),
 ) -> Response:

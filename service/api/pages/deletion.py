@@ -1,6 +1,6 @@
-"""Deletion of edits and data sets from the web UI: what is deleted with them, and what prevents it.
+"""Deletion of edits and data sets from the web UI, with dependent data, and reasons against it.
 
-The web UI asks for confirmation and lists what is deleted; it deletes no data set that is in use.
+The web UI asks for confirmation and lists the deleted data; it deletes no data set that is in use.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EditDeletion:
-    """What is deleted with an edit.
+    """The data that are deleted with an edit.
 
     Attributes:
         facts, entities: of its edit graph; 0 if there is none.
@@ -39,7 +39,7 @@ class EditDeletion:
 
 @dataclass(frozen=True, slots=True)
 class DataSetDeletion:
-    """What is deleted with a data set, and what was derived from it."""
+    """The data that are deleted with a data set, and those derived from it."""
 
     graph: rows.GraphRow
     rewrites: int
@@ -47,12 +47,12 @@ class DataSetDeletion:
 
     @property
     def used(self) -> bool:
-        """Whether edits or knowledge sets use it; model graphs and rules are deleted with it."""
+        """True if edits or knowledge sets use it; model graphs and rules are deleted with it."""
         return bool(self.derived.edits or self.derived.sets)
 
 
 def edit_deletion(db: Database, settings: Settings, edit: str) -> EditDeletion:
-    """What would be deleted with an edit, by any id that it has had.
+    """List the data to be deleted with an edit, by any id that it has had.
 
     Raises:
         NotFoundError: there is none.
@@ -70,7 +70,7 @@ def edit_deletion(db: Database, settings: Settings, edit: str) -> EditDeletion:
 
 
 def data_set_deletion(db: Database, graph: str) -> DataSetDeletion:
-    """What would be deleted with a data set, and what uses it.
+    """List the data to be deleted with a data set, and the data that use it.
 
     Raises:
         NotFoundError: there is no such data set.

@@ -82,13 +82,13 @@ def values(db: Database, run: str, chosen: str, cursor: str | None, truth: str) 
     row = store.require_run(db, run)
     candidates = [
         each
-        for each in db.read(rows.CandidateRow, "growth/candidates", run=row.id)
+        for each in db.read(CandidateOut, "growth/candidates", run=row.id)
         if each.kind == "triplet"
     ]
     known = _triplets(db, require_graph(db, truth, kind=None).graph) if truth else None
     decided = record.decisions_of(db, row.id)
     return {
-        "run": store.shown(row),
+        "run": row,
         "live": row.status in ("queued", "running"),
         "iterations": [
             asdict(each) for each in db.read(rows.IterationRow, "growth/iterations", run=row.id)

@@ -53,7 +53,7 @@ class Listed:
 
     @property
     def live(self) -> bool:
-        """Whether it is queued or running."""
+        """True if it is queued or running."""
         return self.edit.status not in ENDED
 
 
@@ -186,7 +186,7 @@ class DataSet:
 
     Attributes:
         chains: by rewrite, if their counts are cached.
-        countable: whether a script of the front page requests the counts.
+        countable: True if a script of the front page requests the counts.
     """
 
     id: str
@@ -197,7 +197,7 @@ class DataSet:
 
     @property
     def countable(self) -> bool:
-        """Whether there are few enough rewrites to count their chains quickly."""
+        """True if there are few enough rewrites to count their chains quickly."""
         return self.chains is None and self.n_rewrites <= COUNTED
 
 

@@ -67,7 +67,7 @@ def _board(
     table: list[dict[str, Any]] = []
     last = ""
     if shown:
-        # What cannot be compared is not ranked.
+        # Incomparable methods are not ranked.
         frame = by_ifr(method_table(shown, by, families), ranked=found.comparable)
         last = unranked(frame) if found.comparable else ""
         table = rows_of(frame)

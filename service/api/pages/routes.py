@@ -201,7 +201,7 @@ def rules_review(
 
 @router.get("/edits/{edit}/delete")
 def ask_edit(edit: EditId, request: Request, db: Db, here: Here) -> Response:
-    """What is deleted with an edit, and a form to confirm it."""
+    """Show the data deleted with an edit, and a form to confirm it."""
     deleted = deletion.edit_deletion(db, here.settings, edit)
     return page(request, "delete_edit.html", deletion=deleted)
 
@@ -216,7 +216,7 @@ def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
 
 @router.get("/graphs/{graph}/delete")
 def ask_data_set(graph: GraphId, request: Request, db: Db) -> Response:
-    """What is deleted with a data set, what uses it, and a form to confirm."""
+    """Show the data deleted with a data set, the data that use it, and a form to confirm."""
     deleted = deletion.data_set_deletion(db, graph)
     return page(request, "delete_graph.html", deletion=deleted)
 

@@ -55,7 +55,7 @@ class Queue:
 
     Attributes:
         items: id and text of the first ones.
-        examples: sentences; what the rule says of the graph.
+        examples: sentences; conclusions of the rule about the graph.
     """
 
     items: list[dict[str, str]]
@@ -68,7 +68,7 @@ def review(db: Database, graph: str, annotator: str, chosen: str) -> Queue:
     """Return the review queue of a graph's rules.
 
     Args:
-        annotator: only what this person has not labelled; "" for all that wait.
+        annotator: only rules that this person has not labelled; "" for all that wait.
         chosen: id of a rule; "" for the first one.
 
     Raises:

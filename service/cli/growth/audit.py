@@ -1,4 +1,4 @@
-"""`thinkeval audit-knowledge`: what a model knows of a graph before any edit."""
+"""`thinkeval audit-knowledge`: a model's knowledge of a graph before any edit."""
 
 from __future__ import annotations
 

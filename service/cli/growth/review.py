@@ -1,4 +1,4 @@
-"""`thinkeval grow candidates|decide|decisions|judge|agreement`: people decide what a run found."""
+"""`thinkeval grow candidates|decide|decisions|judge|agreement`: people decide on candidates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
 
 
 class StateName(StrEnum):
-    """Which candidates are listed: all, those that wait, or those in one state."""
+    """The candidates that are listed: all, those that wait, or those in one state."""
 
     waiting = "waiting"
     all = "all"

@@ -38,13 +38,13 @@ def status(
 ) -> None:
     """Show what a run is doing, and its iterations."""
     from ...growth import store
+    from ...growth.review.schemas import CandidateOut
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         newest = store.list_runs(runtime.db, limit=1) if run is None else []
-        row = store.require_run(runtime.db, newest[0].id if newest else run or "")
-        found = store.shown(row)
-        iterations = runtime.db.read(rows.IterationRow, "growth/iterations", run=row.id)
-        counts = reasons(runtime.db.read(rows.CandidateRow, "growth/candidates", run=row.id))
+        found = store.require_run(runtime.db, newest[0].id if newest else run or "")
+        iterations = runtime.db.read(rows.IterationRow, "growth/iterations", run=found.id)
+        counts = reasons(runtime.db.read(CandidateOut, "growth/candidates", run=found.id))
     if json:
         emit_json(
             found.model_dump()

@@ -1,4 +1,4 @@
-"""`thinkeval leakcut`: what else must be edited so that no chain to the old object is left."""
+"""`thinkeval leakcut`: further facts to edit so that no chain to the old object is left."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def _request(
     rounds: int,
     anchors: bool | None,
 ) -> CoEditIn:
-    """What all co-edits of the sweep share.
+    """Build the options that all co-edits of the sweep share.
 
     As the random controls may edit any fact on the chains, so may the chosen ones.
     """
@@ -112,7 +112,7 @@ def _request(
 
 
 def show(done: CoEditSweep) -> None:
-    """The frontier, and what the chosen rounds reach."""
+    """Print the frontier, and the results of the chosen rounds."""
     emit_table(
         f"Co-edits of {several(done.rewrites, 'rewrite')} of {done.graph}, beside"
         f" {several(done.draws, 'random draw')}",
@@ -131,7 +131,7 @@ def show(done: CoEditSweep) -> None:
 
 
 def _line(each: ChosenSummary) -> str:
-    """What the chosen rounds of a method reach, in words."""
+    """Return the results of a method's chosen rounds in words."""
     reduction = "undefined" if each.reduction is None else f"{100 * each.reduction:.0f} %"
     clean = (
         "no rewrite got there"

@@ -1,4 +1,4 @@
-"""What a model knows of a graph, in a terminal: facts, relations, wordings, rewrites to score."""
+"""A model's knowledge of a graph, in a terminal: facts, relations, wordings, rewrites to score."""
 
 from __future__ import annotations
 

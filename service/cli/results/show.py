@@ -94,7 +94,7 @@ def show(
 
 
 def _show_append(score: Score, json: bool) -> None:
-    """An appended answer leaves no old fact: its score says what else it moved."""
+    """Print an appended answer, which leaves no old fact: its score has its additivity."""
     if json:
         emit_json(score.model_dump())
     else:
@@ -241,7 +241,7 @@ def _branch_text(branch: Branch) -> Text:
 
 
 def show_next(score: Score, cut: CutOut) -> None:
-    """What else to edit, and the commands that do it and that say more."""
+    """Print the leak cut, and the commands that apply it and that say more."""
     from ...leakcut import words
 
     emit_note(f"Next: {words.headline(cut)}", "bold")

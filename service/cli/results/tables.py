@@ -1,6 +1,6 @@
 """Tables over several edits in a terminal: one row a method, or one row an edit; sorted by IFR.
 
-A terminal of 80 columns has the four numbers that an edit is judged by. What else a report has is
+A terminal of 80 columns has the four numbers that an edit is judged by. Further columns are
 omitted there by name, least important first; files and `--json` have all columns.
 """
 

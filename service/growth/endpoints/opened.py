@@ -1,4 +1,4 @@
-"""Open what a request names as a model that answers: in this process, or at an address."""
+"""Open the model that a request names: in this process, or at an address."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An endpoint with what it is able to do.
+    """An endpoint with its abilities.
 
     Attributes:
         form: how it gives JSON.
@@ -47,7 +47,7 @@ def opened(
     """Open an endpoint.
 
     Args:
-        graph: what an organism is trained on.
+        graph: the graph that an organism is trained on.
         known: capabilities that were stored before; the server is not asked for them again.
         greedy: accept a server that does not sample.
         chat: auto, always or never; None: nothing is measured.

@@ -23,7 +23,7 @@ SOURCES = {
     "entity": "another entity",
     "unknown": "unknown",
 }
-"""Where a new object comes from, in words."""
+"""Source of a new object, in words."""
 
 _MEANS = (
     ("Co-edits", "coedit_efficacy", "n_coedits"),
@@ -41,7 +41,7 @@ OPTIONAL = {
     "Not edited": 4,
     "Co-edited subjects": 4,
 }
-"""When a narrow terminal omits these columns: the highest first."""
+"""Order in which a narrow terminal omits these columns: the highest first."""
 
 CAPTION = (
     "Facts: edited together, from the unedited model. Leaking: chains with R'/R above {leak:g}, of"
@@ -102,7 +102,7 @@ def marks(out: CoEditOut, row: RoundOut) -> str:
 
 
 def caption(out: CoEditOut) -> str:
-    """What the columns mean, and what the rounds rest on."""
+    """Return the caption: the meaning of the columns, and the basis of the rounds."""
     leak = out.request.get("cut", {}).get("leak", 0.1)
     return CAPTION.format(leak=leak)
 

@@ -1,7 +1,7 @@
 """New objects of co-edits: each its own, and none from which the old object can be reached.
 
 In this order: the object that was given; the one that follows by an If-Then rule from the edit;
-another object of the same relation; what a model says that was taught not to know; another entity
+another object of the same relation; the answer of a model taught not to know; another entity
 of the graph, of the same kind where it has kinds. A shared object would make a conflicting batch
 look installed, so no object is used twice.
 """
@@ -26,7 +26,7 @@ Source = Literal["given", "rule", "relation", "entity", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class NewObject:
-    """What a fact is to say instead."""
+    """The new object of a fact."""
 
     name: str
     source: Source
@@ -74,7 +74,7 @@ def new_objects(
 
     Args:
         given: {fact: object} by the user.
-        unknown: the model's answer for what it does not know; None where it has none.
+        unknown: the model's answer for unknown facts; None without one.
 
     Raises:
         UsageError: a given object opens a chain to the old object, is the object that the fact has
@@ -167,7 +167,7 @@ def _given(name: str, leading: set[str], about: rows.FactRow) -> NewObject:
 
 
 def _due(db: Database, leaks: Leaks) -> dict[tuple[str, str], str]:
-    """{(subject, relation): object} of what follows by the data set's rules from the edit."""
+    """Return {(subject, relation): object} of the edit's conclusions by the data set's rules."""
     rules = kept_rules(db, leaks.dataset)
     edited = (leaks.ends[0], leaks.relation, leaks.ends[1], leaks.target_new)
     found = implications.read(db, leaks.dataset, edited, rules)

@@ -1,6 +1,6 @@
-"""Figure of a frontier: IFR against what was lost, one point a round of co-edits.
+"""Figure of a frontier: IFR against the loss, one point a round of co-edits.
 
-What was lost is 1 − Preservation over the facts that were not edited. A filled marker is a round
+The loss is 1 − Preservation over the facts that were not edited. A filled marker is a round
 whose first edit is installed, a hollow one a round that lost it; the chosen round is ringed, and
 each point carries its number of facts. Good is down and to the left.
 """
@@ -37,7 +37,7 @@ class Point:
         facts: edited together.
         ifr: indirect fact recovery, with its 95 % interval where it was sampled.
         lost: 1 − Preservation over the facts that were not edited.
-        installed: whether the first edit holds.
+        installed: True if the first edit holds.
     """
 
     number: int

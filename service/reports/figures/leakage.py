@@ -55,8 +55,8 @@ def draw(
     Args:
         rows: chains with their numbers, surviving first, then by part of IFR.
         edited: the edited fact's new form with its role, drawn beside the chains.
-        chosen: what the chains were chosen by, for the caption.
-        caption: whether the figure has its title and caption.
+        chosen: conditions by which the chains were chosen, for the caption.
+        caption: True if the figure has its title and caption.
         marked: ids of the leak cut's facts, which have a ✂, a dashed frame and a bar.
     """
     title = f"{score.subject}: {objects(score.target_true, score.target_new)} ({score.method})"

@@ -11,6 +11,7 @@ import pytest
 from support.references.subject_reference import Told, Triple, outcomes, reaches
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.service.subject_outcome import SubjectOutcome
 
 NAMES = ("s", "n", "o", "a", "b", "c")
 RELATIONS = ("edited", "q", "r")
@@ -69,7 +70,7 @@ def test_the_counts_equal_brute_force(db: Database, graph_id: str, seed: int) ->
         wanted = outcomes(graph, told, "s", "edited", new, known)
         counts = Counter(wanted.values())
         (found,) = db.read(
-            rows.SubjectFactsRow, "edits/subject_facts",
+            SubjectOutcome, "edits/subject_facts",
             edit=edit, graph=graph_id, subject="s", relation="edited", new=new, known=known,
         )  # fmt: skip
         assert {(each.relation, each.object): each.outcome for each in found.facts} == wanted
@@ -97,8 +98,8 @@ def test_the_counts_equal_brute_force(db: Database, graph_id: str, seed: int) ->
 def test_without_a_fact_about_the_subject_there_is_no_count(db: Database, graph_id: str) -> None:
     store(db, graph_id, "dataset", [Told(("n", "q", "a"), 1.0, 1.0)])
     (found,) = db.read(
-        rows.SubjectFactsRow, "edits/subject_facts",
+        SubjectOutcome, "edits/subject_facts",
         edit=graph_id, graph=graph_id, subject="s", relation="edited", new="n", known=0.05,
     )  # fmt: skip
     assert (found.kept, found.followed, found.lost, found.n) == (None, None, None, 0)
-    assert found.facts == ()
+    assert found.facts == []

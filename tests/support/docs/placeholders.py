@@ -33,7 +33,7 @@ class Placeholders:
         self._db, self._program, self._service = db, program, service
         self._ids: dict[str, str] = {}
         self.kept: set[str] = set()
-        """What pages may not delete at their end."""
+        """Records that pages may not delete at their end."""
 
     def replaced(self, text: str) -> str:
         """A text with ids where it has placeholders."""

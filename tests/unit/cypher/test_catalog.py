@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Literal, get_type_hints
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
+from pydantic import BeforeValidator
 
 from support.row_types import read_into
 from thinkeval.cypher import rows
@@ -35,15 +37,7 @@ PYTHON = {
     "BOOLEAN": bool,
     "LIST<STRING>": tuple[str, ...],
     "LIST<FLOAT>": tuple[float, ...],
-    "LIST<MAP>": tuple[rows.Link, ...],
 }
-MAPS: dict[tuple[str, str], Any] = {
-    ("closure/mixed", "links"): tuple[rows.MixedLink, ...],
-    ("edits/subject_facts", "facts"): tuple[rows.SubjectFact, ...],
-    ("leakcut/round", "coedits"): tuple[rows.CoEditedFact, ...],
-    ("states/revived", "links"): tuple[rows.RevivedLink, ...],
-}
-"""Columns of maps that are not links of a chain over facts."""
 HEADER = """// Count the facts.
 //
 // In two sentences.
@@ -138,12 +132,26 @@ RAW |= {"schema/set_version", "schema/set_constraints"}
 READ_BY_CODE = [q for q in RETURNING if not q.name.startswith("explore/") and q.name not in RAW]
 
 
+def as_tuple(hint: Any) -> Any:
+    """A model's list is the row's tuple."""
+    return tuple[get_args(hint)[0], ...] if get_origin(hint) is list else hint
+
+
 def field_types(row_type: type[Any]) -> dict[str, tuple[Any, bool]]:
     """For each field of a row type its type, and whether the field needs a column."""
     hints = get_type_hints(row_type)
     if not is_dataclass(row_type):
         about = row_type.model_fields
-        return {name: (hints[name], field.is_required()) for name, field in about.items()}
+        # A text of JSON is read into what it holds.
+        return {
+            name: (
+                (str | None if field.annotation and NoneType in get_args(field.annotation) else str)
+                if any(isinstance(each, BeforeValidator) for each in field.metadata)
+                else as_tuple(hints[name]),
+                field.is_required(),
+            )
+            for name, field in about.items()
+        }
     return {
         each.name: (hints[each.name], each.default is MISSING and each.default_factory is MISSING)
         for each in fields(row_type)
@@ -151,7 +159,7 @@ def field_types(row_type: type[Any]) -> dict[str, tuple[Any, bool]]:
 
 
 def row_problems(q: Query, row_type: type[Any]) -> Iterator[str]:
-    """How the row type of a query differs from the columns of its header."""
+    """Yield the differences of a query's row type from the columns of its header."""
     where = f"{q.name}: {row_type.__name__}"
     if row_type in rows.PLAIN:
         found = dict.fromkeys(list(q.columns)[:1], (row_type, True))
@@ -164,7 +172,12 @@ def row_problems(q: Query, row_type: type[Any]) -> Iterator[str]:
         yield f"{where} needs {needed}, which the query does not return"
         return
     for name, column in q.columns.items():
-        expected: Any = MAPS.get((q.name, name)) or PYTHON[column.type]
+        if column.type == "LIST<MAP>":
+            record = get_args(found[name][0])[0]
+            if found[name][0] != tuple[record, ...] or not field_types(record):
+                yield f"{where}.{name} is {found[name][0]}, the header says {column.type}"
+            continue
+        expected: Any = PYTHON[column.type]
         if column.choices and row_type not in rows.PLAIN:
             expected = Literal[column.choices]
         # A metric may be undefined; whose header says FLOAT must not, which its reader checks.

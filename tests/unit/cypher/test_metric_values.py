@@ -32,7 +32,7 @@ class Server:
             return [MetricRow("case", None, 1.0, 3, 0)]
         if self.refusal:
             raise self.refusal
-        return [ChainMetricRow(name, "case", None, 2.0, 3, 0) for name in sorted(sent["metrics"])]
+        return [ChainMetricRow("case", None, 2.0, 3, 0, name) for name in sorted(sent["metrics"])]
 
 
 def unread(row_type: type[Row], name: str, **params: Any) -> list[Any]:

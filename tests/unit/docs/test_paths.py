@@ -78,7 +78,7 @@ def missing_links(page: Path, text: str) -> Iterator[str]:
 
 
 def is_generated(link: str) -> bool:
-    """Whether a link leads to a page that the build of the site makes from the code."""
+    """Return True if a link leads to a page that the build of the site makes from the code."""
     path = Path(link)
     module = ROOT / "docs/generate/reference_pages" / f"{path.stem.replace('-', '_')}.py"
     return path.parent.name == "reference" and module.is_file()

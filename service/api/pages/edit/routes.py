@@ -107,20 +107,20 @@ def facts(request: Request, shown: Viewed) -> Response:
 
 @router.get("/edits/{edit}/next")
 def what_else(request: Request, shown: Viewed, cut: WhichCut, here: Here) -> Response:
-    """What else to edit: the leak cut."""
+    """Show the leak cut: further facts to edit."""
     values = listed.next_values(shown, cut, here.connection.browser)
     return page(request, "edit/next.html", here="", **values)
 
 
 @router.get("/edits/{edit}/asked")
 def how_asked(request: Request, shown: Viewed) -> Response:
-    """Every number, the request, and what the numbers depend on."""
+    """Show every number, the request, and the inputs of the numbers."""
     return page(request, "edit/asked.html", here="", **export.asked_values(shown))
 
 
 @router.get("/edits/{edit}/rules")
 def by_rules(request: Request, shown: Viewed) -> Response:
-    """What the data set's rules conclude after the edit."""
+    """Show the conclusions of the data set's rules after the edit."""
     return page(request, "edit/rules.html", here="", **listed.rule_values(shown))
 
 

@@ -1,8 +1,8 @@
 """Values of `/facts`: the facts of a data set, and one of them by all methods.
 
-On one fact a difference is exact where probabilities are exact likelihoods; whether it would be
-the same on other facts is what the paired difference over common rewrites says. Where
-probabilities are sampled, the difference on this fact has an interval of its own.
+On one fact a difference is exact where probabilities are exact likelihoods; the paired difference
+over common rewrites shows if it is the same on other facts. Where probabilities are sampled, the
+difference on this fact has an interval of its own.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PLOT_W, PLOT_H = 132.0, 64.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the address chooses of a fact's page."""
+    """The parameters in the address of a fact's page."""
 
     model: str = ""
     measure: Measure | None = None
@@ -52,7 +52,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One fact of the list; `row` has its scored methods, None where there is none."""
+    """One fact of the list; `row` has its scored methods, None without any."""
 
     request: RewriteRequest
     row: matrix.MatrixRow | None
@@ -83,7 +83,7 @@ class MethodRow:
 
     @property
     def took(self) -> bool:
-        """Whether the edit took."""
+        """True if the edit took."""
         return self.efficacy is not None and self.efficacy > COUNTED
 
     @property
@@ -314,7 +314,7 @@ def _number(score: Score, metric: str, measure: Measure, missing: float) -> floa
 
 
 def _verdict(table: Sequence[MethodRow], best: Score | None) -> str:
-    """Which method is best on this fact, and whether the next one differs from it by chance."""
+    """Return the best method on this fact, and the chance that the next one differs, in words."""
     if not table:
         return "No edit of this fact is scored yet."
     if best is None:

@@ -27,7 +27,7 @@ PageNumber = Annotated[int, Query(alias="page", ge=1, le=100_000)]
 async def view_of(
     measure: Taken = None, order: matrix.Order = "name", page_: PageNumber = 1
 ) -> View:
-    """What the address chooses of a matrix; without a measure, likelihood."""
+    """Return the view of a matrix that the address chooses; without a measure, likelihood."""
     return View(measure or "likelihood", order, page_)
 
 
@@ -90,7 +90,7 @@ def one_sweep(
 
 @router.post("/experiments/{sweep}/cancel")
 def cancel(sweep: Id, db: Db, here: Here) -> Response:
-    """Cancel what of a sweep is not scored yet, and show it."""
+    """Cancel the cells of a sweep that are not scored yet, and show it."""
     job_sweeps.cancel(db, sweep)
     here.supervisor.wake()
     here.statuses.clear()

@@ -34,7 +34,7 @@ CHOSEN = ("none", "rome", "memit", "alphaedit")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the address chooses of a matrix."""
+    """The parameters in the address of a matrix."""
 
     measure: Measure = "likelihood"
     order: matrix.Order = "name"
@@ -42,7 +42,7 @@ class View:
 
 
 def progress(sweep: SweepOut) -> dict[str, Any]:
-    """How far a sweep is: cells in all, ended and scored ones, whether it is under way."""
+    """Return the progress of a sweep: numbers of all, ended and scored cells, open or not."""
     counts = sweep.counts
     total = sum(counts.values())
     open_ = counts["queued"] + counts["running"]

@@ -79,7 +79,7 @@ def test_the_package_runs_as_a_module(thinkeval: Cli) -> None:
 def test_help_answers_at_once_as_it_loads_nothing_heavy(
     thinkeval: Cli, args: tuple[str, ...]
 ) -> None:
-    """What it takes in seconds is measured by benchmarks/service/help_start.py."""
+    """Its seconds are measured by benchmarks/service/help_start.py."""
     told = thinkeval.process(*args, PYTHONPROFILEIMPORTTIME="1", code=0).err
     loaded = {line.rpartition("|")[2].strip() for line in told.splitlines()}
     assert {"typer", "thinkeval.service.cli"} <= loaded

@@ -9,6 +9,7 @@ from support.commands import Cli, Mine
 from support.serving import Service
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.service.growth.schemas import GrowthOut
 
 SMALL = (
     "--start", "Harry Potter", "--samples", "2", "--wordings", "2", "--gate", "stored",
@@ -55,9 +56,7 @@ def test_what_a_crawl_refuses(mine: Mine, at_once: Any, db: Database) -> None:
     done = at_once("crawl", mine.graph, "--start", "Hary Potter", "--model", mine.model)
     assert done.code == 2
     assert "Did you mean 'Harry Potter'" in done.err
-    assert not [
-        row for row in db.read(rows.GrowthRunRow, "growth/runs") if row.seed == "Hary Potter"
-    ]
+    assert not [row for row in db.read(GrowthOut, "growth/runs") if row.seed == "Hary Potter"]
     done = at_once("crawl", "report", "grow-nothing")
     assert (done.code, "growth run" in done.err) == (2, True)
     assert at_once("crawl", mine.graph, "--start", "Harry Potter", "--depth", "11").code == 2

@@ -48,7 +48,7 @@ def te(service: Service) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def told() -> list[tuple[str, float]]:
-    """What `progress` was called with while the first edit was scored."""
+    """Return the calls of `progress` while the first edit was scored."""
     return []
 
 

@@ -89,7 +89,7 @@ def in_stage(db: Database, job: str, words: str) -> None:
 
 
 def released(db: Database, job: str, attempt: int) -> bool:
-    """Whether an attempt is over; the next one may be under way already."""
+    """Return True if an attempt is over; the next one may be under way already."""
     row = row_of(db, job)
     return row.status != "running" or row.attempts > attempt
 

@@ -1,4 +1,4 @@
-"""How chains are searched: from both ends, joined in the middle; hubs against brute force."""
+"""Search of chains: from both ends, joined in the middle; hubs against brute force."""
 
 from __future__ import annotations
 

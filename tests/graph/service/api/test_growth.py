@@ -24,6 +24,7 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.growth import prompts
 from thinkeval.service.growth.files.formats import Format, exported
 from thinkeval.service.growth.review import judge, queue, record
+from thinkeval.service.growth.schemas import GrowthOut
 
 TRIPLET = {"subject": "A", "relation": "b", "object": "C"}
 
@@ -39,7 +40,7 @@ def submitted(db: Database, graph_id: str) -> Iterator[dict[str, object]]:
     """A crawl of a graph of the test's own, as a client submits it."""
     base = hogwarts_as(db, f"{graph_id}-base")
     yield {"seed": "Harry Potter", "elicit": "crawl", "base": base, "graph": f"{graph_id}-grown"}
-    for row in db.read(rows.GrowthRunRow, "growth/runs"):
+    for row in db.read(GrowthOut, "growth/runs"):
         if row.graph.startswith(graph_id):
             db.autocommit(int, "growth/delete_run", id=row.id)
 

@@ -1,4 +1,4 @@
-"""What an audit collects from the database equals brute force over the facts that it lists."""
+"""The data that an audit collects from the database equal brute force over its listed facts."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def post_edit(db: Database, graph: str, seed: int) -> str:
 
 
 def claimed(db: Database, affinity: str | None = None) -> tuple[rows.ClaimJobRow, Lease] | None:
-    """What a worker would claim, and its lease on it."""
+    """Return the job that a worker would claim, and its lease on it."""
     token = new_token()
     found = db.write(
         rows.ClaimJobRow,

@@ -14,7 +14,7 @@ from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
 from thinkeval.service.growth.candidates import decisions as decided
 from thinkeval.service.growth.review import record
 from thinkeval.service.growth.review.record import Decision
-from thinkeval.service.growth.review.schemas import Triplet
+from thinkeval.service.growth.review.schemas import CandidateOut, Triplet
 
 TRIPLET = Triplet(subject="Harry Potter", relation="studied at", object="Hogwarts")
 
@@ -25,8 +25,8 @@ def run(db: Database, graph_id: str) -> Iterator[str]:
         yield name
 
 
-def stored(db: Database, run: str, name: str) -> rows.CandidateRow:
-    return db.read(rows.CandidateRow, "growth/candidates", run=run, ids=[name])[0]
+def stored(db: Database, run: str, name: str) -> CandidateOut:
+    return db.read(CandidateOut, "growth/candidates", run=run, ids=[name])[0]
 
 
 def test_decisions_are_recorded_with_their_evidence(db: Database, run: str) -> None:
@@ -76,7 +76,7 @@ def test_neither_judge_nor_rerun_overwrites_a_person(db: Database, run: str) -> 
     assert (pruned.verdict, pruned.state, pruned.reason) == ("prune", "pruned", "wrong")
     assert (pruned.judged, pruned.judge, pruned.corrected) == ("correct", "m@local", None)
     assert (kept.verdict, kept.state, kept.decided_by) == ("keep", "new", "ann")
-    assert record.read_triplet(kept.judge_corrected) == TRIPLET
+    assert kept.judge_corrected == TRIPLET
     assert record.current(kept).object == "Object 1"
 
 

@@ -18,9 +18,9 @@ from thinkeval.service.growth.endpoints.opened import Opened
 from thinkeval.service.growth.loop import Outcome
 from thinkeval.service.growth.review import record
 from thinkeval.service.growth.review.record import Decision
-from thinkeval.service.growth.review.schemas import Triplet
+from thinkeval.service.growth.review.schemas import CandidateOut, Triplet
 from thinkeval.service.growth.run import Attempt
-from thinkeval.service.growth.schemas import GrowthIn
+from thinkeval.service.growth.schemas import GrowthIn, GrowthOut
 from thinkeval.service.scoring.runtime import Runtime
 
 SEED = "Harry Potter|studied at|Hogwarts"
@@ -49,10 +49,10 @@ def grow(db: Database, runtime: Runtime, graph_id: str) -> Iterator[Grow]:
         db.autocommit(int, "growth/delete_run", id=name)
 
 
-def candidates(db: Database, run: str) -> dict[tuple[str, str, str], rows.CandidateRow]:
+def candidates(db: Database, run: str) -> dict[tuple[str, str, str], CandidateOut]:
     return {
         (c.subject, c.relation, c.object): c
-        for c in db.read(rows.CandidateRow, "growth/candidates", run=run)
+        for c in db.read(CandidateOut, "growth/candidates", run=run)
     }
 
 
@@ -68,7 +68,7 @@ def picture(db: Database, run: str, graph: str) -> object:
     ]
     return (
         datasets.stored_graph(db, graph),
-        db.read(rows.CandidateRow, "growth/candidates", run=run),
+        db.read(CandidateOut, "growth/candidates", run=run),
         kept,
         sorted((u.kind, u.calls) for u in db.read(rows.UsageRow, "growth/usage", run=run)),
     )
@@ -90,7 +90,7 @@ def test_a_graph_grows_from_one_fact(db: Database, grow: Grow, graph_id: str) ->
     # Harry to Hogwarts: directly; by Gryffindor; by Ron and Gryffindor; by Ron and Ginny.
     assert [chain.steps for chain in chains] == [1, 2, 3, 3]
     assert outcome.chains == 4
-    shown = store.shown(store.require_run(db, run))
+    shown = store.require_run(db, run)
     assert shown.calls == len(model.asked)
     assert len({request.id(model.id) for request in model.asked}) == len(model.asked)
     graph = datasets.stored_graph(db, graph_id)
@@ -306,7 +306,7 @@ def test_an_endpoint_that_fails_pauses_the_run(db: Database, grow: Grow) -> None
     model = Failing()
     with pytest.raises(EndpointError):
         grow(model)
-    (row,) = [r for r in db.read(rows.GrowthRunRow, "growth/runs") if r.endpoint == "scripted@test"]
+    (row,) = [r for r in db.read(GrowthOut, "growth/runs") if r.endpoint == "scripted@test"]
     assert (row.state, row.stop_reason, row.calls) == ("paused", "503 from the server", 10)
     grow(ScriptedModel())
     assert store.require_run(db, row.id).state == "finished"
@@ -323,9 +323,7 @@ def test_a_run_waits_for_people_and_goes_on_with_their_decisions(
         row = store.require_run(db, run)
         assert row.state == "waiting_review"
         waiting = [
-            c
-            for c in db.read(rows.CandidateRow, "growth/candidates", run=run)
-            if c.state == "review"
+            c for c in db.read(CandidateOut, "growth/candidates", run=run) if c.state == "review"
         ]
         assert len(waiting) == row.to_review > 0
         for one in waiting:
@@ -439,8 +437,8 @@ def test_eight_sentences_give_the_same_candidates_ten_times(db: Database, grow: 
     found = set()
     for n in range(10):
         run, _ = grow(Eight(told=told), name=f"-{n}", iterations=1)
-        stored = db.read(rows.CandidateRow, "growth/candidates", run=run)
-        found.add(tuple((c.id, c.place, c.statements) for c in stored))
+        stored = db.read(CandidateOut, "growth/candidates", run=run)
+        found.add(tuple((c.id, c.place, tuple(c.statements)) for c in stored))
     (same,) = found
     assert len(same) == 9  # with the seed
 
@@ -463,7 +461,7 @@ def test_json_that_is_good_at_the_third_time_is_one_triplet_and_two_repairs(
 
     model = Third()
     run, _ = grow(model, iterations=1)
-    assert [c.object for c in db.read(rows.CandidateRow, "growth/candidates", run=run)] == [
+    assert [c.object for c in db.read(CandidateOut, "growth/candidates", run=run)] == [
         "Hogwarts",
         "Hogwarts",
     ]

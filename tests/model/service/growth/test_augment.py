@@ -17,6 +17,7 @@ from thinkeval.cypher import rows
 from thinkeval.service.api.app import create_app
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth import job
+from thinkeval.service.growth.review.schemas import CandidateOut
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.schemas import CrawlOptions, EndpointIn, GrowthIn
 from thinkeval.service.growth.store import require_run
@@ -63,8 +64,7 @@ def test_it_keeps_what_the_model_knows_and_the_requests(
 ) -> None:
     base = datasets.stored_graph(runtime.db, hogwarts)
     found = {
-        key(one): one
-        for one in runtime.db.read(rows.CandidateRow, "growth/candidates", run=grown.run)
+        key(one): one for one in runtime.db.read(CandidateOut, "growth/candidates", run=grown.run)
     }
     assert {key(fact) for fact in base.facts} <= set(found)
     graph = datasets.stored_graph(runtime.db, grown.graph)

@@ -80,7 +80,7 @@ def shares(right: np.ndarray) -> tuple[float, float]:
 
 
 def deviations(facts: Sequence[rows.FactRow]) -> tuple[float, float]:
-    """How many standard deviations moved and shift are from those of one model.
+    """Return the number of standard deviations of moved and shift from those of one model.
 
     The answers of a prompt are divided at random, for all of its facts at once.
     """

@@ -1,4 +1,4 @@
-"""What a fine-tune learns of a file."""
+"""Training texts of a fine-tune from a file."""
 
 from __future__ import annotations
 

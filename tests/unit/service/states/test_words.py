@@ -1,4 +1,4 @@
-"""How a state is written: each form, its word again, its name, and what is refused."""
+"""Words of states: each form, its word again, its name, and refusals."""
 
 from __future__ import annotations
 

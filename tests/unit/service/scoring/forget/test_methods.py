@@ -1,4 +1,4 @@
-"""Which method takes which kind of request, what it is given, and files of texts to retain."""
+"""Methods by kind of request, their inputs, and files of texts to retain."""
 
 from __future__ import annotations
 
