@@ -197,7 +197,7 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
 
 
 def trained(folder: Path) -> SimpleNamespace:
-    """Return the result of training an organism; a real one that recalls its graph takes a minute."""
+    """Return the result of training an organism; to train one takes a minute."""
     values = dict.fromkeys((field.name for field in fields(RecallReport)), 1.0)
     recall = RecallReport(**values)  # type: ignore[arg-type]
     return SimpleNamespace(path=folder, from_cache=False, recall=recall, absent=None)

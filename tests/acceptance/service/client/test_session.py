@@ -138,7 +138,7 @@ def test_a_loaded_state_is_a_copy_with_its_edits(here: Session, mine: Mine) -> N
         for parameter in model.parameters():
             parameter.zero_()
     again, _ = here.load(mine.model, graph=mine.graph)
-    assert weights_digest(again) == found.before.about["weights_digest"]
+    assert weights_digest(again) == found.base.about["weights_digest"]
     with pytest.raises(ProblemError, match="behind an endpoint"):
         here.load("endpoint:http://127.0.0.1:9/v1#none", graph=mine.graph)
 
