@@ -26,7 +26,7 @@ POLL_S = 0.5
 RESULTS: dict[str, type[Result]] = {
     "coedits": CoEditOut, "comparisons": ComparisonOut, "protocols": ProtocolOut,
 }  # fmt: skip
-"""The model of a result by the path of its kind."""
+"""The model of a result by the path of its kind; of another kind the fields that all have."""
 
 
 class Experiments:
@@ -42,7 +42,7 @@ class Experiments:
             kind: the path of its kind, such as `comparisons`.
         """
         found = self._http.json(f"/v1/{kind}/{part(id)}")
-        shown = Experiment[RESULTS[kind]].model_validate(found)  # type: ignore[misc]
+        shown = Experiment[RESULTS.get(kind, Result)].model_validate(found)  # type: ignore[misc]
         if isinstance(shown.result, ComparisonOut):
             drawn_by(shown.result, self.plot)
         return shown

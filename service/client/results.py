@@ -163,8 +163,8 @@ class Results:
         `save` writes it to a file.
         """
         if isinstance(shown, ComparisonOut):
-            path = f"/v1/comparisons/{part(shown)}/drift"
-            return Picture(self._http.get(path, format="svg", measure=measure).content)
+            path = f"/v1/comparisons/{part(shown)}/figures/drift.svg"
+            return Picture(self._http.get(path, measure=measure).content)
         return Picture(self.figure(shown, "leakage", "svg", measure=measure))
 
     def leaderboard(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
+from fastapi import Path as PathParam
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from ....cypher.run import Database
 
-Id = Annotated[str, Path(max_length=300)]
+Id = Annotated[str, PathParam(max_length=300)]
 ChosenEdit = Annotated[str | None, Query(max_length=200)]
 ChosenMeasure = Annotated[Measure | None, Query()]
 
@@ -90,7 +92,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     ) -> Response:
         return page(
             request,
-            f"{kind.plural}.html",
+            _own_or(f"{kind.plural}.html", "experiment_list.html"),
             problem.status if problem else 200,
             here=here_is,
             kind=kind,
@@ -108,7 +110,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     def shown(id: Id, request: Request, db: Db, measure: ChosenMeasure = None) -> Response:
         return page(
             request,
-            TEMPLATES.get(kind.name, f"{kind.name}.html"),
+            _own_or(TEMPLATES.get(kind.name, f"{kind.name}.html"), "experiment.html"),
             here=here_is,
             **values(db, kind, id, measure),
         )
@@ -134,6 +136,11 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         return RedirectResponse(f"{here_is}/{quote(accepted.edit)}", status_code=303)
 
     return router
+
+
+def _own_or(name: str, common: str) -> str:
+    """Return the template of a kind, or that of all kinds where it has none."""
+    return name if (Path(__file__).parent / "templates" / name).is_file() else common
 
 
 def _said(place: tuple[int | str, ...], message: str) -> str:

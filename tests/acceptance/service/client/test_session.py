@@ -118,8 +118,8 @@ def test_a_model_in_memory_is_scored_and_left_as_it_was(
     assert weights_digest(model) == before
     named = here.score(mine.model, rewrite=REWRITE, graph=mine.graph, method="rome", samples=0)
     assert score.number("ifr", "likelihood") == named.number("ifr", "likelihood")
-    assert found.before.kind == "memory"
-    assert found.before.about["weights_digest"] == before
+    assert found.base.kind == "memory"
+    assert found.base.about["weights_digest"] == before
 
 
 def test_a_loaded_state_is_a_copy_with_its_edits(here: Session, mine: Mine) -> None:
@@ -128,15 +128,17 @@ def test_a_loaded_state_is_a_copy_with_its_edits(here: Session, mine: Mine) -> N
     edited, _ = here.load(f"{mine.model}+edit:{score.edit}", graph=mine.graph)
     pair = ((model, tokenizer, "one"), (edited, tokenizer, "other"))
     found = here.compare(*pair, graph=mine.graph, rewrites=[REWRITE], samples=0)
-    assert (found.before.name, found.after.name) == ("one in memory", "other in memory")
+    assert (found.base.name, found.states[0].after.name) == ("one in memory", "other in memory")
     for metric in ("ifr", "preservation", "efficacy"):
         wanted = score.number(metric, "likelihood")
-        assert found.requests[0].number(metric, "likelihood") == pytest.approx(wanted, abs=1e-6)
+        assert found.states[0].requests[0].number(metric, "likelihood") == pytest.approx(
+            wanted, abs=1e-6
+        )
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
     again, _ = here.load(mine.model, graph=mine.graph)
-    assert weights_digest(again) == found.before.about["weights_digest"]
+    assert weights_digest(again) == found.base.about["weights_digest"]
     with pytest.raises(ProblemError, match="behind an endpoint"):
         here.load("endpoint:http://127.0.0.1:9/v1#none", graph=mine.graph)
 

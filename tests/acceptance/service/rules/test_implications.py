@@ -126,15 +126,13 @@ def test_chains_with_implied_links_are_listed_with_their_proofs(
         assert f"over conclusions of rules:\n\n- {alive[0]['steps']} facts, R " in report
 
 
-def test_a_comparison_says_it_for_one_request_and_counts_it_for_several(
+def test_a_comparison_counts_it_and_its_edit_shows_it(
     thinkeval: Cli, service: Service, mine: Mine, edit: str
 ) -> None:
     states = (mine.model, f"{mine.model}+edit:{edit}", "-g", mine.graph, "--samples", "0")
     asked = ("compare", *states, "-r", "harry-potter--studied-at", "--implications")
     shown = thinkeval(*asked, COLUMNS="250").out
-    assert "Is Hogwarts School of Witchcraft and Wizardry recovered?" in shown
     assert "Implications by 2 rules" in shown
-    assert "What was not asked" not in shown
     (request,) = thinkeval(*asked, "--json").json["states"][0]["requests"]
     read = thinkeval("chains", request["edit"], "--limit", "100", COLUMNS="250").out
     again = thinkeval("chains", edit, "--limit", "100", COLUMNS="250").out

@@ -26,7 +26,11 @@ from thinkeval.service.states.words import StateIn
 
 OLD = Path(__file__).with_name("before_experiments.cypher")
 TEXT = "\n".join(line for line in OLD.read_text("utf-8").splitlines() if line[:2] != "//")
-STORED = "CoEdit|Comparison|Lasting|Experiment|Job|Edit"
+STORED = "CoEdit|Comparison|Lasting|Experiment|Job|Edit|RewriteRequest"
+REWRITE = {
+    "id": "old|rewrite", "rewrite": "rewrite", "dataset": "old", "subject": "S", "relation": "r",
+    "prompt": "{} r", "target_true": "T", "target_new": "N",
+}  # fmt: skip
 
 
 def outcomes(label: str) -> dict[str, dict[str, Any]]:
@@ -67,6 +71,11 @@ def _load(admin: neo4j.Driver) -> None:
             " SET k = j{.*, id: $id, status: 'succeeded', result: $result}",
             id="lasting-job-done", result=LINE["id"],
         ).consume()  # fmt: skip
+        session.run(
+            "CREATE (r:RewriteRequest) SET r = $rewrite WITH r"
+            " MATCH (:CoEdit|Comparison)-->(e:Edit) MERGE (e)-[:REWRITES]->(r)",
+            rewrite=REWRITE,
+        ).consume()
 
 
 def test_the_export_has_all_three_kinds() -> None:
