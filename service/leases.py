@@ -57,7 +57,7 @@ class Lease:
         """The parameters by which a query is fenced."""
         return {"lease": self.token, "attempt": self.attempt}
 
-    def hold(self, write: Writer) -> str:
+    def assert_owned(self, write: Writer) -> str:
         """Fence a transaction: the job is locked until its end. The job's id.
 
         Raises:

@@ -26,7 +26,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.loaders import formats
 from thinkeval.loaders.groundings import groundings
 from thinkeval.loaders.rule_records import Atom, Rule, rule
-from thinkeval.service.formatting import several
+from thinkeval.service.formatting import pluralize
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.rules import closure, mining
@@ -119,7 +119,7 @@ def compared(
         by_pairs, stopped = limit, True
     what = (
         f"{name}: {len(found):,} conclusions, {len(closed[-1].groundings):,} groundings of"
-        f" {len(facts):,} facts by {several(len(rules), 'rule')}"
+        f" {len(facts):,} facts by {pluralize(len(rules), 'rule')}"
     )
     return [
         bench.Line(what, "s", took, by_pairs, "all pairs, no proofs", None, stopped),

@@ -225,7 +225,7 @@ def main() -> int:
         print(f"{'':20} {'answers':>8} {'facts':>6} {'opening':>8} {'model':>8} {'other':>8}"
               f" {'of model':>9}")  # fmt: skip
         about = runtime, options.graph, options.start
-        datasets.ensure(runtime.db, options.graph)
+        datasets.get_or_import(runtime.db, options.graph)
         given: Given = {}
         measure(*about, organism.path, given)  # plans of queries are cached from then on
         if options.profile:

@@ -26,7 +26,7 @@ from ..scoring import record
 from .pages import guide
 from .parameters import InMeasure, OfGraph, OfModel
 from .problems import DESCRIBED
-from .state import Db, Here, InForce, etag_response
+from .state import AppState, Db, InForce, etag_response
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
 _ORGANISMS = ("organism", "organism:gpt2", "organism:llama", "organism-unknown")
@@ -199,7 +199,7 @@ def _query(name: ByName) -> QueryInfo:
 def leaderboard(
     request: Request,
     db: Db,
-    here: Here,
+    here: AppState,
     graph: OfGraph = None,
     model: OfModel = None,
     measure: InMeasure = "likelihood",

@@ -67,7 +67,7 @@ def _environment() -> Environment:
         signed=formatting.signed,
         words=words,
         day=day,
-        several=formatting.several,
+        several=formatting.pluralize,
         plain=plain,
     )
     further: dict[str, Any] = {"names": MEASURE_NAMES, "bars": drawing.bars}

@@ -22,10 +22,10 @@ from ..graphs import datasets
 from ..leakcut import words
 from ..leakcut.coedit.kind import COEDIT
 from ..leakcut.schemas import CoEditIn, CoEditOut, CutOut
+from ..reports.best_method import BestMethod, best_method
 from ..reports.chain_tree import chain_tree
 from ..reports.comparison import compare
 from ..reports.formats import indexed
-from ..reports.standout import Standout, standout
 from ..reports.verdict import judged
 from ..schemas import Measure, Score
 from ..scoring.forget.refusal import methods_for
@@ -64,7 +64,7 @@ class Demo:
     """
 
     scores: list[Score]
-    shown: Standout
+    shown: BestMethod
     failed: list[tuple[str, str]]
     seconds: dict[str, float]
 
@@ -114,7 +114,7 @@ def run_demo(
     if not scores:
         raise next(iter(errors.values()))
     failed = [(method, in_one_line(error)) for method, error in errors.items()]
-    return Demo(scores, standout(scores, MEASURE), failed, watch.seconds)
+    return Demo(scores, best_method(scores, MEASURE), failed, watch.seconds)
 
 
 CO_EDITED = "memit"

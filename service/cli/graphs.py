@@ -182,7 +182,7 @@ def rewrites(
     changes nothing.
     """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        dataset = datasets.ensure(runtime.db, graph)
+        dataset = datasets.get_or_import(runtime.db, graph)
         built = None
         if build:
             from ..scoring.append import build_requests

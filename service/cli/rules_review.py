@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import UsageError
-from ..formatting import cell, several
+from ..formatting import cell, pluralize
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import JsonFlag
@@ -69,7 +69,7 @@ def review(
         + (". thinkeval rules review DATASET --annotator NAME --label RULE=a" if waiting else ""),
     )
     typer.echo(
-        f"Agreement over {several(agreed.n, 'rule')} with two labels or more: a to e:"
+        f"Agreement over {pluralize(agreed.n, 'rule')} with two labels or more: a to e:"
         f" raw {cell(agreed.raw)}, AC1 {cell(agreed.ac1)};"
         f" plausible or not: raw {cell(agreed.raw_plausible)}, AC1 {cell(agreed.ac1_plausible)}."
     )

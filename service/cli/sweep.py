@@ -184,7 +184,7 @@ def _rewrites(
     runtime: Runtime, graph: str, names: Sequence[str], kind: Kind | None = None
 ) -> list[RewriteRequest]:
     """Return the rewrites that are named; all of the graph (and of a kind) where none is."""
-    datasets.ensure(runtime.db, graph)
+    datasets.get_or_import(runtime.db, graph)
     of = kind.value if kind else None
     return rewrites.rewrites(runtime.db, graph, names, rewrites.OwnRewrite(), not names, of)
 

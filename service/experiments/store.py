@@ -15,7 +15,7 @@ from ...loaders.records import RewriteRequest
 from ..errors import ConflictError, NotFoundError, NothingStoredError
 from ..graphs.write import rewrite_row
 from ..jobs import queue
-from ..jobs.submit import Posted, accept
+from ..jobs.submit import EnqueueResult, enqueue
 from ..scoring import deltas, record
 from .kind import Kind, Prepared
 from .models import Experiment, ResultT
@@ -39,7 +39,7 @@ def submit(
     request: Any,
     *,
     key: str | None = None,
-) -> Posted:
+) -> EnqueueResult:
     """Queue an experiment; one whose result is stored is done again only with `force`.
 
     Args:
@@ -62,9 +62,9 @@ def submit(
     stored = find(db, kind, prepared.id)
     again = request.force or stored is None or not kind.is_whole(db, stored)
 
-    def write(tx: Tx) -> Posted:
+    def write(tx: Tx) -> EnqueueResult:
         write_rewrites(tx, graph, prepared.rewrites)
-        (accepted,) = accept(
+        (accepted,) = enqueue(
             tx.run, settings, kind.name, [job], key=key, body=prepared.body, again=again
         )
         return accepted
@@ -105,7 +105,7 @@ def save(
 
     def write(tx: Tx) -> None:
         if lease is not None:
-            lease.hold(tx.run)
+            lease.assert_owned(tx.run)
         before(tx)
         tx.run(
             rows.WrittenRow,

@@ -130,7 +130,7 @@ def compared(db: Database, loaded: LoadedGraph) -> str | None:
     return "same" if stored[0].content_digest == loaded.graph.content_digest else "other"
 
 
-def ensure(db: Database, graph: str) -> Dataset:
+def get_or_import(db: Database, graph: str) -> Dataset:
     """The stored data set of that id; one that ships with us is imported when first named.
 
     Raises:

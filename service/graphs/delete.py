@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ..errors import ConflictError
-from ..formatting import several
+from ..formatting import pluralize
 from .datasets import require_graph
 
 if TYPE_CHECKING:
@@ -91,6 +91,6 @@ def _listed(found: rows.DependentsRow) -> list[str]:
     for what, ids in named:
         if ids:
             first = ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
-            texts.append(f"{several(len(ids), what)} ({first})")
+            texts.append(f"{pluralize(len(ids), what)} ({first})")
     counts = (("protocol run", found.runs), ("rule", found.rules))
-    return texts + [several(n, what) for what, n in counts if n]
+    return texts + [pluralize(n, what) for what, n in counts if n]

@@ -90,7 +90,7 @@ class Budget:
         if self.max_seconds is not None and self.spent_seconds >= self.max_seconds:
             raise BudgetReached(f"time budget of {self.max_seconds:g} s reached")
 
-    def room(self, wanted: int) -> int:
+    def calls_left(self, wanted: int) -> int:
         """Return the number of the wanted calls that may be made.
 
         Raises:
@@ -193,7 +193,7 @@ class Answers:
     def _ask(self, missing: Sequence[tuple[str, Request]], stage: str) -> None:
         done = 0
         while done < len(missing):
-            part = missing[done : done + self.budget.room(len(missing) - done)]
+            part = missing[done : done + self.budget.calls_left(len(missing) - done)]
             asked = [request for _, request in part]
             for replies in _closing(self.endpoint.ask(asked)):
                 self._store([(part[place], reply) for place, reply in replies])
@@ -215,7 +215,7 @@ class Answers:
                 rows=part,
             )
             if self._lease is not None:
-                self._lease.hold(tx.run)
+                self._lease.assert_owned(tx.run)
 
         for start in range(0, len(stored), BATCH):
             self.db.atomically(partial(store, stored[start : start + BATCH]))

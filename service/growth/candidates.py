@@ -204,7 +204,7 @@ class Candidates:
         def store(part: list[dict[str, object]], tx: Tx) -> None:
             tx.run(rows.WrittenRow, "growth/write_candidates", run=run, rows=part)
             if lease is not None:
-                lease.hold(tx.run)
+                lease.assert_owned(tx.run)
 
         for start in range(0, len(fresh), BATCH):
             db.atomically(partial(store, fresh[start : start + BATCH]))

@@ -150,7 +150,7 @@ class Context:
         def fenced(tx: Tx) -> None:
             tx.run(row_type, name, **params)
             if self.lease is not None:
-                self.lease.hold(tx.run)
+                self.lease.assert_owned(tx.run)
 
         self.db.atomically(fenced)
 

@@ -15,7 +15,7 @@ from ..errors import ConflictError, UsageError
 from ..graphs import datasets
 from ..jobs import submit
 from ..jobs.job import JobProgress
-from ..jobs.submit import Posted, accept
+from ..jobs.submit import EnqueueResult, enqueue
 from ..leases import Lease
 from ..scoring.runtime import parse
 from . import prompts
@@ -101,7 +101,7 @@ def post(
     *,
     key: str | None = None,
     as_new: bool = False,
-) -> Posted:
+) -> EnqueueResult:
     """Accept a run, or queue one again that is stored; its questions are not asked again.
 
     Args:
@@ -119,7 +119,7 @@ def post(
     return db.atomically(lambda tx: prepared.submit(tx.run, settings, key=key))
 
 
-def post_again(db: Database, settings: Settings, row: GrowthOut) -> Posted:
+def post_again(db: Database, settings: Settings, row: GrowthOut) -> EnqueueResult:
     """Queue a stored run again; it continues with what was decided since.
 
     Raises:
@@ -142,7 +142,7 @@ class Prepared:
     def __init__(self, id: str, posted: GrowthIn) -> None:
         self.id, self.request = id, posted
 
-    def submit(self, write: Writer, settings: Settings, *, key: str | None = None) -> Posted:
+    def submit(self, write: Writer, settings: Settings, *, key: str | None = None) -> EnqueueResult:
         """Store the run, and queue its job; raises as `accept`."""
         posted, endpoint = self.request, self.request.answers
         write(
@@ -164,7 +164,7 @@ class Prepared:
             "properties": {"graph": posted.graph},
         }
         body = digest(posted.model_dump(mode="json"), 16)
-        (accepted,) = accept(write, settings, GROWTH, [job], key=key, body=body, again=True)
+        (accepted,) = enqueue(write, settings, GROWTH, [job], key=key, body=body, again=True)
         return accepted
 
 
@@ -179,7 +179,7 @@ def prepare(db: Database, posted: GrowthIn, *, as_new: bool = False) -> Prepared
     seed_of(posted)
     base = posted.base or _base_for(db, posted)
     if base is not None:
-        datasets.ensure(db, base)
+        datasets.get_or_import(db, base)
     elif posted.answers.url is None and parse(posted.answers.model).organism is not None:
         raise UsageError(
             "An organism is trained on a graph, and none is named.",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ..errors import ConflictError, EndpointError, LeaseLostError
-from ..graphs.datasets import ensure, stored_graph
+from ..graphs.datasets import get_or_import, stored_graph
 from . import prompts
 from .answers import Answers, Budget, spent
 from .candidates import Candidates, decisions
@@ -130,7 +130,9 @@ class Attempt:
             )
             for name, one in opened_all.items()
         }
-        base = stored_graph(db, ensure(db, self._posted.base).id) if self._posted.base else None
+        base = (
+            stored_graph(db, get_or_import(db, self._posted.base).id) if self._posted.base else None
+        )
         return Context(
             db,
             self._run,

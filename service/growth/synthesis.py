@@ -74,7 +74,7 @@ class Synthesis:
             | {"p_pre": one.share, "n_samples": one.n_answers or None, "candidate": one.id}
             for one, fact in zip(facts, graph.facts, strict=True)
         ]
-        fence = context.lease.hold if context.lease is not None else None
+        fence = context.lease.assert_owned if context.lease is not None else None
         write_graph(context.db, header, graph.entities, fact_rows, graph.rewrites, fence=fence)
         context.write(str, "growth/made", run=context.run, graph=graph.name)
         self._stored = state

@@ -39,7 +39,7 @@ def cells(db: Database, sweep: SweepIn) -> list[EditIn]:
         NotFoundError: no such graph.
         UsageError: it has no rewrites, or more cells than a sweep may have.
     """
-    datasets.ensure(db, sweep.graph)
+    datasets.get_or_import(db, sweep.graph)
     stored = [] if sweep.rewrites else of_one_kind(datasets.list_rewrites(db, sweep.graph))
     names = sweep.rewrites or [r.id for r in stored]
     wanted = len(names) * len(sweep.models) * len(sweep.seeds) * len(sweep.methods)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import NothingStoredError, UsageError
-from ..formatting import several
+from ..formatting import pluralize
 from ..rules.omega import kept_rules, omega
 from ..schemas import MEASURE_NAMES, Measure, Score
 from .means import Key, MeansTable, rows_over
@@ -98,7 +98,7 @@ def table(
         " probability that one of k answers begins with the object."
     )
     if unknown := max(row.unknown or 0 for row in rows):
-        text += f" {several(unknown, 'fact')} not known before (p_pre < .05): no forgetting."
+        text += f" {pluralize(unknown, 'fact')} not known before (p_pre < .05): no forgetting."
     if proven:
         text += " Active proofs are those by kept rules that still give the fact."
     title = f"Forgotten facts by method: {MEASURE_NAMES[measure]}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..formatting import UNDEFINED, several
+from ..formatting import UNDEFINED, pluralize
 from ..rules.omega import KINDS
 from ..rules.summary import SummaryOut, by_method, plain_share
 from ..schemas import MEASURE_NAMES, Measure
@@ -48,7 +48,7 @@ def by_group(
 def title(found: Mapping[str, SummaryOut]) -> str:
     """`Implications by 4 rules (likelihood)`."""
     first = next(iter(found.values()))
-    return f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})"
+    return f"Implications by {pluralize(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})"
 
 
 def _ways(kind: Kind, row: _Row) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..formatting import several, with_interval
+from ..formatting import pluralize, with_interval
 from ..schemas import Score
 from ..scoring.intervals import QUANTILES
 from .formats import Column
@@ -176,7 +176,7 @@ def rows_over(
     said = ""
     if left_out:
         said = (
-            f" {several(left_out, 'score')} of requests that some row lacks"
+            f" {pluralize(left_out, 'score')} of requests that some row lacks"
             f" {'is' if left_out == 1 else 'are'} left out."
         )
     if not all(shared.values()):

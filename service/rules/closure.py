@@ -17,7 +17,7 @@ from ...cypher import rows
 from ...cypher.errors import QueryTooLargeError
 from ...loaders.records import digest
 from ..errors import NotFoundError, UsageError
-from ..formatting import several
+from ..formatting import pluralize
 from ..graphs.datasets import require_graph
 from ..graphs.edges import caption
 from .proof_sizes import MOST, by_size
@@ -116,7 +116,7 @@ def transaction(db: Database, graph: str, rules: Sequence[StoredRule]) -> Iterat
             yield tx
     except QueryTooLargeError as error:
         raise UsageError(
-            f"The closure of {graph!r} by {several(len(rules), 'rule')} does not fit into one"
+            f"The closure of {graph!r} by {pluralize(len(rules), 'rule')} does not fit into one"
             " transaction of the server; nothing was stored.",
             remedy=f"{LESS} Or give the server more memory (db.memory.transaction.max).",
         ) from error

@@ -18,7 +18,7 @@ from ...cypher.catalog import REQUIRED, over_chains
 from ...cypher.errors import UnknownGraphError
 from ...cypher.metric_options import headlines, of_kind
 from ..errors import UsageError
-from ..formatting import several
+from ..formatting import pluralize
 from ..graphs.datasets import require_graph
 from ..schemas import MetricValue, Score, ScoringOptions
 
@@ -123,9 +123,9 @@ def _reason(metric: str, row: rows.MetricRow, max_steps: int) -> str:
     display = cypher.query(PREFIX + metric).display
     over = display.over if display else "fact"
     if row.excluded:
-        return f"the model knows 0 of {several(row.excluded, over)}"
+        return f"the model knows 0 of {pluralize(row.excluded, over)}"
     if over == "chain":
-        facts = f"{max_steps} facts" if row.step is None else several(row.step, "fact")
+        facts = f"{max_steps} facts" if row.step is None else pluralize(row.step, "fact")
         return f"no chain of {'at most ' * (row.step is None)}{facts} leads to the old object"
     return {"prompt": "no such prompt was asked"}.get(over, "the graph has no such fact")
 

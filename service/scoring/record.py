@@ -67,7 +67,7 @@ class Record:
         """
 
         def write(tx: Tx) -> None:
-            edit = self.lease.hold(tx.run)
+            edit = self.lease.assert_owned(tx.run)
             tx.run(rows.WrittenRow, "edits/write_generations", id=edit, **texts)
 
         self.db.atomically(write)
@@ -83,7 +83,7 @@ class Record:
         """
 
         def write(tx: Tx) -> None:
-            edit = self.lease.hold(tx.run)
+            edit = self.lease.assert_owned(tx.run)
             tx.run(rows.WrittenRow, "append/write_answers", edit=edit, rows=answers)
 
         self.db.atomically(write)
@@ -96,7 +96,7 @@ class Record:
         """
 
         def write(tx: Tx) -> None:
-            edit = self.lease.hold(tx.run)
+            edit = self.lease.assert_owned(tx.run)
             tx.run(
                 rows.WrittenRow,
                 "edits/write_score",
@@ -184,17 +184,19 @@ def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Le
         found = runtime.db.atomically(begin)
         if found.begun:
             return Lease(token, found.attempt)
-        wait_for(runtime, edit)
+        wait_until_idle(runtime, edit)
 
 
-def wait_for(runtime: Runtime, edit: str) -> None:
+def wait_until_idle(runtime: Runtime, edit: str) -> None:
     """Wait while another process scores an edit; its stored result is found afterwards."""
     while runtime.db.read(bool, "jobs/busy", id=edit)[0]:
         runtime.progress(0, 1, "another process scores this edit, waiting")
         time.sleep(WAIT_S)
 
 
-def settle(runtime: Runtime, lease: Lease, edit: str, request: ScoreRequest, model: str) -> None:
+def assign_final_id(
+    runtime: Runtime, lease: Lease, edit: str, request: ScoreRequest, model: str
+) -> None:
     """Give a claimed edit its final id; a stored edit of that id and the claimed one become one.
 
     Raises:
@@ -214,7 +216,7 @@ def settle(runtime: Runtime, lease: Lease, edit: str, request: ScoreRequest, mod
         if not row.busy:
             lease.ended = not row.do_it
             return
-        wait_for(runtime, edit)
+        wait_until_idle(runtime, edit)
 
 
 def write_edit_graph(
@@ -231,7 +233,7 @@ def write_edit_graph(
         record.edit, "edit", request.graph, model=model, edit=record.edit,
         probe=request.probe.digest, measures=measures,
     )  # fmt: skip
-    write_probed(record.db, header, probed, aliases, fence=record.lease.hold)
+    write_probed(record.db, header, probed, aliases, fence=record.lease.assert_owned)
 
 
 def write_probed(

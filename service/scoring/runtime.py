@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..database import Progress, connect, silent
 from ..errors import UsageError
-from ..graphs.datasets import Dataset, content, ensure, stored_graph
+from ..graphs.datasets import Dataset, content, stored_graph
 from ..settings import Settings
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ class Runtime:
         return self._models[key]
 
     @contextmanager
-    def lending(self, name: str, loaded: LoadedModel) -> Iterator[None]:
+    def with_model(self, name: str, loaded: LoadedModel) -> Iterator[None]:
         """Let a model of the caller be found by a name for the duration of a `with` block.
 
         Its hyperparameters are found by the name that it was loaded by, as its configuration says.
@@ -391,7 +391,7 @@ class Runtime:
 
         spec = parse(text, seed=seed)
         if spec.on is not None:
-            graph = ensure(self.db, spec.on)
+            graph = get_or_import(self.db, spec.on)
         options: dict[str, Any] = {k: v for k, v in spec.options.items() if k != "unknown"}
         share = spec.options.get("unknown", 0) / 100
         config = OrganismConfig(architecture=spec.organism or "gpt2", unknown=share, **options)

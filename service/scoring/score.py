@@ -112,9 +112,9 @@ def score_edit(
         identity["implications"] = implied.identity
     edit_id = edit_id_of(request, identity, step)
     if lease is not None:
-        editrecords.settle(runtime, lease, edit_id, request, resolved.model.name)
+        editrecords.assign_final_id(runtime, lease, edit_id, request, resolved.model.name)
     else:
-        editrecords.wait_for(runtime, edit_id)
+        editrecords.wait_until_idle(runtime, edit_id)
     if not request.force and (stored := editrecords.stored_score(runtime.db, edit_id)) is not None:
         return stored.model_copy(update={"reused": True})
     with editrecords.recorded(runtime, edit_id, request, resolved.model.name, lease) as record:

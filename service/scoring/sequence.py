@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..schemas import EditOptions, Score
 from . import append, covariance
 from . import plan as planning
-from .forget.refusal import as_taken
+from .forget.refusal import with_refusal_target
 from .request import ScoreRequest, SequenceStep
 from .resolved import resolve
 from .runtime import Runtime
@@ -102,7 +102,7 @@ def _edits(
     return edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,
-        [[as_taken(each, options) for each in batch] for batch in batches],
+        [[with_refusal_target(each, options) for each in batch] for batch in batches],
         plan.resolved.method,
         plan.resolved.hparams,
         covariance.covariance_of(runtime, plan.corpus, model, plan.layers),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ...loaders.records import digest
-from ..formatting import several
+from ..formatting import pluralize
 from ..graphs.datasets import to_fact
 from ..subject_outcome import SubjectOutcome
 from .probe import Answer, ProbedFact, Question, ask
@@ -109,7 +109,7 @@ def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | 
         reason = f"the graph has no other fact about {rewrite.subject}"
         if found.excluded:
             reason = (
-                f"the model knows 0 of {several(found.excluded, 'other fact')}"
+                f"the model knows 0 of {pluralize(found.excluded, 'other fact')}"
                 f" about {rewrite.subject}"
             )
     return found.model_copy(update={"reason": reason})

@@ -149,7 +149,7 @@ def compare(
             they were.
     """
     models = [*memory, *[None] * (len(posted.states) + 1 - len(memory))]
-    dataset = datasets.ensure(runtime.db, posted.graph)
+    dataset = datasets.get_or_import(runtime.db, posted.graph)
     settings = probe_settings(posted, posted.seed)
     wanted = [_request(posted, rewrite) for rewrite in requests_of(runtime.db, posted)]
     _refuse_appends(wanted)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ....cypher import rows
 from ...errors import ConflictError
-from ...formatting import several
+from ...formatting import pluralize
 from ...graphs import datasets, delete
 from ...schemas import ENDED
 from ...scoring import deltas, record
@@ -93,8 +93,8 @@ def delete_data_set(db: Database, graph: str) -> None:
     derived = data_set_deletion(db, graph).derived
     if derived.edits or derived.sets:
         raise ConflictError(
-            f"{graph!r} is used by {several(len(derived.edits), 'edit')} and"
-            f" {several(len(derived.sets), 'knowledge set')}.",
+            f"{graph!r} is used by {pluralize(len(derived.edits), 'edit')} and"
+            f" {pluralize(len(derived.sets), 'knowledge set')}.",
             remedy="Delete those first.",
         )
     delete.delete_graph(db, graph, with_dependents=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...formatting import several
+from ...formatting import pluralize
 from ...growth.crawl.schemas import (
     AgainstTruth,
     CalibrationBin,
@@ -82,13 +82,13 @@ def _show_against(against: AgainstTruth, details: bool) -> None:
     missed = ""
     if against.chains is not None:
         rows.append((f"chains to {against.chains.object}", against.chains))
-        missed = f" {several(against.chains.missed, 'chain')} missed."
+        missed = f" {pluralize(against.chains.missed, 'chain')} missed."
     emit_table(
         f"Against {against.truth}",
         _columns("what"),
         rows,
-        note=f"True are the {several(against.facts.true, 'fact')} in reach of"
-        f" {several(against.steps, 'step')}; precision is over the whole graph.{missed}",
+        note=f"True are the {pluralize(against.facts.true, 'fact')} in reach of"
+        f" {pluralize(against.steps, 'step')}; precision is over the whole graph.{missed}",
     )
     if not details:
         return
@@ -100,7 +100,7 @@ def _show_against(against: AgainstTruth, details: bool) -> None:
         BINS,
         against.calibration.bins,
         note=f"Brier score {'–' if brier is None else f'{brier:.3f}'} over"
-        f" {several(against.calibration.n, 'object')}.",
+        f" {pluralize(against.calibration.n, 'object')}.",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ....cypher import rows
-from ...formatting import several
+from ...formatting import pluralize
 from ...reports.formats import indexed
 from ...scoring.runtime import Runtime
 from ...settings import Settings
@@ -80,7 +80,7 @@ def show(
         for one in found.evidence
     ]
     columns = indexed("evidence", "try", "question", "answer")
-    emit_table("Evidence", columns, evidence, note=several(len(evidence), "answer"))
+    emit_table("Evidence", columns, evidence, note=pluralize(len(evidence), "answer"))
 
 
 def delete(run: RunArgument, json: JsonFlag = False) -> None:
@@ -92,4 +92,4 @@ def delete(run: RunArgument, json: JsonFlag = False) -> None:
     if json:
         emit_json({"deleted": run, "nodes": gone})
         return
-    typer.echo(f"Deleted {run}: {several(gone, 'node')}.")
+    typer.echo(f"Deleted {run}: {pluralize(gone, 'node')}.")

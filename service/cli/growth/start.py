@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...errors import UsageError
-from ...formatting import several
+from ...formatting import pluralize
 from ...growth.schemas import EndpointIn, GrowthIn
 from ...reports.formats import indexed
 from ...scoring.runtime import Runtime
@@ -243,7 +243,7 @@ def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: 
         emit_json({"id": prepared.id, "calls": calls, "known": known})
         return
     rows = [(what, "depends on the answers" if n is None else n) for what, n in counted]
-    note = f"{several(known, 'answer')} known beforehand."
+    note = f"{pluralize(known, 'answer')} known beforehand."
     emit_table(f"First iteration of {prepared.id}", indexed("what", "answers"), rows, note=note)
 
 
@@ -279,7 +279,7 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
         )
     else:
         emit_table(f"Iterations of {grown.run}", ITERATIONS, iterations)
-        note = f"{several(len(chains), 'chain')}; stopped: {grown.outcome.reason}."
+        note = f"{pluralize(len(chains), 'chain')}; stopped: {grown.outcome.reason}."
         if chains:
             emit_table(f"Chains of {grown.graph}", CHAINS, chains[:SHOWN], note=note)
             submitted = GrowthIn.model_validate_json(store.require_run(db, grown.run).request)

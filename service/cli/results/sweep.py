@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...formatting import interval, number, several, signed
+from ...formatting import interval, number, pluralize, signed
 from ...reports.formats import Column
 from ...schemas import Measure
 from ..output import emit_note, emit_table, more_below
@@ -60,13 +60,13 @@ def show_sweep(report: SweepReport, measure: Measure) -> None:
         _show_differences(model, rows)
     if report.failed:
         emit_table(
-            f"{several(len(report.failed), 'cell')} failed",
+            f"{pluralize(len(report.failed), 'cell')} failed",
             FAILED,
             report.failed,
         )
     if report.skipped:
         emit_table(
-            f"{several(len(report.skipped), 'cell')} skipped: the model does not know the fact"
+            f"{pluralize(len(report.skipped), 'cell')} skipped: the model does not know the fact"
             " (--anyway edits it)",
             FAILED,
             report.skipped[:SKIPPED],

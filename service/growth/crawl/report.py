@@ -176,7 +176,7 @@ def _against(
     truth: str,
     to: str | None,
 ) -> AgainstTruth:
-    content = datasets.content(db, datasets.ensure(db, truth).id)
+    content = datasets.content(db, datasets.get_or_import(db, truth).id)
     names, steps = Names(content.entities), posted.crawl.depth
     start = [names.resolve(name) for name in start]
     true = {(f.subject, f.relation, f.object) for f in content.facts}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ....cypher import rows
 from ....loaders.records import Fact, RewriteRequest, slug
 from ...experiments import store
-from ...formatting import several
+from ...formatting import pluralize
 from ...graphs import datasets
 from ...schemas import Score
 from ...scoring.probe import Question
@@ -92,7 +92,7 @@ def co_edit(
     goal = objectives.parse(posted.objective) if posted.objective else None
     run = _Run(runtime, posted, rewrite, lease)
     score = score_edit(runtime, ScoreRequest.of(rewrite, posted))
-    stopped = f"{several(posted.rounds, 'round')}, the limit"
+    stopped = f"{pluralize(posted.rounds, 'round')}, the limit"
     for number in range(posted.rounds + 1):
         if number:
             if not (added := _add(run, score, number)):

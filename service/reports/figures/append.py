@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...formatting import several
+from ...formatting import pluralize
 from ...schemas import Score
 from .. import appended
 from ..appended import COLUMNS, KINDS, Probabilities
@@ -43,7 +43,7 @@ RUN = "run `thinkeval sweep --axis append_loss=app --axis "
 def draw(db: Database, scores: Sequence[Score], found: MeansTable, fmt: str) -> dict[str, bytes]:
     """Return the three figures of a table as files of this format, by name."""
     most = max(len(row.values) for row in found.rows)
-    caption = f"n = {several(most, 'request')} a bar or point. {found.caption}"
+    caption = f"n = {pluralize(most, 'request')} a bar or point. {found.caption}"
     makes: dict[str, Callable[[], Figure]] = {
         "probabilities": lambda: probabilities(appended.probabilities(db, scores, found), caption),
         "ablation": lambda: ablation(found.rows, caption),

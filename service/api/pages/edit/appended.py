@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .....cypher import rows
-from ....formatting import number, several
+from ....formatting import number, pluralize
 from ....reports.appended import OF_SUCCESS, additivity, successes, variant_of
 from ....scoring.append import LISTS, MEASURE, WEIGHTS, kept
 
@@ -64,7 +64,7 @@ def summary(score: Score, append: AppendOut) -> str:
     harm = [f"{name} {number(value)}" for name, value in values.items() if value is not None]
     worst = max(value or 0.0 for value in values.values())
     how = "stayed" if worst < DISTURBED else "were disturbed"
-    correct = several(append.n_correct, "correct answer")
+    correct = pluralize(append.n_correct, "correct answer")
     rest = f" The {correct} {how} ({', '.join(harm)}; 0 is undisturbed)." if harm else ""
     return f"{taken}.{rest} No object was replaced: IFR does not apply."
 

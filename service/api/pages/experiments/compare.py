@@ -41,7 +41,7 @@ def named(edits: Sequence[str], a: str, b: str) -> list[str]:
     return found
 
 
-def several(
+def pluralize(
     db: Database, edits: Sequence[str], measure: Measure | None, which: grid.Which, page: int
 ) -> dict[str, Any]:
     """Three edits or more: their scores as columns, and their chains where they have the same.

@@ -34,7 +34,7 @@ QUICK = {"num_steps": 10}
 @pytest.fixture(scope="module")
 def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
     """Two small sets; the model is trained before anybody is in a hurry."""
-    datasets.ensure(runtime.db, GRAPH)
+    datasets.get_or_import(runtime.db, GRAPH)
     runtime.train(ATLAS_ORGANISM, GRAPH)
     drawn = SetOptions(
         init="shuffled", facts=6, unrelated=2, implications=3, copies=2, updates=3, seed=4

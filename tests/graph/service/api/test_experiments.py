@@ -51,7 +51,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(db: Database) -> Iterator[Place]:
-    datasets.ensure(db, "atlas")
+    datasets.get_or_import(db, "atlas")
     with own_graphs(db) as prefix:
         graph = hogwarts_as(db, f"{prefix}-hogwarts")
         drawn = replace(build(db, "atlas", SMALL).sets[0], id=f"{prefix}-set", dataset=graph)

@@ -44,7 +44,7 @@ SMALL = SetOptions(facts=6, unrelated=2, implications=3, copies=1, updates=2, se
 @pytest.fixture(scope="module")
 def place(db: Database) -> Iterator[tuple[str, list[str]]]:
     """A graph of this module's own, and two sets of it."""
-    datasets.ensure(db, "atlas")
+    datasets.get_or_import(db, "atlas")
     with own_graphs(db) as prefix:
         graph = hogwarts_as(db, f"{prefix}-hogwarts")
         drawn = build(db, "atlas", SMALL).sets[:2]
@@ -263,9 +263,9 @@ def test_a_run_is_not_stored_by_a_worker_that_lost_its_lease(
     answers = [Answer(q.id, "late") for q in questions(store.load_set(db, place[1][0]))]
     record = RunRecord(place[1][0], "base", None, f"late of {graph}")
     with pytest.raises(LeaseLostError):
-        store.save_run(db, record, answers, lease.hold)
+        store.save_run(db, record, answers, lease.assert_owned)
     assert db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=[record.id]) == []
-    assert store.save_run(db, record, answers, lease_on(db, job).hold) == record.id
+    assert store.save_run(db, record, answers, lease_on(db, job).assert_owned) == record.id
     store.delete_run(db, record.id)
 
 

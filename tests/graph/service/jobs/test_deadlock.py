@@ -50,13 +50,13 @@ def test_one_of_two_deadlocked_transactions_begins_again(db: Database, leases: P
 
     def crosswise(first: int) -> str:
         def work(tx: Tx) -> str:
-            mine = leases[first].hold(tx.run)
+            mine = leases[first].assert_owned(tx.run)
             if begun.count(first) == 0:
                 begun.append(first)
                 both_hold_one.wait()
             else:
                 begun.append(first)
-            leases[1 - first].hold(tx.run)
+            leases[1 - first].assert_owned(tx.run)
             tx.run(
                 rows.WrittenRow,
                 "edits/write_score",
@@ -110,9 +110,9 @@ def test_without_repeating_one_of_them_fails(db: Database, leases: Pair) -> None
     def crosswise(first: int) -> str:
         try:
             with db.transaction() as tx:
-                mine = leases[first].hold(tx.run)
+                mine = leases[first].assert_owned(tx.run)
                 both_hold_one.wait()
-                leases[1 - first].hold(tx.run)
+                leases[1 - first].assert_owned(tx.run)
         except GraphError as error:
             return str(error)
         return mine
@@ -128,12 +128,12 @@ def test_an_error_of_the_work_itself_is_raised_at_once_and_stores_nothing(
     calls: list[str] = []
 
     def work(tx: Tx) -> None:
-        edit = leases[0].hold(tx.run)
+        edit = leases[0].assert_owned(tx.run)
         calls.append(edit)
         tx.run(
             rows.WrittenRow, "edits/write_score", id=edit, graph=edit, score="{}", provenance="{}"
         )
-        Lease("a token of another", 1).hold(tx.run)
+        Lease("a token of another", 1).assert_owned(tx.run)
 
     with pytest.raises(LeaseLostError):
         db.atomically(work)
@@ -143,7 +143,7 @@ def test_an_error_of_the_work_itself_is_raised_at_once_and_stores_nothing(
 
 def test_a_caught_error_stores_no_part(db: Database, leases: Pair) -> None:
     def work(tx: Tx) -> str:
-        edit = leases[0].hold(tx.run)
+        edit = leases[0].assert_owned(tx.run)
         tx.run(
             rows.WrittenRow, "edits/write_score", id=edit, graph=edit, score="{}", provenance="{}"
         )
@@ -153,5 +153,5 @@ def test_a_caught_error_stores_no_part(db: Database, leases: Pair) -> None:
 
     with pytest.raises(GraphError, match="nothing of it was stored"):
         db.atomically(work)
-    edit = leases[0].hold(db.write)
+    edit = leases[0].assert_owned(db.write)
     assert db.read(rows.GetEditRow, "edits/get_edit", id=edit)[0].score is None

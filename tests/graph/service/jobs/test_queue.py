@@ -85,7 +85,7 @@ def settle(db: Database, lease: Lease, final: str, **more: object) -> rows.Settl
 def scored(db: Database, lease: Lease, score: str) -> None:
     """Record that an edit is scored."""
     with db.transaction() as tx:
-        edit = lease.hold(tx.run)
+        edit = lease.assert_owned(tx.run)
         tx.run(
             rows.WrittenRow, "edits/write_score", id=edit, graph=edit, score=score, provenance="{}"
         )
@@ -273,7 +273,7 @@ def test_a_queued_edit_is_cancelled_at_once_and_a_running_one_by_its_worker(
         0
     ].cancel
     with pytest.raises(JobInterrupt):
-        lease.hold(db.write)
+        lease.assert_owned(db.write)
     with pytest.raises(JobInterrupt):  # too late to succeed; nothing of the score is stored
         scored(db, lease, "{}")
     assert recovery.release(db, KINDS, lease) == "cancelled"
@@ -411,7 +411,7 @@ def test_the_graph_of_an_edit_that_ended_without_a_score_is_deleted(
 
     def write(lease: Lease) -> None:
         entities = [Entity("a"), Entity("b")]
-        write_graph(db, header, entities, facts, fence=lease.hold)
+        write_graph(db, header, entities, facts, fence=lease.assert_owned)
 
     def stored() -> bool:
         return edit in {

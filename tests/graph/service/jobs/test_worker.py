@@ -96,7 +96,7 @@ def worker(db: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch) ->
 
 def submitted(db: Database, kind: str = Counting.KIND) -> str:
     job = {"id": uuid.uuid4().hex, "request": "{}", "affinity": "a", "total": 3}
-    (one,) = submit.accept(db.write, Settings(), kind, [job])
+    (one,) = submit.enqueue(db.write, Settings(), kind, [job])
     return one.edit
 
 

@@ -22,7 +22,7 @@ FORGOTTEN = KEPT[1][0]
 
 
 @dataclass(frozen=True, slots=True)
-class Standout:
+class BestMethod:
     """An edit to look at.
 
     Attributes:
@@ -34,7 +34,7 @@ class Standout:
     why: str
 
 
-def standout(scores: Sequence[Score], measure: Measure) -> Standout:
+def best_method(scores: Sequence[Score], measure: Measure) -> BestMethod:
     """The edit to look at: of those that took, the one with the lowest IFR.
 
     Where none took, the one of the greatest efficacy. An edit without IFR comes last.
@@ -50,13 +50,13 @@ def standout(scores: Sequence[Score], measure: Measure) -> Standout:
     took = [score for score in scores if value(score, "efficacy") >= EFFECTIVE]
     if not took:
         best = max(scores, key=lambda score: value(score, "efficacy"))
-        return Standout(
+        return BestMethod(
             best,
             f"no edit took (efficacy from {EFFECTIVE:g}); {best.method} came nearest with"
             f" {number(best.number('efficacy', measure))}.",
         )
     least = min(took, key=lambda score: value(score, "ifr", float("inf")))
-    return Standout(least, _why(least, took, len(scores), measure))
+    return BestMethod(least, _why(least, took, len(scores), measure))
 
 
 def _why(least: Score, took: Sequence[Score], n: int, measure: Measure) -> str:

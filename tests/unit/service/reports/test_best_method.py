@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinkeval.service.reports.standout import standout
+from thinkeval.service.reports.best_method import best_method
 from thinkeval.service.schemas import MetricValue, Score
 
 METRICS = ("efficacy", "ifr", "subject_retention", "ifr_beyond_subject")
@@ -26,7 +26,7 @@ NOTHING = scored("none", 0.0, 0.0, 1.0, 1.0)
 
 
 def test_the_lowest_ifr_of_the_edits_that_took_with_what_it_forgot() -> None:
-    found = standout([KEEPS, FORGETS, NOTHING], "likelihood")
+    found = best_method([KEEPS, FORGETS, NOTHING], "likelihood")
     assert found.score.method == "rome"
     assert "of the 2 edits that took (of 3), it leaves the least" in found.why
     assert "even so 40 % of that fact can still be deduced (IFR 0.400)" in found.why
@@ -35,7 +35,7 @@ def test_the_lowest_ifr_of_the_edits_that_took_with_what_it_forgot() -> None:
 
 
 def test_an_edit_that_keeps_the_subject_is_not_said_to_forget_it() -> None:
-    found = standout([KEEPS, NOTHING], "likelihood")
+    found = best_method([KEEPS, NOTHING], "likelihood")
     assert found.score.method == "fine_tuning"
     assert found.why.startswith("it is the only edit of 2 that took")
     assert "forgetting" not in found.why
@@ -43,12 +43,12 @@ def test_an_edit_that_keeps_the_subject_is_not_said_to_forget_it() -> None:
 
 def test_where_no_edit_took_the_most_effective_one() -> None:
     weak = scored("prune", 0.2, 0.1, 1.0, 0.1)
-    found = standout([NOTHING, weak], "likelihood")
+    found = best_method([NOTHING, weak], "likelihood")
     assert found.score.method == "prune"
     assert "no edit took (efficacy from 0.5); prune came nearest with 0.200." in found.why
 
 
 def test_an_edit_without_ifr_comes_last() -> None:
     undefined = scored("mend", 0.9, None, None, None)
-    assert standout([undefined, KEEPS], "likelihood").score.method == "fine_tuning"
-    assert standout([undefined], "likelihood").why == "it took; IFR is undefined."
+    assert best_method([undefined, KEEPS], "likelihood").score.method == "fine_tuning"
+    assert best_method([undefined], "likelihood").why == "it took; IFR is undefined."
