@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..database import Progress, connect, silent
 from ..errors import UsageError
-from ..graphs.datasets import Dataset, content, stored_graph
+from ..graphs.datasets import Dataset, content, get_or_import, stored_graph
 from ..settings import Settings
 
 if TYPE_CHECKING:
