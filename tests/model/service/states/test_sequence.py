@@ -295,7 +295,7 @@ def test_nothing_is_done_for_states_that_cannot_be_made(
         ((first, "+edit:none-such"), NotFoundError, "no edit"),
         ((first, f"+finetune:{empty}"), UsageError, "empty"),
         ((first, f"+finetune:{tmp_path}/none.txt"), UsageError, "cannot be read"),
-        ((f"+edit:{walk.score('ike', samples=0).edit}", "+8bit"), UsageError, "changes the prompt"),
+        ((f"+edit:{walk.score('ike', samples=0).edit}", "+8bit"), DeltaError, "changes the prompt"),
     ):
         with pytest.raises((error, NothingStoredError), match=problem):
             run(walk, *states)
