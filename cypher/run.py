@@ -27,12 +27,7 @@ from .driver_errors import translated
 from .errors import ServerUnavailableError
 from .metric_values import values_of
 from .params import bind
-from .rows import (
-    MetricRow,
-    Reader,
-    ServerRow,
-    WriteColumnsRow,
-)
+from .rows import MetricRow, Reader, ServerRow, WrittenRow
 from .sending import (
     ResultT,
     RowT,
@@ -136,7 +131,7 @@ class Database:
             if gone and (remedy := connection_remedy(self.uri)) is not None:
                 error.remedy = remedy
             raise
-        server = self.read(ServerRow)[0]
+        server = self.read(ServerRow, "schema/server")[0]
         if tuple(int(part) for part in server.version.split(".")[:2]) < OLDEST_SERVER:
             raise ServerUnavailableError(
                 f"The server at {self.uri} is Neo4j {server.version}.",
@@ -219,7 +214,7 @@ class Database:
 
     def write_probabilities(
         self, rows: Iterable[Mapping[str, Any]], *, batch: int = 10_000
-    ) -> list[WriteColumnsRow]:
+    ) -> list[WrittenRow]:
         """Write the probabilities of many stored facts, in the fastest way.
 
         Batches, each in a separate transaction, are sent as columns (probes/write_columns).
@@ -234,7 +229,7 @@ class Database:
         return [
             row
             for part in batches(rows, batch)
-            for row in self.write(WriteColumnsRow, **columns_of(part))
+            for row in self.write(WrittenRow, "probes/write_columns", **columns_of(part))
         ]
 
     def stream(self, row_type: type[RowT], **params: Any) -> Iterator[RowT]:

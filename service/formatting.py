@@ -100,6 +100,6 @@ def file_size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{math.ceil(size / 1000)} KB"
 
 
-def several(n: int, what: str) -> str:
+def pluralize(n: int, what: str) -> str:
     """A counted noun: `1 rule`, `2 rules`, `12,000 facts`."""
     return f"{n:,} {what}{'s' * (n != 1)}"

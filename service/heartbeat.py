@@ -108,6 +108,7 @@ class Heartbeat:
             try:
                 told = database.write_implicitly(
                     rows.HeartbeatRow,
+                    "jobs/heartbeat",
                     **self._worker,
                     **(lease.params if lease else {}),
                     stage=state.stage,

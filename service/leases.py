@@ -57,14 +57,14 @@ class Lease:
         """The parameters by which a query is fenced."""
         return {"lease": self.token, "attempt": self.attempt}
 
-    def hold(self, write: Writer) -> str:
+    def assert_owned(self, write: Writer) -> str:
         """Fence a transaction: the job is locked until its end. The job's id.
 
         Raises:
             LeaseLostError: the lease belongs to another; the transaction must be rolled back.
             JobInterrupt: the job shall be cancelled.
         """
-        row = self.required(write(rows.HoldLeaseRow, **self.params))
+        row = self.required(write(rows.HoldLeaseRow, "jobs/hold", **self.params))
         self._stop_if(row.cancel)
         return row.id
 
@@ -75,7 +75,7 @@ class Lease:
             LeaseLostError, JobInterrupt: as `hold`.
         """
         told = event("running", name, progress)
-        found = write(rows.JobStageRow, **self.params, stage=name, progress=progress, event=told)
+        found = write(bool, "jobs/stage", **self.params, stage=name, progress=progress, event=told)
         self._stop_if(self.required(found).cancel)
 
     def part(self, write: Writer, part: str, name: str, progress: float) -> None:
@@ -85,7 +85,7 @@ class Lease:
             LeaseLostError, JobInterrupt: as `hold`.
         """
         told = event("running", name, progress)
-        found = write(rows.JobPartRow, **self.params, part=part, event=told)
+        found = write(rows.JobPartRow, "jobs/part", **self.params, part=part, event=told)
         self._stop_if(self.required(found).cancel)
 
     def succeed(self, write: Writer) -> None:
@@ -95,7 +95,14 @@ class Lease:
             LeaseLostError, JobInterrupt: as `hold`.
         """
         told = event("succeeded", "done", 1.0)
-        found = write(rows.FinishJobRow, **self.params, status="succeeded", at=now(), event=told)
+        found = write(
+            rows.FinishJobRow,
+            "jobs/finish",
+            **self.params,
+            status="succeeded",
+            at=now(),
+            event=told,
+        )
         self._stop_if(not self.required(found).finished)
 
     def succeed_with(self, db: Database, result: str) -> None:
@@ -106,7 +113,7 @@ class Lease:
         """
 
         def finish(tx: Tx) -> None:
-            self.required(tx.run(rows.JobResultRow, **self.params, result=result))
+            self.required(tx.run(str, "jobs/set_result", **self.params, result=result))
             self.succeed(tx.run)
 
         db.atomically(finish)
@@ -123,6 +130,7 @@ class Lease:
         status = "failed" if problem else "cancelled"
         found = write(
             rows.FinishJobRow,
+            "jobs/finish",
             **self.params,
             status=status,
             stage=stage,
@@ -183,6 +191,7 @@ def release(
     """
     found = db.write(
         rows.ReleaseJobRow,
+        "jobs/release",
         **lease.params,
         lease_until=lease_until,
         crashed=crashed,

@@ -21,7 +21,7 @@ from . import edits
 from .edits import EditId
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from .results import of_scored
-from .state import Db, Here
+from .state import AppState, Db
 
 router = APIRouter(prefix="/v1/appends", tags=["appends"], responses=DESCRIBED)
 
@@ -53,7 +53,7 @@ class AdditivityOut(BaseModel):
 def post_append(
     body: EditIn,
     db: Db,
-    here: Here,
+    here: AppState,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> EditOut:
@@ -61,7 +61,7 @@ def post_append(
 
     Any other is refused.
     """
-    datasets.ensure(db, body.graph)
+    datasets.get_or_import(db, body.graph)
     rewrite = submit.rewrite_of(db, body)
     if rewrite.kind != "append":
         raise UsageError(
@@ -74,10 +74,12 @@ def post_append(
 
 
 @router.get("/{edit}", response_model=EditOut, summary="Get the status of an append")
-def get_append(edit: EditId, db: Db, here: Here, request: Request) -> Any:
+def get_append(edit: EditId, db: Db, here: AppState, request: Request) -> Any:
     """As `GET /v1/edits/{edit}`; an edit that replaces an object is not found here."""
     row = record.get_edit(db, edit)
-    asked = db.read(rows.GetRewriteRow, dataset=row.dataset, rewrite=row.rewrite)[0]
+    asked = db.read(rows.RewriteRow, "graph/get_rewrite", dataset=row.dataset, rewrite=row.rewrite)[
+        0
+    ]
     _require_append(bool(asked.correct), edit)
     return edits.get_edit(edit, db, here, request)
 
@@ -85,12 +87,12 @@ def get_append(edit: EditId, db: Db, here: Here, request: Request) -> Any:
 @router.get(
     "/{edit}/answers", response_model=AppendAnswersOut, summary="List the answers of an append"
 )
-def get_append_answers(edit: EditId, db: Db, here: Here, request: Request) -> Response:
+def get_append_answers(edit: EditId, db: Db, here: AppState, request: Request) -> Response:
     """P of each correct and false answer before and after the edit, prompt by prompt."""
 
     def build(score: Score) -> AppendAnswersOut:
         _require_append(score.append is not None, edit)
-        items = db.read(rows.AppendAnswersRow, edit=score.edit)
+        items = db.read(rows.AppendAnswersRow, "append/answers", edit=score.edit)
         return AppendAnswersOut(edit=score.edit, items=items)
 
     return of_scored(request, here, db, edit, build)
@@ -104,7 +106,7 @@ def get_append_answers(edit: EditId, db: Db, here: Here, request: Request) -> Re
 def get_additivity(
     edit: EditId,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     strict: Annotated[
         bool, Query(description="Leave names that are correct and hard at once out of both lists.")
@@ -129,6 +131,7 @@ def get_additivity(
         _require_append(score.append is not None, edit)
         items = db.read(
             rows.AdditivityRow,
+            "append/additivity",
             edits=[score.edit],
             strict=strict,
             published=published,

@@ -26,7 +26,7 @@ from ..scoring import record
 from .pages import guide
 from .parameters import InMeasure, OfGraph, OfModel
 from .problems import DESCRIBED
-from .state import Db, Here, InForce, etag_response
+from .state import AppState, Db, InForce, etag_response
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
 _ORGANISMS = ("organism", "organism:gpt2", "organism:llama", "organism-unknown")
@@ -199,7 +199,7 @@ def _query(name: ByName) -> QueryInfo:
 def leaderboard(
     request: Request,
     db: Db,
-    here: Here,
+    here: AppState,
     graph: OfGraph = None,
     model: OfModel = None,
     measure: InMeasure = "likelihood",
@@ -212,7 +212,7 @@ def leaderboard(
 
     404 if there is no such graph, or no edit has the measure.
     """
-    state = db.read(rows.ScoredStateRow, dataset=graph)[0]
+    state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph)[0]
     key = ("leaderboard", graph, model, measure, rewrites, state.edits, state.newest)
 
     def body() -> bytes:

@@ -32,7 +32,7 @@ from ..scoring import deltas
 from ..settings import Settings
 from .parameters import LIMIT, ShortCursor
 from .problems import DESCRIBED
-from .state import Db, Here, InForce
+from .state import AppState, Db, InForce
 from .uploads import received
 
 router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
@@ -72,7 +72,7 @@ def get_graph(graph: GraphId, db: Db) -> StoredGraph:
 def delete_graph(
     graph: GraphId,
     db: Db,
-    here: Here,
+    here: AppState,
     with_dependents: Annotated[
         bool, Query(description="Delete a data set together with everything derived from it.")
     ] = False,
@@ -383,7 +383,7 @@ def list_rewrites_of_graph(graph: GraphId, db: Db) -> Rewrites:
 
     A graph that ships with ThinkEval is imported by the first request for it.
     """
-    datasets.ensure(db, graph)
+    datasets.get_or_import(db, graph)
     return Rewrites(items=_rewrites(db, graph, datasets.list_rewrites(db, graph)))
 
 
@@ -396,7 +396,7 @@ def list_rewrites(
 ) -> RewritePage:
     """Of all data sets or of one, by data set and id, one page at a time."""
     if graph is not None:
-        datasets.ensure(db, graph)
+        datasets.get_or_import(db, graph)
     found = datasets.all_rewrites(db, graph)
     shown, following = offset_page(found, read_offset(cursor), limit)
     items = [

@@ -39,7 +39,7 @@ from .edits import EditId
 from .parameters import InMeasure, Limit, OfGraph, OfModel, ShortCursor
 from .problems import DESCRIBED
 from .selected import Selected
-from .state import Db, Here, State, etag_response
+from .state import AppState, Db, State, etag_response
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
     304: {"description": "The client has this response already (`If-None-Match`)."}
@@ -107,7 +107,7 @@ def _link(browser: str, name: str, params: dict[str, Any]) -> str | None:
 
 
 @router.get("/score", response_model=Score, summary="Get the score of an edit")
-def get_score(edit: EditId, db: Db, here: Here, request: Request) -> Response:
+def get_score(edit: EditId, db: Db, here: AppState, request: Request) -> Response:
     """Every metric with its n, its interval if it was sampled, and the complete provenance."""
     return of_scored(request, here, db, edit, lambda score: score)
 
@@ -116,7 +116,7 @@ def get_score(edit: EditId, db: Db, here: Here, request: Request) -> Response:
 def get_chains(
     edit: EditId,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     chosen: Annotated[ChainFilter, Query()],
     measure: MeasureQuery = None,
@@ -137,7 +137,7 @@ def get_chains(
 def get_leakage(
     edit: EditId,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     measure: MeasureQuery = None,
     limit: Limit = 20,
@@ -154,7 +154,7 @@ def get_leakage(
 
 @router.get("/graph", response_model=GraphOut, summary="Get the graph of an edit")
 def get_edit_graph(
-    edit: EditId, db: Db, here: Here, request: Request, measure: MeasureQuery = None
+    edit: EditId, db: Db, here: AppState, request: Request, measure: MeasureQuery = None
 ) -> Response:
     """Every fact in the edit's scope: probabilities before and after, answers, and chains."""
 
@@ -174,7 +174,7 @@ def get_edit_query(
     edit: EditId,
     name: QueryName,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     measure: MeasureQuery = None,
 ) -> Response:
@@ -211,7 +211,7 @@ def get_diff(
     a: AnyEdit,
     b: AnyEdit,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     measure: Annotated[
         Measure | None,
@@ -255,7 +255,7 @@ def edit_figure(
     kind: Annotated[EditKind, Path(description="Kind of figure.")],
     fmt: FigureFormat,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     selection: Selected,
     measure: MeasureQuery = None,
@@ -309,7 +309,7 @@ def methods_figure(
     kind: Annotated[MethodsKind, Path(description="Kind of figure.")],
     fmt: FigureFormat,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     graph: OfGraph = None,
     model: OfModel = None,

@@ -217,7 +217,7 @@ def mine_rules(graph: GraphId, db: Db, body: MineIn | None = None) -> MinedOut:
 
     Mining again updates the counts and changes no decision.
     """
-    datasets.ensure(db, graph)
+    datasets.get_or_import(db, graph)
     asked = body or MineIn()
     mined = mining.mine(db, graph, **asked.model_dump(exclude={"rank"}))
     stored = {rule.id: rule for rule in store.rules_of(db, mined.dataset, status=None)}

@@ -117,5 +117,5 @@ async def settings(request: Request) -> Settings:
 
 
 Db = Annotated[Database, Depends(database)]
-Here = Annotated[State, Depends(_here)]
+AppState = Annotated[State, Depends(_here)]
 InForce = Annotated[Settings, Depends(settings)]

@@ -16,7 +16,7 @@ from fastapi import UploadFile
 from ...loaders import formats
 from ...loaders.errors import UnknownFormatError
 from ..errors import UsageError
-from ..formatting import file_size, several
+from ..formatting import file_size, pluralize
 
 FILES = 2000
 """Files of one upload at most."""
@@ -49,7 +49,7 @@ def received(
     """
     if not files or len(files) > FILES:
         raise UsageError(
-            f"The upload has {several(len(files), 'file')}.", remedy=f"Send 1 to {FILES} files."
+            f"The upload has {pluralize(len(files), 'file')}.", remedy=f"Send 1 to {FILES} files."
         )
     root = folder / "upload"
     root.mkdir()
@@ -154,7 +154,7 @@ def _members(archive: zipfile.ZipFile) -> Iterable[zipfile.ZipInfo]:
     ]
     if len(found) > FILES:
         raise UsageError(
-            f"The archive has {several(len(found), 'file')}.", remedy=f"Send at most {FILES}."
+            f"The archive has {pluralize(len(found), 'file')}.", remedy=f"Send at most {FILES}."
         )
     return found
 

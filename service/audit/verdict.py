@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..formatting import percent, several, short
+from ..formatting import percent, pluralize, short
 from ..reports.verdict import FORGOT, UNKNOWN, Part
 from ..reports.verdict import verdict as of_score
 from ..schemas import KNOWN
@@ -71,8 +71,10 @@ def _headline(count: Counter[str], n: int) -> str:
     """One sentence for all requests."""
     worst = _worst(count)
     if n == 1 or count["erased"] == n:
-        return f"{_TITLES[worst]}: {_ONE[worst] if n == 1 else _ALL.format(several(n, 'fact'))}."
-    listed = [f"{count[outcome]} of {several(n, 'fact')} {_ONE_OF[outcome]}" for outcome in _ONE_OF]
+        return f"{_TITLES[worst]}: {_ONE[worst] if n == 1 else _ALL.format(pluralize(n, 'fact'))}."
+    listed = [
+        f"{count[outcome]} of {pluralize(n, 'fact')} {_ONE_OF[outcome]}" for outcome in _ONE_OF
+    ]
     shown = [text for outcome, text in zip(_ONE_OF, listed, strict=True) if count[outcome]]
     return f"{_TITLES[worst]}: {'; '.join(shown)}."
 

@@ -22,10 +22,10 @@ from ..graphs import datasets
 from ..leakcut import words
 from ..leakcut.coedit.kind import COEDIT
 from ..leakcut.schemas import CoEditIn, CoEditOut, CutOut
+from ..reports.best_method import Standout, standout
 from ..reports.chain_tree import chain_tree
 from ..reports.comparison import compare
 from ..reports.formats import Table, indexed
-from ..reports.standout import Standout, standout
 from ..reports.verdict import judged
 from ..schemas import Measure, Score
 from ..scoring.forget.refusal import methods_for

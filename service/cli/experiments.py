@@ -12,7 +12,7 @@ import typer
 from ..errors import UsageError
 from ..experiments import store
 from ..experiments.kind import Kind
-from ..formatting import several
+from ..formatting import pluralize
 from ..reports.figures import FORMATS
 from ..reports.formats import Column, Table
 from ..scoring.runtime import Runtime
@@ -158,7 +158,7 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
                 _list(kind, store.listing(db, kind, graph=graph, limit=1000), json, output)
             elif delete:
                 edits = store.delete(db, runtime.settings, kind, id)
-                also = f" and {several(len(edits), 'edit')}" if kind.owns_edits else ""
+                also = f" and {pluralize(len(edits), 'edit')}" if kind.owns_edits else ""
                 emit_note(f"Deleted {id}{also}.")
             elif cancel:
                 emit_note(f"{id} is {store.cancel(db, kind, id).status}.")

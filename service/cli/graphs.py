@@ -144,7 +144,7 @@ def rewrites(
 ) -> None:
     """List a data set's rewrite requests with the number of their chains."""
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, graph)
+        datasets.get_or_import(runtime.db, graph)
         listed = datasets.list_rewrites(runtime.db, graph)
         chains = datasets.chain_counts(runtime.db, graph, listed)
     counts = {id: sum(by_steps.values()) for id, by_steps in chains.items()}

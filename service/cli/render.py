@@ -15,7 +15,7 @@ from ..formatting import (
     fine,
     number,
     objects,
-    several,
+    pluralize,
 )
 from ..reports.append.edit import (
     COLUMNS,
@@ -126,7 +126,7 @@ def show_chains(
         text.append(f"{i}. ")
         text.append(*mark)
         text.append(
-            f"  {several(row.steps, 'fact')}  R {number(row.r_pre)} → R' {number(row.r_post)}"
+            f"  {pluralize(row.steps, 'fact')}  R {number(row.r_pre)} → R' {number(row.r_post)}"
             f"  retention {cell(row.ratio)}\n"
         )
         text.append(f"   {row.entities[0]}\n", "blue")
@@ -134,9 +134,9 @@ def show_chains(
             text.append(f"{_link_text(link)}\n")
         blocks.append(text)
     title = (
-        f"{alive} of {several(len(rows), 'chain')} survive{'s' * (alive == 1)}"
+        f"{alive} of {pluralize(len(rows), 'chain')} survive{'s' * (alive == 1)}"
         if not surviving
-        else several(len(rows), "surviving chain")
+        else pluralize(len(rows), "surviving chain")
     ) + f" ({MEASURE_NAMES[measure]})"
     note = f"showing {len(shown)} of {len(rows)}" if len(shown) < len(rows) else None
     emit_panel(title, blocks or [Text("none")], note=note)

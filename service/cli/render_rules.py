@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from rich.tree import Tree
 
-from ..formatting import cell, several
+from ..formatting import cell, pluralize
 from ..reports import implied
 from ..reports.formats import Column, Table
 from ..rules.implications import GOOD, MEANINGS, implications
@@ -51,7 +51,7 @@ def show_omega(found: OmegaOut, score: Score) -> None:
         Column("surviving", lambda kind: found.at(kind).surviving),
         Column("all cut up to (facts)", lambda kind: found.deep[kind]),
     ]
-    note = f"within {several(found.max_steps, 'fact')}, by {several(found.rules, 'rule')}"
+    note = f"within {pluralize(found.max_steps, 'fact')}, by {pluralize(found.rules, 'rule')}"
     title = f"Is {score.target_true} recovered? ({MEASURE_NAMES[found.measure]})"
     emit_table(Table("ways", title, columns, KINDS, note))
     for proof in found.proofs:
@@ -75,7 +75,7 @@ def show_implications(found: ImplicationsOut, limit: int = 20) -> None:
     if any(item.verdict is None for item in found.items):
         summary += "\nWhat was not asked is undefined: ask again with --implications."
     note = f"showing {len(shown)} of {len(found.items)}" if len(shown) < len(found.items) else None
-    title = f"Implications by {several(found.rules, 'rule')} ({MEASURE_NAMES[found.measure]})"
+    title = f"Implications by {pluralize(found.rules, 'rule')} ({MEASURE_NAMES[found.measure]})"
     text.append(summary)
     met = {item.verdict for item in shown}
     for verdict, meaning in MEANINGS.items():
@@ -154,9 +154,9 @@ def show_mixed(page: MixedPage) -> None:
     """The chains, strongest after the edit first; conclusions with their proofs."""
     out = console()
     out.print(
-        f"{page.surviving} of {several(page.looked_at, 'chain')} over conclusions of rules"
+        f"{page.surviving} of {pluralize(page.looked_at, 'chain')} over conclusions of rules"
         f" {'survives' if page.surviving == 1 else 'survive'}, within"
-        f" {several(page.max_steps, 'fact')}, by {several(page.rules, 'rule')}"
+        f" {pluralize(page.max_steps, 'fact')}, by {pluralize(page.rules, 'rule')}"
         f" ({MEASURE_NAMES[page.measure]})",
         highlight=False,
     )
@@ -173,7 +173,7 @@ def _tree(number: int, item: MixedChainOut) -> Tree:
     else:
         text.append(*(("● survives", "bold red") if item.surviving else ("○ cut", "dim")))
         text.append(
-            f"  {several(item.steps or 0, 'fact')}  R {cell(item.r_pre)} → R' {cell(item.r_post)}"
+            f"  {pluralize(item.steps or 0, 'fact')}  R {cell(item.r_pre)} → R' {cell(item.r_post)}"
             f"  retention {cell(item.ratio)}"
         )
     text.append(f"\n   {item.entities[0]}", "blue")
@@ -190,7 +190,7 @@ def _link(link: MixedLinkOut) -> Text:
     text.append(f"{link.relation} → {link.object}", "bold" if link.implied else "")
     text.append(f"   {cell(link.pre)} → {cell(link.post)}  retention {cell(link.ratio)}")
     if link.implied and link.facts:
-        text.append(f"   a conclusion, by {several(link.facts, 'fact')}", "dim")
+        text.append(f"   a conclusion, by {pluralize(link.facts, 'fact')}", "dim")
     return text
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import UsageError, in_one_line
-from ..formatting import several
+from ..formatting import pluralize
 from ..graphs import datasets
 from ..graphs import rewrites as selection
 from ..reports.verdict import judged
@@ -86,7 +86,7 @@ def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
             sign = ">" if exceeds is operator.gt else "<"
             broken.append(
                 f"gate: {score.edit}: {label} {value.value:.4f} {sign} {limit} over"
-                f" {several(value.n, counted)}{hints.get(metric, '')}"
+                f" {pluralize(value.n, counted)}{hints.get(metric, '')}"
             )
     return broken
 
@@ -145,7 +145,7 @@ def score(
     edit = edit_options(options)
     require_taken(measure.key, edit.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, edit.graph)
+        datasets.get_or_import(runtime.db, edit.graph)
         own = selection.OwnRewrite(subject, relation, prompt, target_true, target_new)
         rewrites = [
             found
@@ -221,7 +221,7 @@ def score_all(
                 raise
             failed.append(f"failed: {request.method} on {request.rewrite.id}: {in_one_line(error)}")
     if skipped and len(requests) > 1:
-        skipped.append(f"{len(skipped)} of {several(len(requests), 'edit')} not edited")
+        skipped.append(f"{len(skipped)} of {pluralize(len(requests), 'edit')} not edited")
     return scores, failed, skipped
 
 

@@ -165,7 +165,7 @@ def _overrides(texts: Sequence[str]) -> dict[str, dict[str, object]]:
 
 def _rewrites(runtime: Runtime, graph: str, names: Sequence[str]) -> list[RewriteRequest]:
     """The rewrites that are named; all of the graph where none is."""
-    datasets.ensure(runtime.db, graph)
+    datasets.get_or_import(runtime.db, graph)
     return rewrites.rewrites(runtime.db, graph, names, rewrites.OwnRewrite(), not names)
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import NothingStoredError, UsageError
-from ..formatting import several
+from ..formatting import pluralize
 from ..proportions import effective, wilson
 from ..reports.formats import Column, Table, render
 from .metrics import TITLES, metrics_of_runs
@@ -214,4 +214,4 @@ def _cell(row: MethodRow, metric: str) -> str:
         # A difference of equal means may be slightly below 0 by rounding, which prints -0.0.
         text += f" ({round(100 * gain.value, 1) + 0.0:+.1f})"
     text += f" [{100 * (mean.low or 0.0):.0f}, {100 * (mean.high or 0.0):.0f}] n={mean.answers}"
-    return text if mean.n == row.runs else f"{text} in {several(mean.n, 'set')}"
+    return text if mean.n == row.runs else f"{text} in {pluralize(mean.n, 'set')}"

@@ -60,7 +60,7 @@ class Work:
             LeaseLostError, JobInterrupt: the transaction must be rolled back.
         """
         if self.lease is not None:
-            self.lease.hold(write)
+            self.lease.assert_owned(write)
 
     def note_part(self, db: Database, part: str, stage: str, reached: float) -> None:
         """Record that a part is stored, so that another attempt does not repeat it.

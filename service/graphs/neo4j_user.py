@@ -40,7 +40,7 @@ def create_user(db: Database, name: str, password: str) -> dict[str, Any]:
             remedy=f"Give at least {SHORTEST_PASSWORD}.",
         )
     try:
-        db.write(CreateUserRow, name=name, password=password)
+        db.write(CreateUserRow, "schema/create_user", name=name, password=password)
     except GraphError as error:
         if "already exists" in error.detail:
             raise ConflictError(
@@ -50,7 +50,7 @@ def create_user(db: Database, name: str, password: str) -> dict[str, Any]:
         raise
     edition = db.verify().edition
     try:
-        db.write(GrantReaderRow, name=name)
+        db.write(GrantReaderRow, "schema/grant_reader", name=name)
     except GraphError as error:
         refused = f"The server did not make this user a reader: {error.detail}"
         note = COMMUNITY if edition == "community" else refused

@@ -60,7 +60,7 @@ def rewrites(
     everything: bool,
     kind: RequestKind | None = None,
 ) -> list[RewriteRequest]:
-    """The rewrite requests of a stored data set (`datasets.ensure`) that a command is about.
+    """The rewrite requests of a stored data set (`datasets.get_or_import`) that a command is about.
 
     Args:
         kind: of everything, the requests of this kind; None: see `of_one_kind`.

@@ -143,9 +143,9 @@ def _fenced(db: Database, fence: Fence) -> _Runs:
 def _empty(db: Database, run: _Runs, graph: str, fence: Fence | None) -> None:
     """Delete a large graph in batches; one whose writing is fenced stays, empty and hidden."""
     if fence is None:
-        db.autocommit(rows.DeleteGraphRow, graph=graph)
+        db.autocommit(int, "graph/delete_graph", graph=graph)
         return
-    while run(rows.ClearGraphRow, graph=graph, limit=BATCH)[0].n_entities:
+    while run(int, "graph/clear_graph", graph=graph, limit=BATCH)[0]:
         pass
 
 
@@ -157,22 +157,24 @@ def _write(
     rewrites: Sequence[RewriteRequest] | None,
     progress: Progress | None,
 ) -> rows.CompleteGraphRow:
-    run(rows.MergeGraphRow, **header.params())
-    run(rows.ClearGraphRow, graph=header.graph)
+    run(rows.MergeGraphRow, "graph/merge_graph", **header.params())
+    run(int, "graph/clear_graph", graph=header.graph)
     # A model's graph and an edit's have the entities of their data set, which knows their kinds.
     dataset = None if header.graph == header.dataset else header.dataset
     for start in range(0, len(entities), BATCH):
         batch = [entity_row(e) for e in entities[start : start + BATCH]]
-        run(rows.MergeEntitiesRow, graph=header.graph, dataset=dataset, rows=batch)
+        run(
+            rows.WrittenRow, "graph/merge_entities", graph=header.graph, dataset=dataset, rows=batch
+        )
     for start in range(0, len(facts), BATCH):
         batch = list(facts[start : start + BATCH])
-        run(rows.MergeFactsRow, graph=header.graph, rows=batch)
+        run(rows.WrittenRow, "graph/merge_facts", graph=header.graph, rows=batch)
         if progress is not None:
             progress(min(start + BATCH, len(facts)), len(facts), "writing facts")
     if rewrites is not None:
         keep = [r.id for r in rewrites]
-        run(rows.DeleteRewritesRow, dataset=header.dataset, keep=keep)
+        run(int, "graph/delete_rewrites", dataset=header.dataset, keep=keep)
         for start in range(0, len(rewrites), REWRITE_BATCH):
             batch = [rewrite_row(r) for r in rewrites[start : start + REWRITE_BATCH]]
-            run(rows.MergeRewritesRow, dataset=header.dataset, rows=batch)
-    return run(rows.CompleteGraphRow, graph=header.graph)[0]
+            run(rows.WrittenRow, "graph/merge_rewrites", dataset=header.dataset, rows=batch)
+    return run(rows.CompleteGraphRow, "graph/complete_graph", graph=header.graph)[0]

@@ -200,9 +200,9 @@ class Candidates:
                 fresh.append(row)
 
         def store(part: list[dict[str, object]], tx: Tx) -> None:
-            tx.run(rows.WriteCandidatesRow, run=run, rows=part)
+            tx.run(rows.WrittenRow, "growth/write_candidates", run=run, rows=part)
             if lease is not None:
-                lease.hold(tx.run)
+                lease.assert_owned(tx.run)
 
         for start in range(0, len(fresh), BATCH):
             db.atomically(partial(store, fresh[start : start + BATCH]))
@@ -212,8 +212,12 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
     """What was decided, by candidate; and the triplets that persons added, in their order."""
     found: dict[str, Verdicts] = {}
     added: list[Triplet] = []
-    given = {each.candidate for each in db.read(rows.DecisionRow, run=run) if each.verb == "add"}
-    for row in db.read(rows.CandidateRow, run=run):
+    given = {
+        each.candidate
+        for each in db.read(rows.DecisionRow, "growth/decisions", run=run)
+        if each.verb == "add"
+    }
+    for row in db.read(rows.CandidateRow, "growth/candidates", run=run):
         if row.verdict is None and row.judged is None:
             continue
         found[row.id] = Verdicts(

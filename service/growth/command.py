@@ -84,6 +84,7 @@ def _begin(runtime: Runtime, prepared: Prepared) -> Lease:
         prepared.submit(tx.run, runtime.settings)
         (found,) = tx.run(
             rows.BeginJobRow,
+            "jobs/begin",
             id=prepared.id,
             lease=token,
             lease_ms=runtime.settings.lease_ms,
@@ -97,7 +98,7 @@ def _begin(runtime: Runtime, prepared: Prepared) -> Lease:
         found = runtime.db.atomically(begin)
         if found.begun:
             return Lease(token, found.attempt)
-        while runtime.db.read(rows.BusyJobRow, id=prepared.id)[0].busy:
+        while runtime.db.read(bool, "jobs/busy", id=prepared.id)[0]:
             runtime.progress(0, 1, "another process grows this graph, waiting")
             time.sleep(WAIT_S)
 

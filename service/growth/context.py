@@ -150,7 +150,7 @@ class Context:
         def fenced(tx: Tx) -> None:
             tx.run(row_type, **params)
             if self.lease is not None:
-                self.lease.hold(tx.run)
+                self.lease.assert_owned(tx.run)
 
         self.db.atomically(fenced)
 
@@ -169,4 +169,9 @@ class Context:
             for one in statements
         ]
         for start in range(0, len(stored), 2000):
-            self.write(rows.WriteStatementsRow, run=self.run, rows=stored[start : start + 2000])
+            self.write(
+                rows.WrittenRow,
+                "growth/write_statements",
+                run=self.run,
+                rows=stored[start : start + 2000],
+            )

@@ -31,7 +31,7 @@ def pause(db: Database, run: str) -> rows.GrowthRunRow:
             f"Run {row.id!r} is neither queued nor running.", remedy="Resume it to run it again."
         )
     queue.cancel_all(db, [row.id], job.GROWTH, AGAIN)
-    db.write(rows.SetGrowthRunRow, id=row.id, state="paused", stop_reason=PAUSED)
+    db.write(float, "growth/set_run", id=row.id, state="paused", stop_reason=PAUSED)
     return require_run(db, row.id)
 
 
@@ -47,7 +47,7 @@ def resume(db: Database, settings: Settings, run: str) -> rows.GrowthRunRow:
     if row.status in ("queued", "running"):
         raise ConflictError(f"Run {row.id!r} is {row.status}.", remedy="Wait until it ends.")
     job.post_again(db, settings, row)
-    db.write(rows.SetGrowthRunRow, id=row.id, state="growing")
+    db.write(float, "growth/set_run", id=row.id, state="growing")
     return require_run(db, row.id)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..graphs.datasets import ensure, stored_graph
+from ..graphs.datasets import get_or_import, stored_graph
 from ..scoring.runtime import parse
 from .answers import Answers, Budget
 from .candidates import Candidates
@@ -42,7 +42,7 @@ def first_calls(db: Database, prepared: Prepared) -> list[tuple[str, int | None]
         UsageError: the model cannot do what the request wants.
     """
     posted = prepared.request
-    base = stored_graph(db, ensure(db, posted.base).id) if posted.base else None
+    base = stored_graph(db, get_or_import(db, posted.base).id) if posted.base else None
     main = Seat(Answers(db, prepared.id, _Unopened(posted.answers), Budget()))
     context = Context(db, prepared.id, "", posted, main, Candidates({}), base=base)
     seed: list[tuple[str, int | None]] = []

@@ -261,7 +261,7 @@ class Loop:
         )
         self._began = time.monotonic()
         values = asdict(row)
-        context.write(rows.WriteIterationRow, run=context.run, **values)
+        context.write(int, "growth/write_iteration", run=context.run, **values)
         self._report(row)
 
     def _new_chains(self) -> list[Candidate]:

@@ -23,16 +23,16 @@ def require_run(db: Database, run: str) -> rows.GrowthRunRow:
     Raises:
         NotFoundError: there is none; close ones are suggested.
     """
-    found = db.read(rows.GrowthRunRow, id=run)
+    found = db.read(rows.GrowthRunRow, "growth/runs", id=run)
     if not found:
-        known = [row.id for row in db.read(rows.GrowthRunRow, limit=1000)]
+        known = [row.id for row in db.read(rows.GrowthRunRow, "growth/runs", limit=1000)]
         raise NotFoundError("growth run", run, known, listing=LISTING)
     return found[0]
 
 
 def list_runs(db: Database, limit: int = 100) -> list[GrowthOut]:
     """Runs, newest first."""
-    return [shown(row) for row in db.read(rows.GrowthRunRow, limit=limit)]
+    return [shown(row) for row in db.read(rows.GrowthRunRow, "growth/runs", limit=limit)]
 
 
 def shown(row: rows.GrowthRunRow) -> GrowthOut:
@@ -112,4 +112,4 @@ def delete(db: Database, run: str) -> int:
     row = require_run(db, run)
     if row.status in ("queued", "running"):
         raise ConflictError(f"Run {run!r} is {row.status}.", remedy="Cancel it first.")
-    return cast("int", db.autocommit(rows.DeleteGrowthRunRow, id=row.id)[0].deleted)
+    return cast("int", db.autocommit(int, "growth/delete_run", id=row.id)[0])

@@ -41,5 +41,5 @@ class EditJob:
     @staticmethod
     def drop(db: Database, job: str) -> None:
         """Delete the graph of an edit that ended without a score: it was written, not recorded."""
-        while db.write(rows.DropUnfinishedRow, id=job, limit=PART)[0].entities:
+        while db.write(int, "edits/drop_unfinished", id=job, limit=PART)[0]:
             pass

@@ -52,7 +52,7 @@ class Recovery:
         keys = [(row.lease, row.lease_until) for row in found]
         self._seen = {key: self._seen.get(key, now) for key in keys}
         sure = [row for row, key in zip(found, keys, strict=True) if self._is_sure(row, key, now)]
-        db.write(rows.ForgetWorkersRow, silent_ms=round(1000 * WORKER_SILENT_S))
+        db.write(int, "jobs/forget_workers", silent_ms=round(1000 * WORKER_SILENT_S))
         return _released(db, self._kinds, sure)
 
     def _is_sure(self, row: rows.OrphanRow, key: tuple[str, int], now: float) -> bool:
@@ -67,11 +67,11 @@ def recover(db: Database, kinds: Kinds) -> dict[str, str]:
 
 def orphans(db: Database) -> list[rows.OrphanRow]:
     """The jobs under way whose lease has expired."""
-    found = db.read(rows.OrphanRow, started_ms=0)
+    found = db.read(rows.OrphanRow, "jobs/orphans", started_ms=0)
     if not found:
         return []
-    started_ms = db.read(rows.ServerStartRow)[0].started_ms or 0
-    return db.read(rows.OrphanRow, started_ms=started_ms)
+    started_ms = db.read(rows.ServerStartRow, "schema/started")[0].started_ms or 0
+    return db.read(rows.OrphanRow, "jobs/orphans", started_ms=started_ms)
 
 
 def _released(db: Database, kinds: Kinds, found: Sequence[rows.OrphanRow]) -> dict[str, str]:
@@ -91,7 +91,7 @@ def recover_worker(db: Database, kinds: Kinds, worker: str, *, crashed: bool) ->
         crashed: whether it died, and alone.
     """
     released = {}
-    for row in db.read(rows.OrphanRow, worker=worker, started_ms=0):
+    for row in db.read(rows.OrphanRow, "jobs/orphans", worker=worker, started_ms=0):
         status = release(db, kinds, Lease(row.lease, row.attempt), crashed=crashed)
         if status is not None:
             released[row.id] = status

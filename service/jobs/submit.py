@@ -190,14 +190,16 @@ def affinity_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class EnqueueResult:
     """The outcome of a post: `created`, `queued` again, or `known` (there already)."""
 
     edit: str
     outcome: str
 
 
-def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = None) -> Posted:
+def post(
+    db: Database, settings: Settings, posted: EditIn, *, key: str | None = None
+) -> EnqueueResult:
     """Accept an edit. When this returns, the edit is stored and will be scored.
 
     Args:
@@ -209,7 +211,7 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
         NotFoundError, UsageError, EditingError: the request cannot be scored.
     """
     check(settings, posted)
-    dataset = datasets.ensure(db, posted.graph)
+    dataset = datasets.get_or_import(db, posted.graph)
     rewrite = rewrite_of(db, posted)
     objective.check(posted, rewrite)
     refusal.check(rewrite, posted)
@@ -219,7 +221,7 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
     return told[str(cell.job["id"])]
 
 
-def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list[Posted]:
+def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list[EnqueueResult]:
     """Accept several edits of one data set, all of them or none; in their order.
 
     What they share (the data set, a rewrite, a model with a method) is looked up once.
@@ -262,7 +264,7 @@ def _store(
     *,
     key: str | None = None,
     body: str | None = None,
-) -> dict[str, Posted]:
+) -> dict[str, EnqueueResult]:
     """Queue all cells, or none; the outcome of each, by the id it is submitted under.
 
     Args:
@@ -270,11 +272,11 @@ def _store(
         body: digest of a single post, for its idempotency key.
     """
 
-    def write(tx: Tx) -> list[Posted]:
+    def write(tx: Tx) -> list[EnqueueResult]:
         # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
         stored = [rewrite_row(rewrite) for rewrite in rewrites]
-        tx.run(rows.MergeRewritesRow, dataset=like.graph, rows=stored)
-        accepted = accept(
+        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=like.graph, rows=stored)
+        accepted = enqueue(
             tx.run,
             settings,
             queue.EDIT,
@@ -290,7 +292,7 @@ def _store(
         ]
         if described:
             try:
-                tx.run(rows.DescribeEditsRow, dataset=like.graph, rows=described)
+                tx.run(rows.WrittenRow, "edits/describe", dataset=like.graph, rows=described)
             except IncompleteWriteError as error:  # the graph was deleted meanwhile
                 raise NotFoundError(
                     "graph of a data set", like.graph, [], listing="thinkeval graphs"
@@ -301,7 +303,7 @@ def _store(
     return {str(cell.job["id"]): one for cell, one in zip(cells, accepted, strict=True)}
 
 
-def accept(
+def enqueue(
     write: Writer,
     settings: Settings,
     kind: str,
@@ -310,7 +312,7 @@ def accept(
     key: str | None = None,
     body: str | None = None,
     again: bool = False,
-) -> list[Posted]:
+) -> list[EnqueueResult]:
     """Queue jobs of one kind, all of them or none; the outcome of each, in their order.
 
     Args:
@@ -325,6 +327,7 @@ def accept(
     """
     found = write(
         rows.SubmitJobsRow,
+        "jobs/submit",
         kind=kind,
         rows=[
             {"total": 1, "properties": {}} | dict(job) | {"place": place}
@@ -339,7 +342,7 @@ def accept(
     return [_accepted(row, settings, key) for row in found]
 
 
-def _accepted(row: rows.SubmitJobsRow, settings: Settings, key: str | None) -> Posted:
+def _accepted(row: rows.SubmitJobsRow, settings: Settings, key: str | None) -> EnqueueResult:
     if row.outcome == "conflict":
         raise ConflictError(
             f"The idempotency key {key!r} was used for another request.",
@@ -350,7 +353,7 @@ def _accepted(row: rows.SubmitJobsRow, settings: Settings, key: str | None) -> P
         raise QueueFullError(
             f"{row.waiting} jobs are queued or running; the limit is {settings.queue_limit}."
         )
-    return Posted(row.id, row.outcome)
+    return EnqueueResult(row.id, row.outcome)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def cells(db: Database, sweep: SweepIn) -> list[EditIn]:
         NotFoundError: no such graph.
         UsageError: it has no rewrites, or more cells than a sweep may have.
     """
-    datasets.ensure(db, sweep.graph)
+    datasets.get_or_import(db, sweep.graph)
     stored = [] if sweep.rewrites else of_one_kind(datasets.list_rewrites(db, sweep.graph))
     names = sweep.rewrites or [r.id for r in stored]
     wanted = len(names) * len(sweep.models) * len(sweep.seeds) * len(sweep.methods)
@@ -73,18 +73,20 @@ def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
     # Not the edits' ids: those change when a worker has loaded the model.
     about = [sweep.digested(), datasets.graph_digest(db, sweep.graph), NUMBERS_VERSION]
     name = f"sweep-{digest(about, 10)}"
-    db.write(rows.MergeSweepRow, id=name, request=sweep.model_dump_json(), posted_as=posted_as)
+    db.write(
+        bool, "jobs/merge_sweep", id=name, request=sweep.model_dump_json(), posted_as=posted_as
+    )
     return name
 
 
 def listing(db: Database) -> list[SweepOut]:
     """Every sweep with its counts, newest first; without tables."""
-    return [_out(db, row) for row in db.read(rows.SweepRow)]
+    return [_out(db, row) for row in db.read(rows.SweepRow, "jobs/sweeps")]
 
 
 def page(db: Database, start: int, limit: int) -> tuple[list[SweepOut], int]:
     """Some of the sweeps with their counts, newest first, and how many there are in all."""
-    found = db.read(rows.SweepRow)
+    found = db.read(rows.SweepRow, "jobs/sweeps")
     return [_out(db, row) for row in found[start : start + limit]], len(found)
 
 
@@ -166,13 +168,13 @@ def remove(db: Database, sweep: str) -> None:
     Raises:
         NotFoundError: no such sweep.
     """
-    db.write(rows.DeleteSweepRow, id=_row(db, sweep).id)
+    db.write(int, "jobs/delete_sweep", id=_row(db, sweep).id)
 
 
 def _row(db: Database, sweep: str) -> rows.SweepRow:
-    found = db.read(rows.SweepRow, id=sweep)
+    found = db.read(rows.SweepRow, "jobs/sweeps", id=sweep)
     if not found:
-        known = [row.id for row in db.read(rows.SweepRow)]
+        known = [row.id for row in db.read(rows.SweepRow, "jobs/sweeps")]
         raise NotFoundError("sweep", sweep, known, listing=LISTING)
     return found[0]
 
@@ -192,7 +194,9 @@ def _edits(
         found = {
             each.id: each
             for part in _parts(posted_as)
-            for each in db.read(rows.PageEditRow, posted_as=part, limit=PART, scores=scores)
+            for each in db.read(
+                rows.PageEditRow, "edits/page_edits", posted_as=part, limit=PART, scores=scores
+            )
         }
         if len(found) >= n_edits:
             break

@@ -95,7 +95,7 @@ class Worker:
             database = self.runtime.open_database
             if database is not None:
                 with suppress(GraphError):
-                    database.write(rows.ForgetWorkersRow, id=self.id, silent_ms=10**9)
+                    database.write(int, "jobs/forget_workers", id=self.id, silent_ms=10**9)
         log.info("worker %s has exited", self.id)
 
     def stop(self) -> None:
@@ -143,6 +143,7 @@ class Worker:
         token = new_token()
         found = self.runtime.db.write(
             rows.ClaimJobRow,
+            "jobs/claim",
             kinds=[kind.KIND for kind in self.kinds],
             lease=token,
             lease_ms=self.settings.lease_ms,

@@ -92,7 +92,7 @@ def cut_of(
     if graph is None:
         score = record.get_score(db, name)
         return edit_cut(db, score, measure_of(score, measure), options)
-    datasets.ensure(db, graph)
+    datasets.get_or_import(db, graph)
     (rewrite,) = rewrites(db, graph, [name], OwnRewrite(), everything=False)
     return rewrite_cut(db, graph, rewrite, options)
 

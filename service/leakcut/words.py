@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Collection
 from typing import Any
 
-from ..formatting import number, percent, several
+from ..formatting import number, percent, pluralize
 from ..graphs.datasets import OWN
 from ..request_options import flags_of
 from ..schemas import Measure, Score
@@ -48,10 +48,10 @@ def headline(cut: CutOut) -> str:
         chains = f"any of the {_leaking(cut)}" if whole > 1 else f"the one chain that {_leak(cut)}"
         return f"No allowed fact closes {chains}."
     one = len(cut.facts) == 1
-    facts = f"{several(len(cut.facts), 'further fact')} close{'s' if one else ''}"
+    facts = f"{pluralize(len(cut.facts), 'further fact')} close{'s' if one else ''}"
     open_chains = len({tuple(path.entities) for path in cut.open if path.entities})
     if not whole:
-        return f"{several(len(cut.facts), 'further fact')} {_proofs(cut)} ({_proof(cut)})."
+        return f"{pluralize(len(cut.facts), 'further fact')} {_proofs(cut)} ({_proof(cut)})."
     if open_chains:
         what = f"{whole - open_chains} of the {_leaking(cut)}"
     elif whole == 1:
@@ -173,13 +173,13 @@ def _no_leak(cut: CutOut) -> str:
         return f"no chain leads from {cut.subject} to {cut.target_true} besides the edited fact"
     if cut.known is not None and cut.known < cut.paths:
         if not cut.known:
-            return f"the model knows 0 of {several(cut.chains or cut.paths, 'chain')}"
+            return f"the model knows 0 of {pluralize(cut.chains or cut.paths, 'chain')}"
         return (
-            f"of {several(cut.chains or cut.paths, 'chain')} none that the model knew keeps more"
+            f"of {pluralize(cut.chains or cut.paths, 'chain')} none that the model knew keeps more"
             f" than {percent(cut.options.leak)} of its reliability"
         )
     return (
-        f"of {several(cut.chains, 'chain')} none keeps more than {percent(cut.options.leak)} of its"
+        f"of {pluralize(cut.chains, 'chain')} none keeps more than {percent(cut.options.leak)} of its"
         " reliability"
     )
 
@@ -203,8 +203,8 @@ def _leaking(cut: CutOut) -> str:
     """The chains to be cut, as a part of those that survive."""
     n, alive = cut.chains_leaking, cut.surviving
     if cut.edit is None or alive is None or alive < n:
-        return f"{several(n, 'chain')} that {_leak(cut)}"
-    return f"{n} of {several(alive, 'surviving chain')} that {_leak(cut)}"
+        return f"{pluralize(n, 'chain')} that {_leak(cut)}"
+    return f"{n} of {pluralize(alive, 'surviving chain')} that {_leak(cut)}"
 
 
 def _proof(cut: CutOut) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from ..formatting import several
+from ..formatting import pluralize
 from ..schemas import Score
 from .families import families
 
@@ -98,11 +98,11 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
     chosen_scores = [score for score in replacing if score.edit in used]
     if n_compared:
         warnings.append(
-            f"{several(n_compared, 'comparison')} of two states left out, as it is no edit by a"
+            f"{pluralize(n_compared, 'comparison')} of two states left out, as it is no edit by a"
             " method; `thinkeval report EDIT` has the table of one."
         )
     if len(replacing) + n_compared < len(scores):
-        left = several(len(scores) - len(replacing) - n_compared, "score")
+        left = pluralize(len(scores) - len(replacing) - n_compared, "score")
         warnings.append(
             f"{left} of appended answers or forgotten facts left out: they have other metrics."
         )
@@ -131,11 +131,11 @@ def _warning(
     if chosen == "all":
         return (
             f"{differ} Each row is over its own rewrites; compare only over the"
-            f" {several(len(shared), 'common rewrite')}."
+            f" {pluralize(len(shared), 'common rewrite')}."
         )
     names = ", ".join(partial[:NAMED])
     more = f" and {len(partial) - NAMED} more" if len(partial) > NAMED else ""
     return (
-        f"{differ} Compared over the {several(len(shared), 'rewrite')} that all have; left out:"
-        f" {several(len(partial), 'rewrite')} ({names}{more})."
+        f"{differ} Compared over the {pluralize(len(shared), 'rewrite')} that all have; left out:"
+        f" {pluralize(len(partial), 'rewrite')} ({names}{more})."
     )

@@ -267,7 +267,12 @@ def _metric(
 
 def _facts(db: Database, one: Score, other: Score, measure: Measure) -> FactsDiff:
     found = db.read(
-        rows.DiffFactRow, a=one.edit, b=other.edit, pre=f"{measure}_pre", post=f"{measure}_post"
+        rows.DiffFactRow,
+        "diffs/facts",
+        a=one.edit,
+        b=other.edit,
+        pre=f"{measure}_pre",
+        post=f"{measure}_post",
     )
     return FactsDiff(
         shared=sum(row.in_a and row.in_b for row in found),

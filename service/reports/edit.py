@@ -172,7 +172,7 @@ def graph_of(
         score.subject: "subject",
     }
     # Probes of implications are on no chain; the web UI lists them separately.
-    found = db.read(rows.FactRow, graph=score.edit)
+    found = db.read(rows.FactRow, "graph/facts", graph=score.edit)
     known = score.options.counted["known"]
     facts = [fact for fact in found if fact.role != "implication"]
     names = dict.fromkeys(name for fact in facts for name in (fact.subject, fact.object))

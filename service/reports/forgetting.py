@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import NothingStoredError, UsageError
-from ..formatting import several
+from ..formatting import pluralize
 from ..rules.omega import kept_rules, omega
 from ..schemas import MEASURE_NAMES, Measure, Score
 from .append.table import Mean, mean
@@ -153,11 +153,11 @@ def _caption(rows: Sequence[ForgetRow], measure: Measure, left_out: int) -> str:
     )
     unknown = max((row.unknown for row in rows), default=0)
     if unknown:
-        text += f" {several(unknown, 'fact')} not known before (p_pre < .05): no forgetting."
+        text += f" {pluralize(unknown, 'fact')} not known before (p_pre < .05): no forgetting."
     if any(row.proofs.n for row in rows):
         text += " Active proofs are those by kept rules that still give the fact."
     if left_out:
-        text += f" {several(left_out, 'score')} of facts that not all methods have left out."
+        text += f" {pluralize(left_out, 'score')} of facts that not all methods have left out."
     return text
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from ..formatting import several, signed_interval
+from ..formatting import pluralize, signed_interval
 from ..schemas import Score
 from .comparison import COUNTED, Comparison
 from .matched import Curve, Difference, differences
@@ -138,7 +138,7 @@ def _sentence(against: Against, metric: str, named: bool, brief: bool) -> str:
     if not rows:
         return start
     sizes = {row.n for row in rows}
-    over = several(sizes.pop(), "common rewrite") if len(sizes) == 1 else "the rewrites both have"
+    over = pluralize(sizes.pop(), "common rewrite") if len(sizes) == 1 else "the rewrites both have"
     parts = ", ".join(f"{row.first} {difference_text(row)}" for row in rows)
     listed = f" IFR of the others minus its own, paired over {over}: {parts}." * (not brief)
     return f"{start}{listed} {verdict(rows)}"

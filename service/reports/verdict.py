@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..formatting import least, number, percent, several
+from ..formatting import least, number, percent, pluralize
 from ..schemas import Measure, MetricValue, Score
 from ..scoring.metrics import chain_rows, told_before
 
@@ -171,7 +171,7 @@ def _moved(score: Score) -> str:
     if found is None or found.kept is None or 2 * found.kept > found.n:
         return ""
     followed, lost = found.followed or 0, found.lost or 0
-    known = f"{several(found.n, 'known fact')} about {score.subject}"
+    known = f"{pluralize(found.n, 'known fact')} about {score.subject}"
     one = {
         "followed": f"the model moved the subject: {followed} of {known}"
         f" follow{'s' * (followed == 1)} {score.target_new}",
@@ -193,7 +193,7 @@ def subject_sentence(score: Score) -> str:
     if found.followed is not None:
         counts.append(f"{found.followed} followed the new object")
     counts.append(f"{found.lost} lost")
-    known = several(found.n, "known fact")
+    known = pluralize(found.n, "known fact")
     return f"Of {known} about {score.subject}: {', '.join(counts)} (by likelihood)."
 
 
@@ -201,7 +201,7 @@ def _nothing(score: Score, chains: Sequence[ScoredChainRow], before: float | Non
     """Why there is nothing to measure: the model knows neither the fact nor a chain to it."""
     if any(chain.known and chain.r_pre for chain in chains):
         return ""
-    known = f"Nothing to measure: the model knows 0 of {several(len(chains), 'chain')}"
+    known = f"Nothing to measure: the model knows 0 of {pluralize(len(chains), 'chain')}"
     if before is None:
         return f"{known}." if chains else ""
     if before >= score.options.known:
@@ -248,7 +248,7 @@ def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> P
         sentence = f"No chain of ≤ {steps} facts leads to {score.target_true} in this graph."
         return Part(UNKNOWN, sentence, rule, None)
     if found is None or found.value is None or not found.n:
-        sentence = f"IFR is undefined: the model knows 0 of {several(len(chains), 'chain')}."
+        sentence = f"IFR is undefined: the model knows 0 of {pluralize(len(chains), 'chain')}."
         return Part(UNKNOWN, sentence, rule, None)
     alive = [chain for chain in chains if chain.surviving]
     strong = sum((chain.ratio or 0.0) > STRONG for chain in alive)
@@ -276,7 +276,7 @@ def _kept(score: Score, measure: Measure) -> Part:
         f" {percent(found.value)} of {'their' if found.n != 1 else 'its'} probability."
     )
     if found.n < FEW:
-        sentence = f"{sentence[:-1]}: it rests on {several(found.n, 'fact')} and says little."
+        sentence = f"{sentence[:-1]}: it rests on {pluralize(found.n, 'fact')} and says little."
     return Part(_word(found.value, KEPT), sentence, rule, found.value)
 
 
@@ -306,12 +306,12 @@ def _subject(score: Score, measure: Measure) -> Part:
 def _known(value: MetricValue, what: str) -> str:
     """The items that a value is over: `18 of 103 chains`, if the model did not know all of them."""
     if not value.excluded:
-        return several(value.n, what)
-    return f"{value.n} known of {several(value.n + value.excluded, what)}"
+        return pluralize(value.n, what)
+    return f"{value.n} known of {pluralize(value.n + value.excluded, what)}"
 
 
 def _unknown(value: MetricValue) -> str:
-    return f"the model knows 0 of {several(value.excluded, 'fact')}"
+    return f"the model knows 0 of {pluralize(value.excluded, 'fact')}"
 
 
 def _word(value: float | None, grades: Sequence[tuple[float, str]]) -> str:

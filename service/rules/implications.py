@@ -207,6 +207,7 @@ def read(
     subject, relation, old, new = edited
     return db.read(
         rows.ImplicationRow,
+        "closure/implications",
         dataset=dataset,
         edit=edit,
         subject=subject,

@@ -80,8 +80,8 @@ def mine(
         )
     dataset = require_graph(db, graph, kind=None).dataset
     bounds = {"min_support": min_support, "limit": limit}
-    two = db.read(rows.MineRow, graph=graph, **bounds)
-    one = db.read(rows.MinePairRow, graph=graph, **bounds)
+    two = db.read(rows.MineRow, "rules/mine", graph=graph, **bounds)
+    one = db.read(rows.MinePairRow, "rules/mine_pairs", graph=graph, **bounds)
     prompts = vocabulary(db, graph).prompts if one or two else {}
     candidates = [_rule(row, typed, prompts) for row in (*two, *one)]
     candidates = sorted(candidates, key=lambda r: -(r.support or 0))[:limit]
@@ -110,7 +110,10 @@ def count(
         params = [
             rule_param(rule) | {"support": rule.support if supported else None} for _, rule in part
         ]
-        found = {row.rule: row for row in db.read(rows.BodyCountRow, graph=graph, rules=params)}
+        found = {
+            row.rule: row
+            for row in db.read(rows.BodyCountRow, "rules/body_counts", graph=graph, rules=params)
+        }
         counted |= {key: found[rule.id] for key, rule in part}
     return [
         replace(

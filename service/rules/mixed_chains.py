@@ -121,6 +121,7 @@ def mixed(
         closure = forward.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         found = tx.run(
             MixedChainRow,
+            "closure/mixed",
             graph=score.edit,
             subject=score.subject,
             object=score.target_true,

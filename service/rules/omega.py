@@ -56,7 +56,7 @@ class OmegaOut(BaseModel):
 
 def kept_rules(db: Database, dataset: str) -> list[StoredRule]:
     """The kept rules of a data set; none if the data set itself was removed."""
-    if not db.read(rows.GetGraphRow, graph=dataset):
+    if not db.read(rows.GraphRow, "graph/get_graph", graph=dataset):
         return []
     return store.rules_of(db, dataset)
 
@@ -86,6 +86,7 @@ def omega(
         found = closure.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         items = tx.run(
             OmegaRow,
+            "closure/omega",
             graph=score.edit,
             subject=score.subject,
             object=score.target_true,

@@ -48,7 +48,14 @@ def label(db: Database, dataset: str, rule: str, annotator: str, label: str) -> 
             remedy="Give a name of 1 to 100 characters: it distinguishes the annotators.",
         )
     found = rule_of(db, dataset, rule)
-    db.write(rows.LabelRuleRow, dataset=dataset, rule=found.id, annotator=name, label=label)
+    db.write(
+        rows.LabelRuleRow,
+        "rules/label_rule",
+        dataset=dataset,
+        rule=found.id,
+        annotator=name,
+        label=label,
+    )
     return rule_of(db, dataset, found.id)
 
 

@@ -71,7 +71,7 @@ def resolve(
         from ...editing.organism import sentences
 
         if model.trained_on is not None and model.trained_on != dataset.id:
-            dataset = datasets.ensure(runtime.db, model.trained_on)
+            dataset = datasets.get_or_import(runtime.db, model.trained_on)
         key = ("sentences", dataset.id, dataset.digest)
         lines = runtime.memoised(key, lambda: tuple(sentences(runtime.content_of(dataset))))
         whole = runtime.memoised(("digest", *key), lambda: digest(lines))

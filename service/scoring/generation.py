@@ -113,7 +113,7 @@ def _frequencies(resolved: Resolved) -> dict[str, float]:
 
 def stored(runtime: Runtime, edit: str) -> Texts | None:
     """The texts of a scored edit; None where none were generated."""
-    found = runtime.db.read(rows.GenerationsRow, id=edit)
+    found = runtime.db.read(rows.GenerationsRow, "edits/generations", id=edit)
     if not found or not found[0].prompts:
         return None
     return Texts(found[0].prompts, found[0].pre, found[0].post)

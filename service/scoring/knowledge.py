@@ -159,7 +159,7 @@ def probe_graph(
     stored = model_graph.ensure(runtime, dataset, source, settings, content.facts, aliases)
     found = [
         (row.subject, row.relation, row.object, float(value))
-        for row in runtime.db.read(rows.FactRow, graph=stored)
+        for row in runtime.db.read(rows.FactRow, "graph/facts", graph=stored)
         if (value := getattr(row, f"{measure}_pre")) is not None
     ]
     found.sort(key=lambda item: (item[3], item[:3]))
@@ -224,6 +224,7 @@ def _rewrites(
         runtime.progress(start, len(requests), "chains of rewrites")
         counted = runtime.db.read(
             rows.KnownChainsRow,
+            "chains/known",
             cases=[case(stored, request) for request in requests[start : start + CASES]],
             max_steps=asked.options.max_steps,
             bare=asked.options.bare,

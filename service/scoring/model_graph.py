@@ -71,7 +71,10 @@ def stored_answers(runtime: Runtime, graph: str) -> dict[str, Answer]:
     """The answers of a model graph by fact id."""
     return runtime.memoised(
         ("answers", graph),
-        lambda: {row.fact: _stored(row) for row in runtime.db.read(rows.FactRow, graph=graph)},
+        lambda: {
+            row.fact: _stored(row)
+            for row in runtime.db.read(rows.FactRow, "graph/facts", graph=graph)
+        },
     )
 
 
@@ -94,7 +97,7 @@ def ensure(
         8,
     )
     graph = f"{dataset.id}@{asked.name}~{key}"
-    if runtime.db.read(rows.GetGraphRow, graph=graph):
+    if runtime.db.read(rows.GraphRow, "graph/get_graph", graph=graph):
         return graph
     questions = questions_for(facts, aliases)
     results = asked.ask(questions, settings)

@@ -29,7 +29,7 @@ from . import demonstrations, hypernetwork, model_graph
 from .append import objective as objectives
 from .covariance import Corpus
 from .forget import retain as retaining
-from .forget.refusal import as_taken, refuses
+from .forget.refusal import refuses, with_refusal_target
 from .hypernetwork import Wanted
 from .resolved import Resolved, resolve
 from .runtime import Runtime, Shared
@@ -178,7 +178,7 @@ def execute(plan: Plan) -> EditEffect:
         effect = resolved.method.execute(
             model.loaded.model,
             model.loaded.tokenizer,
-            [as_taken(request.rewrite, request)],
+            [with_refusal_target(request.rewrite, request)],
             resolved.hparams,
             covariance,
             state=state_of(plan),
@@ -222,7 +222,7 @@ def targets_key(resolved: Resolved, objective: Objective | None = None) -> str |
             loaded.info.dtype,
             str(loaded.device),
             hparams.target_key(site),
-            as_taken(resolved.request.rewrite, resolved.request).identity,
+            with_refusal_target(resolved.request.rewrite, resolved.request).identity,
             resolved.request.seed,
             *([] if objective is None else [objective.digest]),
         ]

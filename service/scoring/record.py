@@ -67,8 +67,8 @@ class Record:
         """
 
         def write(tx: Tx) -> None:
-            edit = self.lease.hold(tx.run)
-            tx.run(rows.WriteGenerationsRow, id=edit, **texts)
+            edit = self.lease.assert_owned(tx.run)
+            tx.run(rows.WrittenRow, "edits/write_generations", id=edit, **texts)
 
         self.db.atomically(write)
 
@@ -83,8 +83,8 @@ class Record:
         """
 
         def write(tx: Tx) -> None:
-            edit = self.lease.hold(tx.run)
-            tx.run(rows.WriteAppendAnswersRow, edit=edit, rows=answers)
+            edit = self.lease.assert_owned(tx.run)
+            tx.run(rows.WrittenRow, "append/write_answers", edit=edit, rows=answers)
 
         self.db.atomically(write)
 
@@ -96,9 +96,10 @@ class Record:
         """
 
         def write(tx: Tx) -> None:
-            edit = self.lease.hold(tx.run)
+            edit = self.lease.assert_owned(tx.run)
             tx.run(
-                rows.WriteScoreRow,
+                rows.WrittenRow,
+                "edits/write_score",
                 id=edit,
                 graph=edit,
                 score=score.stored(),
@@ -156,9 +157,10 @@ def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Le
     def begin(tx: Tx) -> rows.BeginJobRow:
         # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
         row = rewrite_row(request.rewrite)
-        tx.run(rows.MergeRewritesRow, dataset=request.graph, rows=[row])
+        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=request.graph, rows=[row])
         tx.run(
             rows.MergeEditRow,
+            "edits/merge_edit",
             id=edit,
             model=model,
             method=request.method,
@@ -168,6 +170,7 @@ def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Le
         )
         (found,) = tx.run(
             rows.BeginJobRow,
+            "jobs/begin",
             id=edit,
             lease=token,
             lease_ms=runtime.settings.lease_ms,
@@ -186,12 +189,14 @@ def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Le
 
 def wait_for(runtime: Runtime, edit: str) -> None:
     """Wait while another process scores an edit; what it stores is found afterwards."""
-    while runtime.db.read(rows.BusyJobRow, id=edit)[0].busy:
+    while runtime.db.read(bool, "jobs/busy", id=edit)[0]:
         runtime.progress(0, 1, "another process scores this edit, waiting")
         time.sleep(WAIT_S)
 
 
-def settle(runtime: Runtime, lease: Lease, edit: str, request: ScoreRequest, model: str) -> None:
+def assign_final_id(
+    runtime: Runtime, lease: Lease, edit: str, request: ScoreRequest, model: str
+) -> None:
     """Give a claimed edit its final id; a stored edit of that id and the claimed one become one.
 
     Raises:
@@ -200,7 +205,12 @@ def settle(runtime: Runtime, lease: Lease, edit: str, request: ScoreRequest, mod
     while True:
         row = lease.required(
             runtime.db.write(
-                rows.SettleIdRow, **lease.params, final=edit, model=model, force=request.force
+                rows.SettleIdRow,
+                "jobs/settle_id",
+                **lease.params,
+                final=edit,
+                model=model,
+                force=request.force,
             )
         )
         if not row.busy:
@@ -223,7 +233,7 @@ def write_edit_graph(
         record.edit, "edit", request.graph, model=model, edit=record.edit,
         probe=request.probe.digest, measures=measures,
     )  # fmt: skip
-    write_probed(record.db, header, probed, aliases, fence=record.lease.hold)
+    write_probed(record.db, header, probed, aliases, fence=record.lease.assert_owned)
 
 
 def write_probed(
@@ -250,7 +260,7 @@ def get_edit(db: Database, edit: str) -> rows.GetEditRow:
         NotFoundError: no such edit; says which are close.
     """
     for _ in range(2):  # two jobs may just become one; then the second look finds it
-        found = db.read(rows.GetEditRow, id=edit)
+        found = db.read(rows.GetEditRow, "edits/get_edit", id=edit)
         if found:
             return found[0]
     raise unknown(db, edit)
@@ -258,7 +268,7 @@ def get_edit(db: Database, edit: str) -> rows.GetEditRow:
 
 def stored_score(db: Database, edit: str) -> Score | None:
     """The score of an edit, or None while there is none."""
-    found = db.read(rows.GetEditRow, id=edit)
+    found = db.read(rows.GetEditRow, "edits/get_edit", id=edit)
     return score_of(db, found[0]) if found else None
 
 
@@ -288,13 +298,13 @@ def get_score(db: Database, edit: str) -> Score:
 
 def unknown(db: Database, edit: str) -> NotFoundError:
     """The error that says there is no such edit, and which are close."""
-    known = [row.id for row in db.read(rows.PageEditRow, limit=1000)]
+    known = [row.id for row in db.read(rows.PageEditRow, "edits/page_edits", limit=1000)]
     return NotFoundError("edit", edit, known, listing="thinkeval edits")
 
 
 def list_edits(db: Database, graph: str | None = None) -> list[rows.EditRow]:
     """The recorded edits, oldest first."""
-    return db.read(rows.EditRow, dataset=graph)
+    return db.read(rows.EditRow, "edits/list_edits", dataset=graph)
 
 
 def scores(
@@ -359,7 +369,9 @@ def scored_rows(
     db: Database, kind: RequestKind, *, graph: str | None = None, model: str | None = None
 ) -> list[rows.EditRow]:
     """The scored edits whose rewrites are of one kind, oldest first; no score is parsed."""
-    found = db.read(rows.EditRow, dataset=graph, model=model, status="succeeded")
+    found = db.read(
+        rows.EditRow, "edits/list_edits", dataset=graph, model=model, status="succeeded"
+    )
     return [row for row in found if row.score and _kind(row) == kind]
 
 
@@ -384,5 +396,5 @@ def delete(db: Database, edit: str) -> str:
         NotFoundError: no such edit.
     """
     row = get_edit(db, edit)
-    db.write(rows.DeleteEditRow, id=row.id)
+    db.write(rows.DeleteEditRow, "edits/delete_edit", id=row.id)
     return row.id

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..database import Progress, connect, silent
 from ..errors import UsageError
-from ..graphs.datasets import Dataset, content, ensure, stored_graph
+from ..graphs.datasets import Dataset, content, stored_graph
 from ..settings import Settings
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ class Runtime:
         return self._models[key]
 
     @contextmanager
-    def lending(self, name: str, loaded: LoadedModel) -> Iterator[None]:
+    def with_model(self, name: str, loaded: LoadedModel) -> Iterator[None]:
         """Let a model of the caller be found by a name for the duration of a `with` block.
 
         Its hyperparameters are found by the name that it was loaded by, as its configuration says.

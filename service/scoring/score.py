@@ -112,7 +112,7 @@ def score_edit(
         identity["implications"] = implied.identity
     edit_id = edit_id_of(request, identity, step)
     if lease is not None:
-        editrecords.settle(runtime, lease, edit_id, request, resolved.model.name)
+        editrecords.assign_final_id(runtime, lease, edit_id, request, resolved.model.name)
     else:
         editrecords.wait_for(runtime, edit_id)
     if not request.force and (stored := editrecords.stored_score(runtime.db, edit_id)) is not None:

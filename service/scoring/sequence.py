@@ -16,7 +16,7 @@ from ..schemas import EditOptions, Score
 from . import covariance
 from . import plan as planning
 from .append import objective
-from .forget.refusal import as_taken
+from .forget.refusal import with_refusal_target
 from .request import ScoreRequest, SequenceStep
 from .resolved import resolve
 from .runtime import Runtime
@@ -103,7 +103,7 @@ def _edits(
     return edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,
-        [[as_taken(each, options) for each in batch] for batch in batches],
+        [[with_refusal_target(each, options) for each in batch] for batch in batches],
         plan.resolved.method,
         plan.resolved.hparams,
         covariance.covariance_of(runtime, plan.corpus, model, plan.layers),

@@ -191,7 +191,7 @@ class Session(Client):
     def _dataset(self, graph: str) -> Any:
         from ..graphs import datasets
 
-        return datasets.ensure(self._runtime.db, graph)
+        return datasets.get_or_import(self._runtime.db, graph)
 
     @contextmanager
     def _lent(self, model: Model) -> Iterator[str]:
@@ -203,7 +203,7 @@ class Session(Client):
         with (
             borrowed(model[0], model[1], name) as loaded,
             preserved(loaded.model),
-            self._runtime.lending(name, loaded),
+            self._runtime.with_model(name, loaded),
         ):
             yield name
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def _prepare(db: Database, settings: Settings, request: ComparisonIn) -> Prepared[ComparisonIn]:
     for state in (request.base, *request.states):
         require_allowed(settings, db, state)
-    dataset = datasets.ensure(db, request.graph)
+    dataset = datasets.get_or_import(db, request.graph)
     rewrites = requests_of(db, request)
     identity = [rewrite.identity for rewrite in rewrites]
     about = request.model_dump(mode="json", exclude={"force", "rewrites", "all_rewrites", "forget"})

@@ -90,13 +90,27 @@ def store_edit(
     asked = ("prompt", "subject", "relation", "target_true", "target_new")
     rewrite = {name: getattr(score, name) for name in asked} | {"rewrite": score.rewrite}
     with db.transaction() as tx:
-        tx.run(rows.MergeRewritesRow, dataset=dataset, rows=[rewrite])
-        tx.run(rows.MergeGraphRow, graph=edit, kind="edit", dataset=dataset, measures=["p"])
-        tx.run(rows.MergeEntitiesRow, graph=edit, rows=[{"name": name} for name in names])
-        tx.run(rows.MergeFactsRow, graph=edit, rows=facts)
-        tx.run(rows.CompleteGraphRow, graph=edit)
+        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=dataset, rows=[rewrite])
+        tx.run(
+            rows.MergeGraphRow,
+            "graph/merge_graph",
+            graph=edit,
+            kind="edit",
+            dataset=dataset,
+            measures=["p"],
+        )
+        tx.run(
+            rows.WrittenRow,
+            "graph/merge_entities",
+            graph=edit,
+            rows=[{"name": name} for name in names],
+        )
+        tx.run(rows.WrittenRow, "graph/merge_facts", graph=edit, rows=facts)
+        tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=edit)
         about = {"id": edit, "model": score.model, "method": score.method, "dataset": dataset}
-        tx.run(rows.MergeEditRow, **about, rewrite=score.rewrite, status="running")
+        tx.run(
+            rows.MergeEditRow, "edits/merge_edit", **about, rewrite=score.rewrite, status="running"
+        )
         end_edit(tx.run, edit, score=score.model_dump_json())
     return score
 

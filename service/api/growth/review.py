@@ -24,7 +24,7 @@ from ...growth.review.schemas import (
 from ...reports.formats import Column, Table, render
 from ..parameters import LIMIT, Cursor
 from ..problems import DESCRIBED
-from ..state import Db, Here
+from ..state import AppState, Db
 from .runs import RunId
 
 router = APIRouter(prefix="/v1/growth/{run}", tags=["growth"], responses=DESCRIBED)
@@ -77,7 +77,7 @@ def list_candidates(
 @router.post(
     "/candidates", status_code=201, response_model=Recorded, summary="Add a triplet to a run"
 )
-def add_candidate(run: RunId, body: AddIn, db: Db, here: Here) -> Recorded:
+def add_candidate(run: RunId, body: AddIn, db: Db, here: AppState) -> Recorded:
     """It is validated like any other triplet; 409 if it is a candidate already."""
     added = Decision(None, "keep", body.by, body.triplet, body.reason)
     done = decisions.decide(db, here.settings, run, [added])
@@ -98,7 +98,7 @@ def get_candidate(run: RunId, candidate: CandidateId, db: Db) -> CandidateDetail
     summary="Decide about a candidate",
 )
 def decide_candidate(
-    run: RunId, candidate: CandidateId, body: DecisionIn, db: Db, here: Here
+    run: RunId, candidate: CandidateId, body: DecisionIn, db: Db, here: AppState
 ) -> Recorded:
     """Stores the decision beside earlier ones; a person's latest decision counts.
 
@@ -135,7 +135,7 @@ def list_decisions(
 def post_decisions(
     run: RunId,
     db: Db,
-    here: Here,
+    here: AppState,
     file: Annotated[
         UploadFile,
         File(

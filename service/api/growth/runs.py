@@ -15,7 +15,7 @@ from ...growth.files.output import zipped
 from ...growth.schemas import GrowthIn, GrowthOut
 from ..parameters import Limit
 from ..problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from ..state import Db, Here
+from ..state import AppState, Db
 
 router = APIRouter(prefix="/v1/growth", tags=["growth"], responses=DESCRIBED)
 
@@ -44,7 +44,7 @@ class Iterations(BaseModel):
 def post_growth(
     body: GrowthIn,
     db: Db,
-    here: Here,
+    here: AppState,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> GrowthOut:
@@ -79,14 +79,14 @@ def get_growth(run: RunId, db: Db) -> GrowthOut:
 def get_growth_iterations(run: RunId, db: Db) -> Iterations:
     """Triplets, chains, calls, tokens and seconds after each iteration."""
     row = store.require_run(db, run)
-    found = db.read(rows.IterationRow, run=row.id)
+    found = db.read(rows.IterationRow, "growth/iterations", run=row.id)
     return Iterations(items=found)
 
 
 @router.post(
     "/{run}/pause", status_code=202, response_model=GrowthOut, summary="Pause a growth run"
 )
-def pause_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
+def pause_growth(run: RunId, db: Db, here: AppState) -> GrowthOut:
     """A running one stops within about a second; what it has asked and found is kept."""
     row = control.pause(db, run)
     here.supervisor.wake()
@@ -100,7 +100,7 @@ def pause_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
     responses={429: QUEUE_FULL},
     summary="Resume a growth run",
 )
-def resume_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
+def resume_growth(run: RunId, db: Db, here: AppState) -> GrowthOut:
     """Queues a run again that was paused, cancelled or failed, or that waits for people."""
     row = control.resume(db, here.settings, run)
     here.supervisor.wake()
@@ -110,7 +110,7 @@ def resume_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
 @router.post(
     "/{run}/cancel", status_code=202, response_model=GrowthOut, summary="Cancel a growth run"
 )
-def cancel_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
+def cancel_growth(run: RunId, db: Db, here: AppState) -> GrowthOut:
     """A queued or running one ends; others are unaffected. Its answers stay stored."""
     row = control.cancel(db, run)
     here.supervisor.wake()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....cypher import rows
-from ...formatting import number, several
+from ...formatting import number, pluralize
 from ...reports.append.edit import value_against
 from ...scoring.append.additivity import MEASURE
 from ...scoring.append.filter import kept
@@ -61,7 +61,9 @@ def append_values(db: Database, score: Score) -> dict[str, Any]:
     if score.append is None:
         return {"moved": None}
     asked = [
-        row for row in db.read(rows.AppendAnswersRow, edit=score.edit) if row.role != "locality"
+        row
+        for row in db.read(rows.AppendAnswersRow, "append/answers", edit=score.edit)
+        if row.role != "locality"
     ]
     return {
         "moved": [(row.text, _answers(row, score.target_new)) for row in asked],
@@ -87,7 +89,7 @@ def summary(score: Score) -> str:
     harm = [f"{name} {number(value)}" for name, value in values.items() if value is not None]
     worst = max(value or 0.0 for value in values.values())
     how = "stayed" if worst < DISTURBED else "were disturbed"
-    correct = several(score.append.n_correct, "correct answer") if score.append else ""
+    correct = pluralize(score.append.n_correct, "correct answer") if score.append else ""
     rest = f" The {correct} {how} ({', '.join(harm)}; 0 is undisturbed)." if harm else ""
     return f"{taken[0].upper()}{taken[1:]}.{rest} No object was replaced: IFR does not apply."
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ....cypher import rows
 from ...errors import ConflictError
-from ...formatting import several
+from ...formatting import pluralize
 from ...graphs import datasets, delete
 from ...schemas import ENDED
 from ...scoring import deltas, record
@@ -41,7 +41,7 @@ class EditDeletion:
 class DataSetDeletion:
     """What is deleted with a data set, and what was derived from it."""
 
-    graph: rows.GetGraphRow
+    graph: rows.GraphRow
     rewrites: int
     derived: rows.DependentsRow
 
@@ -58,7 +58,7 @@ def edit_deletion(db: Database, settings: Settings, edit: str) -> EditDeletion:
         NotFoundError: there is none.
     """
     row = record.get_edit(db, edit)
-    graph = next(iter(db.read(rows.GetGraphRow, graph=row.id)), None)
+    graph = next(iter(db.read(rows.GraphRow, "graph/get_graph", graph=row.id)), None)
     saved = deltas.path_of(settings, row.id)
     return EditDeletion(
         row,
@@ -77,9 +77,9 @@ def data_set_deletion(db: Database, graph: str) -> DataSetDeletion:
     """
     datasets.require_graph(db, graph)
     return DataSetDeletion(
-        db.read(rows.GetGraphRow, graph=graph)[0],
+        db.read(rows.GraphRow, "graph/get_graph", graph=graph)[0],
         rewrites=len(datasets.list_rewrites(db, graph)),
-        derived=db.read(rows.DependentsRow, graph=graph)[0],
+        derived=db.read(rows.DependentsRow, "graph/dependents", graph=graph)[0],
     )
 
 
@@ -93,8 +93,8 @@ def delete_data_set(db: Database, graph: str) -> None:
     derived = data_set_deletion(db, graph).derived
     if derived.edits or derived.sets:
         raise ConflictError(
-            f"{graph!r} is used by {several(len(derived.edits), 'edit')} and"
-            f" {several(len(derived.sets), 'knowledge set')}.",
+            f"{graph!r} is used by {pluralize(len(derived.edits), 'edit')} and"
+            f" {pluralize(len(derived.sets), 'knowledge set')}.",
             remedy="Delete those first.",
         )
     delete.delete_graph(db, graph, with_dependents=True)

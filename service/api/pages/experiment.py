@@ -21,7 +21,7 @@ from ...schemas import MEASURE_NAMES, Measure
 from ...scoring import record
 from ...scoring.posting import posted
 from ...states.kind import COMPARISON
-from ..state import Db, Here
+from ..state import AppState, Db
 from .coedit_plot import plot
 from .routes import page
 
@@ -118,7 +118,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     defaults, read = FORMS[kind.name]
 
     @router.post("")
-    async def start(request: Request, db: Db, here: Here) -> Response:
+    async def start(request: Request, db: Db, here: AppState) -> Response:
         filled = await request.form()
         form = {**defaults(db, None), **{name: filled[name] for name in filled}}
         form["implications"] = "implications" in filled

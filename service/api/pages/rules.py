@@ -32,9 +32,9 @@ def values(db: Database, graph: str, status: str, rank: statistics.Rank) -> dict
         graph: "" for the first data set that has rules, or the first of all.
         status: "" for any.
     """
-    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     if not graph:
-        having = {row.dataset for row in db.read(rows.RuleRow)}
+        having = {row.dataset for row in db.read(rows.RuleRow, "rules/list_rules")}
         graph = next((name for name in sets if name in having), sets[0] if sets else "")
     else:
         graph = require_graph(db, graph, kind=None).dataset

@@ -45,7 +45,7 @@ def build(
     already keeps it, so the same command again changes nothing.
     """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        dataset = datasets.ensure(runtime.db, graph)
+        dataset = datasets.get_or_import(runtime.db, graph)
         found = build_requests(
             runtime,
             dataset,

@@ -110,7 +110,7 @@ def _requests(runtime: Runtime, graph: str, names: Sequence[str]) -> list[Rewrit
     Raises:
         UsageError: one of them replaces an object, or the graph has none.
     """
-    datasets.ensure(runtime.db, graph)
+    datasets.get_or_import(runtime.db, graph)
     found = rewrites.rewrites(runtime.db, graph, names, rewrites.OwnRewrite(), not names, "append")
     others = [each.id for each in found if each.kind != "append"]
     if others:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...errors import UsageError
-from ...formatting import several
+from ...formatting import pluralize
 from ...growth.schemas import EndpointIn, GrowthIn
 from ...growth.tables import (
     CANDIDATE_COUNTS,
@@ -243,7 +243,7 @@ def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: 
         emit_json({"id": prepared.id, "calls": calls, "known": known})
         return
     rows = [(what, "depends on the answers" if n is None else n) for what, n in counted]
-    note = f"{several(known, 'answer')} known beforehand."
+    note = f"{pluralize(known, 'answer')} known beforehand."
     title = f"First iteration of {prepared.id}"
     emit_table(Table("first-iteration", title, indexed("what", "answers"), rows, note))
 
@@ -265,9 +265,9 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
     from ...growth import store
 
     chains = found.chains_of(db, grown.graph, posted)
-    counts = reasons(db.read(rows.CandidateRow, run=grown.run))
+    counts = reasons(db.read(rows.CandidateRow, "growth/candidates", run=grown.run))
     without = posted.seed is not None and "|" in posted.seed and not chains
-    iterations = db.read(rows.IterationRow, run=grown.run)
+    iterations = db.read(rows.IterationRow, "growth/iterations", run=grown.run)
     if json:
         emit_json(
             {
@@ -279,7 +279,7 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
         )
     else:
         emit_table(Table("iterations", f"Iterations of {grown.run}", ITERATIONS, iterations))
-        note = f"{several(len(chains), 'chain')}; stopped: {grown.outcome.reason}."
+        note = f"{pluralize(len(chains), 'chain')}; stopped: {grown.outcome.reason}."
         if chains:
             emit_table(Table("chains", f"Chains of {grown.graph}", CHAINS, chains[:SHOWN], note))
             submitted = GrowthIn.model_validate_json(store.require_run(db, grown.run).request)

@@ -70,7 +70,7 @@ def coedit(
     require_figure(figure)
     posted = _request(rewrite, options)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, posted.graph)
+        datasets.get_or_import(runtime.db, posted.graph)
         own = selection.OwnRewrite()
         (found,) = selection.rewrites(runtime.db, posted.graph, [rewrite], own, False)
         done = co_edit(runtime, posted.model_copy(update={"rewrite": found.id}), found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ...errors import UsageError
-from ...formatting import cell, several
+from ...formatting import cell, pluralize
 from ...graphs import datasets
 from ...graphs import rewrites as selection
 from ...leakcut.schemas import CoEditIn
@@ -77,7 +77,7 @@ def sweep_coedits(
     edit = edit_options(options)
     chosen = _request(options, models, seeds, rounds, anchors)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, edit.graph)
+        datasets.get_or_import(runtime.db, edit.graph)
         found = selection.rewrites(
             runtime.db, edit.graph, names, selection.OwnRewrite(), not names, "replace"
         )
@@ -114,8 +114,8 @@ def _request(
 def show(done: CoEditSweep) -> None:
     """The frontier, and what the chosen rounds reach."""
     title = (
-        f"Co-edits of {several(done.rewrites, 'rewrite')} of {done.graph}, beside"
-        f" {several(done.draws, 'random draw')}"
+        f"Co-edits of {pluralize(done.rewrites, 'rewrite')} of {done.graph}, beside"
+        f" {pluralize(done.draws, 'random draw')}"
     )
     emit_table(Table("frontier", title, FRONTIER, done.rows, NOTE))
     out = console()

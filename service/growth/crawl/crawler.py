@@ -55,7 +55,7 @@ Ask = Callable[[Sequence[Request]], Sequence[Answered]]
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
+class CrawlConfig:
     """Parameters of a crawl.
 
     Attributes:
@@ -172,7 +172,7 @@ class Crawler:
         self,
         relations: Sequence[Relation],
         ask: Ask,
-        knobs: Knobs,
+        knobs: CrawlConfig,
         *,
         names: Names | None = None,
         examples: Mapping[str, Iterable[str]] | None = None,

@@ -69,7 +69,7 @@ def crawl_report(
     row, posted = _run(db, run)
     asked = read_asked(db, run)
     start = start_of(posted)
-    usage = db.read(rows.UsageRow, run=run)
+    usage = db.read(rows.UsageRow, "growth/usage", run=run)
     pairs = {one.triplet[:2]: one.pair for one in asked}
     facts = [one for one in asked if one.fact]
     return CrawlReport(
@@ -116,7 +116,7 @@ def agreement(db: Database, one: str, other: str) -> Agreement:
 def read_asked(db: Database, run: str) -> list[Asked]:
     """Every object and unknown pair of a run that its crawl stored, in order."""
     found = []
-    for row in db.read(rows.CandidateRow, run=run):
+    for row in db.read(rows.CandidateRow, "growth/candidates", run=run):
         checks: Mapping[str, Any] = json.loads(row.checks) if row.checks else {}
         if "depth" not in checks or row.kind != "triplet":
             continue
@@ -175,7 +175,7 @@ def _against(
     truth: str,
     to: str | None,
 ) -> AgainstTruth:
-    content = datasets.content(db, datasets.ensure(db, truth).id)
+    content = datasets.content(db, datasets.get_or_import(db, truth).id)
     names, steps = Names(content.entities), posted.crawl.depth
     start = [names.resolve(name) for name in start]
     true = {(f.subject, f.relation, f.object) for f in content.facts}
@@ -239,6 +239,7 @@ def _sequences(
         return set()
     found = db.read(
         rows.ChainRow,
+        "chains/enumerate",
         graph=graph,
         subject=start,
         object=to,

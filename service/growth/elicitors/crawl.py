@@ -14,7 +14,7 @@ from ....editing.probe.matching import first_sentence, normalise
 from ....loaders.records import digest, unique
 from ...errors import UsageError
 from ..context import SHORT
-from ..crawl.crawler import Crawler, Knobs, Level, Pair
+from ..crawl.crawler import CrawlConfig, Crawler, Level, Pair
 from ..crawl.crawler import Found as Named
 from ..crawl.kinds import examples
 from ..crawl.names import Names, unknown_entity
@@ -166,10 +166,10 @@ def _recorded(pair: Pair) -> Sequence[Named | None]:
     return pair.objects[:1] or (None,)
 
 
-def knobs_of(posted: GrowthIn) -> Knobs:
+def knobs_of(posted: GrowthIn) -> CrawlConfig:
     """The parameters of a request."""
     options = posted.crawl
-    return Knobs(
+    return CrawlConfig(
         samples=1 if posted.greedy else options.samples,
         pair_threshold=options.pair_threshold,
         object_threshold=options.object_threshold,

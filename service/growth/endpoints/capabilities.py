@@ -115,7 +115,7 @@ def probe(client: Client, *, texts_only: bool = False) -> Capabilities:
         completions = prober.completions()
         return Capabilities(sampled, "prompt", completions, several=False, calls=prober.calls)
     structured = prober.structured()
-    completions, several = prober.completions(), prober.several()
+    completions, several = prober.completions(), prober.pluralize()
     return Capabilities(sampled, structured, completions, several, prober.calls)
 
 
@@ -186,7 +186,7 @@ class _Prober:
             return False
         return bool(found.text.strip())
 
-    def several(self) -> bool:
+    def pluralize(self) -> bool:
         """Whether two choices are two."""
         found = self._tried({"n": 2})
         return found is not None and found.choices == 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ....editing.probe.settings import ProbeSettings
-from ...graphs.datasets import ensure
+from ...graphs.datasets import get_or_import
 from ...scoring.chat_choice import settled, way_asked
 from ...scoring.runtime import parse
 from .endpoint import Endpoint
@@ -66,7 +66,7 @@ def opened(
             from ....editing.probe.prompts import uses_chat
 
             asked = ProbeSettings(chat=cast("Any", chat))
-            asked, chosen = settled(runtime, ensure(runtime.db, graph), model.loaded, asked)
+            asked, chosen = settled(runtime, get_or_import(runtime.db, graph), model.loaded, asked)
             in_chat = uses_chat(model.loaded.tokenizer, asked.chat)
             found = json.dumps({"asked": way_asked(asked, chosen)})
         return Opened(InProcess(model.loaded, name=model.name), "prompt", found, in_chat)

@@ -42,7 +42,7 @@ _OF_JOB = ("status", "progress", "stage", "error", "remedy")
 
 def find_run(db: Database, run: str) -> rows.GrowthRunRow | None:
     """The growth run of that id."""
-    return next(iter(db.read(rows.GrowthRunRow, id=run)), None)
+    return next(iter(db.read(rows.GrowthRunRow, "growth/runs", id=run)), None)
 
 
 def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
@@ -55,11 +55,13 @@ def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
     about = {k: v for k, v in asdict(found).items() if k not in _OF_JOB}
     files = {
         "run.json": json_bytes(_plain(about)),
-        "answers.jsonl": _lines(db.read(rows.AllAnswersRow, run=run)),
-        "statements.jsonl": _lines(db.read(rows.AllStatementsRow, run=run)),
-        "candidates.jsonl": _lines(db.read(rows.CandidateRow, run=run)),
-        "decisions.jsonl": _lines(db.read(rows.DecisionRow, run=run)),
-        "iterations.jsonl": _lines(db.read(rows.IterationRow, run=run)),
+        "answers.jsonl": _lines(db.read(rows.AllAnswersRow, "growth/all_answers", run=run)),
+        "statements.jsonl": _lines(
+            db.read(rows.AllStatementsRow, "growth/all_statements", run=run)
+        ),
+        "candidates.jsonl": _lines(db.read(rows.CandidateRow, "growth/candidates", run=run)),
+        "decisions.jsonl": _lines(db.read(rows.DecisionRow, "growth/decisions", run=run)),
+        "iterations.jsonl": _lines(db.read(rows.IterationRow, "growth/iterations", run=run)),
         "facts.jsonl": _facts(db, found.graph),
         **_prompts(),
     }
@@ -83,7 +85,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 def _facts(db: Database, graph: str) -> bytes:
     """The facts with what was measured, and without empty columns."""
     lines = []
-    for row in db.read(rows.FactRow, graph=graph):
+    for row in db.read(rows.FactRow, "graph/facts", graph=graph):
         values = {k: v for k, v in asdict(row).items() if v not in (None, (), [])}
         lines.append(json.dumps(values, ensure_ascii=False, sort_keys=True) + "\n")
     return "".join(lines).encode()

@@ -35,7 +35,7 @@ def judge_table(db: Database, run: str) -> JudgeTable:
     require_run(db, run)
     ratings = _ratings(db, run)
     by_iteration: dict[int, list[rows.CandidateRow]] = defaultdict(list)
-    for row in db.read(rows.CandidateRow, run=run):
+    for row in db.read(rows.CandidateRow, "growth/candidates", run=run):
         if row.judged is not None or row.id in ratings:
             by_iteration[row.iteration].append(row)
     counted = [_row(number, each, ratings) for number, each in sorted(by_iteration.items())]
@@ -55,7 +55,7 @@ def quality(tp: int, fp: int, fn: int) -> dict[str, float | None]:
 def _ratings(db: Database, run: str) -> dict[str, dict[str, str]]:
     """Return the latest decision of each person, by candidate."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in db.read(rows.DecisionRow, run=run):
+    for row in db.read(rows.DecisionRow, "growth/decisions", run=run):
         if row.role == "human":
             found[row.candidate][row.by] = "keep" if row.verb == "add" else row.verb
     return found

@@ -50,9 +50,12 @@ def page(
         UsageError: the cursor is not one of ours.
     """
     place, name = _read_cursor(cursor)
-    (all_,) = db.read(rows.WaitingRow, run=run, states=list(states or get_args(CandidateState)))
+    (all_,) = db.read(
+        int, "growth/waiting", run=run, states=list(states or get_args(CandidateState))
+    )
     places = db.read(
         rows.CandidatePlaceRow,
+        "growth/candidate_page",
         run=run,
         states=None if states is None else list(states),
         after=place,
@@ -63,12 +66,14 @@ def page(
     if not places:
         require_run(db, run)
     shown = places[:limit]
-    found = db.read(rows.CandidateRow, run=run, ids=[each.id for each in shown])
+    found = db.read(
+        rows.CandidateRow, "growth/candidates", run=run, ids=[each.id for each in shown]
+    )
     by_id = {row.id: row for row in found}
     return CandidatePage(
         items=[out(by_id[each.id]) for each in shown if each.id in by_id],
         next=f"{shown[-1].place}{SEPARATOR}{shown[-1].id}" if len(places) > limit else None,
-        total=all_.candidates,
+        total=all_,
     )
 
 
@@ -79,10 +84,10 @@ def detail(db: Database, run: str, candidate: str) -> CandidateDetail:
         NotFoundError: no such run or candidate.
     """
     decisions = decisions_of(db, run, candidate).items
-    found = db.read(rows.CandidateRow, run=run, ids=[candidate])
+    found = db.read(rows.CandidateRow, "growth/candidates", run=run, ids=[candidate])
     if not found:
         raise NotFoundError("candidate", candidate, [], listing=f"thinkeval grow candidates {run}")
-    evidence = db.read(rows.EvidenceRow, run=run, id=candidate)
+    evidence = db.read(rows.EvidenceRow, "growth/evidence", run=run, id=candidate)
     return CandidateDetail.model_validate(
         out(found[0]).model_dump()
         | {

@@ -77,7 +77,7 @@ def record(db: Database, run: str, decisions: Sequence[Decision]) -> Recorded:
         raise UsageError("There is no decision to record.", remedy="Give one at least.")
 
     def write(tx: Tx) -> Recorded:
-        locked = tx.run(rows.LockDecisionsRow, run=run)
+        locked = tx.run(int, "growth/lock_decisions", run=run)
         if not locked:
             require_run(db, run)
         first = locked[0].number
@@ -89,12 +89,12 @@ def record(db: Database, run: str, decisions: Sequence[Decision]) -> Recorded:
                 if each.where:
                     error.detail = f"{each.where}: {error.detail}"
                 raise
-        (left,) = tx.run(rows.WaitingRow, run=run, states=list(WAITING))
+        (left,) = tx.run(int, "growth/waiting", run=run, states=list(WAITING))
         return Recorded(
             number=first + len(decisions) - 1,
             candidate=candidate,
             recorded=len(decisions),
-            waiting=left.candidates,
+            waiting=left,
         )
 
     return db.atomically(write)
@@ -110,7 +110,10 @@ def decisions_of(db: Database, run: str, candidate: str | None = None) -> Decisi
         NotFoundError: no such run.
     """
     require_run(db, run)
-    items = [_out(row) for row in db.read(rows.DecisionRow, run=run, candidate=candidate)]
+    items = [
+        _out(row)
+        for row in db.read(rows.DecisionRow, "growth/decisions", run=run, candidate=candidate)
+    ]
     return Decisions(items=items, total=len(items))
 
 
@@ -152,9 +155,14 @@ def _write(tx: Tx, run: str, number: int, decision: Decision) -> str:
     else:
         verb, candidate = decision.verb, decision.candidate
         before, after = _decided(tx, run, candidate, decision)
-    rests_on = {row.id for row in tx.run(rows.EvidenceRow, run=run, id=candidate) if row.id}
+    rests_on = {
+        row.id
+        for row in tx.run(rows.EvidenceRow, "growth/evidence", run=run, id=candidate)
+        if row.id
+    }
     tx.run(
-        rows.AppendDecisionRow,
+        int,
+        "growth/append_decision",
         run=run,
         number=number,
         at=datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -178,7 +186,7 @@ def _added(tx: Tx, run: str, decision: Decision) -> tuple[str, None, Triplet]:
     parts = (triplet.subject, triplet.relation, triplet.object)
     key = digest(["triplet", *parts], 16)
     names = triplet.model_dump(exclude={"question"})
-    (stored,) = tx.run(rows.AddCandidateRow, run=run, id=key, **names)
+    (stored,) = tx.run(rows.AddCandidateRow, "growth/add_candidate", run=run, id=key, **names)
     if not stored.created:
         raise ConflictError(
             f"{' | '.join(parts)} is a candidate of the run already: {stored.id}.",
@@ -191,7 +199,7 @@ def _decided(
     tx: Tx, run: str, candidate: str, decision: Decision
 ) -> tuple[Triplet, Triplet | None]:
     """Check a decision; return the candidate's triplet before and after it."""
-    found = tx.run(rows.CandidateRow, run=run, ids=[candidate])
+    found = tx.run(rows.CandidateRow, "growth/candidates", run=run, ids=[candidate])
     if not found:
         listing = f"thinkeval grow candidates {run}"
         raise NotFoundError("candidate", candidate, [], listing=listing)

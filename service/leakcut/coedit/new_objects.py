@@ -91,9 +91,15 @@ def new_objects(
     safe = _safe(db, leaks, facts, max_steps)
     leading = _leading(db, leaks, max_steps, [*given.values()])
     due = _due(db, leaks)
-    kinds = {row.name: row.kind for row in db.read(rows.EntityRow, graph=leaks.dataset)}
+    kinds = {
+        row.name: row.kind for row in db.read(rows.EntityRow, "graph/entities", graph=leaks.dataset)
+    }
     others = db.read(
-        rows.HarmlessEntityRow, graph=leaks.dataset, object=leaks.ends[1], max_steps=max_steps
+        rows.HarmlessEntityRow,
+        "leakcut/entities",
+        graph=leaks.dataset,
+        object=leaks.ends[1],
+        max_steps=max_steps,
     )
     out: dict[str, list[NewObject]] = {}
     refused: dict[str, None] = {}
@@ -132,7 +138,7 @@ def _safe(
         for row in (leaks.facts[fact] for fact in facts)
     ]
     return db.read(
-        rows.SafeObjectsRow,
+        rows.SafeObjectsRow, "leakcut/objects",
         graph=leaks.dataset, object=leaks.ends[1], max_steps=max_steps, facts=asked,
     )  # fmt: skip
 
@@ -140,13 +146,13 @@ def _safe(
 def _leading(db: Database, leaks: Leaks, max_steps: int, names: Sequence[str]) -> set[str]:
     """Those of the given objects from which the old object can be reached, or that are it."""
     found = db.read(
-        rows.LeadingObjectsRow,
+        str, "leakcut/leading",
         graph=leaks.dataset, object=leaks.ends[1], max_steps=max_steps, names=list(names),
     )  # fmt: skip
     return {row.name for row in found} | {leaks.ends[1]}
 
 
-def _given(name: str, leading: set[str], about: rows.FactInScopeRow) -> NewObject:
+def _given(name: str, leading: set[str], about: rows.FactRow) -> NewObject:
     label = f"{about.subject} | {about.relation} | {about.object}"
     if name == about.object:
         raise UsageError(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ....cypher import rows
 from ....loaders.records import Fact, RewriteRequest, slug
 from ...experiments import store
-from ...formatting import several
+from ...formatting import pluralize
 from ...graphs import datasets
 from ...schemas import Score
 from ...scoring.probe import Question
@@ -92,7 +92,7 @@ def co_edit(
     goal = objectives.parse(posted.objective) if posted.objective else None
     run = _Run(runtime, posted, rewrite, lease)
     score = score_edit(runtime, ScoreRequest.of(rewrite, posted))
-    stopped = f"{several(posted.rounds, 'round')}, the limit"
+    stopped = f"{pluralize(posted.rounds, 'round')}, the limit"
     for number in range(posted.rounds + 1):
         if number:
             if not (added := _add(run, score, number)):
@@ -182,7 +182,7 @@ def _unknown(model: str) -> str | None:
     return UNKNOWN
 
 
-def _co_edit(row: rows.FactInScopeRow, new: NewObject, graph: str, number: int) -> CoEdit:
+def _co_edit(row: rows.FactRow, new: NewObject, graph: str, number: int) -> CoEdit:
     fact = Fact(row.subject, row.relation, new.name, prompt=row.prompt)
     request = RewriteRequest(
         id=f"{slug(row.subject)[:40]}--{slug(row.relation)[:40]}--{slug(new.name)[:40]}",

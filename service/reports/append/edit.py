@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...formatting import several
+from ...formatting import pluralize
 from ...schemas import MetricValue, Score
 from ...scoring.append.additivity import MEASURE
 
@@ -64,6 +64,6 @@ def dropped(lines: Sequence[AdditivityLine]) -> str:
     if not left:
         return ""
     return (
-        f" {several(left, 'prompt')} dropped: before the edit no correct answer, or no false one,"
+        f" {pluralize(left, 'prompt')} dropped: before the edit no correct answer, or no false one,"
         " was kept there."
     )

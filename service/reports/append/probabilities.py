@@ -29,7 +29,11 @@ def by_row(
     """
     stored = {
         row.edit: row
-        for row in db.read(rows.MeanProbabilitiesRow, edits=[score.edit for score in scores])
+        for row in db.read(
+            rows.MeanProbabilitiesRow,
+            "append/mean_probabilities",
+            edits=[score.edit for score in scores],
+        )
     }
     edits: dict[tuple[str, str, str], list[rows.MeanProbabilitiesRow]] = defaultdict(list)
     for key, requests in groups(scores).items():

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NothingStoredError
-from ...formatting import UNDEFINED, several
+from ...formatting import UNDEFINED, pluralize
 from ...schemas import Score
 from ...scoring.append.additivity import MEASURE
 from ...scoring.append.variants import variant_of
@@ -177,7 +177,7 @@ def _caption(rows: Sequence[VariantRow], shared: Mapping[str, set[str]], left_ou
     )
     if left_out:
         text += (
-            f" {several(left_out, 'score')} of requests that some row lacks"
+            f" {pluralize(left_out, 'score')} of requests that some row lacks"
             f" {'is' if left_out == 1 else 'are'} left out."
         )
     if any(not found for found in shared.values()):

@@ -90,7 +90,7 @@ def draw_edit(
             raise UsageError(f"A graph of {limit} chains shows nothing.", remedy="Draw 1 or more.")
         picked = selection or Selection()
         said = picked.in_words(rows)
-        new = edited(db.read(FactRow, graph=score.edit), measure)
+        new = edited(db.read(FactRow, "graph/facts", graph=score.edit), measure)
         drawn = partial(
             leakage.draw, score, picked.chosen(rows), measure, limit,
             edited=new, chosen=said, caption=caption, marked=marked,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
-from ...formatting import several
+from ...formatting import pluralize
 from ..append.table import COLUMNS, Mean, VariantRow
 from .style import (
     COLOURS,
@@ -122,7 +122,7 @@ def neighbours(rows: Sequence[VariantRow], caption: str) -> Figure:
 def counted(rows: Sequence[VariantRow], caption: str) -> str:
     """The caption of a figure: the number of requests, and what the table says of itself."""
     requests = sorted({row.requests for row in rows})
-    over = several(requests[-1], "request") if requests else "no request"
+    over = pluralize(requests[-1], "request") if requests else "no request"
     return f"n = {over} a bar or point. {caption}"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...formatting import several
+from ...formatting import pluralize
 from .style import BLUE, INK, MUTED, RED, in_words, new_figure
 
 if TYPE_CHECKING:
@@ -95,6 +95,6 @@ def _label(axes: Axes, points: Sequence[Point]) -> None:
         places.setdefault((round(point.lost, 2), round(point.ifr, 2)), []).append(point)
     for found in places.values():
         counts = sorted({point.facts for point in found})
-        words = several(counts[0], "fact") if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        words = pluralize(counts[0], "fact") if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         axes.annotate(words, (found[0].lost, found[0].ifr), xytext=(9, 7),
                       textcoords="offset points", fontsize=7.5, color=INK, zorder=6)  # fmt: skip

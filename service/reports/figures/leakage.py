@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ...formatting import objects, several
+from ...formatting import objects, pluralize
 from ...schemas import MEASURE_NAMES, Score
 from ..leakage_map.drawing import LINE_H, Box, Line, MapDrawing
 from ..leakage_map.drawing import draw as placed
@@ -65,7 +65,7 @@ def draw(
         said = f"{reason} {score.subject} to {score.target_true}{' ' * bool(chosen)}{chosen}."
         return in_words(title, said)
     if not any(row.known for _, row in rows):
-        said = f"Nothing to measure: the model knows 0 of {several(len(rows), 'chain')}"
+        said = f"Nothing to measure: the model knows 0 of {pluralize(len(rows), 'chain')}"
         return in_words(title, f"{said}{' ' * bool(chosen)}{chosen}.")
     drawing = placed(
         rows, score.subject, score.target_true, score.target_new, limit=limit, edited=edited

@@ -30,7 +30,7 @@ def measured(db: Database, edits: Sequence[str], **options: Any) -> dict[str, li
         ParameterError: an option that the query does not have.
     """
     values: dict[str, list[MetricValue]] = {}
-    for row in db.read(rows.AdditivityRow, edits=list(edits), **options):
+    for row in db.read(rows.AdditivityRow, "append/additivity", edits=list(edits), **options):
         if row.edit not in values:
             values[row.edit] = _successes(row)
         values[row.edit] += _of_set(row)

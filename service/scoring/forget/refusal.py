@@ -15,7 +15,7 @@ from ...errors import UsageError
 from ...schemas import EditOptions
 
 
-def as_taken(rewrite: RewriteRequest, options: EditOptions) -> RewriteRequest:
+def with_refusal_target(rewrite: RewriteRequest, options: EditOptions) -> RewriteRequest:
     """The request as the method of these options takes it."""
     return replace(rewrite, target_new=options.refusal) if refuses(rewrite, options) else rewrite
 

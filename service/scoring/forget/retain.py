@@ -97,7 +97,9 @@ def of_graph(
     entities = unique(
         name.strip() for each in forgotten for name in (each.subject, each.target_true)
     )
-    return list(db.read(rows.RetainRow, graph=graph, entities=list(entities), limit=limit))
+    return list(
+        db.read(rows.RetainRow, "probes/retain", graph=graph, entities=list(entities), limit=limit)
+    )
 
 
 def read(path: Path) -> Pairs:

@@ -227,13 +227,13 @@ def _options(command: Command) -> str | None:
 def as_before(db: Database, kept: set[str]) -> Iterator[None]:
     """Delete at the end what was stored since, save for the ids in `kept` then."""
     before = _datasets(db)
-    runs = {run.id for run in db.read(rows.GrowthRunRow)}
+    runs = {run.id for run in db.read(rows.GrowthRunRow, "growth/runs")}
     try:
         yield
     finally:
         until(lambda: not any(found.active for found in _datasets(db).values()), 300)
-        for run in {run.id for run in db.read(rows.GrowthRunRow)} - runs - kept:
-            db.autocommit(rows.DeleteGrowthRunRow, id=run)
+        for run in {run.id for run in db.read(rows.GrowthRunRow, "growth/runs")} - runs - kept:
+            db.autocommit(int, "growth/delete_run", id=run)
         for graph, found in _datasets(db).items():
             if graph in before or kept & _made_from(found):
                 _forget(db, graph, before.get(graph), found, kept)
@@ -244,8 +244,8 @@ def as_before(db: Database, kept: set[str]) -> Iterator[None]:
 def _datasets(db: Database) -> dict[str, rows.DependentsRow]:
     """Data sets, and what was made from each."""
     return {
-        graph.graph: db.read(rows.DependentsRow, graph=graph.graph)[0]
-        for graph in db.read(rows.GraphRow, incomplete=True)
+        graph.graph: db.read(rows.DependentsRow, "graph/dependents", graph=graph.graph)[0]
+        for graph in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)
         if graph.kind == "dataset"
     }
 
@@ -272,4 +272,4 @@ def _forget(
         for each in set(ids) - known - kept:
             db.write(row, id=each)
     if new.rules and not (old and old.rules) and not kept & {"RULE"}:
-        db.write(rows.DeleteRulesRow, dataset=graph)
+        db.write(int, "rules/delete_rules", dataset=graph)

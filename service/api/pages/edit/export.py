@@ -73,6 +73,7 @@ def _others(db: Database, score: Score) -> list[rows.PageEditRow]:
     """Newest scored edits of the same rewrite, one per method and model."""
     found = db.read(
         rows.PageEditRow,
+        "edits/page_edits",
         dataset=score.dataset,
         rewrite=score.rewrite,
         status="succeeded",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....cypher import rows
 from ....errors import NotFoundError
-from ....formatting import several
+from ....formatting import pluralize
 from ....graphs import datasets
 from ....reports.comparison import compare
 from ....reports.figures import style
@@ -100,7 +100,7 @@ def list_values(
     Raises:
         NotFoundError: no such data set.
     """
-    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     graph = graph or (sets[0] if sets else "")
     scores: list[Score] = []
     requests: list[RewriteRequest] = []
@@ -335,7 +335,7 @@ def _verdict(table: Sequence[MethodRow], best: Score | None) -> str:
 def _real(over: Difference | None, best: str, name: str) -> str:
     if over is None:
         return "Whether that holds for other facts is unknown: no other fact has both methods."
-    n = several(over.n, "rewrite")
+    n = pluralize(over.n, "rewrite")
     if over.beyond_rewrites is None:
         return (
             f"Whether that is chance is unknown: the {n} that both have are fewer than"

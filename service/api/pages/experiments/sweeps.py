@@ -51,7 +51,7 @@ def progress(sweep: SweepOut) -> dict[str, Any]:
 
 def list_values(db: Database, graph: str, page: int) -> dict[str, Any]:
     """The form, one page of the sweeps, and the data sets whose matrix can be opened."""
-    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     graph = graph or (sets[0] if sets else "")
     if graph:
         datasets.require_graph(db, graph)
@@ -117,7 +117,7 @@ def graph_values(
 
 def stored_scores(db: Database, boards: Cache[dict[str, Any]], graph: str) -> list[Score]:
     """The newest scores of a data set by model, method and rewrite; cached until one changes."""
-    state = db.read(rows.ScoredStateRow, dataset=graph)[0]
+    state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph)[0]
 
     def read() -> dict[str, Any]:
         try:

@@ -32,7 +32,7 @@ QUICK = {"num_steps": 10}
 @pytest.fixture(scope="module")
 def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
     """Two small sets; the model is trained before anybody is in a hurry."""
-    datasets.ensure(runtime.db, GRAPH)
+    datasets.get_or_import(runtime.db, GRAPH)
     runtime.train(ATLAS_ORGANISM, GRAPH)
     drawn = SetOptions(
         init="shuffled", facts=6, unrelated=2, implications=3, copies=2, updates=3, seed=4
@@ -47,9 +47,9 @@ def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
         yield [one.id for one in made]
         for one in made:
             store.delete_set(db, one.id)
-        for job in db.read(rows.PageJobRow, kind=job_queue.DEPEDIT, limit=1000):
+        for job in db.read(rows.PageJobRow, "jobs/page", kind=job_queue.DEPEDIT, limit=1000):
             if any(name.startswith(prefix) for name in job_queue.out(job).sets):
-                db.write(rows.DeleteJobRow, id=job.id)
+                db.write(int, "jobs/delete", id=job.id)
 
 
 def post(service: Service, sets: list[str], *strategies: str, **more: Any) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def claims(db: Database) -> list[rows.ClaimJobRow]:
     found: list[rows.ClaimJobRow] = []
     told = {"lease_ms": 60_000, "worker": "w", "event": event("running", "starting")}
     kinds = [kind.KIND for kind in KINDS]
-    while row := db.write(rows.ClaimJobRow, kinds=kinds, lease=new_token(), **told):
+    while row := db.write(rows.ClaimJobRow, "jobs/claim", kinds=kinds, lease=new_token(), **told):
         found += row
     return found
 

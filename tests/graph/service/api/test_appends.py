@@ -56,7 +56,9 @@ def dataset(db: Database) -> Iterator[str]:
             hard=("Keeper", "Seeker"),
             random=("Potions",),
         )
-        db.write(rows.MergeRewritesRow, dataset=graph, rows=[rewrite_row(request)])
+        db.write(
+            rows.WrittenRow, "graph/merge_rewrites", dataset=graph, rows=[rewrite_row(request)]
+        )
         yield graph
 
 

@@ -30,10 +30,10 @@ from thinkeval.service.settings import Settings
 def prefix(db: Database) -> Iterator[str]:
     with own_graphs(db) as prefix:
         yield prefix
-        for job in db.read(rows.PageJobRow, kind=COEDIT, limit=1000):
-            db.write(rows.DeleteJobRow, id=job.id)
+        for job in db.read(rows.PageJobRow, "jobs/page", kind=COEDIT, limit=1000):
+            db.write(int, "jobs/delete", id=job.id)
         for out in store.page(db, limit=1000):
-            db.write(rows.DeleteCoEditRow, id=out.id)
+            db.write(int, "leakcut/delete_coedit", id=out.id)
 
 
 @pytest.fixture(scope="module")

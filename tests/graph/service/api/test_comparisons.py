@@ -24,8 +24,8 @@ FACT = "Draco Malfoy | studied at | Hogwarts School of Witchcraft and Wizardry"
 def graph(db: Database) -> Iterator[str]:
     with own_graphs(db) as prefix:
         yield hogwarts_as(db, f"{prefix}-hogwarts")
-        for job in db.read(rows.PageJobRow, kind=COMPARISON, limit=1000):
-            db.write(rows.DeleteJobRow, id=job.id)
+        for job in db.read(rows.PageJobRow, "jobs/page", kind=COMPARISON, limit=1000):
+            db.write(int, "jobs/delete", id=job.id)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def stored(db: Database, graph: str) -> Iterator[ComparisonOut]:
     out = comparison(id=f"compare-{graph}", graph=graph)
     store.save(db, out, [], [])
     yield out
-    db.write(rows.DeleteComparisonRow, id=out.id)
+    db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=out.id)
 
 
 def body(graph: str, **changes: object) -> dict[str, object]:

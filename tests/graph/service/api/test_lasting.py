@@ -25,8 +25,8 @@ def edit(db: Database) -> Iterator[str]:
     with own_graphs(db) as prefix:
         store_edit(db, f"{prefix}-edit", random_facts(0), dataset=prefix)
         yield f"{prefix}-edit"
-        for job in db.read(rows.PageJobRow, kind=LASTING, limit=1000):
-            db.write(rows.DeleteJobRow, id=job.id)
+        for job in db.read(rows.PageJobRow, "jobs/page", kind=LASTING, limit=1000):
+            db.write(int, "jobs/delete", id=job.id)
 
 
 def test_a_request_is_one_job_until_it_is_cancelled(client: TestClient, edit: str) -> None:
@@ -92,8 +92,8 @@ def test_the_page_starts_one_without_scripts(client: TestClient, db: Database, e
         table = client.get(f"/v1/lasting/{out.id}/states", params={"format": "markdown"}).text
         assert "| finetune:graph:steps=200 | 0.400 |" in table
     finally:
-        db.write(rows.DeleteLastingRow, id=out.id)
-        db.write(rows.DeleteComparisonRow, id=compared.id)
+        db.write(rows.DeleteLastingRow, "states/delete_lasting", id=out.id)
+        db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=compared.id)
     form = {"edit": edit, "then": "8bit\n\n finetune:graph:steps=7 \n"}
     done = client.post("/lasting", data=form, follow_redirects=False)
     assert done.status_code == 303

@@ -68,8 +68,8 @@ def compared(db: Database) -> Iterator[ComparisonOut]:
         out = made.model_copy(update=update)
         store.save(db, out, [], [])
         yield out
-        db.write(rows.DeleteComparisonRow, id=id)
-        db.write(rows.DeleteRulesRow, dataset=graph)
+        db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=id)
+        db.write(int, "rules/delete_rules", dataset=graph)
 
 
 def brute(db: Database, edit: str) -> dict[str, int]:
@@ -241,4 +241,4 @@ def test_what_cannot_be_audited(db: Database, compared: ComparisonOut) -> None:
     with pytest.raises(UsageError, match="watched the graph") as caught:
         collect(db, watched.id)
     assert "--forget" in caught.value.remedy
-    db.write(rows.DeleteComparisonRow, id=watched.id)
+    db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=watched.id)

@@ -41,7 +41,7 @@ SMALL = SetOptions(facts=6, unrelated=2, implications=3, copies=1, updates=2, se
 @pytest.fixture(scope="module")
 def place(db: Database) -> Iterator[tuple[str, list[str]]]:
     """A graph of this module's own, and two sets of it."""
-    datasets.ensure(db, "atlas")
+    datasets.get_or_import(db, "atlas")
     with own_graphs(db) as prefix:
         graph = hogwarts_as(db, f"{prefix}-hogwarts")
         drawn = build(db, "atlas", SMALL).sets[:2]
@@ -61,11 +61,11 @@ def graph(db: Database, place: tuple[str, list[str]]) -> Iterator[str]:
     assert queue.counts(db)["running"] == job_queue.counts(db)["running"] == 0
     assert taken(db) is None
     yield place[0]
-    for row in db.read(rows.PageJobRow, kind=job_queue.DEPEDIT, limit=1000):
+    for row in db.read(rows.PageJobRow, "jobs/page", kind=job_queue.DEPEDIT, limit=1000):
         if set(job_queue.out(row).sets) & set(place[1]):
-            db.write(rows.DeleteJobRow, id=row.id)
-    for edit in db.read(rows.PageEditRow, dataset=place[0], limit=1000):
-        db.write(rows.DeleteEditRow, id=edit.id)
+            db.write(int, "jobs/delete", id=row.id)
+    for edit in db.read(rows.PageEditRow, "edits/page_edits", dataset=place[0], limit=1000):
+        db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
 
 
 def posted(graph: str, /, **more: object) -> RunsIn:
@@ -86,6 +86,7 @@ def claimed(db: Database, affinity: str | None = None) -> tuple[rows.ClaimJobRow
     token = new_token()
     found = db.write(
         rows.ClaimJobRow,
+        "jobs/claim",
         kinds=[kind.KIND for kind in KINDS],
         lease=token,
         lease_ms=60_000,
@@ -253,9 +254,9 @@ def test_a_run_is_not_stored_by_a_worker_that_lost_its_lease(
     answers = [Answer(q.id, "late") for q in questions(store.load_set(db, place[1][0]))]
     record = RunRecord(place[1][0], "base", None, f"late of {graph}")
     with pytest.raises(LeaseLostError):
-        store.save_run(db, record, answers, lease.hold)
-    assert db.read(rows.ProtocolRunRow, ids=[record.id]) == []
-    assert store.save_run(db, record, answers, lease_on(db, job).hold) == record.id
+        store.save_run(db, record, answers, lease.assert_owned)
+    assert db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=[record.id]) == []
+    assert store.save_run(db, record, answers, lease_on(db, job).assert_owned) == record.id
     store.delete_run(db, record.id)
 
 
@@ -266,18 +267,18 @@ def test_cancelled_is_at_once_or_at_the_next_heartbeat(db: Database, graph: str)
     job = post(db, graph)
     lease = lease_on(db, job)
     beat = {"worker": "w", "about": {"device": "cpu"}, "stage": "set 1", "progress": 0.5}
-    assert not db.write(rows.HeartbeatRow, **lease.params, **beat)[0].cancel
+    assert not db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
     assert job_queue.row_of(db, job).stage == "set 1"
-    assert {w.job for w in db.read(rows.WorkerRow) if w.id == "w"} == {job}
+    assert {w.job for w in db.read(rows.WorkerRow, "jobs/workers") if w.id == "w"} == {job}
     assert job_queue.cancel(db, job) == (job, "running")
     with pytest.raises(ConflictError, match="running"):
         job_queue.remove(db, job)
-    assert db.write(rows.HeartbeatRow, **lease.params, **beat)[0].cancel
+    assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
     assert recovery.release(db, KINDS, lease) == "cancelled"
     job_queue.remove(db, job)
     with pytest.raises(NotFoundError):
         job_queue.row_of(db, job)
-    db.write(rows.ForgetWorkersRow, id="w", silent_ms=10**9)
+    db.write(int, "jobs/forget_workers", id="w", silent_ms=10**9)
 
 
 def test_a_job_whose_run_was_deleted_is_done_again(

@@ -283,7 +283,9 @@ def test_unknown_and_unscored_edits_are_refused(db: Database, graph_id: str) -> 
 def test_a_missing_probability_is_no_agreement(db: Database, graph_id: str) -> None:
     a, b = pair(db, graph_id)
     with pytest.raises(MissingProbabilityError):
-        db.read(rows.DiffFactRow, a=a, b=b, pre="likelihood_pre", post="likelihood_post")
+        db.read(
+            rows.DiffFactRow, "diffs/facts", a=a, b=b, pre="likelihood_pre", post="likelihood_post"
+        )
 
 
 def test_a_fact_held_twice_meets_its_like_only_once(db: Database, graph_id: str) -> None:

@@ -85,7 +85,9 @@ def test_numbers_are_those_of_the_stored_comparisons(
         assert start == pytest.approx(edit.number("efficacy", measure), abs=1e-6)
         for state in line.states:
             score, numbers = record.get_score(db, state.edit), state.numbers[measure]
-            roles = {row.role: row for row in db.read(rows.FactRow, graph=state.edit)}
+            roles = {
+                row.role: row for row in db.read(rows.FactRow, "graph/facts", graph=state.edit)
+            }
             assert numbers.change == getattr(roles["target_new"], f"{measure}_post")
             assert numbers.target_true == getattr(roles["target_true"], f"{measure}_post")
             assert numbers.retention == pytest.approx(numbers.change / start)

@@ -216,7 +216,9 @@ def test_a_killed_worker_fails_its_cells_and_running_again_does_them(
         import multiprocessing
 
         for _ in range(600):
-            running = place.runtime.db.read(rows.EditRow, dataset=place.graph, status="running")
+            running = place.runtime.db.read(
+                rows.EditRow, "edits/list_edits", dataset=place.graph, status="running"
+            )
             if running:
                 break
             time.sleep(0.1)

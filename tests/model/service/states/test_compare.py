@@ -209,7 +209,7 @@ def test_the_same_again_is_found_and_deleting_leaves_what_others_scored(
     assert {c.id for c in store.page(db, edit=shared)} >= {one.id, compared.id}
     store.delete(db, one.id)
     assert record.get_score(db, shared).kind == "replace"
-    assert not db.read(rows.GetGraphRow, graph=one.id)
+    assert not db.read(rows.GraphRow, "graph/get_graph", graph=one.id)
     with pytest.raises(NotFoundError, match="comparison"):
         store.get(db, one.id)
 
@@ -223,7 +223,7 @@ def test_a_comparison_whose_edit_was_deleted_is_done_again(walk: Walk, edit: Sco
     assert not again.reused
     assert again.id == first.id
     assert record.get_score(walk.runtime.db, first.requests[0].edit).kind == "replace"
-    walk.runtime.db.autocommit(rows.DeleteGraphRow, graph=first.id)
+    walk.runtime.db.autocommit(int, "graph/delete_graph", graph=first.id)
     assert not compare(walk.runtime, asked).reused
 
 
@@ -267,11 +267,11 @@ def test_another_tokenizer_is_said_and_answers_are_compared_by_their_text(
 
 def test_nothing_is_stored_once_the_lease_belongs_to_another(walk: Walk, edit: Score) -> None:
     db = walk.runtime.db
-    before = {row.graph for row in db.read(rows.GraphRow)}
+    before = {row.graph for row in db.read(rows.GraphRow, "graph/list_graphs")}
     asked = posted(walk, f"+edit:{edit.edit}", forget=[FACT], seed=9)
     with pytest.raises(LeaseLostError):
         compare(walk.runtime, asked, lease=Lease("a token of another", 1))
-    left = [row for row in db.read(rows.GraphRow) if row.graph not in before]
+    left = [row for row in db.read(rows.GraphRow, "graph/list_graphs") if row.graph not in before]
     assert {row.kind for row in left} <= {"model"}, "answers of a state stay, and nothing else"
     assert all(out.request["seed"] != 9 for out in store.page(db, graph=walk.graph))
 

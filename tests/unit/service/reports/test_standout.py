@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinkeval.service.reports.standout import standout
+from thinkeval.service.reports.best_method import standout
 from thinkeval.service.schemas import MetricValue, Score
 
 METRICS = ("efficacy", "ifr", "subject_retention", "ifr_beyond_subject")

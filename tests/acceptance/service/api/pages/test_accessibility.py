@@ -63,7 +63,11 @@ def stored(db: Database) -> Iterator[dict[str, str]]:
         sweep = SweepIn(graph=graph, methods=["rome", "memit"], models=["m"], samples=0)
         ids = {"graph": graph, "rome": edits[0], "memit": edits[1], "sweep": f"{prefix}-sweep"}
         db.write(
-            rows.MergeSweepRow, id=ids["sweep"], request=sweep.model_dump_json(), posted_as=edits
+            bool,
+            "jobs/merge_sweep",
+            id=ids["sweep"],
+            request=sweep.model_dump_json(),
+            posted_as=edits,
         )
         made = frontier(id=f"{prefix}-coedit", graph=graph)
         rounds = [r.model_copy(update={"edit": edits[i]}) for i, r in enumerate(made.rounds)]
@@ -78,10 +82,10 @@ def stored(db: Database) -> Iterator[dict[str, str]]:
             lines.save(db, states)
             more = {"comparison": compared.id, "line": states.id}
             yield ids | {"coedit": made.id, "run": run} | more
-        db.write(rows.DeleteLastingRow, id=states.id)
-        db.write(rows.DeleteCoEditRow, id=made.id)
-        db.write(rows.DeleteComparisonRow, id=compared.id)
-        db.write(rows.DeleteSweepRow, id=ids["sweep"])
+        db.write(rows.DeleteLastingRow, "states/delete_lasting", id=states.id)
+        db.write(int, "leakcut/delete_coedit", id=made.id)
+        db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=compared.id)
+        db.write(int, "jobs/delete_sweep", id=ids["sweep"])
 
 
 @pytest.fixture(scope="module")

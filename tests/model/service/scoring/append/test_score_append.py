@@ -80,7 +80,7 @@ def stored(walk: Walk, score: Score) -> list[Asked]:
     return [
         Asked(row.role, (row.new_pre, row.new_post), columns(row, "correct"), columns(row, "hard"),
               columns(row, "random"), (row.right_pre or 0, row.right_post or 0))
-        for row in walk.runtime.db.read(rows.AppendAnswersRow, edit=score.edit)
+        for row in walk.runtime.db.read(rows.AppendAnswersRow, "append/answers", edit=score.edit)
     ]  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def test_an_append_has_no_metric_of_an_old_fact(walk: Walk, scored: dict[str, Sc
 def test_all_correct_answers_are_in_the_edit_graph(
     walk: Walk, scored: dict[str, Score], request_: RewriteRequest
 ) -> None:
-    facts = walk.runtime.db.read(rows.FactRow, graph=scored["bare"].edit)
+    facts = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=scored["bare"].edit)
     true = {f.object: f for f in facts if f.role == "target_true"}
     assert set(true) == set(request_.correct)
     assert all(f.likelihood_post is not None for f in true.values())
