@@ -152,7 +152,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         found = {each.name: each for each in kind.tables(store.result(db, kind, id), measure)}
         if name not in found:
             raise NotFoundError("table", name, list(found), listing=f"GET /v1/{kind.plural}/{id}")
-        return Response(formats.render_table(found[name], format), media_type=TABLE_TYPES[format])
+        return Response(formats.render(found[name], format), media_type=TABLE_TYPES[format])
 
     router.add_api_route(
         "/{id}/tables/{name}",

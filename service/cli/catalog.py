@@ -16,13 +16,13 @@ from thinkeval import cypher
 
 from ..database import connect, embedded_server
 from ..errors import KNOWN_ERRORS, NotFoundError, describe
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..scoring import metrics as measuring
 from ..scoring import record
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import JsonFlag, MeasureName, MeasureOption
-from .output import emit_json, emit_table
+from .output import emit_json, emit_rows
 from .progress import ProgressBars
 
 
@@ -41,19 +41,7 @@ def methods(
     names = [name] if name else list(registry.names())
     infos = [registry.info(n) for n in names]
     ready = {i.name: _architectures(i.name, i.kind) for i in infos}
-    if json:
-        emit_json(
-            [
-                {
-                    **asdict(i),
-                    "architectures": ready[i.name],
-                    "hparams": hparams.available(i.name),
-                }
-                for i in infos
-            ]
-        )
-        return
-    if name:
+    if name and not json:
         info = infos[0]
         typer.echo(f"{info.name} ({info.kind}): {info.doc}\n{info.paper}\n")
         typer.echo(f"Architectures: {', '.join(ready[name])}")
@@ -68,11 +56,11 @@ def methods(
         Column("architectures", lambda i: ", ".join(ready[i.name]), optional=2),
         Column("hyperparameters for", lambda i: ", ".join(hparams.available(i.name)), optional=3),
     ]
-    emit_table(
-        "Editing methods",
-        columns,
-        infos,
-    )
+    value = [
+        asdict(i) | {"architectures": ready[i.name], "hparams": hparams.available(i.name)}
+        for i in infos
+    ]
+    emit_rows(Table("methods", "Editing methods", columns, infos), value=value, json=json)
 
 
 def _architectures(name: str, kind: str) -> list[str]:
@@ -104,19 +92,11 @@ FINDINGS: list[Column[Finding]] = [
 def metrics(json: JsonFlag = False) -> None:
     """List the metrics; each is one Cypher file (`thinkeval queries metrics/ifr` prints it)."""
     found = [cypher.query(n) for n in cypher.names("metrics/")]
-    if json:
-        emit_json(
-            [
-                {"name": q.name, "doc": q.doc, "better": q.higher_is_better, "source": q.source}
-                for q in found
-            ]
-        )
-        return
-    emit_table(
-        "Metrics",
-        METRICS,
-        found,
-    )
+    value = [
+        {"name": q.name, "doc": q.doc, "better": q.higher_is_better, "source": q.source}
+        for q in found
+    ]
+    emit_rows(Table("metrics", "Metrics", METRICS, found), value=value, json=json)
 
 
 def queries(
@@ -142,10 +122,8 @@ def queries(
             typer.echo(text)
         return
     found = [cypher.query(n) for n in cypher.names()]
-    if json:
-        emit_json([_described(q) for q in found])
-        return
-    emit_table("Queries", QUERIES, found)
+    value = [_described(q) for q in found]
+    emit_rows(Table("queries", "Queries", QUERIES, found), value=value, json=json)
 
 
 def _described(query: cypher.Query) -> dict[str, object]:
@@ -169,14 +147,7 @@ def _text(name: str, edit: str | None, measure: MeasureName) -> str:
 def doctor(json: JsonFlag = False) -> None:
     """Check the requirements of a score: Python packages, Java runtime, disk, database, device."""
     findings = examine()
-    if json:
-        emit_json([asdict(f) for f in findings])
-    else:
-        emit_table(
-            "Doctor",
-            FINDINGS,
-            findings,
-        )
+    emit_rows(Table("doctor", "Doctor", FINDINGS, findings), json=json)
     if not all(f.ok for f in findings):
         raise typer.Exit(2)
 

@@ -25,7 +25,7 @@ from ..leakcut.schemas import CoEditIn, CoEditOut, CutOut
 from ..reports.best_method import BestMethod, best_method
 from ..reports.chain_tree import chain_tree
 from ..reports.comparison import compare
-from ..reports.formats import indexed
+from ..reports.formats import Table, indexed
 from ..reports.verdict import judged
 from ..schemas import Measure, Score
 from ..scoring.forget.refusal import methods_for
@@ -194,7 +194,8 @@ def demo(
             emit_note(f"{words.forecast(cut)} Tried here: {ROUNDS} of them, one a round.")
             emit_result(runtime.db, COEDIT, frontier)
         if found.failed:
-            emit_table("Methods that gave no score", indexed("method", "reason"), found.failed)
+            title = "Methods that gave no score"
+            emit_table(Table("failed", title, indexed("method", "reason"), found.failed))
         _show_end(runtime, found, time.perf_counter() - began)
 
 

@@ -13,13 +13,13 @@ from ..depedit.metrics import TITLES, metrics_of
 from ..depedit.questions import questions
 from ..depedit.schemas import Question
 from ..errors import NotFoundError
-from ..reports.formats import Column, indexed
+from ..reports.formats import Column, Table, indexed
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .depedit_run import run, similarity
 from .depedit_sets import build, export, import_, listed, set_json, show_sets
-from .options import DatasetOption, JsonFlag, OutputOption, SettingOption
-from .output import chosen_format, emit_json, emit_table, emit_text
+from .options import DatasetOption, FormatOption, JsonFlag, OutputOption, SettingOption
+from .output import TABLE, emit_json, emit_rows, emit_table, emit_text, report_format
 from .progress import ProgressBars
 
 if TYPE_CHECKING:
@@ -72,14 +72,7 @@ def list_(
                 show_sets("Knowledge sets", found, {}, "build some: thinkeval depedit build atlas")
             return
         stored = store.list_runs(runtime.db, dataset=graph, setting=setting and setting.value)
-    if json:
-        emit_json([asdict(row) for row in stored])
-        return
-    emit_table(
-        "Runs",
-        RUNS,
-        stored,
-    )
+    emit_rows(Table("runs", "Runs", RUNS, stored), json=json)
 
 
 @depedit.command()
@@ -111,24 +104,24 @@ def report(
     table: Annotated[
         TableName, typer.Option(help="specificity (Table 3), implications (Tables 4, 7), or both.")
     ] = TableName.both,
-    format: Annotated[
-        str, typer.Option("--format", "-f", help="markdown, csv, json or latex (rows to paste).")
-    ] = "markdown",
+    format: FormatOption = None,
     output: OutputOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Print the paper's two tables over stored runs: one row a method, means over sets with n."""
     from ..depedit import report as reports
-    from ..reports import formats
 
-    format = chosen_format(format, json)
-    formats.require_known(format, printed=True)
+    format = report_format(format, json, output)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = reports.methods(
             runtime.db, dataset=graph, setting=setting and setting.value, model=model, sets=sets
         )
     names = list(reports.TABLES) if table is TableName.both else [table.value]
-    emit_text(reports.text(found, names, format), output)
+    if format == TABLE:
+        for name in names:
+            emit_table(reports.table(found, name))
+    else:
+        emit_text(reports.text(found, names, format), output)
 
 
 @depedit.command()
@@ -177,13 +170,11 @@ def show_set(knowledge: KnowledgeSet, copy: int | None, *, json: bool) -> None:
         )
         return
     phase = "established" if copy is None else f"copy {copy}"
-    emit_table(
-        f"{knowledge.id}: {phase}",
-        QUESTIONS,
-        asked,
-        note=f"{knowledge.rule.text()} {knowledge.setting}, seed {knowledge.seed},"
-        f" {len(knowledge.copies)} updated copies",
+    note = (
+        f"{knowledge.rule.text()} {knowledge.setting}, seed {knowledge.seed},"
+        f" {len(knowledge.copies)} updated copies"
     )
+    emit_table(Table("questions", f"{knowledge.id}: {phase}", QUESTIONS, asked, note))
 
 
 def _taught(question: Question) -> str | None:
@@ -208,16 +199,11 @@ def show_run(db: Database, run: str, copy: int | None, *, json: bool) -> None:
             }
         )
         return
-    emit_table(
-        run,
-        indexed("metric", "share", "answers", "copies"),
-        [(TITLES[name], s.value, s.n, s.copies) for name, s in shares.items()],
-    )
-    emit_table(
-        "established" if copy is None else f"copy {copy}",
-        ANSWERS,
-        answers,
-    )
+    columns = indexed("metric", "share", "answers", "copies")
+    shown = [(TITLES[name], s.value, s.n, s.copies) for name, s in shares.items()]
+    emit_table(Table("metrics", run, columns, shown))
+    title = "established" if copy is None else f"copy {copy}"
+    emit_table(Table("answers", title, ANSWERS, answers))
 
 
 RUNS: list[Column[rows.ProtocolRunRow]] = [

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..depedit.schemas import RunsIn
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .experiments import FormatOption, TableOption, emit_result
 from .options import JsonFlag, ModelOption, OutputOption, ProbeOptions, takes
-from .output import emit_json, emit_table, require_json
+from .output import emit_rows, require_json
 from .progress import ProgressBars
 
 if TYPE_CHECKING:
@@ -125,11 +124,5 @@ def similarity(
             knowledge, measured.wordings(runtime.db, named), most=pairs, seed=seed
         )
         found = measured.similarities(runtime, loaded, chosen, parameters=parameters.value)
-    if json:
-        emit_json([asdict(one) for one in found], output)
-        return
-    emit_table(
-        f"Gradients of {knowledge.id} in {loaded.name} ({parameters.value} parameters)",
-        SIMILARITIES,
-        found,
-    )
+    title = f"Gradients of {knowledge.id} in {loaded.name} ({parameters.value} parameters)"
+    emit_rows(Table("similarities", title, SIMILARITIES, found), json=json, output=output)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import NothingStoredError
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import (
@@ -248,4 +248,4 @@ def show_sets(
     if saved:
         columns.append(Column("status", lambda r: saved[r.id]))
     note = "\n".join([*dict.fromkeys(r.text for r in found), note])
-    emit_table(title, columns, found, note=note)
+    emit_table(Table("sets", title, columns, found, note))

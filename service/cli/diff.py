@@ -15,7 +15,7 @@ from ..formatting import (
     signed_interval,
     with_interval,
 )
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..reports.schemas import (
     ChainDelta,
     ChainsDiff,
@@ -131,12 +131,8 @@ def _show_metrics(found: Diff) -> None:
         and (m.n_a or m.n_b)
         and (m.step is None or m.metric == "ifr_by_steps")
     ]
-    emit_table(
-        f"Metrics ({MEASURE_NAMES[found.measure]})",
-        METRICS,
-        shown,
-        note=_other_measures(found),
-    )
+    note = _other_measures(found)
+    emit_table(Table("metrics", f"Metrics ({MEASURE_NAMES[found.measure]})", METRICS, shown, note))
 
 
 def _other_measures(found: Diff) -> str:
@@ -155,12 +151,7 @@ def _show_chains(chains: ChainsDiff, limit: int) -> None:
         ("Chains opened: cut in A, surviving in B", chains.opened),
         ("Chains closed: surviving in A, cut in B", chains.closed),
     ):
-        emit_table(
-            title,
-            CHAINS,
-            _first(moved, limit),
-            note=_rest(moved, limit),
-        )
+        emit_table(Table("chains", title, CHAINS, _first(moved, limit), _rest(moved, limit)))
     summary = (
         f"{pluralize(chains.surviving_a, 'chain')} survive{'s' * (chains.surviving_a == 1)} A,"
         f" {chains.surviving_b} B;"
@@ -175,20 +166,13 @@ def _show_chains(chains: ChainsDiff, limit: int) -> None:
 
 
 def _show_facts(facts: FactsDiff, limit: int) -> None:
-    emit_table(
-        "Facts flipped (p before → after)",
-        FLIPPED,
-        _first(facts.flipped, limit),
-        note=_rest(facts.flipped, limit),
-    )
+    note = _rest(facts.flipped, limit)
+    title = "Facts flipped (p before → after)"
+    emit_table(Table("flipped", title, FLIPPED, _first(facts.flipped, limit), note))
     for name, alone in (("A", facts.only_a), ("B", facts.only_b)):
         if alone:
-            emit_table(
-                f"Facts in the graph of {name} alone",
-                LONE,
-                _first(alone, limit),
-                note=_rest(alone, limit),
-            )
+            title = f"Facts in the graph of {name} alone"
+            emit_table(Table("alone", title, LONE, _first(alone, limit), _rest(alone, limit)))
     both = f"{len(facts.flipped)} of the {facts.shared} facts that both hold are flipped."
     console().print(both, style="dim", highlight=False)
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import UsageError
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..scoring import deltas, record
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import JsonFlag
-from .output import emit_json, emit_table, emit_values
+from .output import emit_json, emit_rows, emit_values
 from .progress import ProgressBars
 
 edits = typer.Typer()
@@ -79,11 +79,6 @@ def listing(
                 typer.echo(f"Removed edit {removed}.")
             return
         listed = record.list_edits(runtime.db, graph)
-    if json:
-        emit_json([
-            asdict(e) | {"delta": _saved(settings, e.id)} for e in listed
-        ])  # fmt: skip
-        return
     columns: list[Column[EditRow]] = [
         Column("edit", lambda e: e.id, whole=True),
         Column("status", lambda e: e.status),
@@ -97,7 +92,8 @@ def listing(
     if any(e.error for e in listed):
         columns.append(Column("error", lambda e: e.error))
     note = "" if listed else "none yet: `thinkeval score`"
-    emit_table("Edits", columns, listed, note=note)
+    value = [asdict(e) | {"delta": _saved(settings, e.id)} for e in listed]
+    emit_rows(Table("edits", "Edits", columns, listed, note), value=value, json=json)
 
 
 @edits.command()

@@ -13,9 +13,8 @@ from ..errors import UsageError
 from ..experiments import store
 from ..experiments.kind import Kind
 from ..formatting import pluralize
-from ..reports import formats
 from ..reports.figures import FORMATS
-from ..reports.formats import Column
+from ..reports.formats import Column, Table, records
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import JsonFlag, MeasureName, OutputOption
@@ -23,8 +22,8 @@ from .output import (
     emit_command,
     emit_json,
     emit_note,
+    emit_rows,
     emit_table,
-    emit_text,
     more_below,
     write_bytes,
 )
@@ -88,9 +87,7 @@ def emit_result(
     tables = {each.name: each for each in kind.tables(out, measure)}
     if format is not None or table is not None:
         wanted = _chosen("table", table or next(iter(tables)), tables)
-        style = format or "markdown"
-        formats.require_known(style, printed=output is None)
-        emit_text(formats.render_table(wanted, style), output)
+        emit_rows(wanted, value=records(wanted), format=format or "markdown", output=output)
         return
     emit_note(kind.title(out), "bold")
     for text in kind.sentences(out, measure):
@@ -98,8 +95,7 @@ def emit_result(
     for each in (*tables.values(), *kind.further(db, out, measure)):
         rows = each.rows[: limit or None]
         note = " ".join(filter(None, (each.note, more_below(len(each.rows), len(rows)))))
-        shown = replace(each, rows=rows, note=note)
-        emit_table(shown.title, shown.columns, shown.rows, note=shown.note)
+        emit_table(replace(each, rows=rows, note=note))
     for text in out.notes:
         emit_note(text)
     emit_note(f"{out.id}{', stored earlier' if out.reused else ''}", "dim")
@@ -184,9 +180,6 @@ def _list(
     json: bool,
     output: Path | None,
 ) -> None:
-    if json:
-        emit_json([each.model_dump(mode="json") for each in found], output)
-        return
     columns: list[Column[Experiment[Any]]] = [
         Column(each.header, _of_result(each), each.format, each.whole, each.optional)
         for each in kind.listed
@@ -196,7 +189,7 @@ def _list(
     columns.append(Column("created", _day, optional=3))
     title = f"{kind.noun.capitalize()}s"
     note = f"`{kind.listing} ID` shows one." if found else "none yet"
-    emit_table(title, columns, found, note=note)
+    emit_rows(Table(kind.plural, title, columns, found, note), json=json, output=output)
 
 
 def _day(each: Experiment[Any]) -> str:

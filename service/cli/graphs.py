@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,12 +13,12 @@ from ..errors import UsageError
 from ..graphs import datasets
 from ..graphs.append_requests import LEAST_CORRECT, WANTED, RefusedKey, Requests
 from ..graphs.delete import delete_graph
-from ..reports.formats import Column, indexed
+from ..reports.formats import Column, Table, indexed
 from ..scoring import deltas
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import JsonFlag, ModelOption, ProbeOptions
-from .output import emit_json, emit_table
+from .output import emit_json, emit_rows, emit_table
 from .progress import ProgressBars
 
 if TYPE_CHECKING:
@@ -81,14 +81,14 @@ def import_(
         return
     report = loaded.report
     counts = report.counts()
-    emit_table(
-        f"{outcome.graph}: {outcome.status}",
-        indexed("", "count"),
+    note = f"from {report.source} as {report.format}"
+    title = f"{outcome.graph}: {outcome.status}"
+    shown = (
         [(f"read: {k}", v) for k, v in report.read.items()]
         + [(f"kept: {k}", v) for k, v in report.kept.items()]
-        + [(f"notes: {k}", counts[k]) for k in sorted(counts)],
-        note=f"from {report.source} as {report.format}",
+        + [(f"notes: {k}", counts[k]) for k in sorted(counts)]
     )
+    emit_table(Table("imported", title, indexed("", "count"), shown, note))
     shown = report.notes if notes else [n for n in report.notes if n.kind == "refused"][:20]
     for note in shown:
         typer.echo(f"{note.kind}: {note.where}: {note.reason}")
@@ -136,15 +136,8 @@ def graphs(
                 typer.echo(f"Deleted graph {delete}.")
             return
         stored = datasets.list_graphs(runtime.db)
-    if json:
-        emit_json([asdict(g) for g in stored])
-        return
-    emit_table(
-        "Graphs",
-        GRAPHS,
-        stored,
-        note="" if stored else "none yet: `thinkeval import hogwarts`",
-    )
+    note = "" if stored else "none yet: `thinkeval import hogwarts`"
+    emit_rows(Table("graphs", "Graphs", GRAPHS, stored, note), json=json)
 
 
 class Buildable(StrEnum):
@@ -193,10 +186,6 @@ def rewrites(
             )
         listed = list(built.built) if built else datasets.list_rewrites(runtime.db, graph)
         chains = datasets.chain_counts(runtime.db, graph, listed)
-    if json:
-        items = [{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed]
-        emit_json(asdict(built) | {"built": items} if built else items)
-        return
     counts = {id: sum(by_steps.values()) for id, by_steps in chains.items()}
     columns: list[Column[RewriteRequest]] = [
         Column("rewrite", lambda r: r.id, whole=True),
@@ -212,9 +201,14 @@ def rewrites(
     note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 facts"
     if built:
         note = _said(built)
-    emit_table(f"Rewrites of {graph}", columns, listed, note=note)
-    if built and built.refused:
-        emit_table("Refused", REFUSED, built.refused)
+    value: Any = [{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed]
+    if built:
+        value = asdict(built) | {"built": value}
+    emit_rows(
+        Table("rewrites", f"Rewrites of {graph}", columns, listed, note), value=value, json=json
+    )
+    if built and built.refused and not json:
+        emit_table(Table("refused", "Refused", REFUSED, built.refused))
 
 
 REFUSED: list[Column[RefusedKey]] = [

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import UsageError
 from ..graphs import datasets
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..scoring import covariance as corpora
 from ..scoring import hypernetwork, knowledge
 from ..scoring.request import read_overrides
@@ -217,12 +217,9 @@ def _show(made: list[dict[str, object]], json: bool, title: str, used_by: str) -
         emit_json(made)
         return
     columns = ("module", "d_in", "tokens", "texts", "mean_eigenvalue", "corpus")
-    emit_table(
-        title,
-        [Column(name.replace("_", " "), itemgetter(name)) for name in columns],
-        made,
-        note=f"cached for weights {str(made[0]['weights_digest'])[:12]}; used by {used_by}",
-    )
+    note = f"cached for weights {str(made[0]['weights_digest'])[:12]}; used by {used_by}"
+    columns = [Column(name.replace("_", " "), itemgetter(name)) for name in columns]
+    emit_table(Table("organisms", title, columns, made, note))
 
 
 def train_mend(

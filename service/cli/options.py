@@ -53,16 +53,6 @@ def field_option(field: FieldInfo, *flags: str, help: str | None = None) -> Any:
     return typer.Option(*flags, help=help or extra.help or field.description, **bounds)
 
 
-class TableFormat(StrEnum):
-    """Format in which a list is printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-    latex = "latex"
-
-
 class Kind(StrEnum):
     """Kinds of requests."""
 
@@ -96,7 +86,13 @@ MeasureOption = Annotated[
 ]
 ModelOption = Annotated[str, typer_option("model")]
 FormatOption = Annotated[
-    TableFormat, typer.Option("--format", "-f", help="table, json, csv, markdown or latex.")
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help="table, markdown, csv, json, latex (a tabular with the rules of booktabs), or parquet"
+        " (with -o; keeps the caption).",
+    ),
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write to this file instead.")

@@ -15,39 +15,45 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import typer
-from rich.cells import cell_len
+from pydantic import BaseModel
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
+from rich.measure import Measurement, measure_renderables
 from rich.panel import Panel
-from rich.table import Table
+from rich.table import Table as RichTable
+from rich.text import Text
 
 from ..errors import UsageError
-from ..reports.formats import Column, indexed, render
-
-Row = TypeVar("Row")
+from ..reports.formats import (
+    PARQUET,
+    Column,
+    Table,
+    defined,
+    indexed,
+    parquet,
+    render,
+    require_known,
+)
 
 ESCAPES = "thinkeval-escapes"
 """Name of the way to encode what an encoding lacks, see `print_unencodable`."""
 
-UNLIMITED = 10_000
+UNLIMITED = 1_000_000
 """Width of plain output: no line is wrapped."""
 
-LONG_WORD = 24
-"""Longer words may be broken in a table's column of texts."""
-
 READABLE = 20
-"""Optional columns are omitted before a column of texts becomes narrower."""
+"""Optional columns are omitted before texts become narrower; longer words may be broken."""
 
 MODEL = "model"
 """Header of the column that stays where rows are of several models: others are omitted first."""
 
-FRAME = 3
-"""Characters that a column's frame takes beside its cells; the table's edge takes one more."""
+TABLE, JSON = "table", "json"
+"""Formats: for the terminal, and of the whole result."""
 
 
 def print_unencodable() -> None:
@@ -87,66 +93,57 @@ def emit_values(
 ) -> None:
     """Print named values as a table of two columns."""
     pairs = list(values.items() if isinstance(values, Mapping) else values)
-    emit_table(title, indexed("what", "value"), pairs, note=note)
+    emit_table(Table("values", title, indexed("what", "value"), pairs, note))
 
 
-def emit_table(
-    title: str, columns: Sequence[Column[Row]], rows: Iterable[Row], *, note: str = ""
-) -> None:
+def emit_table(table: Table[Any]) -> None:
     """Print a table: numbers aligned right, texts left; the note below it."""
-    out, body = console(), list(rows)
-    if not body:
-        _print_line(out, f"{title}: {note or 'none'}")
+    out = console()
+    if not table.rows:
+        _print_line(out, f"{table.title}: {table.note or 'none'}")
         return
-    laid = [_Laid.of(column, body) for column in columns]
-    _print_line(out, title, "table.title")
-    if out.soft_wrap:
-        _print_plain(out, laid)
-    else:
-        shown, omitted = _fitted(laid, out.width)
-        _print_boxed(out, shown)
-        for each in omitted:
-            if each.header.lower() == MODEL:  # only where all rows have the same one
-                _print_line(out, f"All rows: {each.header.lower()} {each.cells[0]}.", "dim")
-        if omitted:
-            names = ", ".join(each.header for each in omitted)
-            _print_line(out, f"Omitted for lack of width: {names} (--json has all).", "dim")
-    if note:
-        _print_line(out, note, "dim")
+    _print_line(out, table.title, "table.title")
+    (_print_plain if out.soft_wrap else _print_boxed)(out, table)
+    if table.note:
+        _print_line(out, table.note, "dim")
 
 
 def emit_rows(
-    title: str,
-    columns: Sequence[Column[Row]],
-    rows: Sequence[Row],
-    format: str,
-    output: Path | None,
+    table: Table[Any],
     *,
-    value: Any,
+    value: Any = None,
     json: bool = False,
-    note: str = "",
+    format: str | None = None,
+    output: Path | None = None,
 ) -> None:
-    """Print rows as a table or in a text format, or write the format to the file.
+    """Print a table, or write it in a format to standard output or to the file.
 
     Args:
+        value: printed as JSON; the rows if it is None.
+        json: as `--json`: short for the format `json`.
         format: `table`, `json` or one of `reports.formats.FORMATS`.
-        value: printed as JSON, for `--json` and `--format json`.
 
     Raises:
         UsageError: a table is to be written to a file, or two formats are given.
     """
-    if json and format not in ("table", "json"):
-        raise UsageError(
-            f"--json and --format {format} exclude each other.", remedy="Give one of them."
-        )
-    if json or format == "json":
-        emit_json(value, output)
-    elif format != "table":
-        emit_text(render(columns, rows, format), output)
-    elif output is not None:
-        raise UsageError("-o writes a format, not a table.", remedy="Add --format csv.")
+    format = chosen_format(format, json, output)
+    if format == JSON:
+        emit_json([plain(row) for row in table.rows] if value is None else value, output)
+    elif format == TABLE:
+        emit_table(table)
+    elif format == PARQUET and output is not None:
+        write_bytes(output, parquet(table), parents=True)
     else:
-        emit_table(title, columns, rows, note=note)
+        emit_text(render(table, format), output)
+
+
+def plain(row: Any) -> Any:
+    """Return a row as JSON has it: of a dataclass or model its fields, of a mapping its values."""
+    if is_dataclass(row) and not isinstance(row, type):
+        return asdict(row)
+    if isinstance(row, BaseModel):
+        return row.model_dump(mode="json")
+    return {k: defined(v) for k, v in row.items()} if isinstance(row, Mapping) else row
 
 
 def emit_panel(title: str, body: Sequence[RenderableType], *, note: str | None = None) -> None:
@@ -169,17 +166,30 @@ def require_json(output: Path | None, json: bool) -> None:
         raise UsageError("-o writes --json, which is not given.", remedy="Add it.")
 
 
-def chosen_format(format: str, json: bool) -> str:
-    """The format of a report: `--json` is short for `--format json`.
+def report_format(format: str | None, json: bool, output: Path | None) -> str:
+    """Return the format of a report: by default a table in a terminal, Markdown elsewhere."""
+    default = TABLE if output is None and console().is_terminal else "markdown"
+    return chosen_format(format, json, output, default)
+
+
+def chosen_format(
+    format: str | None, json: bool, output: Path | None = None, default: str = TABLE
+) -> str:
+    """Return the format of `--format`, for which `--json` is short.
 
     Raises:
-        UsageError: another format is given as well.
+        UsageError: two formats, an unknown one, a table in a file, or a binary file in a terminal.
     """
-    if json and format not in ("markdown", "json"):
+    if json and format not in (None, TABLE, JSON):
         raise UsageError(
             f"--json and --format {format} exclude each other.", remedy="Give one of them."
         )
-    return "json" if json else format
+    format = JSON if json else format or default
+    if format != TABLE:
+        require_known(format, printed=output is None)
+    elif output is not None:
+        raise UsageError("-o writes a format, not a table.", remedy="Add --json or --format csv.")
+    return format
 
 
 def emit_text(text: str, output: Path | None) -> None:
@@ -212,107 +222,78 @@ def write_bytes(path: Path, body: bytes, *, parents: bool = False) -> Path:
     return path
 
 
-@dataclass(frozen=True, slots=True)
-class _Laid:
-    """A column as text, with the widths between which it may be set."""
+def _print_boxed(out: Console, table: Table[Any]) -> None:
+    """Print the columns that fit the terminal, and name the others.
 
-    header: str
-    cells: tuple[str, ...]
-    numeric: bool
-    optional: int
-    whole: bool
-    narrowest: int
-    widest: int
-    kept: bool = False
-
-    @property
-    def readable(self) -> int:
-        """A width at which a text takes few lines; of numbers, the narrowest."""
-        return max(self.narrowest, 0 if self.numeric else min(self.widest, READABLE))
-
-    @staticmethod
-    def of(column: Column[Row], rows: Sequence[Row]) -> _Laid:
-        values = [column.get(row) for row in rows]
-        cells = tuple(column.format(value) for value in values)
-        numeric = any(isinstance(value, int | float) for value in values)
-        words = column.header.split() + [word for text in cells for word in text.split()]
-        longest = max((cell_len(word) for word in words), default=1)
-        lines = [line for text in cells for line in text.splitlines()]
-        widest = max((cell_len(line) for line in [column.header, *lines]), default=1)
-        inner = max((cell_len(line) for line in lines), default=1)
-        narrowest = max(inner, longest) if column.whole or numeric else min(longest, LONG_WORD)
-        if column.header.lower() == MODEL and len(set(cells)) > 1:
-            narrow = min(longest, LONG_WORD)
-            return _Laid(column.header, cells, numeric, 0, False, narrow, widest, kept=True)
-        return _Laid(
-            column.header, cells, numeric, column.optional, column.whole, narrowest, widest
-        )
-
-
-def _fitted(laid: Sequence[_Laid], width: int) -> tuple[list[_Laid], list[_Laid]]:
-    """The columns that fit the width, and the omitted ones.
-
-    Optional columns are omitted until the texts of the others have a readable width; those of one
-    level together. Only then are the texts narrowed, and at last other columns omitted.
+    Optional columns are omitted until texts have a readable width, those of one level together;
+    then texts become as narrow as their longest word, and at last further columns are omitted.
     """
-    shown, omitted = list(laid), []
-
-    def omit(left_out: list[_Laid]) -> None:
-        for each in left_out:
-            shown.remove(each)
-        omitted[:] = [each for each in laid if each in omitted or each in left_out]
-
-    while _width(each.readable for each in shown) > width:
-        level = max(each.optional for each in shown)
-        if not level or all(each.optional == level for each in shown):
+    laid = {column: column.cells(table.rows) for column in table.columns}
+    model = {c for c in laid if c.header.lower() == MODEL and len(set(laid[c][0])) > 1}
+    levels = sorted({c.optional for c in laid if c not in model} - {0}, reverse=True)
+    kept = [[c for c in laid if c in model or c.optional < level] for level in levels]
+    kept = [list(laid), *filter(None, kept)]
+    spare = [c for c in kept[-1] if not c.whole and c not in model]
+    fewer = [[c for c in kept[-1] if c not in spare[n:]] for n in range(len(spare), -1, -1)]
+    tries = [(kept[0], UNLIMITED), *((c, READABLE) for c in kept), *((c, 0) for c in fewer if c)]
+    for shown, text in tries:
+        boxed, width = _boxed(out, {column: laid[column] for column in shown}, text)
+        if width <= out.width:
             break
-        omit([each for each in shown if each.optional == level])
-    while _width(each.narrowest for each in shown) > width and len(shown) > 1:
-        spare = [each for each in shown if not each.whole and not each.kept]
-        if not spare:
-            break
-        omit(spare[-1:])
-    return shown, omitted
+    # Where an identifier is wider than the terminal, a line is longer, but not broken.
+    Console(width=max(out.width, width)).print(boxed)
+    omitted = [column for column in laid if column not in shown]
+    for column in omitted:
+        if column.header.lower() == MODEL:  # only where all rows have the same one
+            _print_line(out, f"All rows: {MODEL} {laid[column][0][0]}.", "dim")
+    if omitted:
+        names = ", ".join(column.header for column in omitted)
+        _print_line(out, f"Omitted for lack of width: {names} (--json has all).", "dim")
 
 
-def _width(columns: Iterable[int]) -> int:
-    """The width of a boxed table with columns of these widths."""
-    return 1 + sum(width + FRAME for width in columns)
+def _boxed(
+    out: Console, shown: Mapping[Column[Any], tuple[list[str], bool]], text: int
+) -> tuple[RichTable, int]:
+    """Return a table whose texts are at least so wide, or a word, and the width that it needs.
 
-
-def _print_boxed(out: Console, shown: Sequence[_Laid]) -> None:
-    widths = [each.widest for each in shown]
-    if _width(widths) > out.width:  # headers of numbers take several lines before texts do
-        widths = [each.narrowest if each.numeric else each.widest for each in shown]
-    while _width(widths) > out.width:
-        wide = [(w, i) for i, w in enumerate(widths) if w > shown[i].narrowest]
-        if not wide:
-            break  # an identifier wider than the terminal: its line is longer, not broken
-        widths[max(wide)[1]] -= 1
-    table = Table()
-    for each, width in zip(shown, widths, strict=True):
-        table.add_column(
-            escape(each.header), justify="right" if each.numeric else "left", overflow="fold",
-            width=width,
+    Identifiers and numbers are never broken; of numbers, the header may be.
+    """
+    firm = [numeric or column.whole for column, (_, numeric) in shown.items()]
+    spans = [_measured(out, [column.header, *cells]) for column, (cells, _) in shown.items()]
+    words = [span.minimum for span, fixed in zip(spans, firm, strict=True) if not fixed]
+    text = max(text, min(READABLE, max(words, default=0)))
+    boxed = RichTable()
+    for (column, (cells, numeric)), span, fixed in zip(shown.items(), spans, firm, strict=True):
+        least = max(_measured(out, cells).maximum, _measured(out, [column.header]).minimum)
+        boxed.add_column(
+            escape(column.header), justify="right" if numeric else "left", overflow="fold",
+            width=least if fixed and text < UNLIMITED else min(span.maximum, text),
         )  # fmt: skip
-    for cells in zip(*(each.cells for each in shown), strict=True):
-        table.add_row(*map(escape, cells))
-    Console(width=max(out.width, _width(widths))).print(table)
+    for row in zip(*(cells for cells, _ in shown.values()), strict=True):
+        boxed.add_row(*map(escape, row))
+    width = Measurement.get(out, out.options.update(width=UNLIMITED), boxed).maximum
+    for column, fixed in zip(boxed.columns, firm, strict=True):
+        column.width = column.width if fixed else None
+    return boxed, width
 
 
-def _print_plain(out: Console, laid: Sequence[_Laid]) -> None:
-    lines = [[each.header for each in laid]]
-    lines += [
-        [" ".join(c.split()) for c in row] for row in zip(*(x.cells for x in laid), strict=True)
-    ]
-    widths = [max(cell_len(line[i]) for line in lines) for i in range(len(laid))]
-    for line in lines:
-        texts = [
-            " " * (width - cell_len(text)) + text if each.numeric
-            else text + " " * (width - cell_len(text))
-            for each, text, width in zip(laid, line, widths, strict=True)
-        ]  # fmt: skip
-        _print_line(out, "  ".join(texts).rstrip())
+def _measured(out: Console, texts: Sequence[str]) -> Measurement:
+    """Return the width of the longest word and of the longest line."""
+    return measure_renderables(out, out.options.update(width=UNLIMITED), [*map(Text, texts)])
+
+
+def _print_plain(out: Console, table: Table[Any]) -> None:
+    """Print a line a row, however long."""
+    plain = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    laid = [column.cells(table.rows) for column in table.columns]
+    for column, (_, numeric) in zip(table.columns, laid, strict=True):
+        plain.add_column(escape(column.header), justify="right" if numeric else "left")
+    for row in zip(*(cells for cells, _ in laid), strict=True):
+        plain.add_row(*(escape(" ".join(text.split())) for text in row))
+    with out.capture() as printed:
+        out.print(plain, no_wrap=True)
+    for line in printed.get().splitlines():
+        typer.echo(line.rstrip())
 
 
 def emit_note(text: str, style: str | None = None, *, indent: int = 0) -> None:

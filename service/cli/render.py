@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ..conversation_outcome import ConversationOut
 from ..formatting import (
     UNDEFINED,
     cell,
@@ -17,12 +16,8 @@ from ..formatting import (
     objects,
     pluralize,
 )
-from ..reports.conversation_lines import (
-    TITLE,
-    conversation_lines,
-    conversation_note,
-)
-from ..reports.formats import Column, indexed
+from ..reports.conversation_lines import conversation_table
+from ..reports.formats import Column, Table, indexed
 from ..reports.score_lines import ScoreLine, lines, metric_text
 from ..schemas import MEASURE_NAMES, Measure, MetricValue, Score
 from ..scoring.chat_choice import way_of
@@ -50,19 +45,20 @@ def show_score(score: Score) -> None:
         Column("n", lambda line: line.n),
         Column("not known", lambda line: line.excluded, optional=1),
     ]
-    emit_table(
-        f"{score.subject}:"
-        f" {objects(score.target_true, score.target_new, appends=score.kind == 'append')}",
-        columns,
-        lines(score),
-        note=f"edit {score.edit}, {score.method} on {score.model}"
+    note = (
+        f"edit {score.edit}, {score.method} on {score.model}"
         + (", stored earlier" if score.reused else "")
-        + f"; {score.options.rule_text}" * (score.options.rule == "papers"),
+        + f"; {score.options.rule_text}" * (score.options.rule == "papers")
     )
+    title = (
+        f"{score.subject}:"
+        f" {objects(score.target_true, score.target_new, appends=score.kind == 'append')}"
+    )
+    emit_table(Table("score", title, columns, lines(score), note))
     if "chat_chosen" in score.provenance and (way := way_of(score.provenance)):
         console().print(way, highlight=False)
     if score.conversation is not None:
-        _show_conversation(score.conversation)
+        emit_table(conversation_table(score.conversation))
     if score.kind == "append":
         _show_additivity(score)
         return
@@ -76,21 +72,10 @@ def _show_additivity(score: Score) -> None:
     """Print what the appended answer moved: a line a set of false answers; then ES, GS and LS."""
     from ..reports.appended import NO_OLD_FACT, OF_SUCCESS, additivity, successes  # numpy
 
-    table = additivity(score)
-    emit_table(table.title, table.columns, table.rows, note=table.note)
+    emit_table(additivity(score))
     shown = [f"{title} {metric_text(value)} (n = {value.n})" for title, value in successes(score)]
     console().print(f"{', '.join(shown)}. {OF_SUCCESS}", highlight=False)
     console().print(NO_OLD_FACT, highlight=False)
-
-
-def _show_conversation(found: ConversationOut) -> None:
-    """Fractions of chains that leak in conversation: all walked, then the surviving ones."""
-    emit_table(
-        TITLE,
-        indexed("chains", "leak", "n", "fraction"),
-        [(each.chains, each.leaking, each.n, each.share) for each in conversation_lines(found)],
-        note=conversation_note(found),
-    )
 
 
 def _value(place: int, line: ScoreLine) -> str:
@@ -167,7 +152,7 @@ LEAKAGE: list[Column[LeakageRow]] = [
 def show_leakage(db: Database, score: Score, measure: Measure, limit: int = 10) -> None:
     """Print the facts that carry most surviving chains: candidates for the next edit."""
     rows = leakage_rows(db, score, measure)
-    emit_table("Facts that carry most surviving chains", LEAKAGE, rows[:limit])
+    emit_table(Table("leakage", "Facts that carry most surviving chains", LEAKAGE, rows[:limit]))
 
 
 ROWS = ("efficacy", "generalization", "specificity")
@@ -186,14 +171,14 @@ def show_counterfact(score: Score) -> None:
         rows.append(row(name, scores, map(_pair, scores, margins)))
     whole = [score.get("counterfact_score", measure) for measure in score.measures]
     rows.append(row("Score S", whole, map(_measured, whole)))
-    emit_table(
-        "As CounterFact measures it: score (magnitude)",
-        indexed("metric", *(MEASURE_NAMES[measure] for measure in score.measures), "prompts"),
-        rows,
-        note="Score: fraction of prompts where the right object is the likelier one (magnitude:"
+    note = (
+        "Score: fraction of prompts where the right object is the likelier one (magnitude:"
         " mean margin); S is the harmonic mean of the three. The paper's own measure is the"
-        " length-normalised one.",
+        " length-normalised one."
     )
+    title = "As CounterFact measures it: score (magnitude)"
+    columns = indexed("metric", *(MEASURE_NAMES[measure] for measure in score.measures), "prompts")
+    emit_table(Table("counterfact", title, columns, rows, note))
     if (line := _written(score)) is not None:
         console().print(line, highlight=False)
 

@@ -18,12 +18,11 @@ from rich.tree import Tree
 
 from ..formatting import cell, pluralize
 from ..reports import implied
-from ..reports.formats import Column
+from ..reports.formats import Column, Table
 from ..rules.implications import GOOD, MEANINGS, implications
 from ..rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
 from ..rules.summary import share_text
 from ..schemas import MEASURE_NAMES, Measure, Score
-from .options import TableFormat
 from .output import console, emit_panel, emit_rows, emit_table
 from .rules_apply import proof_tree
 
@@ -52,12 +51,9 @@ def show_omega(found: OmegaOut, score: Score) -> None:
         Column("surviving", lambda kind: found.at(kind).surviving),
         Column("all cut up to (facts)", lambda kind: found.deep[kind]),
     ]
-    emit_table(
-        f"Is {score.target_true} recovered? ({MEASURE_NAMES[found.measure]})",
-        columns,
-        KINDS,
-        note=f"within {pluralize(found.max_steps, 'fact')}, by {pluralize(found.rules, 'rule')}",
-    )
+    note = f"within {pluralize(found.max_steps, 'fact')}, by {pluralize(found.rules, 'rule')}"
+    title = f"Is {score.target_true} recovered? ({MEASURE_NAMES[found.measure]})"
+    emit_table(Table("ways", title, columns, KINDS, note))
     for proof in found.proofs:
         console().print(proof_tree(proof, note="proves the old fact"))
 
@@ -137,7 +133,7 @@ def statistics_values(stored: StoredRule) -> list[tuple[str, str]]:
 
 
 def print_rules(
-    title: str, found: Sequence[StoredRule], style: TableFormat, output: Path | None, json: bool,
+    title: str, found: Sequence[StoredRule], style: str | None, output: Path | None, json: bool,
     note: str,
 ) -> None:  # fmt: skip
     """Print rules; to a file where one is given.
@@ -150,7 +146,8 @@ def print_rules(
     counted = any(r.statistics is not None for r in found)
     columns = [*RULES[:5], *STATISTICS, *RULES[5:]] if counted else RULES
     values = [RuleOut.of(r).model_dump() for r in found]
-    emit_rows(title, columns, found, style, output, value=values, json=json, note=note)
+    listed = Table("rules", title, columns, found, note)
+    emit_rows(listed, value=values, json=json, format=style, output=output)
 
 
 def show_mixed(page: MixedPage) -> None:
@@ -205,4 +202,4 @@ def show_implied_by(db: Database, groups: Mapping[str, Sequence[str]], measure: 
 def show_summaries(found: Mapping[str, SummaryOut]) -> None:
     """By label: stale, propagated and kept with their n; how the old objects are recovered."""
     if found:
-        emit_table(implied.title(found), implied.COLUMNS, found.items(), note=implied.NOTE)
+        emit_table(implied.table(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ import typer
 
 from ..append_schemas import AdditivityOptions
 from ..errors import UsageError
+from ..reports.formats import Table, frame_table, records
 from ..rules.mixed_chains import Chosen, mixed
 from ..schemas import Measure, Score
 from ..scoring import record
@@ -19,6 +20,7 @@ from ..scoring.metrics import chain_rows
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import (
+    FormatOption,
     JsonFlag,
     Kind,
     MeasureName,
@@ -27,7 +29,7 @@ from .options import (
     request_of,
     takes,
 )
-from .output import chosen_format, console, emit_json, emit_table, emit_text, write_bytes
+from .output import TABLE, emit_json, emit_rows, emit_table, emit_text, report_format, write_bytes
 from .progress import ProgressBars
 from .render import show_chains, show_leakage
 from .render_rules import show_implied, show_mixed
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..reports.comparison import Comparison
-    from ..reports.formats import Table
     from ..reports.means import MeansTable
     from ..scoring.runtime import Runtime
 
@@ -162,15 +163,7 @@ def report(
     ] = None,
     graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Only of this model.")] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            "-f",
-            help="table, markdown, csv, json, latex (rows to paste), or parquet (with -o; keeps"
-            " the caption). Default: table in a terminal, markdown in a pipe or file.",
-        ),
-    ] = None,
+    format: FormatOption = None,
     kind: Annotated[
         Kind,
         typer.Option(
@@ -229,7 +222,6 @@ def report(
     edits that are named, the report also says what the graph's rules conclude from them.
     """
     from ..reports import appended, by_kind
-    from ..reports import formats as report_formats
     from ..reports.comparison import compare
     from ..reports.figures import append
     from ..scoring.append import measured_again
@@ -240,7 +232,7 @@ def report(
         raise UsageError("--paired is a table by variant, not by edit.", remedy="Omit --each.")
     if figure_format and figures is None:
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
-    format = chosen(format, json, output)
+    format = report_format(format, json, output)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         scores = record.scores(runtime.db, edit or [], graph=graph, model=model, kind=kind.value)
         kinds = {score.kind for score in scores} or {kind.value}
@@ -290,75 +282,34 @@ def report(
         if implied:
             emit_text(implied, None)
         return
-    if output is not None and format == report_formats.PARQUET:
-        write_bytes(output, report_formats.parquet(frame, caption), parents=True)
-        return
-    if found is not None and not each and format not in ("markdown", "latex"):
+    if found is not None and not each and format not in ("markdown", "latex", "parquet"):
         for warning in found.warnings:
             typer.echo(warning, err=True)
-    text = report_formats.render(*report_formats.frame_table(frame), format)
-    _emit(text, caption, format, output, implied)
+    caption += f"\n\n{implied}" * bool(implied)
+    emit_rows(frame_table(frame, caption), format=format, output=output)
 
 
-TABLE = "table"
-"""The format for a terminal; its columns are those that fit."""
 AS_TEXT = (TABLE, "markdown", "latex")
 """The formats whose cells are texts: a mean with its interval."""
-
-
-def chosen(format: str | None, json: bool, output: Path | None) -> str:
-    """The format of the report: a table in a terminal, Markdown in a pipe or file.
-
-    Raises:
-        UsageError: unknown, or a table that would be written to a file.
-    """
-    from ..reports import formats as report_formats
-
-    if json:
-        return chosen_format(format or "markdown", json)
-    if format is None:
-        return TABLE if output is None and console().is_terminal else "markdown"
-    if format != TABLE:
-        report_formats.require_known(format, printed=output is None)
-    elif output is not None:
-        raise UsageError("A table for the terminal is not written to a file.", remedy="Give -f.")
-    return format
 
 
 def _means(
     found: MeansTable, format: str, output: Path | None, differences: Table[Any] | None
 ) -> None:
     """Print the table of requests to append or to forget, or differences instead, in any format."""
-    from ..reports import formats as report_formats
-
     if format == TABLE:
         if differences is None:
             show_means_table(found)
         else:
-            emit_table(differences.title, differences.columns, differences.rows)
+            emit_table(differences)
         return
-    table: tuple[Any, Any] = found.columns, found.rows
     if differences is not None:
-        table = differences.columns, differences.rows
-    elif format not in AS_TEXT:
-        table = report_formats.frame_table(found.frame())
-    columns, rows = table
-    if output is not None and format == report_formats.PARQUET:
-        import pandas as pd
-
-        frame = pd.DataFrame({c.header: [c.get(row) for row in rows] for c in columns})
-        write_bytes(output, report_formats.parquet(frame, found.caption), parents=True)
-        return
-    _emit(report_formats.render(columns, rows, format), found.caption, format, output)
-
-
-def _emit(text: str, caption: str, format: str, output: Path | None, more: str = "") -> None:
-    """Print a table as text, its caption below, or above as a comment of LaTeX."""
-    if format == "markdown":
-        text += f"\n{caption}\n" + (f"\n{more}\n" if more else "")
-    elif format == "latex":
-        text = f"% {caption}\n{text}"
-    emit_text(text, output)
+        table = replace(differences, note=found.caption)
+    elif format in AS_TEXT:
+        table = Table("means", found.title, found.columns, found.rows, found.caption)
+    else:
+        table = frame_table(found.frame(), found.caption)
+    emit_rows(table, value=records(table), format=format, output=output)
 
 
 def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]:

@@ -16,7 +16,7 @@ from ..errors import UsageError
 from ..formatting import cell, pluralize
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .options import FormatOption, JsonFlag, OutputOption, TableFormat
+from .options import FormatOption, JsonFlag, OutputOption
 from .output import emit_json, emit_values
 from .progress import ProgressBars
 from .render_rules import print_rules, statistics_values
@@ -87,7 +87,7 @@ def mine(
     ] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing.")] = False,
     rank: RankOption = RankName.LOWER,
-    format: FormatOption = TableFormat.table,
+    format: FormatOption = None,
     output: OutputOption = None,
     json: JsonFlag = False,
 ) -> None:
@@ -137,7 +137,7 @@ def list_(
     dataset: DatasetArgument,
     status: Annotated[StatusName, typer.Option(help="Only these.")] = StatusName.all,
     rank: RankOption = RankName.LOWER,
-    format: FormatOption = TableFormat.table,
+    format: FormatOption = None,
     output: OutputOption = None,
     json: JsonFlag = False,
 ) -> None:
@@ -236,7 +236,7 @@ def add(
         emit_json([RuleOut.of(r).model_dump() for r in added])
         return
     note = f"{pluralize(len(added), 'rule')}, {created} of them new"
-    print_rules(f"Added to {dataset}", added, TableFormat.table, None, False, note)
+    print_rules(f"Added to {dataset}", added, None, None, False, note)
 
 
 @rules.command()

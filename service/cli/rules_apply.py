@@ -9,7 +9,7 @@ import typer
 
 from ..errors import UsageError
 from ..formatting import cell, pluralize
-from ..reports.formats import Column, indexed
+from ..reports.formats import Column, Table, indexed
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import (
@@ -223,12 +223,13 @@ def relations(graph: GraphArgument, json: JsonFlag = False) -> None:
     if json:
         emit_json({"relations": found.relations, "kinds": found.kinds, "untyped": found.untyped})
         return
-    emit_table(
-        f"Relations of {graph}", indexed("relation", "facts"), sorted(found.relations.items())
-    )
+    title = f"Relations of {graph}"
+    columns = indexed("relation", "facts")
+    emit_table(Table("relations", title, columns, sorted(found.relations.items())))
     kinds = sorted(found.kinds.items())
     untyped = "1 entity has" if found.untyped == 1 else f"{found.untyped:,} entities have"
-    emit_table(f"Kinds in {graph}", indexed("kind", "entities"), kinds, note=f"{untyped} no kind")
+    columns = indexed("kind", "entities")
+    emit_table(Table("kinds", f"Kinds in {graph}", columns, kinds, f"{untyped} no kind"))
 
 
 def _fact(part: PartOut) -> str:
@@ -252,10 +253,7 @@ def print_groundings(title: str, found: Instances) -> None:
     from ..rules.schemas import GroundingOut
 
     shown = [GroundingOut.of(row, found.rules[row.rule]) for row in found.groundings]
-    emit_table(
-        title,
-        GROUNDINGS,
-        shown,
-        note=f"{pluralize(len(shown), 'grounding')} of {pluralize(len(found.rules), 'rule')}"
-        + ("; more are left out by --limit" if found.cut else ""),
+    note = f"{pluralize(len(shown), 'grounding')} of {pluralize(len(found.rules), 'rule')}" + (
+        "; more are left out by --limit" if found.cut else ""
     )
+    emit_table(Table("groundings", title, GROUNDINGS, shown, note))

@@ -8,6 +8,7 @@ import typer
 
 from ..errors import UsageError
 from ..formatting import cell, pluralize
+from ..reports.formats import Table
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import JsonFlag
@@ -60,14 +61,14 @@ def review(
         emit_json({"waiting": listed, "total": len(waiting), "agreement": agreed.model_dump()})
         return
     whose = f" by {annotator}" if annotator else ""
-    emit_table(
-        f"Rules of {of} that wait for a label{whose}",
-        [column for column in RULES if column.header not in ("body", "status")],
-        waiting[:limit],
-        note=f"{len(waiting)} wait{whose}"
+    note = (
+        f"{len(waiting)} wait{whose}"
         + (f", the first {limit} are shown" if len(waiting) > limit else "")
-        + (". thinkeval rules review DATASET --annotator NAME --label RULE=a" if waiting else ""),
+        + (". thinkeval rules review DATASET --annotator NAME --label RULE=a" if waiting else "")
     )
+    title = f"Rules of {of} that wait for a label{whose}"
+    columns = [column for column in RULES if column.header not in ("body", "status")]
+    emit_table(Table("waiting", title, columns, waiting[:limit], note))
     typer.echo(
         f"Agreement over {pluralize(agreed.n, 'rule')} with two labels or more: a to e:"
         f" raw {cell(agreed.raw)}, AC1 {cell(agreed.ac1)};"

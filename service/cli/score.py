@@ -31,7 +31,7 @@ from .options import (
     require_taken,
     takes,
 )
-from .output import emit_json, emit_note, emit_text
+from .output import emit_json, emit_note, emit_rows
 from .progress import ProgressBars
 from .render import (
     show_chains,
@@ -237,10 +237,11 @@ def _emit(
     if json:
         emit_json([s.model_dump() for s in scores], output)
     elif csv:
-        from ..reports.formats import frame_table, render
+        from ..reports.formats import frame_table
         from ..reports.table import scores_frame
 
-        emit_text(render(*frame_table(scores_frame(scores, measure.key)), "csv"), output)
+        table = frame_table(scores_frame(scores, measure.key))
+        emit_rows(table, format="csv", output=output)
     elif any(score.kind == "append" for score in scores):
         for score in scores:
             show_score(score)

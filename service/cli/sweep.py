@@ -14,7 +14,7 @@ import typer
 from ..formatting import cell
 from ..graphs import datasets, rewrites
 from ..leakcut.schemas import CoEditIn
-from ..reports.formats import indexed
+from ..reports.formats import Table, indexed
 from ..schemas import MEASURE_NAMES, Measure
 from ..scoring.request import method_override
 from ..scoring.runtime import Runtime
@@ -296,14 +296,14 @@ def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int)
     }
     columns = indexed("", "rewrite", *(f"{names[m]} {w}" for m in POOLED for w in ("after", "end")))
     few = len(columns) - 4  # a narrow terminal omits those of the subject's facts
-    emit_table(
-        f"{method} in sequence, {batch} at a time: {MEASURE_NAMES[measure]}",
-        [
-            *columns[:few],
-            *(replace(column, optional=1 + i // 2) for i, column in enumerate(columns[few:])),
-        ],
-        rows,
-        note="`after`: on the model with this and all earlier edits; `end`: with all of them. The"
+    note = (
+        "`after`: on the model with this and all earlier edits; `end`: with all of them. The"
         " last row pools: IFR over all chains, means of the others. `subj.`: retention of the"
-        " subject's other facts; `IFR beyond`: IFR had they been kept.",
+        " subject's other facts; `IFR beyond`: IFR had they been kept."
     )
+    title = f"{method} in sequence, {batch} at a time: {MEASURE_NAMES[measure]}"
+    columns = [
+        *columns[:few],
+        *(replace(column, optional=1 + i // 2) for i, column in enumerate(columns[few:])),
+    ]
+    emit_table(Table("sequence", title, columns, rows, note))

@@ -119,17 +119,7 @@ def _took(done: list[Any]) -> str:
 
 
 def _tables(out: ProtocolOut, measure: Measure | None = None) -> list[Table[Any]]:
-    return [
-        Table(
-            name,
-            f"{out.model}: {name}, %",
-            report.narrow(out.methods, name),
-            out.methods,
-            report.CAPTIONS[name],
-            values=report.columns(name),
-        )
-        for name in report.TABLES
-    ]
+    return [report.table(out.methods, name) for name in report.TABLES]
 
 
 def _sentences(out: ProtocolOut, measure: Measure | None = None) -> list[str]:

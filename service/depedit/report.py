@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ..errors import NothingStoredError, UsageError
 from ..formatting import pluralize
 from ..proportions import effective, wilson
-from ..reports.formats import Column, render
+from ..reports.formats import Column, Table, records, render
 from .metrics import TITLES, metrics_of_runs
 from .schemas import Fraction, Mean, MethodRow
 
@@ -180,32 +180,28 @@ def text(found: Sequence[MethodRow], tables: Sequence[str], style: str) -> str:
     """
     import json
 
+    made = [Table(name, name, columns(name), found, CAPTIONS[name]) for name in tables]
     if style == "json":
-        parts = {name: json.loads(render(columns(name), found, style)) for name in tables}
+        parts = {each.name: records(each) for each in made}
         return json.dumps(parts, ensure_ascii=False, indent=2) + "\n"
-    texts = []
-    for name in tables:
-        body, caption = render(columns(name), found, style), CAPTIONS[name]
-        if style == "markdown":
-            body = f"{body}\n{caption}\n"
-        elif style == "latex":
-            body = f"% {caption}\n{body}"
-        texts.append(body)
-    return "\n".join(texts)
+    return "\n".join(render(each, style) for each in made)
 
 
-def narrow(found: Sequence[MethodRow], table: str) -> list[Column[MethodRow]]:
-    """The columns of one of TABLES for a terminal; setting and facts only where rows differ."""
+def table(found: Sequence[MethodRow], name: str) -> Table[MethodRow]:
+    """Return one of TABLES; setting, facts and model are columns only where rows differ."""
     lead: list[Column[MethodRow]] = [
         Column("Setting", lambda row: row.setting),
         Column("Facts", lambda row: row.facts),
+        Column("Model", lambda row: row.model),
     ]
-    return [
+    shown: list[Column[MethodRow]] = [
         *(column for column in lead if len({column.get(row) for row in found}) > 1),
         Column("Method", lambda row: row.method),
-        *(Column(TITLES[metric], partial(_cell, metric=metric)) for metric in TABLES[table]),
+        *(Column(TITLES[metric], partial(_cell, metric=metric)) for metric in TABLES[name]),
         Column("sets", lambda row: str(row.runs)),
     ]
+    title = f"{', '.join(dict.fromkeys(row.model for row in found))}: {name}, %"
+    return Table(name, title, shown, found, CAPTIONS[name], values=columns(name))
 
 
 def _cell(row: MethodRow, metric: str) -> str:

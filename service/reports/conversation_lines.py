@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..conversation_outcome import ConversationOut
 from ..schemas import MEASURE_NAMES
+from .formats import Column, Table
 
 TITLE = "Chains as conversations with the edited model"
 
@@ -26,13 +27,21 @@ class ConversationLine:
     share: float | None
 
 
-def conversation_lines(found: ConversationOut) -> list[ConversationLine]:
-    """All chains that were walked, then the surviving ones by each measure."""
+COLUMNS: list[Column[ConversationLine]] = [
+    Column("chains", lambda line: line.chains),
+    Column("leak", lambda line: line.leaking),
+    Column("n", lambda line: line.n),
+    Column("fraction", lambda line: line.share),
+]
+
+
+def conversation_table(found: ConversationOut) -> Table[ConversationLine]:
+    """Return all chains that were walked, then the surviving ones by each measure."""
     lines = [ConversationLine("all chains", found.leaking, found.n, found.share)]
     for each in found.active:
         name = f"surviving by {MEASURE_NAMES.get(each.measure, each.measure)}"
         lines.append(ConversationLine(name, each.leaking, each.n, each.share))
-    return lines
+    return Table("conversation", TITLE, COLUMNS, lines, conversation_note(found))
 
 
 def conversation_note(found: ConversationOut) -> str:

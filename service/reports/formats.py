@@ -6,11 +6,10 @@ LaTeX and JSON render the same columns.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -35,6 +34,7 @@ class Column(Generic[Row]):
         whole: an identifier, which a terminal never wraps.
         optional: the higher, the earlier a narrow terminal omits the column, together with others
             of this level. 0: after all others, and never if the column is `whole`.
+        link: the address that a page links the cell to; None: no link.
     """
 
     header: str
@@ -42,6 +42,13 @@ class Column(Generic[Row]):
     format: Callable[[Any], str] = cell
     whole: bool = False
     optional: int = 0
+    link: Callable[[Row], str | None] | None = None
+
+    def cells(self, rows: Iterable[Row]) -> tuple[list[str], bool]:
+        """Return the texts of the column, and True if its values are numbers."""
+        values = [self.get(row) for row in rows]
+        texts = [self.format(value) for value in values]
+        return texts, any(isinstance(value, int | float) for value in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,8 @@ class Table(Generic[Row]):
         name: its name in addresses and options, such as `drift`.
         title: a line above it.
         note: sentences below it, which say how its numbers are defined.
-        values: columns for programs, one number a cell (CSV, JSON); None: the same columns.
+        values: columns for programs, one number a cell (CSV, JSON, Parquet); None: the
+            same columns.
     """
 
     name: str
@@ -68,49 +76,67 @@ def indexed(*headers: str) -> list[Column[Sequence[Any]]]:
     return [Column(header, itemgetter(i)) for i, header in enumerate(headers)]
 
 
-def frame_table(frame: pd.DataFrame) -> tuple[list[Column[Mapping[str, Any]]], list[Any]]:
-    """Columns and rows of a data frame."""
+def frame_table(frame: pd.DataFrame, note: str = "") -> Table[Mapping[str, Any]]:
+    """Return the table of a data frame."""
     columns: list[Column[Mapping[str, Any]]] = [
         Column(str(name), itemgetter(name)) for name in frame.columns
     ]
-    return columns, frame.to_dict("records")
+    rows: list[Any] = frame.to_dict("records")
+    return Table("frame", "", columns, rows, note)
 
 
-def _markdown(columns: Sequence[Column[Any]], rows: Sequence[Any]) -> str:
-    lines = ["| " + " | ".join(c.header for c in columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(c.format(c.get(row)) for c in columns) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+def _frame(table: Table[Any], *, formatted: bool = False) -> pd.DataFrame:
+    """Return the values, or their texts, as a data frame of objects: 3 stays 3 beside None."""
+    import pandas as pd  # `--help` does not wait for it
+
+    columns = table.columns if formatted else table.values or table.columns
+    cells = [
+        column.cells(table.rows)[0] if formatted else [column.get(row) for row in table.rows]
+        for column in columns
+    ]
+    headers = [column.header for column in columns]
+    return pd.DataFrame(list(zip(*cells, strict=True)), columns=headers, dtype=object)
 
 
-def _latex(columns: Sequence[Column[Any]], rows: Sequence[Any]) -> str:
-    """Rows only, to paste below an existing header; a comment names the columns."""
-    escape = str.maketrans({"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "–": "--"})
-    lines = ["% " + " & ".join(c.header for c in columns)]
-    for row in rows:
-        texts = [c.format(c.get(row)).translate(escape) for c in columns]
-        lines.append(" & ".join(texts) + r" \\")
-    return "\n".join(lines) + "\n"
+def _markdown(table: Table[Any]) -> str:
+    lines = [[c.header for c in table.columns], ["---"] * len(table.columns)]
+    lines += [
+        list(row) for row in zip(*(c.cells(table.rows)[0] for c in table.columns), strict=True)
+    ]
+    text = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    return text + f"\n{table.note}\n" * bool(table.note)
 
 
-def _csv(columns: Sequence[Column[Any]], rows: Sequence[Any]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([c.header for c in columns])
-    writer.writerows([_defined(c.get(row)) for c in columns] for row in rows)
-    return out.getvalue()
+def _latex(table: Table[Any]) -> str:
+    """A tabular with the rules of booktabs; the note is a comment above it."""
+    style = _frame(table, formatted=True).style.hide(axis="index").format(escape="latex")
+    aligned = "".join("lr"[c.cells(table.rows)[1]] for c in table.columns)
+    text = style.format_index(escape="latex", axis="columns").to_latex(
+        hrules=True, column_format=aligned
+    )
+    return (f"% {table.note}\n" * bool(table.note) + text).replace("–", "--")
 
 
-def _json(columns: Sequence[Column[Any]], rows: Sequence[Any]) -> str:
-    records = [{c.header: _defined(c.get(row)) for c in columns} for row in rows]
-    return json.dumps(records, ensure_ascii=False, indent=2) + "\n"
+def _csv(table: Table[Any]) -> str:
+    return _frame(table).to_csv(index=False, lineterminator="\n")
 
 
-def _defined(value: Any) -> Any:
-    """The value; None instead of NaN, which CSV leaves empty and JSON writes as null."""
+def _json(table: Table[Any]) -> str:
+    return json.dumps(records(table), ensure_ascii=False, indent=2) + "\n"
+
+
+def records(table: Table[Any]) -> list[dict[str, Any]]:
+    """Return the rows as JSON has them: {header: value}, of the columns for programs."""
+    columns = table.values or table.columns
+    return [{c.header: defined(c.get(row)) for c in columns} for row in table.rows]
+
+
+def defined(value: Any) -> Any:
+    """Return the value, or None instead of NaN, which JSON lacks."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-FORMATS: dict[str, Callable[[Sequence[Column[Any]], Sequence[Any]], str]] = {
+FORMATS: dict[str, Callable[[Table[Any]], str]] = {
     "markdown": _markdown,
     "csv": _csv,
     "json": _json,
@@ -140,30 +166,20 @@ def require_known(style: str, *, printed: bool) -> None:
         )
 
 
-def render(columns: Sequence[Column[Row]], rows: Sequence[Row], style: str) -> str:
-    """The table as text; `style` is one of FORMATS.
-
-    Raises:
-        UsageError: it is not.
-    """
-    require_known(style, printed=True)
-    return FORMATS[style](columns, rows)
-
-
-def render_table(table: Table[Any], style: str) -> str:
-    """A table as text; CSV and JSON have its columns for programs.
+def render(table: Table[Row], style: str) -> str:
+    """Return the table as text, in Markdown and LaTeX with its note; CSV and JSON have its values.
 
     Raises:
         UsageError: `style` is not one of FORMATS.
     """
-    columns = table.columns if style in ("markdown", "latex") else table.values or table.columns
-    return render(columns, table.rows, style)
+    require_known(style, printed=True)
+    return FORMATS[style](table)
 
 
-def parquet(frame: pd.DataFrame, caption: str = "") -> bytes:
-    """The table as a Parquet file; pandas restores the caption as `frame.attrs["caption"]`."""
+def parquet(table: Table[Row]) -> bytes:
+    """Return the table as a Parquet file; pandas restores the note as `frame.attrs["caption"]`."""
     out = io.BytesIO()
-    captioned = frame.copy()
-    captioned.attrs["caption"] = caption
-    captioned.to_parquet(out, engine="pyarrow", index=False)
+    frame = _frame(table).infer_objects()
+    frame.attrs["caption"] = table.note
+    frame.to_parquet(out, engine="pyarrow", index=False)
     return out.getvalue()

@@ -11,7 +11,7 @@ from ..rules.omega import KINDS
 from ..rules.summary import SummaryOut, by_method, plain_share
 from ..schemas import MEASURE_NAMES, Measure
 from ..scoring.record import stored_score
-from .formats import Column
+from .formats import Column, Table
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -45,12 +45,6 @@ def by_group(
     return {label: found[0] for label, found in pooled.items() if found}
 
 
-def title(found: Mapping[str, SummaryOut]) -> str:
-    """`Implications by 4 rules (likelihood)`."""
-    first = next(iter(found.values()))
-    return f"Implications by {pluralize(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})"
-
-
 def _ways(kind: Kind, row: _Row) -> str:
     found = row[1].by(kind)
     return f"{found.surviving} of {found.chains}"
@@ -74,3 +68,10 @@ COLUMNS: list[Column[_Row]] = [
     ),
     Column("deep: paths / rules / both", _deep),
 ]
+
+
+def table(found: Mapping[str, SummaryOut]) -> Table[_Row]:
+    """Return the table: stale, propagated and kept with their n; how old objects are recovered."""
+    first = next(iter(found.values()))
+    title = f"Implications by {pluralize(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})"
+    return Table("implied", title, COLUMNS, list(found.items()), NOTE)

@@ -60,10 +60,7 @@ def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -
             for place, state in enumerate(out.states)
         }
     found = implied.by_group(db, groups, table.measure_of(out, measure))
-    if not found:
-        return []
-    rows = list(found.items())
-    return [Table("implied", implied.title(found), implied.COLUMNS, rows, implied.NOTE)]
+    return [implied.table(found)] if found else []
 
 
 LISTED: list[Column[ComparisonOut]] = [

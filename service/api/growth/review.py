@@ -21,7 +21,7 @@ from ...growth.review.schemas import (
     Recorded,
     RecordedFile,
 )
-from ...reports.formats import Column, render
+from ...reports.formats import Column, Table, render
 from ..parameters import LIMIT, Cursor
 from ..problems import DESCRIBED
 from ..state import AppState, Db
@@ -41,7 +41,7 @@ WITH_CSV: dict[int | str, dict[str, Any]] = {
 
 def _csv(columns: list[Column[Any]], items: list[Any], name: str) -> Response:
     attached = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
-    body = render(columns, items, "csv")
+    body = render(Table(name, "", columns, items), "csv")
     return Response(body, media_type=f"{CSV}; charset=utf-8", headers=attached)
 
 

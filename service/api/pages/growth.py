@@ -10,6 +10,8 @@ from ...graphs.datasets import require_graph
 from ...growth import store
 from ...growth.review import judge, queue, record, tables
 from ...growth.review.schemas import CandidateDetail, CandidateOut
+from ...growth.tables import ITERATIONS, RUNS, SUMS
+from ...reports.formats import Table
 from . import growth_drawing
 from .render import words
 
@@ -39,7 +41,7 @@ class Queue:
 def list_values(db: Database) -> dict[str, Any]:
     """Values of `growth.html`."""
     return {
-        "runs": store.list_runs(db),
+        "runs": Table("runs", "Runs", RUNS, store.list_runs(db)),
         "graphs": [
             row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")
         ],
@@ -87,22 +89,21 @@ def values(db: Database, run: str, chosen: str, cursor: str | None, truth: str) 
     ]
     known = _triplets(db, require_graph(db, truth, kind=None).graph) if truth else None
     decided = record.decisions_of(db, row.id)
+    newest = list(reversed(decided.items))[:DECIDED]
+    iterations = db.read(rows.IterationRow, "growth/iterations", run=row.id)
+    judged, note = judge.judge_table(db, row.id).items, tables.JUDGED_NOTE
     return {
         "run": row,
         "live": row.status in ("queued", "running"),
-        "iterations": [
-            asdict(each) for each in db.read(rows.IterationRow, "growth/iterations", run=row.id)
-        ],
+        "iterations": Table("iterations", "Iterations", ITERATIONS, iterations, SUMS),
         "counts": [
             asdict(each)
             for each in db.read(rows.CandidateCountRow, "growth/candidate_counts", run=row.id)
         ],
         "queue": review(db, row.id, chosen, cursor),
-        "decisions": list(reversed(decided.items))[:DECIDED],
+        "decisions": Table("decisions-made", "Decisions", tables.DECISIONS, newest),
         "decided": decided.total,
-        "judged": judge.judge_table(db, row.id).items,
-        "judged_columns": tables.JUDGED,
-        "judged_note": tables.JUDGED_NOTE,
+        "judged": Table("judge", "The judge against people", tables.JUDGED, judged, note),
         "drawing": growth_drawing.draw(candidates, known, crawled=row.elicit == "crawl"),
         "truth": truth,
     }

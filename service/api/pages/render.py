@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ... import __version__, formatting
+from ...reports.formats import Column, Table
 from ...reports.score_lines import metric_text
 
 FOLDER = Path(__file__).parent
@@ -47,6 +48,7 @@ def _environment() -> Environment:
         coded=coded,
         quoted=shlex.quote,
         bytes=formatting.file_size,
+        laid=laid,
     )
     further: dict[str, Any] = {"version": __version__}
     environment.globals.update(further)
@@ -56,6 +58,11 @@ def _environment() -> Environment:
 def day(moment: str | None) -> str:
     """An ISO 8601 time to the minute, UTC."""
     return "–" if moment is None else moment[:16].replace("T", " ")
+
+
+def laid(table: Table[Any]) -> list[tuple[Column[Any], list[str], bool]]:
+    """Return the columns of a table, each with its cells as text, and True if they are numbers."""
+    return [(column, *column.cells(table.rows)) for column in table.columns]
 
 
 def words(relation: str) -> str:

@@ -10,7 +10,7 @@ import typer
 from ...errors import UsageError
 from ...formatting import cell
 from ...graphs import datasets
-from ...reports.formats import Column, indexed
+from ...reports.formats import Column, Table, indexed
 from ...scoring.runtime import Runtime
 from ...settings import Settings
 from ..options import JsonFlag, OutputOption, edit_options, takes
@@ -97,10 +97,8 @@ def _show(found: KnowledgeOut) -> None:
     rows = [
         (each.direction, each.right, each.n, each.share, each.mean) for each in found.directions
     ]
-    emit_table(
-        "By direction: all facts are asked for the object, failures in the others",
-        indexed("asked for", "right", "n", "fraction", "mean of answers"),
-        rows,
-    )
+    title = "By direction: all facts are asked for the object, failures in the others"
+    columns = indexed("asked for", "right", "n", "fraction", "mean of answers")
+    emit_table(Table("directions", title, columns, rows))
     note = more_below(len(found.failures), SHOWN)
-    emit_table("Failures", FAILURES, found.failures[:SHOWN], note=note)
+    emit_table(Table("failures", "Failures", FAILURES, found.failures[:SHOWN], note))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ...reports.formats import indexed
+from ...reports.formats import Table, indexed
 from ...scoring.runtime import Runtime
 from ...settings import Settings
 from ..options import JsonFlag
@@ -81,6 +81,6 @@ def export(
         emit_json({"output": str(output), "files": sizes, "lost": lost})
         return
     written = [(each, len(files[each])) for each in sorted(files)]
-    emit_table(f"Wrote {output}", indexed("file", "bytes"), written)
+    emit_table(Table("files", f"Wrote {output}", indexed("file", "bytes"), written))
     for each in lost:
         typer.echo(f"not in these files: {each}", err=True)

@@ -14,7 +14,7 @@ from ...growth.crawl.schemas import (
     RelationRow,
     Retrieval,
 )
-from ...reports.formats import Column
+from ...reports.formats import Column, Table
 from ..output import emit_note, emit_table, emit_values
 
 LEVELS: list[Column[LevelRow]] = [
@@ -57,7 +57,7 @@ def show_report(report: CrawlReport, *, details: bool = False) -> None:
     Args:
         details: calibration, and the figures by relation and by depth as well.
     """
-    emit_table(f"Levels of {report.run}", LEVELS, report.levels)
+    emit_table(Table("levels", f"Levels of {report.run}", LEVELS, report.levels))
     emit_values(
         f"Crawl of {report.model} from {', '.join(report.start)}",
         [
@@ -83,25 +83,21 @@ def _show_against(against: AgainstTruth, details: bool) -> None:
     if against.chains is not None:
         rows.append((f"chains to {against.chains.object}", against.chains))
         missed = f" {pluralize(against.chains.missed, 'chain')} missed."
-    emit_table(
-        f"Against {against.truth}",
-        _columns("what"),
-        rows,
-        note=f"True are the {pluralize(against.facts.true, 'fact')} in reach of"
-        f" {pluralize(against.steps, 'step')}; precision is over the whole graph.{missed}",
+    note = (
+        f"True are the {pluralize(against.facts.true, 'fact')} in reach of"
+        f" {pluralize(against.steps, 'step')}; precision is over the whole graph.{missed}"
     )
+    emit_table(Table("against", f"Against {against.truth}", _columns("what"), rows, note))
     if not details:
         return
     _show_rows("By relation", "relation", [(row.relation, row) for row in against.by_relation])
     _show_rows("By level", "level", [(row.depth, row) for row in against.by_depth])
     brier = against.calibration.brier
-    emit_table(
-        "Calibration",
-        BINS,
-        against.calibration.bins,
-        note=f"Brier score {'–' if brier is None else f'{brier:.3f}'} over"
-        f" {pluralize(against.calibration.n, 'object')}.",
+    note = (
+        f"Brier score {'–' if brier is None else f'{brier:.3f}'} over"
+        f" {pluralize(against.calibration.n, 'object')}."
     )
+    emit_table(Table("calibration", "Calibration", BINS, against.calibration.bins, note))
 
 
 def _show_rows(
@@ -109,4 +105,4 @@ def _show_rows(
     first: str,
     rows: Sequence[tuple[str, RelationRow]] | Sequence[tuple[int, DepthRow]],
 ) -> None:
-    emit_table(title, _columns(first), [(name, row) for name, row in rows])
+    emit_table(Table(first, title, _columns(first), [(name, row) for name, row in rows]))

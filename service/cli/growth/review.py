@@ -10,10 +10,11 @@ import typer
 
 from ...errors import UsageError
 from ...formatting import cell, pluralize
+from ...reports.formats import Table
 from ...scoring.runtime import Runtime
 from ...settings import Settings
-from ..options import FormatOption, JsonFlag, OutputOption, TableFormat
-from ..output import emit_json, emit_rows, emit_values
+from ..options import FormatOption, JsonFlag, OutputOption
+from ..output import TABLE, emit_json, emit_rows, emit_values
 from ..progress import ProgressBars
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def candidates(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Candidates at most; 50 in a table, all in a format.")
     ] = None,
-    format: FormatOption = TableFormat.table,
+    format: FormatOption = None,
     output: OutputOption = None,
     json: JsonFlag = False,
 ) -> None:
@@ -60,23 +61,19 @@ def candidates(
     named = {"waiting": record.WAITING, "all": None}.get(state.value, (state.value,))
     chosen: list[CandidateState] | None
     chosen = None if named is None else [queue.state_of(each) for each in named]
-    plain = format is TableFormat.table and not json
+    plain = format in (None, TABLE) and not json
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         most = limit or (queue.PAGE if plain else queue.ALL)
         page = queue.page(runtime.db, run, chosen, limit=most)
     note = f"{pluralize(page.total, 'candidate')}"
     if page.next:
         note += f", the first {len(page.items)} are shown"
-    emit_rows(
+    title, columns = (
         f"Candidates of {run}: {state.value}",
         tables.CANDIDATES if plain else tables.SHEET,
-        page.items,
-        format,
-        output,
-        value=page.model_dump(),
-        json=json,
-        note=note,
     )
+    found = Table("candidates", title, columns, page.items, note)
+    emit_rows(found, value=page.model_dump(), json=json, format=format, output=output)
 
 
 def decide(
@@ -129,7 +126,7 @@ def decide(
 def decisions(
     run: RunArgument,
     candidate: Annotated[str | None, typer.Option(help="Only about this candidate.")] = None,
-    format: FormatOption = TableFormat.table,
+    format: FormatOption = None,
     output: OutputOption = None,
     json: JsonFlag = False,
 ) -> None:
@@ -138,20 +135,13 @@ def decisions(
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = record.decisions_of(runtime.db, run, candidate)
-    emit_rows(
-        f"Decisions of {run}",
-        tables.DECISIONS,
-        found.items,
-        format,
-        output,
-        value=found.model_dump(),
-        json=json,
-    )
+    decided = Table("decisions", f"Decisions of {run}", tables.DECISIONS, found.items)
+    emit_rows(decided, value=found.model_dump(), json=json, format=format, output=output)
 
 
 def judge(
     run: RunArgument,
-    format: FormatOption = TableFormat.table,
+    format: FormatOption = None,
     output: OutputOption = None,
     json: JsonFlag = False,
 ) -> None:
@@ -165,16 +155,9 @@ def judge(
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = judging.judge_table(runtime.db, run)
-    emit_rows(
-        f"The judge against people: {run}",
-        tables.JUDGED,
-        found.items,
-        format,
-        output,
-        value=found.model_dump(),
-        json=json,
-        note=tables.JUDGED_NOTE,
-    )
+    title = f"The judge against people: {run}"
+    judged = Table("judge", title, tables.JUDGED, found.items, tables.JUDGED_NOTE)
+    emit_rows(judged, value=found.model_dump(), json=json, format=format, output=output)
 
 
 def agreement(

@@ -9,13 +9,13 @@ import typer
 
 from ....cypher import rows
 from ...formatting import pluralize
-from ...reports.formats import indexed
+from ...growth.tables import CANDIDATE_COUNTS, ITERATIONS, RUNS, reasons
+from ...reports.formats import Table, indexed
 from ...scoring.runtime import Runtime
 from ...settings import Settings
 from ..options import JsonFlag
-from ..output import emit_json, emit_table, emit_values
+from ..output import emit_json, emit_rows, emit_table, emit_values
 from ..progress import ProgressBars
-from .render_runs import CANDIDATE_COUNTS, ITERATIONS, RUNS, reasons
 
 RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
 
@@ -26,10 +26,7 @@ def list_(json: JsonFlag = False) -> None:
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = store.list_runs(runtime.db)
-    if json:
-        emit_json([run.model_dump() for run in found])
-    else:
-        emit_table("Growth runs", RUNS, found)
+    emit_rows(Table("growth-runs", "Growth runs", RUNS, found), json=json)
 
 
 def status(
@@ -56,8 +53,8 @@ def status(
         return
     values = {k: v for k, v in found.model_dump().items() if k != "links" and v is not None}
     emit_values(f"Growth run {found.id}", values)
-    emit_table("Iterations", ITERATIONS, iterations)
-    emit_table("Candidates", CANDIDATE_COUNTS, counts)
+    emit_table(Table("iterations", "Iterations", ITERATIONS, iterations))
+    emit_table(Table("candidates", "Candidates", CANDIDATE_COUNTS, counts))
 
 
 def show(
@@ -80,7 +77,7 @@ def show(
         for one in found.evidence
     ]
     columns = indexed("evidence", "try", "question", "answer")
-    emit_table("Evidence", columns, evidence, note=pluralize(len(evidence), "answer"))
+    emit_table(Table("evidence", "Evidence", columns, evidence, pluralize(len(evidence), "answer")))
 
 
 def delete(run: RunArgument, json: JsonFlag = False) -> None:

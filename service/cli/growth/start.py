@@ -11,19 +11,19 @@ import typer
 from ...errors import UsageError
 from ...formatting import pluralize
 from ...growth.schemas import EndpointIn, GrowthIn
-from ...reports.formats import indexed
-from ...scoring.runtime import Runtime
-from ...settings import Settings
-from ..options import JsonFlag, field_option
-from ..output import emit_json, emit_table
-from ..progress import ProgressBars
-from .render_runs import (
+from ...growth.tables import (
     CANDIDATE_COUNTS,
     CHAINS,
     ITERATIONS,
     iteration_line,
     reasons,
 )
+from ...reports.formats import Table, indexed
+from ...scoring.runtime import Runtime
+from ...settings import Settings
+from ..options import JsonFlag, field_option
+from ..output import emit_json, emit_table
+from ..progress import ProgressBars
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
@@ -244,7 +244,8 @@ def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: 
         return
     rows = [(what, "depends on the answers" if n is None else n) for what, n in counted]
     note = f"{pluralize(known, 'answer')} known beforehand."
-    emit_table(f"First iteration of {prepared.id}", indexed("what", "answers"), rows, note=note)
+    title = f"First iteration of {prepared.id}"
+    emit_table(Table("first-iteration", title, indexed("what", "answers"), rows, note))
 
 
 def _submit(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
@@ -278,14 +279,14 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
             }
         )
     else:
-        emit_table(f"Iterations of {grown.run}", ITERATIONS, iterations)
+        emit_table(Table("iterations", f"Iterations of {grown.run}", ITERATIONS, iterations))
         note = f"{pluralize(len(chains), 'chain')}; stopped: {grown.outcome.reason}."
         if chains:
-            emit_table(f"Chains of {grown.graph}", CHAINS, chains[:SHOWN], note=note)
+            emit_table(Table("chains", f"Chains of {grown.graph}", CHAINS, chains[:SHOWN], note))
             submitted = GrowthIn.model_validate_json(store.require_run(db, grown.run).request)
             typer.echo(f"`{score_command(grown.graph, submitted)}` scores edits of it.")
         else:
-            emit_table("No chain was found: why", CANDIDATE_COUNTS, counts, note=note)
+            emit_table(Table("reasons", "No chain was found: why", CANDIDATE_COUNTS, counts, note))
         if grown.outcome.state == "waiting_review":
             typer.echo(
                 f"It waits: review it at /growth/{grown.run} of `thinkeval serve`, or write"

@@ -18,7 +18,7 @@ from ...leakcut.schemas import (
     OpenPath,
     RuleCutOut,
 )
-from ...reports.formats import Column, indexed
+from ...reports.formats import Column, Table, indexed
 from ...schemas import Score
 from ...scoring import record
 from ...scoring.runtime import Runtime
@@ -126,7 +126,9 @@ def show_cut(cut: CutOut, score: Score | None = None) -> None:
         return
     if cut.facts:
         emit_note(words.limits(cut))
-        emit_table("What else to edit", _columns(cut.facts), cut.facts, note=words.MEANING)
+        emit_table(
+            Table("facts", "What else to edit", _columns(cut.facts), cut.facts, words.MEANING)
+        )
     _show_open(cut)
     _show_others(cut)
     _show_beyond(cut)
@@ -154,12 +156,9 @@ def _show_open(cut: CutOut) -> None:
         Column("why none of its facts can be edited", lambda path: path.why),
     ]
     more = len(cut.open) - MOST_OPEN
-    emit_table(
-        f"{pluralize(len(cut.open), 'chain')} stay{'s' * (len(cut.open) == 1)} open",
-        columns,
-        cut.open[:MOST_OPEN],
-        note=f"and {more} more (--json has all)" if more > 0 else "",
-    )
+    note = f"and {more} more (--json has all)" if more > 0 else ""
+    title = f"{pluralize(len(cut.open), 'chain')} stay{'s' * (len(cut.open) == 1)} open"
+    emit_table(Table("open", title, columns, cut.open[:MOST_OPEN], note))
 
 
 def _show_others(cut: CutOut) -> None:
@@ -169,11 +168,8 @@ def _show_others(cut: CutOut) -> None:
     if not found:
         return
     title = f"{pluralize(len(found), 'other cut')} of the same cost"
-    emit_table(
-        f"{title}, and there may be more" if cut.more else title,
-        indexed("instead of", "edit"),
-        found,
-    )
+    title = f"{title}, and there may be more" if cut.more else title
+    emit_table(Table("others", title, indexed("instead of", "edit"), found))
 
 
 def _show_beyond(cut: CutOut) -> None:
@@ -203,9 +199,5 @@ def _show_budget(budget: BudgetOut) -> None:
         f"random: {pluralize(budget.draws, 'draw')} under the same limits; largest share: the facts"
         f" through which most of IFR passes. {budget.note or ''}"
     )
-    emit_table(
-        f"Expected IFR by number of further facts edited, after {number(budget.ifr)}",
-        CURVE,
-        budget.points,
-        note=note.strip(),
-    )
+    title = f"Expected IFR by number of further facts edited, after {number(budget.ifr)}"
+    emit_table(Table("curve", title, CURVE, budget.points, note.strip()))

@@ -13,7 +13,7 @@ from ...formatting import cell, pluralize
 from ...graphs import datasets
 from ...graphs import rewrites as selection
 from ...leakcut.schemas import CoEditIn
-from ...reports.formats import Column
+from ...reports.formats import Column, Table
 from ...scoring.runtime import Runtime
 from ...settings import Settings
 from ..options import edit_options
@@ -113,13 +113,11 @@ def _request(
 
 def show(done: CoEditSweep) -> None:
     """Print the frontier, and the results of the chosen rounds."""
-    emit_table(
+    title = (
         f"Co-edits of {pluralize(done.rewrites, 'rewrite')} of {done.graph}, beside"
-        f" {pluralize(done.draws, 'random draw')}",
-        FRONTIER,
-        done.rows,
-        note=NOTE,
+        f" {pluralize(done.draws, 'random draw')}"
     )
+    emit_table(Table("frontier", title, FRONTIER, done.rows, NOTE))
     out = console()
     for each in done.chosen:
         out.print(_line(each), highlight=False, markup=False)

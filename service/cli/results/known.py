@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ...formatting import least_of, number, pluralize
-from ...reports.formats import Column, indexed
+from ...reports.formats import Column, Table, indexed
 from ...schemas import KNOWN, KNOWN_CHAIN
 from ...scoring.knowledge import THRESHOLDS
 from ...scoring.wordings import WORDINGS
@@ -58,9 +58,9 @@ def show_known(found: KnownSummary, graph: str, measure: Measure) -> None:
     )
     _show_relations(found)
     facts = indexed("subject", "relation", "object", measure)
-    emit_table("Best known facts", facts, found.best)
+    emit_table(Table("best", "Best known facts", facts, found.best))
     if any(value >= KNOWN for *_, value in found.weakest):
-        emit_table("Least known facts", facts, found.weakest)
+        emit_table(Table("weakest", "Least known facts", facts, found.weakest))
     if found.wordings is not None:
         _show_wordings(found.wordings)
     _show_rewrites(found, graph)
@@ -72,12 +72,10 @@ def _show_relations(found: KnownSummary) -> None:
         for row in found.relations
     ]
     headers = [f"≥ {least_of(least)}" for least in THRESHOLDS]
-    emit_table(
-        "Known facts by relation",
-        indexed("relation", "facts", *headers, "mean"),
-        rows[:RELATIONS_SHOWN],
-        note=more_below(len(rows), RELATIONS_SHOWN),
-    )
+    note = more_below(len(rows), RELATIONS_SHOWN)
+    title = "Known facts by relation"
+    columns = indexed("relation", "facts", *headers, "mean")
+    emit_table(Table("relations", title, columns, rows[:RELATIONS_SHOWN], note))
 
 
 def _show_wordings(found: list[AskedRelation]) -> None:
@@ -96,7 +94,8 @@ def _show_wordings(found: list[AskedRelation]) -> None:
     more = more_below(len(rows) - 1, RELATIONS_SHOWN)
     note = f"{note} {more}".strip()
     columns = indexed("relation", *names)
-    emit_table("Mean likelihood by wording", columns, rows[: 1 + RELATIONS_SHOWN], note=note)
+    title = "Mean likelihood by wording"
+    emit_table(Table("wordings", title, columns, rows[: 1 + RELATIONS_SHOWN], note))
 
 
 def _show_rewrites(found: KnownSummary, graph: str) -> None:
@@ -117,12 +116,9 @@ def _show_rewrites(found: KnownSummary, graph: str) -> None:
             f"Of {pluralize(unknown, 'rewrite')} the model does not know the fact (p below"
             f" {least_of(KNOWN)}): `score` does not edit it."
         )
-    emit_table(
-        "Rewrites that are worth scoring: most known chains first",
-        REWRITES,
-        found.rewrites[:SHOWN],
-        note=" ".join(filter(None, notes)),
-    )
+    note = " ".join(filter(None, notes))
+    title = "Rewrites that are worth scoring: most known chains first"
+    emit_table(Table("rewrites", title, REWRITES, found.rewrites[:SHOWN], note))
     first = found.rewrites[0]
     if first.command is not None:
         emit_note("Next:")

@@ -16,7 +16,7 @@ from rich.tree import Tree
 from ...formatting import UNDEFINED, number, objects, percent, pluralize, with_interval
 from ...reports.chain_tree import chain_tree
 from ...reports.edit import measure_of
-from ...reports.formats import Column
+from ...reports.formats import Column, Table
 from ...reports.verdict import judged
 from ...schemas import MEASURE_NAMES, Measure, MetricValue, Score
 from ...scoring import record
@@ -170,12 +170,8 @@ def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
         " [low, high]: 95 % interval of the sampled answers: were they drawn again, the value"
         " would be in it 95 times of 100."
     )
-    emit_table(
-        f"Verdict: {MEASURE_NAMES[measure]}",
-        columns,
-        rows,
-        note=f"Grades: {'; '.join(part.rule for part in found.parts)}." + interval * bounded,
-    )
+    note = f"Grades: {'; '.join(part.rule for part in found.parts)}." + interval * bounded
+    emit_table(Table("verdict", f"Verdict: {MEASURE_NAMES[measure]}", columns, rows, note))
 
 
 def _value(part: Part, value: MetricValue | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...formatting import interval, number, pluralize, signed
-from ...reports.formats import Column
+from ...reports.formats import Column, Table
 from ...schemas import Measure
 from ..output import emit_note, emit_table, more_below
 from .tables import show_means_table, show_method_table
@@ -59,34 +59,29 @@ def show_sweep(report: SweepReport, measure: Measure) -> None:
     for model, rows in report.differences.items():
         _show_differences(model, rows)
     if report.failed:
-        emit_table(
-            f"{pluralize(len(report.failed), 'cell')} failed",
-            FAILED,
-            report.failed,
-        )
+        title = f"{pluralize(len(report.failed), 'cell')} failed"
+        emit_table(Table("failed", title, FAILED, report.failed))
     if report.skipped:
-        emit_table(
+        note = more_below(len(report.skipped), SKIPPED)
+        title = (
             f"{pluralize(len(report.skipped), 'cell')} skipped: the model does not know the fact"
-            " (--anyway edits it)",
-            FAILED,
-            report.skipped[:SKIPPED],
-            note=more_below(len(report.skipped), SKIPPED),
+            " (--anyway edits it)"
         )
+        emit_table(Table("skipped", title, FAILED, report.skipped[:SKIPPED], note))
 
 
 def _show_matched(report: SweepReport) -> None:
     for (model, seed), rows in report.matched.items():
         if not rows:
             continue
-        emit_table(
-            f"At equal efficacy: {model}, seed {seed}",
-            MATCHED,
-            rows,
-            note="Updates were also applied at a quarter, half and three quarters of their size;"
+        note = (
+            "Updates were also applied at a quarter, half and three quarters of their size;"
             " the values are interpolated at the mean efficacy of the row, over the rewrites that"
             " all methods have. The interval is over families of rewrites that share chain facts."
-            " A dash: the method never reaches that efficacy.",
+            " A dash: the method never reaches that efficacy."
         )
+        title = f"At equal efficacy: {model}, seed {seed}"
+        emit_table(Table("matched", title, MATCHED, rows, note))
 
 
 def _show_differences(model: str, rows: list[Difference]) -> None:
@@ -111,11 +106,10 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
             f" interval over families of rewrites{over_seeds}."
         )
         return
-    emit_table(
-        f"Differences that exceed chance: {model}",
-        DIFFERENCES,
-        counted,
-        note=f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 leave"
+    note = (
+        f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 leave"
         f" 0 out of their 95 % interval over families of rewrites (paired bootstrap){over_seeds}."
-        " Not corrected for the number of comparisons.",
+        " Not corrected for the number of comparisons."
     )
+    title = f"Differences that exceed chance: {model}"
+    emit_table(Table("differences", title, DIFFERENCES, counted, note))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ....cypher.metric_options import interval_titles
 from ...formatting import cell, interval, signed, with_interval
 from ...reports.comparison import COUNTED
-from ...reports.formats import Column
+from ...reports.formats import Column, Table
 from ...reports.table import (
     STEPS,
     by_ifr,
@@ -75,15 +75,16 @@ def show_method_table(found: Comparison, measure: Measure) -> None:
     said = caption(scores, measure, columns, families)
     note = " ".join([*found.warnings, *last, f"{', '.join(same)}. " * bool(same) + said])
     models = list(dict.fromkeys(frame["Model"].tolist()))
+    laid = [_column(name, name in bounded) for name in columns if name != "Model"]
     for model in models:
-        emit_table(
+        title = (
             f"Scores by method: {MEASURE_NAMES[measure]}"
             + (", lowest IFR first" if found.comparable else "")
-            + f", on {model}" * (len(models) > 1),
-            [_column(name, name in bounded) for name in columns if name != "Model"],
-            rows_of(frame[frame["Model"] == model]),
-            note=note if model == models[-1] else "",
+            + f", on {model}" * (len(models) > 1)
         )
+        below = note if model == models[-1] else ""
+        shown = rows_of(frame[frame["Model"] == model])
+        emit_table(Table("methods", title, laid, shown, below))
 
 
 PAIRED: list[Column[Difference]] = [
@@ -100,14 +101,13 @@ def show_paired(found: Comparison, measure: Measure) -> None:
     from ...reports.paired import paired, verdict  # numpy; not for `--help`
 
     for against in paired(found, measure):
-        emit_table(
-            f"IFR of each method minus that of {against.best}: {against.model}",
-            PAIRED,
-            against.of("ifr"),
-            note=f"{against.best} has the lowest IFR among methods of efficacy above .5. Paired"
+        note = (
+            f"{against.best} has the lowest IFR among methods of efficacy above .5. Paired"
             " over the rewrites that both methods have; the interval is over families of them."
-            f" {verdict(against.of('ifr'))}",
+            f" {verdict(against.of('ifr'))}"
         )
+        title = f"IFR of each method minus that of {against.best}: {against.model}"
+        emit_table(Table("paired", title, PAIRED, against.of("ifr"), note))
 
 
 def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
@@ -131,12 +131,10 @@ def show_means_table(found: MeansTable) -> None:
     """Print one row a method over requests to append or to forget; a table a model."""
     models = list(dict.fromkeys(row.model for row in found.rows))
     for model in models:
-        emit_table(
-            f"{found.title}, on {model}",
-            found.columns[1:],
-            [row for row in found.rows if row.model == model],
-            note=found.caption if model == models[-1] else "",
-        )
+        note = found.caption if model == models[-1] else ""
+        shown = [row for row in found.rows if row.model == model]
+        title = f"{found.title}, on {model}"
+        emit_table(Table("means", title, found.columns[1:], shown, note))
 
 
 _LAST = "Edits that did not take (efficacy of .5 or less) are last, whatever their IFR. "
@@ -159,12 +157,10 @@ def show_each_table(scores: Sequence[Score], measure: Measure) -> None:
     ordered = sorted(scores, key=lambda score: _place(score, measure))
     models = list(dict.fromkeys(score.model for score in ordered))
     for model in models:
-        emit_table(
-            f"Scores by edit: {MEASURE_NAMES[measure]}, lowest IFR first, on {model}",
-            columns,
-            [score for score in ordered if score.model == model],
-            note=f"{_LAST}{caption_each(scores, measure)}" if model == models[-1] else "",
-        )
+        note = f"{_LAST}{caption_each(scores, measure)}" if model == models[-1] else ""
+        title = f"Scores by edit: {MEASURE_NAMES[measure]}, lowest IFR first, on {model}"
+        shown = [score for score in ordered if score.model == model]
+        emit_table(Table("edits", title, columns, shown, note))
 
 
 def _place(score: Score, measure: Measure) -> tuple[bool, bool, float]:

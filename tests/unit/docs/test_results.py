@@ -314,7 +314,7 @@ def test_columns_are_those_that_appended_answers_have() -> None:
     assert [row[0] for row in rows] == ["rome", "rome APP"]
     place = [column["title"] for column in columns].index("AFF hard")
     assert [row[place] for row in rows] == [90.0, 40.0]
-    columns, rows = made.paired([render(differences.columns, differences.rows, "json")], {})
+    columns, rows = made.paired([render(differences, "json")], {})
     assert rows == [["rome", "AFF hard", [-0.5, None, None], None, 1],
                     ["rome", "ANF hard", None, None, 0], ["rome", "ES", None, None, 0]]  # fmt: skip
     assert len(columns) == len(rows[0])

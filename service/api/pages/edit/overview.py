@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .....cypher.metric_options import displays
 from ....formatting import interval, number
 from ....reports.chain_tree import Branch, chain_tree
-from ....reports.conversation_lines import (
-    TITLE,
-    conversation_lines,
-    conversation_note,
-)
+from ....reports.conversation_lines import conversation_table
 from ....reports.score_lines import lines
 from ....reports.verdict import subject_sentence
 from ..leak_cut import CutAsked, cut_values
@@ -21,7 +17,6 @@ from .leakage import map_values
 
 if TYPE_CHECKING:
     from ....reports.verdict import Part
-    from ....schemas import Score
     from .view import View
 
 FIGURES = (
@@ -85,7 +80,8 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
     """
     score = view.score
     values = view.values("") | numbers(view)
-    values["conversation"] = conversation_values(score)
+    walked = score.conversation
+    values["conversation"] = None if walked is None else conversation_table(walked)
     if score.append:
         return values | append_values(view.db, score, score.append)
     cut = cut_values(view.db, score, view.measure, CutAsked(), browser)
@@ -114,11 +110,3 @@ def ways(tree: list[Branch]) -> list[str]:
 def numbers(view: View) -> dict[str, Any]:
     """Values of `edit/_numbers.html`: every metric by every measure."""
     return {"lines": lines(view.score), "display": displays()}
-
-
-def conversation_values(score: Score) -> dict[str, Any] | None:
-    """Values of `_conversation.html`; None where the chains were not walked."""
-    found = score.conversation
-    if found is None:
-        return None
-    return {"title": TITLE, "lines": conversation_lines(found), "note": conversation_note(found)}

@@ -251,7 +251,7 @@ def test_forgetting_is_retained_or_not(walk: Walk) -> None:
     one, two = (score.number("forgetting", "likelihood") for score in scores)
     assert kept(found)[1].retention == pytest.approx(two / one)
     (states, _) = table.tables(found, "likelihood")
-    assert "forgetting" in formats.render_table(states, "csv").splitlines()[0]
+    assert "forgetting" in formats.render(states, "csv").splitlines()[0]
 
 
 def test_retention_is_undefined_where_nothing_was_installed(walk: Walk) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from thinkeval.service.cli import output
 from thinkeval.service.formatting import signed
-from thinkeval.service.reports.formats import Column
+from thinkeval.service.reports.formats import Column, Table
 
 ID = "rome-neville-longbottom--has-grandmother--augusta-longbottom-0123456789ab"
 
@@ -52,7 +52,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
             monkeypatch.delenv("COLUMNS", raising=False)
         else:
             monkeypatch.setenv("COLUMNS", columns)
-        output.emit_table("Items", COLUMNS, rows, note=note)
+        output.emit_table(Table("items", "Items", COLUMNS, rows, note))
         return capsys.readouterr().out
 
     return show
@@ -99,7 +99,7 @@ def test_optional_columns_are_omitted_by_level_before_texts_are_narrowed(
     ]
     for width, omitted in ((60, ""), (43, "two, three"), (30, "one, two, three")):
         monkeypatch.setenv("COLUMNS", str(width))
-        output.emit_table("Items", columns, ITEMS)
+        output.emit_table(Table("items", "Items", columns, ITEMS))
         text = " ".join(capsys.readouterr().out.split())
         assert ("Omitted for lack of width: " in text) is bool(omitted)
         assert f"Omitted for lack of width: {omitted} (" in text or not omitted

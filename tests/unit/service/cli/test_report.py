@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from support.references import reference
+from thinkeval.service.cli import output as printing
 from thinkeval.service.cli.report import report
 from thinkeval.service.errors import UsageError
-
-command = import_module("thinkeval.service.cli.report")  # the package has a command of that name
 
 EDGES = [
     reference.Edge("1", "s", "a", pre=0.9, post=0.9),
@@ -50,12 +48,12 @@ def test_a_terminal_gets_a_table_and_a_pipe_markdown(
     output: Path | None,
     expected: str,
 ) -> None:
-    monkeypatch.setattr(command, "console", lambda: Console(force_terminal=terminal))
-    assert command.chosen(given, json, output) == expected
+    monkeypatch.setattr(printing, "console", lambda: Console(force_terminal=terminal))
+    assert printing.report_format(given, json, output) == expected
 
 
 def test_a_table_for_the_terminal_is_not_written() -> None:
-    with pytest.raises(UsageError, match="is not written to a file"):
-        command.chosen("table", False, Path("report.txt"))
+    with pytest.raises(UsageError, match="writes a format, not a table"):
+        printing.report_format("table", False, Path("report.txt"))
     with pytest.raises(UsageError, match="csv exclude"):
-        command.chosen("csv", True, None)
+        printing.report_format("csv", True, None)

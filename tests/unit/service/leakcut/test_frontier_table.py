@@ -19,7 +19,7 @@ from thinkeval.service.reports import formats
 
 def text(out: CoEditOut, format: str) -> str:
     """The frontier in a format."""
-    return formats.render_table(COEDIT.tables(out, None)[0], format)
+    return formats.render(COEDIT.tables(out, None)[0], format)
 
 
 def test_readers_see_intervals_counts_and_the_chosen_round() -> None:
@@ -45,8 +45,7 @@ def test_programs_read_one_number_a_cell() -> None:
 
 def test_latex_has_a_line_a_round() -> None:
     lines = text(frontier(), "latex").splitlines()
-    assert len(lines) == 4
-    assert all(line.endswith(r"\\") for line in lines[1:])
+    assert sum(line.endswith(r"\\") for line in lines) == 1 + 3
 
 
 def test_an_unknown_format_is_refused() -> None:

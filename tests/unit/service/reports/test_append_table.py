@@ -14,7 +14,7 @@ import pytest
 from thinkeval.service.append_schemas import AppendLoss, AppendOut
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.reports import appended as table
-from thinkeval.service.reports.formats import frame_table, render
+from thinkeval.service.reports.formats import Table, frame_table, render
 from thinkeval.service.reports.means import Mean
 from thinkeval.service.schemas import MetricValue, Score
 
@@ -98,15 +98,15 @@ def test_without_scores_of_appends_there_is_no_table() -> None:
 
 def test_the_table_in_every_format() -> None:
     found = table.table(scores())
-    text = render(found.columns, found.rows, "markdown")
+    text = render(Table("means", "", found.columns, found.rows), "markdown")
     assert "| 67.50 [" in text
     assert "| – |" in text
-    columns, data = frame_table(found.frame())
-    rows = list(csv.DictReader(io.StringIO(render(columns, data, "csv"))))
+    data = frame_table(found.frame())
+    rows = list(csv.DictReader(io.StringIO(render(data, "csv"))))
     assert float(rows[1]["AFF hard"]) == pytest.approx(mean(WITH_APP))
     assert (rows[1]["Variant"], rows[1]["AFF hard.n"]) == ("APP", "4")
     assert rows[1]["ES"] == ""
-    assert json.loads(render(columns, data, "json"))[0]["LS"] is None
+    assert json.loads(render(data, "json"))[0]["LS"] is None
 
 
 def test_a_variant_is_tested_against_the_bare_method_request_by_request() -> None:

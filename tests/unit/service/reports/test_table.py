@@ -14,7 +14,7 @@ from thinkeval.service.cli.results.tables import show_each_table, show_method_ta
 from thinkeval.service.cli.score import Limits, check
 from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.reports.comparison import common
-from thinkeval.service.reports.formats import FORMATS, frame_table, parquet, render
+from thinkeval.service.reports.formats import FORMATS, Table, frame_table, indexed, parquet, render
 from thinkeval.service.reports.table import (
     by_ifr,
     caption,
@@ -88,7 +88,7 @@ def test_mean_over_rewrites_carries_its_spread() -> None:
 @pytest.mark.parametrize("style", sorted(FORMATS))
 def test_every_format_holds_the_same_numbers(style: str) -> None:
     frame = method_table(SCORES, "likelihood")
-    text = render(*frame_table(frame), style)
+    text = render(frame_table(frame), style)
     assert "rome" in text
     if style == "json":
         assert json.loads(text)[0]["IFR"] == pytest.approx(frame.iloc[0]["IFR"])
@@ -98,9 +98,24 @@ def test_every_format_holds_the_same_numbers(style: str) -> None:
 
 def test_latex_rows_end_and_escape() -> None:
     frame = method_table([SCORES[0].model_copy(update={"method": "fine_tuning"})], "likelihood")
-    rows = [r for r in render(*frame_table(frame), "latex").splitlines() if not r.startswith("%")]
-    assert rows[0].endswith(r"\\")
-    assert r"fine\_tuning" in rows[0]
+    lines = render(frame_table(frame, "of 50 %"), "latex").splitlines()
+    assert lines[0] == "% of 50 %"
+    assert lines[1].startswith(r"\begin{tabular}{llr")
+    assert [line for line in lines if line.endswith("rule")] == [
+        r"\toprule",
+        r"\midrule",
+        r"\bottomrule",
+    ]
+    (row,) = [line for line in lines if r"fine\_tuning" in line]
+    assert row.endswith(r"\\")
+
+
+def test_csv_keeps_numbers_as_they_are() -> None:
+    """A column of integers with a missing one had decimals in a data frame."""
+    rows = [(3, 0.1 + 0.2, "a, b"), (None, math.nan, None)]
+    assert render(Table("t", "", indexed("n", "x", "text"), rows), "csv").splitlines() == [
+        "n,x,text", '3,0.30000000000000004,"a, b"', ",,",
+    ]  # fmt: skip
 
 
 def test_one_row_an_edit_keeps_counts() -> None:
@@ -113,7 +128,7 @@ def test_nothing_to_report_and_unknown_formats_are_errors() -> None:
     with pytest.raises(NothingStoredError):
         method_table([], "likelihood")
     with pytest.raises(UsageError, match="xlsx"):
-        render(*frame_table(method_table(SCORES, "likelihood")), "xlsx")
+        render(frame_table(method_table(SCORES, "likelihood")), "xlsx")
 
 
 def test_gate_holds_at_the_limit_and_breaks_above() -> None:
@@ -152,16 +167,16 @@ def test_what_is_undefined_does_not_pass_a_gate() -> None:
 
 def test_parquet_keeps_the_numbers_and_the_caption() -> None:
     frame = method_table(SCORES, "likelihood")
-    read = pd.read_parquet(io.BytesIO(parquet(frame, "what it is")))
+    read = pd.read_parquet(io.BytesIO(parquet(frame_table(frame, "what it is"))))
     pd.testing.assert_frame_equal(read, frame)
     assert read.attrs["caption"] == "what it is"
     each = scores_frame(SCORES, "likelihood")
-    pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(parquet(each))), each)
+    pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(parquet(frame_table(each)))), each)
 
 
 def test_parquet_is_not_printed() -> None:
     with pytest.raises(UsageError, match="cannot be printed"):
-        render(*frame_table(method_table(SCORES, "likelihood")), "parquet")
+        render(frame_table(method_table(SCORES, "likelihood")), "parquet")
 
 
 def test_caption_explains_the_columns_that_are_shown_and_no_others() -> None:

@@ -44,12 +44,12 @@ def test_drift_lists_all_facts_then_distances_then_relations() -> None:
         "all facts", "0 steps: facts with the subject at one end",
         "1 step", "relation 0", "relation 1",
     ]  # fmt: skip
-    text = formats.render(table.DRIFT, lines, "markdown")
+    text = formats.render(formats.Table("drift", "", table.DRIFT, lines), "markdown")
     assert text.splitlines()[0].count("|") == len(table.DRIFT) + 1
     assert len(table.drift_lines(state(), "likelihood", None)) == 18
     (drift, *_) = table.tables(comparison())
     assert len(drift.rows) == 18
-    assert formats.render_table(drift, "csv").splitlines()[1].startswith("all facts,9,4,2,1,1,1")
+    assert formats.render(drift, "csv").splitlines()[1].startswith("all facts,9,4,2,1,1,1")
 
 
 def test_a_measure_that_was_not_taken_is_refused() -> None:
@@ -60,12 +60,12 @@ def test_a_measure_that_was_not_taken_is_refused() -> None:
 
 def test_several_states_have_a_row_each_with_the_retention_of_the_first_change() -> None:
     states, drift = table.tables(sequence())
-    lines = formats.render_table(states, "csv").splitlines()
+    lines = formats.render(states, "csv").splitlines()
     assert lines[0].startswith("state,retention,p(new),p(old),IFR,chains")
     assert [line.split(",")[:2] for line in lines[1:]] == [
         [spec, str(retention)] for spec, retention, _ in LATER
     ]
-    assert "| 1 of 3 |" in formats.render_table(states, "markdown")
+    assert "| 1 of 3 |" in formats.render(states, "markdown")
     assert "Retention: p(new) in the state divided by p(new) in the first one" in states.note
     assert len(drift.rows) == len(LATER)
 

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
-from ...reports.formats import Column
+from ..reports.formats import Column
 
 if TYPE_CHECKING:
-    from ....cypher import rows
-    from ...growth.review.schemas import CandidateOut
-    from ...growth.schemas import GrowthOut
+    from ...cypher import rows
+    from .review.schemas import CandidateOut
+    from .schemas import GrowthOut
 
 ITERATIONS: list[Column[rows.IterationRow]] = [
     Column("iteration", lambda row: row.number),
@@ -24,7 +25,7 @@ ITERATIONS: list[Column[rows.IterationRow]] = [
     Column("tokens out", lambda row: row.tokens_out),
     Column("seconds", lambda row: round(row.seconds, 1)),
 ]
-"""As Table 10 of ThinkEval; all but seconds are sums since the start."""
+SUMS = "As Table 10 of ThinkEval: all but the seconds are sums since the start."
 
 CHAINS: list[Column[rows.ChainRow]] = [
     Column("steps", lambda row: row.steps),
@@ -32,13 +33,16 @@ CHAINS: list[Column[rows.ChainRow]] = [
 ]
 
 RUNS: list[Column[GrowthOut]] = [
-    Column("run", lambda run: run.id, whole=True),
+    Column("run", lambda run: run.id, whole=True, link=lambda run: f"/growth/{quote(run.id)}"),
     Column("seed", lambda run: run.seed),
     Column("model", lambda run: run.model, optional=1),
     Column("found by", lambda run: run.elicit, optional=2),
     Column("status", lambda run: run.status),
-    Column("answers", lambda run: run.calls),
+    Column("candidates", lambda run: run.candidates, optional=4),
     Column("to review", lambda run: run.to_review, optional=3),
+    Column("answers", lambda run: run.calls),
+    Column("seconds", lambda run: round(run.seconds, 1), optional=5),
+    Column("created", lambda run: run.created_at[:16].replace("T", " "), optional=5),
     Column("stopped", lambda run: run.stop_reason or run.error or "", optional=4),
 ]
 
