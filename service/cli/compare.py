@@ -15,14 +15,13 @@ from .experiments import (
     ROWS,
     FigureNameOption,
     FigureOption,
-    FormatOption,
     LimitOption,
     MeasureChoice,
     TableOption,
     emit_result,
     require_figure,
 )
-from .options import MEASURED, JsonFlag, OutputOption, request_of, takes
+from .options import MEASURED, FormatOption, JsonFlag, OutputOption, request_of, takes
 from .progress import ProgressBars
 
 

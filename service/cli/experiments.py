@@ -17,7 +17,7 @@ from ..reports.figures import FORMATS
 from ..reports.formats import Column, Table, records
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .options import JsonFlag, MeasureName, OutputOption
+from .options import FormatOption, JsonFlag, MeasureName, OutputOption
 from .output import (
     emit_command,
     emit_json,
@@ -34,12 +34,9 @@ if TYPE_CHECKING:
     from ..experiments.models import Experiment, Result
     from ..schemas import Measure
 
-FormatOption = Annotated[
-    str | None,
-    typer.Option("--format", "-f", help="Print one table only: markdown, latex or csv."),
-]
 TableOption = Annotated[
-    str | None, typer.Option("--table", help="The table of --format; default: the first.")
+    str | None,
+    typer.Option("--table", help="Print this table only, in --format; default: the first."),
 ]
 FigureOption = Annotated[
     Path | None, typer.Option("--figure", help="Write a figure to this .svg, .pdf or .png file.")

@@ -81,14 +81,14 @@ def import_(
         return
     report = loaded.report
     counts = report.counts()
-    note = f"from {report.source} as {report.format}"
     title = f"{outcome.graph}: {outcome.status}"
-    shown = (
+    source = f"from {report.source} as {report.format}"
+    counted = (
         [(f"read: {k}", v) for k, v in report.read.items()]
         + [(f"kept: {k}", v) for k, v in report.kept.items()]
         + [(f"notes: {k}", counts[k]) for k in sorted(counts)]
     )
-    emit_table(Table("imported", title, indexed("", "count"), shown, note))
+    emit_table(Table("imported", title, indexed("", "count"), counted, source))
     shown = report.notes if notes else [n for n in report.notes if n.kind == "refused"][:20]
     for note in shown:
         typer.echo(f"{note.kind}: {note.where}: {note.reason}")

@@ -162,7 +162,7 @@ def require_known(style: str, *, printed: bool) -> None:
     if printed and style == PARQUET:
         raise UsageError(
             "Parquet is a binary format and cannot be printed.",
-            remedy="Write it to a file: thinkeval report -f parquet -o FILE.",
+            remedy="Write it to a file: add -o FILE.",
         )
 
 

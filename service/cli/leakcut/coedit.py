@@ -18,13 +18,12 @@ from ...settings import Settings
 from ..experiments import (
     ROWS,
     FigureOption,
-    FormatOption,
     LimitOption,
     TableOption,
     emit_result,
     require_figure,
 )
-from ..options import JsonFlag, OutputOption, request_of, takes
+from ..options import FormatOption, JsonFlag, OutputOption, request_of, takes
 from ..progress import ProgressBars
 
 CUT = ("leak", "lock", "only_subject", "not_subject", "keys", "collateral", "efficacy")
