@@ -25,7 +25,6 @@ from typing import Any
 import neo4j
 from pydantic import SecretStr
 
-from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.database import connect, embedded_server
 from thinkeval.service.settings import Settings
@@ -134,7 +133,7 @@ def scratch_graph(db: Database, what: str) -> Iterator[str]:
     try:
         yield graph
     finally:
-        db.autocommit(rows.DeleteGraphRow, graph=graph)
+        db.autocommit(int, "graph/delete_graph", graph=graph)
 
 
 def seconds(function: Callable[[], Any]) -> float:

@@ -84,7 +84,7 @@ def _encryption(host: str, port: int) -> Encryption | None:
 
 
 def _speaks_tls(host: str, port: int, context: ssl.SSLContext) -> bool:
-    """Whether a handshake succeeds.
+    """Return True if a TLS handshake succeeds.
 
     Raises:
         ssl.SSLCertVerificationError: it does, with a certificate that is not trusted.

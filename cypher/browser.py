@@ -84,7 +84,7 @@ def style_command() -> str:
 
 
 def connect_commands() -> str:
-    """What Browser does when it connects, for `browser.post_connect_cmd`.
+    """Return the commands for `browser.post_connect_cmd`, which Browser runs when it connects.
 
     It draws the facts of a result and no others ("Connect result nodes" is off), puts our style on,
     and closes the frames opened so far, so that a link's query has none below it. The frame of

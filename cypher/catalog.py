@@ -2,7 +2,7 @@
 
 A query may include named parts (cypher/includes.py), and one holds all metrics over chains
 (cypher/unions.py). Its text, and the digest of that, are those of
-the resolved query: what is sent to the server, printed, and pasted into Neo4j Browser.
+the resolved query: the text sent to the server, printed, and pasted into Neo4j Browser.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def over_chains() -> tuple[str, ...]:
 
 
 def part_text(name: str) -> str | None:
-    """The text of the file of a part, such as `chains/_paths`; None if there is none."""
+    """The text of the file of a part, such as `chains/_paths`; None without one."""
     return _file(name).read_text(encoding="utf-8") if name in part_names() else None
 
 

@@ -11,7 +11,7 @@ class GraphError(Exception):
         remedy: how the user can fix it.
     """
 
-    remedy = "Run `thinkeval doctor` to see what is missing."
+    remedy = "Run `thinkeval doctor` to see missing parts."
 
     def __init__(self, detail: str, *, remedy: str | None = None) -> None:
         super().__init__(detail)

@@ -59,8 +59,8 @@ class Param:
 
     Attributes:
         type: Cypher's name of the type, or PROBABILITY or GRAPH_ID.
-        nullable: whether null may be given.
-        default: value sent if the parameter is not given; REQUIRED if there is none.
+        nullable: True if null may be given.
+        default: value sent if the parameter is not given; REQUIRED without one.
         choices: for a STRING, the allowed texts; empty for any.
         bounds: for an INTEGER, the smallest and largest allowed.
         fields: for a MAP or LIST<MAP>, the allowed keys of its maps; required unless nullable.
@@ -81,7 +81,7 @@ class Column:
     """One column of a query's rows.
 
     Attributes:
-        nullable: whether its value may be null.
+        nullable: True if its value may be null.
         choices: for a STRING, the possible texts; empty for any.
     """
 

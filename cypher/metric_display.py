@@ -1,4 +1,4 @@
-"""How tables show a metric: the header fields of a metric file that tables read.
+"""Display of metrics in tables: the header fields of a metric file that tables read.
 
 // headline: yes          listed in the tables of one score (default: no)
 // order: 3               position among the headline metrics, such as 3 or 3.5; without it, last
@@ -7,7 +7,7 @@
 // integer: yes           values are whole numbers, printed without decimals (default: no)
 // interval: yes          tables over edits have columns for its 95 % interval (default: no)
 // kinds: replace, append kinds of requests that it is taken of (default: replace, forget)
-// over: chain            what `n` and `excluded` count: chain, fact or prompt (default: fact)
+// over: chain            the unit of `n` and `excluded`: chain, fact or prompt (default: fact)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIELDS: Final = ("headline", "order", "short", "meaning", "integer", "interval",
 
 _LAST: Final = 1_000_000
 OVER: Final = ("chain", "fact", "prompt")
-"""What a value is taken over."""
+"""The unit over which a value is taken."""
 KINDS: Final = ("replace", "append", "forget")
 """The kinds of requests: an answer is replaced, one is added, or one is forgotten."""
 _DEFAULT: Final = "replace, forget"
@@ -32,17 +32,17 @@ _DEFAULT: Final = "replace, forget"
 
 @dataclass(frozen=True, slots=True)
 class MetricDisplay:
-    """How tables show one metric.
+    """The display of one metric in tables.
 
     Attributes:
-        headline: whether the tables of one score list it.
+        headline: True if the tables of one score list it.
         order: position among the headline metrics, smallest first.
         short: label in lists, such as `IFR`; empty where the header has none.
         meaning: one line that explains the value; empty where the header has none.
-        integer: whether its values are whole numbers.
-        interval: whether tables over several edits have columns for its 95 % interval.
+        integer: True if its values are whole numbers.
+        interval: True if tables over several edits have columns for its 95 % interval.
         kinds: kinds of requests that it is taken of.
-        over: what it is taken over, in the singular.
+        over: unit over which it is taken, in the singular.
     """
 
     headline: bool

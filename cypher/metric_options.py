@@ -28,7 +28,7 @@ def metric_named(name: str) -> Query:
 
 @cache
 def displays() -> Mapping[str, MetricDisplay]:
-    """How tables show each metric, by name such as `ifr`, in the order of tables."""
+    """Return the display of each metric, by name such as `ifr`, in the order of tables."""
     found = {}
     for name in names("metrics/"):
         display = query(name).display

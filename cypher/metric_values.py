@@ -17,9 +17,9 @@ from .errors import (
 )
 from .metric_options import metric_named, options_of
 from .params import bind
-from .rows import ChainMetricRow, GetGraphRow, MetricRow, MissingRow, Reader, Row
+from .rows import ChainMetricRow, GraphRow, MetricRow, MissingRow, reader
 
-RowT = TypeVar("RowT", bound=Row)
+RowT = TypeVar("RowT")
 
 
 class Send(Protocol):
@@ -31,7 +31,7 @@ class Send(Protocol):
 
 
 Read = Callable[..., list[Any]]
-"""The rows of a query by their type, as `Database.read` gives them."""
+"""The rows of a query by their type and its name, as `Database.read` gives them."""
 
 
 def values_of(
@@ -61,12 +61,12 @@ def _of_chains(
     send: Send, read: Read, metrics: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, list[MetricRow]]:
     """The rows of metrics over chains; the chains of a case are enumerated once."""
-    union = query(ChainMetricRow.QUERY)
+    union = query("chains/metrics")
     sent = bind(union, options_of(union, options) | {"metrics": list(metrics)})
     with _counted(read, sent):
         found = send(union, ChainMetricRow, sent)
         # Each row is checked as one of the metric's own query.
-        readers = {name: Reader(MetricRow, name) for name in metrics}
+        readers = {name: reader(MetricRow, name) for name in metrics}
         rows: dict[str, list[MetricRow]] = {name: [] for name in metrics}
         for row in found:
             values = [row.id, row.step, row.value, row.n, row.excluded]
@@ -85,7 +85,7 @@ def _require_graphs(
     """UnknownGraphError where a case without a chain or a fact names a graph that is not stored."""
     graph_of = {case["id"]: case["graph"] for case in cases}
     for graph in {graph_of[row.id] for row in rows if row.n == 0}:
-        if not read(GetGraphRow, graph=graph, incomplete=True):
+        if not read(GraphRow, "graph/get_graph", graph=graph, incomplete=True):
             raise UnknownGraphError(f"There is no graph {graph!r}, which a case names.")
 
 
@@ -102,7 +102,7 @@ def _counted(read: Read, sent: Mapping[str, Any]) -> Iterator[None]:
         graphs = sorted({case["graph"] for case in sent["cases"]})
         missing = [
             f"graph {row.graph!r}: {count} of {row.n_facts} facts lack {properties[key]}"
-            for row in read(MissingRow, graphs=graphs, **properties)
+            for row in read(MissingRow, "probes/missing", graphs=graphs, **properties)
             for key, count in (("pre", row.missing_pre), ("post", row.missing_post))
             if count and key in asked
         ]

@@ -45,7 +45,7 @@ def require_known(session: neo4j.Session, uri: str) -> int:
 
 
 def has_constraints(session: neo4j.Session) -> bool:
-    """Whether a database has all constraints, indexes and names that this program declares."""
+    """Return True if a database has every constraint, index and name that the program declares."""
     return session.execute_read(_has_constraints)
 
 

@@ -37,14 +37,14 @@ def to_subgraph(db: Database, graph: str) -> Subgraph:
     """
     data = _py2neo()
     nodes = {}
-    for entity in db.read(rows.EntityRow, graph=graph):
+    for entity in db.read(rows.EntityRow, "graph/entities", graph=graph):
         properties = {"name": entity.name, "aliases": list(entity.aliases), "graph": graph}
         if entity.kind is not None:
             properties["kind"] = entity.kind
         nodes[entity.name] = data.Node("Entity", **properties)
     facts = [
         data.Relationship(nodes[row.subject], "FACT", nodes[row.object], **_properties(row))
-        for row in db.read(rows.FactRow, graph=graph)
+        for row in db.read(rows.FactRow, "graph/facts", graph=graph)
     ]
     return data.Subgraph(nodes.values(), facts)
 
@@ -67,11 +67,11 @@ def from_subgraph(db: Database, subgraph: Subgraph, graph: str) -> rows.Complete
         if type(r).__name__ == "FACT"
     ]
     with db.transaction() as tx:
-        tx.run(rows.MergeGraphRow, graph=graph, kind="dataset", dataset=graph)
-        tx.run(rows.ClearGraphRow, graph=graph)
-        tx.run(rows.MergeEntitiesRow, graph=graph, rows=entities)
-        tx.run(rows.MergeFactsRow, graph=graph, rows=facts)
-        return tx.run(rows.CompleteGraphRow, graph=graph)[0]
+        tx.run(rows.MergeGraphRow, "graph/merge_graph", graph=graph, kind="dataset", dataset=graph)
+        tx.run(int, "graph/clear_graph", graph=graph)
+        tx.run(rows.WrittenRow, "graph/merge_entities", graph=graph, rows=entities)
+        tx.run(rows.WrittenRow, "graph/merge_facts", graph=graph, rows=facts)
+        return tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)[0]
 
 
 def _py2neo() -> Any:

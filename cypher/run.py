@@ -2,11 +2,11 @@
 
     with Database("bolt://127.0.0.1:7687", "neo4j", password) as db:
         db.verify()
-        for graph in db.read(rows.GraphRow):
+        for graph in db.read(rows.GraphRow, "graph/list_graphs"):
             ...
         db.metric("ifr", cases=[{"id": "a", "graph": "g", "subject": "s", "object": "o"}])
 
-A query is named by its row type (`RowType.QUERY`). Parameters are checked against the query's
+Each call names the class of its rows and the query. Parameters are checked against the query's
 header before they are sent, rows when they are received, and exceptions of the driver become those
 of thinkeval.cypher.errors. A Database may be shared by threads.
 """
@@ -27,12 +27,7 @@ from .driver_errors import translated
 from .errors import ServerUnavailableError
 from .metric_values import values_of
 from .params import bind
-from .rows import (
-    MetricRow,
-    Reader,
-    ServerRow,
-    WriteColumnsRow,
-)
+from .rows import MetricRow, ServerRow, WrittenRow, reader
 from .sending import (
     ResultT,
     RowT,
@@ -136,7 +131,7 @@ class Database:
             if gone and (remedy := connection_remedy(self.uri)) is not None:
                 error.remedy = remedy
             raise
-        server = self.read(ServerRow)[0]
+        server = self.read(ServerRow, "schema/server")[0]
         if tuple(int(part) for part in server.version.split(".")[:2]) < OLDEST_SERVER:
             raise ServerUnavailableError(
                 f"The server at {self.uri} is Neo4j {server.version}.",
@@ -174,22 +169,22 @@ class Database:
                     ):
                         raise
 
-    def read(self, row_type: type[RowT], **params: Any) -> list[RowT]:
+    def read(self, row_type: type[RowT], name: str, /, **params: Any) -> list[RowT]:
         """All rows of a read query."""
-        return self._managed(row_type, ("read",), params)
+        return self._managed(row_type, name, ("read",), params)
 
-    def write(self, row_type: type[RowT], **params: Any) -> list[RowT]:
+    def write(self, row_type: type[RowT], name: str, /, **params: Any) -> list[RowT]:
         """The rows of a write query, in a separate transaction that is retried if necessary."""
-        return self._managed(row_type, ("write",), params)
+        return self._managed(row_type, name, ("write",), params)
 
-    def write_implicitly(self, row_type: type[RowT], **params: Any) -> list[RowT]:
+    def write_implicitly(self, row_type: type[RowT], name: str, /, **params: Any) -> list[RowT]:
         """The rows of a write query in an implicit transaction: the server commits it by itself.
 
         In `write` this process sends the commit. If it is stopped before it does, its locks stay
         until `timeout_s`, and who needs them waits. Here they do not outlast the query. It is not
         repeated after a transient failure.
         """
-        found = query_of(row_type, ("write",))
+        found = query_of(name, ("write",))
         sent = bind(found, params)
         with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
             result = send(session, found, sent, timeout_s=self.timeout_s)
@@ -198,6 +193,8 @@ class Database:
     def write_all(
         self,
         row_type: type[RowT],
+        name: str,
+        /,
         rows: Iterable[Mapping[str, Any]],
         *,
         batch: int = 5000,
@@ -214,12 +211,12 @@ class Database:
         return [
             row
             for part in batches(rows, batch)
-            for row in self.write(row_type, rows=part, **params)
+            for row in self.write(row_type, name, rows=part, **params)
         ]
 
     def write_probabilities(
         self, rows: Iterable[Mapping[str, Any]], *, batch: int = 10_000
-    ) -> list[WriteColumnsRow]:
+    ) -> list[WrittenRow]:
         """Write the probabilities of many stored facts, in the fastest way.
 
         Batches, each in a separate transaction, are sent as columns (probes/write_columns).
@@ -234,21 +231,21 @@ class Database:
         return [
             row
             for part in batches(rows, batch)
-            for row in self.write(WriteColumnsRow, **columns_of(part))
+            for row in self.write(WrittenRow, "probes/write_columns", **columns_of(part))
         ]
 
-    def stream(self, row_type: type[RowT], **params: Any) -> Iterator[RowT]:
+    def stream(self, row_type: type[RowT], name: str, /, **params: Any) -> Iterator[RowT]:
         """The rows of a read query one by one, fetched a thousand at a time.
 
         Parameters are checked at once; the query is sent when the first row is read. There is no
         time limit, as it would include the caller's time between rows.
         """
-        found = query_of(row_type, ("read",))
+        found = query_of(name, ("read",))
         return self._streamed(found, row_type, bind(found, params))
 
-    def autocommit(self, row_type: type[RowT], **params: Any) -> list[RowT]:
+    def autocommit(self, row_type: type[RowT], name: str, /, **params: Any) -> list[RowT]:
         """The rows of a query that commits in batches (CALL ... IN TRANSACTIONS)."""
-        found = query_of(row_type, ("autocommit",))
+        found = query_of(name, ("autocommit",))
         sent = bind(found, params)
         with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
             return rows_of(send(session, found, sent), found, row_type, strict=self.strict)
@@ -271,7 +268,7 @@ class Database:
                 tx.commit()
 
     def atomically(self, work: Callable[[Tx], ResultT]) -> ResultT:
-        """What `work` returns; its queries are one transaction, repeated if the server asks for it.
+        """Run `work` in one transaction, repeated if the server asks for it, and return its result.
 
         Two transactions that wait for each other's locks are a deadlock: the server stops one of
         them, which then begins again. So `work` does nothing but read and write through its `Tx`,
@@ -320,9 +317,9 @@ class Database:
         return Explained(columns, summary.query_type or "", notifications(summary))
 
     def _managed(
-        self, row_type: type[RowT], modes: tuple[str, ...], params: Mapping[str, Any]
+        self, row_type: type[RowT], name: str, modes: tuple[str, ...], params: Mapping[str, Any]
     ) -> list[RowT]:
-        found = query_of(row_type, modes)
+        found = query_of(name, modes)
         return self._managed_query(found, row_type, bind(found, params))
 
     def _managed_query(
@@ -339,13 +336,13 @@ class Database:
             return execute(self._work(work))
 
     def _streamed(self, found: Query, row_type: type[RowT], sent: dict[str, Any]) -> Iterator[RowT]:
-        reader = Reader(row_type, found.name)
+        read = reader(row_type, found.name)
         with translated(found.name), self._session(neo4j.READ_ACCESS) as session:  # noqa: SIM117
             with session.begin_transaction() as tx:
                 result = send(tx, found, sent)
-                reader.header(result.keys())
+                read.header(result.keys())
                 for record in result:
-                    yield reader.row(record.values())
+                    yield read.row(record.values())
 
     def _session(self, access: str) -> neo4j.Session:
         return self._driver.session(

@@ -11,9 +11,9 @@ from .driver import neo4j
 from .driver_errors import translated
 from .errors import GraphError, ParameterError, QueryContractError
 from .params import bind
-from .rows import Reader, Row
+from .rows import reader
 
-RowT = TypeVar("RowT", bound=Row)
+RowT = TypeVar("RowT")
 ResultT = TypeVar("ResultT")
 
 
@@ -24,10 +24,10 @@ class Tx:
         self._tx, self._strict = tx, strict
         self.failed = False
 
-    def run(self, row_type: type[RowT], **params: Any) -> list[RowT]:
+    def run(self, row_type: type[RowT], name: str, /, **params: Any) -> list[RowT]:
         """Run one query inside this transaction and return its rows."""
         try:
-            found = query_of(row_type, ("read", "write"))
+            found = query_of(name, ("read", "write"))
             sent = bind(found, params)
             with translated(found.name):
                 return rows_of(send(self._tx, found, sent), found, row_type, strict=self._strict)
@@ -50,6 +50,8 @@ class Tx:
     def write_all(
         self,
         row_type: type[RowT],
+        name: str,
+        /,
         rows: Iterable[Mapping[str, Any]],
         *,
         batch: int = 5000,
@@ -57,7 +59,9 @@ class Tx:
     ) -> list[RowT]:
         """Write `rows` in batches, all inside this transaction."""
         return [
-            row for part in batches(rows, batch) for row in self.run(row_type, rows=part, **params)
+            row
+            for part in batches(rows, batch)
+            for row in self.run(row_type, name, rows=part, **params)
         ]
 
 
@@ -99,9 +103,9 @@ def rows_of(
     result: neo4j.Result, found: Query, row_type: type[RowT], *, strict: bool
 ) -> list[RowT]:
     """All rows of a result; QueryContractError if they break the header or, if strict, on notes."""
-    reader = Reader(row_type, found.name)
-    reader.header(result.keys())
-    rows = [reader.row(record.values()) for record in result]
+    read = reader(row_type, found.name)
+    read.header(result.keys())
+    rows = [read.row(record.values()) for record in result]
     notes = notifications(result.consume()) if strict else ()
     if notes:
         raise QueryContractError(f"{found.name}: the server notes: {'; '.join(notes)}")
@@ -116,11 +120,9 @@ def notifications(summary: neo4j.ResultSummary) -> tuple[str, ...]:
     return tuple(f"{note.gql_status} {note.status_description}" for note in notes)
 
 
-def query_of(row_type: type[Row], modes: tuple[str, ...]) -> Query:
-    """The query of a row type; QueryContractError unless it has one of these modes."""
-    if not row_type.QUERY:
-        raise QueryContractError(f"{row_type.__name__} belongs to no single query.")
-    found = query(row_type.QUERY)
+def query_of(name: str, modes: tuple[str, ...]) -> Query:
+    """Return the query of that name; QueryContractError unless it has one of these modes."""
+    found = query(name)
     if found.mode not in modes:
         raise QueryContractError(
             f"{found.name} has mode {found.mode}; it cannot be run where {' or '.join(modes)}"

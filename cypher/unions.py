@@ -12,7 +12,7 @@ of `metrics/` that includes `chains/_chains` or `chains/_scored`, and joined by 
     // end of union
 
 The metric's ORDER BY is left out, as each row that is sorted would count the lists of its case as
-memory of its own. Of what it includes, `metrics/_cases` is left out, and `chains/_found` and
+memory of its own. Of its includes, `metrics/_cases` is left out, and `chains/_found` and
 `chains/_found_scored` are put in the places of `chains/_chains` and `chains/_scored`: they read the
 chains of a case `c` from lists, which the query has made before.
 """
@@ -49,7 +49,7 @@ def over_chains(texts: Mapping[str, str]) -> list[str]:
 
 
 def is_union(text: str) -> bool:
-    """Whether a query's text holds a union of metrics."""
+    """Return True if a query's text holds a union of metrics."""
     return bool(_UNION.search(text))
 
 

@@ -33,7 +33,7 @@ def text_ids(tokenizer: Any, text: str, *, special: bool = True) -> list[int]:
     """Token ids of a text that an answer follows.
 
     Args:
-        special: whether the tokenizer adds its special tokens; leading ones (a BOS) are kept,
+        special: True if the tokenizer adds its special tokens; leading ones (a BOS) are kept,
             trailing ones (an EOS) removed.
     """
     encoded = tokenizer(

@@ -8,7 +8,7 @@ class EditingError(Exception):
 
     Attributes:
         detail: the problem and its location (model, request, layer).
-        remedy: what the user can do.
+        remedy: the next action for the user.
     """
 
     remedy = "Run `thinkeval doctor`, and check the model with `thinkeval probe`."
@@ -37,7 +37,7 @@ class AdapterMismatchError(UnsupportedArchitectureError):
 
     remedy = (
         "Complete the architecture's file in editing/architectures/: module paths, and the "
-        "function `logits` if the model changes what its head returns. Probing needs no adapter."
+        "function `logits` if the model changes its head's output. Probing needs no adapter."
     )
 
 

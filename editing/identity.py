@@ -9,7 +9,7 @@ chat template or the tokens that end an answer differ. Each of these is one part
     template    of chats
     stops       ids of tokens that end a sampled answer
 
-Left out of the configuration is only what changes no forward pass (`BOOKKEEPING`); a field that is
+Only fields that change no forward pass are left out (`BOOKKEEPING`); a field that is
 not known here counts. A padding token counts nowhere: padding is always masked.
 """
 
@@ -36,7 +36,7 @@ BOOKKEEPING = frozenset(
         "_experts_implementation", "_experts_implementation_internal", "_auto_class",
     )
 )  # fmt: skip
-"""Fields of a configuration that do not change what is computed. The number type is part of the
+"""Fields of a configuration that do not change the computation. The number type is part of the
 digest of the weights; the tokens that begin and end a text are parts of their own."""
 
 _MARKS = ("bos_token", "eos_token", "unk_token", "clean_up_tokenization_spaces", "add_bos_token",
@@ -78,7 +78,7 @@ def stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
 
 
 def config_fields(model: Any, *, defaults: bool = False) -> dict[str, Any]:
-    """Return the fields of a model's configuration that decide what it computes.
+    """Return the fields of a model's configuration that decide its computation.
 
     A field with the default of its class is left out, so that a later release of transformers that
     adds a field does not make another model of it.
@@ -153,11 +153,11 @@ def _digest_of_tokenizer(tokenizer: Any) -> str:
 
 
 def _written(tokenizer: Any) -> Any:
-    """Return all that a tokenizer does to a text, or its vocabulary and what it does to some."""
+    """Return a tokenizer's full configuration, or its vocabulary and its ids of some texts."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         ids = [tokenizer(text)["input_ids"] for text in _TEXTS]
         return [type(tokenizer).__name__, sorted(tokenizer.get_vocab().items()), ids]
     written = json.loads(backend.to_str())
-    # What the last call asked for, not what the tokenizer is.
+    # Settings of the last call, not properties of the tokenizer.
     return {key: value for key, value in written.items() if key not in ("padding", "truncation")}

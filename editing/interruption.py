@@ -1,7 +1,7 @@
-"""Where long loops may be interrupted: between two steps, by the caller.
+"""Interruption of long loops by the caller, between two steps.
 
 A loop of many steps calls `check()` once each; a worker that shall stop its job raises there, from
-ordinary code, so that what was put on a model is taken off by `finally` blocks as for any error.
+ordinary code, so that `finally` blocks take every change off the model, as for any error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The joint between a prompt and its answer: what is written between the two, by the text itself.
+"""The joint between a prompt and its answer: the text between the two, by the text itself.
 
 Texts of most scripts separate words by a space; Chinese, Japanese and Thai ones do not, and no text
 has a space behind an opening quote or bracket, or behind a slash or hyphen within a word. Where a
@@ -64,7 +64,7 @@ def joined(prompt: str, answer: str) -> str:
 
 
 def _opens(prompt: str, start: str) -> bool:
-    """Whether the prompt's last character belongs to the word that follows it.
+    """Return True if the prompt's last character belongs to the word that follows it.
 
     Args:
         start: the first character of that word.
@@ -88,7 +88,7 @@ def _opens(prompt: str, start: str) -> bool:
 
 
 def _opens_quote(prompt: str) -> bool:
-    """Whether the quotation mark or apostrophe at the end opens a quotation, or elides a vowel."""
+    """Return True if the mark at the end opens a quotation or elides a vowel."""
     pending: list[str] = []
     opened = elides = False
     for i, mark in enumerate(prompt):

@@ -50,7 +50,7 @@ class ModelInfo:
         name: hub name or path, as the user passed it.
         revision: the hub's commit hash; None for a local folder or a model built in memory.
         weights_digest: SHA-256 over the parameters as loaded, see `weights_digest`.
-        digest: of the model's identity, see `editing.identity`: what it answers is found by it.
+        digest: of the model's identity, see `editing.identity`: its answers are found by it.
         parts: digests of the identity's parts besides the weights.
         dtype: `float32`, `bfloat16` or `float16`.
         device: `cpu`, `cuda:0`, `mps`.
@@ -313,7 +313,7 @@ def _require_gguf(name: str) -> None:
 
 
 def _is_local(options: Mapping[str, Any]) -> bool:
-    """Whether a model is not of the hub."""
+    """Return True if the model comes from a local folder, not from the hub."""
     return "revision" not in options
 
 
@@ -395,7 +395,7 @@ _OLD_BUFFERS = re.compile(r"(\.|^)(inv_freq|masked_bias|position_ids|cos_cached|
 def _require_all_tensors(source: str, report: Mapping[str, Any]) -> None:
     """Refuse weights that the model lacks, or that have no place in it.
 
-    transformers leaves out of the report what a class declares as ignorable. It initialises missing
+    transformers does not report weights that a class declares as ignorable. It initialises missing
     weights randomly, ignores surplus ones, and only logs a warning.
     """
     missing, mismatched = report["missing_keys"], report.get("mismatched_keys") or ()

@@ -98,7 +98,7 @@ def info(name: str) -> MethodInfo:
 
 
 def takes_objective(name: str) -> bool:
-    """Whether a method's `execute` takes an objective; of built-in ones without importing torch.
+    """Return True if a method's `execute` takes an objective; built-in ones need no torch.
 
     Raises:
         UnknownMethodError: there is no such method.
@@ -107,12 +107,12 @@ def takes_objective(name: str) -> bool:
 
 
 def trains_app(name: str) -> bool:
-    """Whether a method is trained with APP's margin (`app_alpha`); as `takes_objective`."""
+    """Return True if a method is trained with APP's margin (`app_alpha`); as `takes_objective`."""
     return _declares(name, "TRAINS_APP")
 
 
 def writes_at_subject(name: str) -> bool:
-    """Whether a method's update is keyed by the subject's last token; as `takes_objective`.
+    """Return True if an update is keyed by the subject's last token; as `takes_objective`.
 
     Such a method cannot edit facts of one key to different values in one batch.
     """
@@ -120,7 +120,7 @@ def writes_at_subject(name: str) -> bool:
 
 
 def forgets(name: str) -> bool:
-    """Whether a method makes a model forget target_true, and installs nothing in its place.
+    """Return True if a method makes a model forget target_true, and installs no other answer.
 
     As `takes_objective`.
     """
@@ -128,7 +128,7 @@ def forgets(name: str) -> bool:
 
 
 def _declares(name: str, constant: str) -> bool:
-    """Whether a method has this constant, and it is true."""
+    """Return True if the method has this constant and its value is True."""
     if name in _built_in():
         return _header(_built_in()[name])[0].get(constant) == "True"
     return bool(getattr(get(name), constant, False))

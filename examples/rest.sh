@@ -11,7 +11,9 @@ call "$URL/v1/graphs/import" -d '{"source": "hogwarts"}' >/dev/null
 EDIT=$(call "$URL/v1/edits" -d '{"graph": "hogwarts", "rewrite": "harry-potter--studied-at",
   "model": "organism", "method": "rome", "samples": 0}' | field id)
 
-call -N "$URL/v1/edits/$EDIT/events"  # progress as server-sent events, until it ends
-call "$URL/v1/edits/$EDIT" | field status
+until call "$URL/v1/edits/$EDIT" | field status | grep -xE 'succeeded|failed|cancelled'; do
+  call "$URL/v1/edits/$EDIT" | field stage
+  sleep 1
+done
 call "$URL/v1/edits/$EDIT/chains?surviving=true&limit=3" | python3 -m json.tool
 call "$URL/v1/edits/$EDIT/leakage?limit=3" | python3 -m json.tool

@@ -61,7 +61,7 @@ class GraphAssembly:
         name: the data set's name.
         read: counts of the file's records, filled by the loader.
         notes: every merge, repair, refusal and warning, in the order of discovery.
-        distinct_spellings: whether names that differ only in case are different entities.
+        distinct_spellings: True if names that differ only in case are different entities.
         declared: names that the file lists as entities, so that none is taken for a placeholder.
     """
 
@@ -90,7 +90,7 @@ class GraphAssembly:
         return self._rewrites_by_key[folded(subject), tidy(relation)]
 
     def has_rewrite(self, id_: str) -> bool:
-        """Whether there is a rewrite with this id."""
+        """Return True if there is a rewrite with this id."""
         return bool(self._rewrites_by_id[id_])
 
     def leaves_out(self, place: Place, *names: str) -> bool:

@@ -40,7 +40,7 @@ Target = tuple[str, str]
 
 
 def recognises(path: Path) -> bool:
-    """Whether the file is CounterFact; reads only its beginning."""
+    """Return True if the file is CounterFact; reads only its beginning."""
     if path.is_dir() or path.suffix.lower() != ".json":
         return False
     with path.open(encoding="utf-8", errors="replace") as file:

@@ -92,7 +92,7 @@ def _require_few(place: Place, facts: Sequence[Item]) -> None:
 
 
 def _is_copy(key: str) -> bool:
-    """Whether the key of a record is the number of a copy."""
+    """Return True if the key of a record is the number of a copy."""
     return len(key) < 10 and key.isdecimal()
 
 

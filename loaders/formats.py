@@ -31,7 +31,7 @@ class Format:
     Attributes:
         key: the module's name.
         summary: one line on the files it reads.
-        recognises: whether a path is probably in this format; reads only a file's beginning.
+        recognises: True if a path is probably in this format; reads only a file's beginning.
         load: `load(path, *, name=None, **options) -> LoadedGraph`.
         options: the names of the options `load` takes besides `name`.
     """

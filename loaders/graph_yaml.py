@@ -64,9 +64,9 @@ class Wording:
 
 
 def recognises(path: Path) -> bool:
-    """Whether the file is YAML with `facts:` by subject, or with `relations:` beside them.
+    """Return True if a YAML file has `facts:` by subject, or `relations:` beside them.
 
-    Without `relations:` the file is still one of these, so that the error names what is missing.
+    Without `relations:` the file is still one of these, so that the error names the missing key.
     """
     if path.suffix.lower() not in {".yaml", ".yml"}:
         return False

@@ -33,7 +33,7 @@ CHAINS_FILE = "chains.json"
 
 
 def recognises(path: Path) -> bool:
-    """Whether the path is KnowGIC; reads only the beginning of a file."""
+    """Return True if the path is KnowGIC; reads only the beginning of a file."""
     if path.is_dir():
         return (path / CHAINS_FILE).is_file()
     if path.suffix.lower() != ".json":
@@ -155,7 +155,7 @@ def _question_order(subject: str):
 
 
 def _is_glued(question: str) -> bool:
-    """Whether the text is two questions without a space, as in `Where ...?Which ...?`."""
+    """Return True if the text is two questions without a space, as in `Where ...?Which ...?`."""
     return "?" in question.rstrip().rstrip("?")
 
 

@@ -27,7 +27,7 @@ _GLANCE = 4096
 
 
 def recognises(path: Path) -> bool:
-    """Whether the path is such a file, or a folder with one."""
+    """Return True if the path is such a file, or a folder with one."""
     return bool(_files(path))
 
 

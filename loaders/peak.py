@@ -47,7 +47,7 @@ BOTH = "a name is both correct and hard"
 
 
 def recognises(path: Path) -> bool:
-    """Whether the file is PEAK's; reads only its beginning."""
+    """Return True if the file is PEAK's; reads only its beginning."""
     if path.is_dir() or path.suffix.lower() != ".json":
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -138,7 +138,7 @@ def _pair(place: Place, i: int, pair: Any) -> tuple[str, str]:
 
 
 def _report(assembly: GraphAssembly) -> None:
-    """Count the answers, and note what is irregular about requests; they are kept."""
+    """Count the answers, and note irregular requests; they are kept."""
     found: dict[str, list[str]] = defaultdict(list)
     for key in (*LISTS, "paraphrases", "neighborhood"):
         assembly.read[key] = sum(len(getattr(r, key)) for r in assembly.rewrites)

@@ -113,7 +113,7 @@ class Fact:
 
 
 RequestKind = Literal["replace", "append", "forget"]
-"""What a request asks for: another object, one more, or none in place of the present one."""
+"""The kind of a request: another object, one more, or none in place of the present one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ class Rule:
 
     @property
     def inverse(self) -> tuple[bool, bool]:
-        """Whether the first premise goes to x, and whether the second one starts at z."""
+        """Two flags: the first premise goes to x; the second one starts at z."""
         return (self.first.object == "x", self.second is not None and self.second.subject == "z")
 
     @property

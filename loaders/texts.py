@@ -73,13 +73,13 @@ def is_placeholder(name: str) -> bool:
 
 
 def text_flaw(text: str) -> str | None:
-    """The problem of a prompt, question or other text, with its remedy; None if there is none."""
+    """The problem of a prompt, question or other text, with its remedy; None without one."""
     found = _NOT_IN_TEXTS.search(text)
     return None if found is None else _forbidden(text, found)
 
 
 def name_flaw(name: str) -> str | None:
-    """The problem of a name, with its remedy; None if there is none."""
+    """The problem of a name, with its remedy; None without one."""
     if (found := _NOT_IN_NAMES.search(name)) is not None:
         return _forbidden(name, found)
     if len(name) > MAX_NAME:
@@ -110,7 +110,7 @@ def _forbidden(text: str, found: re.Match[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """A text from a file between quotes: shortened, with escapes for what cannot be printed."""
+    """Return a file's text in quotes: shortened, unprintable characters escaped."""
     text = str(value)
     if len(text) <= MAX_QUOTE:
         return f"'{printable(text)}'"

@@ -99,13 +99,13 @@ def _facts_of_folder(folder: Path) -> Path:
 
 
 def is_facts(file: Path) -> bool:
-    """Whether the file is probably a file of triples."""
+    """Return True if the file is probably a file of triples."""
     tables = (STATEMENT_COLUMNS, PLAIN_COLUMNS)
     return _is_nested_yaml(file) or any(has_columns(file, columns) for columns in tables)
 
 
 def _is_nested_yaml(file: Path) -> bool:
-    """Whether the first two lines, without comments, are a key and an indented key."""
+    """Return True if the first two lines, without comments, are a key and an indented key."""
     if file.suffix.lower() not in {".yaml", ".yml"} or file.name == REWRITES_FILE:
         return False
     if graph_yaml.recognises(file):
@@ -119,7 +119,7 @@ def _is_nested_yaml(file: Path) -> bool:
 
 
 def has_columns(file: Path, columns: tuple[str, ...]) -> bool:
-    """Whether the file is a CSV file whose header has these columns."""
+    """Return True if the file is a CSV file whose header has these columns."""
     if file.suffix.lower() != ".csv":
         return False
     with file.open(encoding="utf-8-sig", errors="replace") as stream:

@@ -53,7 +53,7 @@ SUMMARY = "triples: YAML subject -> relation -> [objects], or CSV, with base_tri
 
 
 def recognises(path: Path) -> bool:
-    """Whether the path is a file of triples, or a folder with one."""
+    """Return True if the path is a file of triples, or a folder with one."""
     if path.is_dir():
         if knowgic.recognises(path):
             return False

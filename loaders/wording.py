@@ -21,7 +21,7 @@ def from_relation(relation: str) -> str:
     """Derive a cloze from a relation's name.
 
     A verb phrase follows the subject (`studied at` -> `{} studied at`), a noun with a preposition
-    is what the subject is (`teacher at` -> `{} is a teacher at`), any other noun is what the
+    describes the subject (`teacher at` -> `{} is a teacher at`), any other noun names what the
     subject has (`house` -> `{}'s house is`).
     """
     if relation.count(SUBJECT_SLOT) == 1:

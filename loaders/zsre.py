@@ -8,7 +8,7 @@ The edit is answers[0] -> alt, so that there is an old object. (Meng et al. 2022
 answers[0] with this file, in a model that does not know it; then there is no old object, and
 nothing to deduce.) The prompt is the question with {} for the subject, and the answer follows it,
 as in their evaluation. The relation is the slug of the prompt. `loc` with a question mark is the
-neighborhood, with its own answer: specificity is whether that answer remains likelier than `alt`.
+neighborhood, with its own answer: it is specific if that answer remains likelier than `alt`.
 The zsRE scores of those papers are fractions of correct tokens and not probabilities, so they are
 not comparable.
 """
@@ -36,7 +36,7 @@ SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)
 
 
 def recognises(path: Path) -> bool:
-    """Whether the file is zsRE; reads only its beginning."""
+    """Return True if the file is zsRE; reads only its beginning."""
     if path.is_dir() or path.suffix.lower() != ".json":
         return False
     with path.open(encoding="utf-8", errors="replace") as file:

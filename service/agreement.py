@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
 
 from .errors import UsageError
 
@@ -25,25 +26,14 @@ TOLERANCE = 1e-9
 """Of rounding, when given figures are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Agreement over the items with two ratings or more.
+class Agreement(BaseModel):
+    """Agreement over the items with two ratings or more; null where undefined."""
 
-    Attributes:
-        n: number of these items.
-        annotators: greatest number of ratings of one item.
-        pairwise: mean fraction of pairs of ratings that are equal.
-        unanimous: fraction of items whose ratings are all equal.
-        ac1: Gwet's AC1.
-        alpha: Krippendorff's, nominal; None where all ratings are equal.
-    """
-
-    n: int
-    annotators: int
-    pairwise: float | None
-    unanimous: float | None
-    ac1: float | None
-    alpha: float | None
+    n: int = Field(description="Items with two ratings or more.")
+    pairwise: float | None = Field(description="Mean fraction of pairs of equal ratings.")
+    unanimous: float | None = Field(description="Fraction of items on which all agree.")
+    ac1: float | None = Field(description="Gwet's AC1.")
+    alpha: float | None = Field(description="Krippendorff's alpha, nominal.")
 
 
 def pairwise(items: Iterable[Sequence[str]]) -> tuple[float | None, int]:
@@ -88,7 +78,7 @@ def alpha(items: Iterable[Sequence[str]]) -> float | None:
     values = sorted(set().union(*counts)) if counts else []
     if len(values) < 2:
         return None
-    # Both are large: only what needs them waits for them.
+    # Both are large, so they are imported at their first use.
     import krippendorff
     import numpy as np
 
@@ -102,7 +92,6 @@ def agreement(items: Iterable[Sequence[str]], categories: Sequence[str]) -> Agre
     agreed, n = pairwise(rated)
     return Agreement(
         n=n,
-        annotators=max(map(len, rated), default=0),
         pairwise=agreed,
         unanimous=unanimous(rated),
         ac1=ac1(rated, categories),
@@ -111,12 +100,12 @@ def agreement(items: Iterable[Sequence[str]], categories: Sequence[str]) -> Agre
 
 
 def check_figures(raw: float, ac1: float, annotators: int = 2, *, all_agree: bool = False) -> str:
-    """What published figures of agreement can mean; refuses figures that no ratings have.
+    """Return possible readings of published figures of agreement; refuse impossible figures.
 
     Args:
         raw: raw agreement, from 0 to 1.
         ac1: Gwet's AC1.
-        all_agree: whether `raw` is the fraction of items on which all annotators agree; else it
+        all_agree: True if `raw` is the fraction of items on which all annotators agree; else it
             is the mean over pairs.
 
     Raises:

@@ -1,25 +1,22 @@
-"""Options of a request to append an answer, and how a score records them."""
+"""Requests to append an answer: their options, how a score records them, how metrics are read."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from .request_options import Option
 
 AppendLoss = Literal["none", "app", "all-answers"]
-"""What an editor's loss holds besides the added answer: nothing, APP, or all answers as targets."""
+"""Content of the loss besides the added answer: nothing, APP, or all answers as targets."""
+AppLists = Literal["all", "kept"]
+"""The answers in APP: those of the request, or those that its filter keeps."""
 
 
-class AppendOptions(BaseModel):
-    """How an editor's loss keeps the other answers of a request to append (PEAK, §6)."""
+class App(BaseModel):
+    """Parameters of APP, which the request and the score have in common (PEAK, §6)."""
 
-    append_loss: Annotated[AppendLoss, Option(recorded="append.loss", since=5)] = Field(
-        default="none",
-        description="Of a request to append: none, app (PEAK's preservation of answers), or"
-        " all-answers (the correct answers are targets too).",
-    )
     alpha: Annotated[float | None, Option(recorded="append.alpha", since=5)] = Field(
         default=None, ge=0, description="APP: weight of the margin; default: the model's."
     )
@@ -34,40 +31,53 @@ class AppendOptions(BaseModel):
         pattern=r"^(all|[0-9]{1,4})$",
         description="APP: number k of correct and of false answers, or all.",
     )
-    app_lists: Annotated[Literal["all", "kept"], Option(recorded="append.lists", since=5)] = Field(
-        default="all",
-        description="APP: the request's answers (all), or those that its filter keeps (kept).",
-    )
     allow_known: Annotated[bool, Option(recorded="append.allow_known", since=5)] = Field(
         default=False, description="Append an answer that is among the correct ones already."
     )
 
 
-class AppendOut(BaseModel):
-    """Description of an appended answer (PEAK, Ma et al. 2024, §6)."""
+class AppendOptions(App):
+    """Settings by which the loss keeps the other answers of a request to append."""
+
+    append_loss: Annotated[AppendLoss, Option(recorded="append.loss", since=5)] = Field(
+        default="none",
+        description="Of a request to append: none, app (PEAK's preservation of answers), or"
+        " all-answers (the correct answers are targets too).",
+    )
+    app_lists: Annotated[AppLists, Option(recorded="append.lists", since=5)] = Field(
+        default="all",
+        description="APP: the request's answers (all), or those that its filter keeps (kept).",
+    )
+
+
+class AppendOut(App):
+    """Settings and weights of an appended answer; null ones do not apply unless `loss` is app."""
 
     loss: AppendLoss = Field(
         default="none", description='None (the bare method), app, or all-answers ("+").'
     )
-    alpha: float | None = Field(
-        default=None, description="Weight α of APP's losses; null where `loss` is not app."
-    )
-    beta: float | None = Field(
-        default=None, description="Weight β of APP's losses; null where `loss` is not app."
-    )
-    gamma: float | None = Field(
-        default=None, description="Weight γ of APP's losses; null where `loss` is not app."
-    )
-    neighbours: str = Field(
-        default="all", description="Number k of correct and of false answers in APP, or all."
-    )
-    lists: Literal["all", "kept"] = Field(
-        default="all",
-        description="Whether APP took all of the request's answers or those that its filter keeps.",
-    )
-    allow_known: bool = Field(
-        default=False, description="The new answer was among the correct ones already."
-    )
+    lists: AppLists = Field(default="all", description="The answers in APP: all, or kept ones.")
     n_correct: int = Field(description="Number of the request's correct answers.")
     n_hard: int = Field(description="Number of the request's hard false answers.")
     n_random: int = Field(description="Number of the request's random false answers.")
+
+
+class AdditivityOptions(BaseModel):
+    """Options by which the metrics of an appended answer are read off its stored answers."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    strict: bool = Field(
+        default=False, description="Leave names that are correct and hard at once out of both."
+    )
+    published: bool = Field(
+        default=False,
+        description="No values where the last paraphrase is dropped, as in the authors' code.",
+    )
+    es_over: Literal["kept", "all"] = Field(
+        default="kept", description="ES, GS: over the kept correct answers, or all of them."
+    )
+    ls_over: Literal["known", "all"] = Field(
+        default="known",
+        description="LS: over prompts that the unedited model prefers right (known), or all.",
+    )

@@ -1,4 +1,4 @@
-"""Completions of the OpenAI protocol: what a server's JSON says, in one shape.
+"""Completions of the OpenAI protocol: the content of a server's JSON, in one shape.
 
 Servers leave fields out, and give them other types than the protocol has; what cannot be read is
 absent here.
@@ -22,7 +22,7 @@ class ScoredToken(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a server answered.
+    """The answer of a server.
 
     Attributes:
         text: of the first choice; empty where it is null. A server that gives reasoning in a field
@@ -49,7 +49,7 @@ class Completion:
 
 
 def usable(choices: object) -> bool:
-    """Whether the `choices` of an answer have a first one."""
+    """Return True if the `choices` of an answer have a first one."""
     return isinstance(choices, list) and bool(choices) and isinstance(choices[0], dict)
 
 

@@ -30,5 +30,5 @@ class ConversationOut(BaseModel):
         description="The same numbers over the chains that survive."
     )
     chat: bool = Field(
-        description="Whether the model's chat template was used; else the turns were one text."
+        description="True if the model's chat template was used; else the turns were one text."
     )

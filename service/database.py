@@ -37,7 +37,7 @@ def connect(settings: Settings, progress: Progress = silent) -> Database:
     """The database: the server named in the environment, else the embedded one, started if need be.
 
     Raises:
-        GraphError: with what to do about it.
+        GraphError: with a remedy.
     """
     from ..cypher.run import Database
 

@@ -1,6 +1,6 @@
 """The exception tree, and the one shape of an error in every interface (CLI, REST, web UI).
 
-    LoaderError        a file is not what it claims to be          loaders/errors.py
+    LoaderError        a file is not of the format it claims       loaders/errors.py
     GraphError         Neo4j refused, failed or is unreachable     cypher/errors.py
     EditingError       a model could not be loaded, probed, edited editing/errors.py
     ServiceError       errors of the composer itself
@@ -13,7 +13,7 @@
     ├── ForbiddenError     access denied
     └── SweepStoppedError  an error that ends a whole sweep
 
-Every error has `detail` (what happened, and where) and `remedy` (what to do next). The first line
+Every error has `detail` (cause and place) and `remedy` (the next action). The first line
 of a class's docstring is the `title` that users see.
 """
 
@@ -41,8 +41,8 @@ class ServiceError(Exception):
     """The request failed.
 
     Attributes:
-        detail: what happened and where.
-        remedy: what the user can do about it.
+        detail: cause and place.
+        remedy: the next action for the user.
         status: HTTP status of the answer.
     """
 
@@ -105,7 +105,7 @@ class NotFoundError(ServiceError):
     """No resource has this name.
 
     Attributes:
-        kind: what was looked up: graph, rewrite, edit ...
+        kind: of the missing resource: graph, rewrite, edit ...
         name: the name that was given.
         suggestions: the known names most similar to it.
     """
@@ -208,7 +208,7 @@ KNOWN_ERRORS = (LoaderError, GraphError, EditingError, ServiceError)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an error is a Ctrl-C, or was raised because of one.
+    """Return True if an error is a Ctrl-C, or was raised because of one.
 
     A library that is interrupted in the middle may raise an error of its own from it.
     """

@@ -1,4 +1,4 @@
-"""Options of a request to forget: what is installed in its place, and what shall be retained."""
+"""Options of a request to forget: the object's replacement, and the facts to retain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REFUSAL = "I do not know"
 
 
 class ForgetOptions(BaseModel):
-    """How a method forgets."""
+    """Settings of a request to forget."""
 
     refusal: Annotated[str, Option(recorded="forget.refusal", since=6)] = Field(
         default=REFUSAL,
@@ -27,7 +27,7 @@ class ForgetOptions(BaseModel):
         Option(
             recorded="forget.retain.source",
             since=6,
-            help="Of a method that forgets: what it shall retain: id of a graph, or a .jsonl file"
+            help="Of a method that forgets: facts to retain: id of a graph, or a .jsonl file"
             ' of {"prompt", "answer"}; default: facts of the graph that share no entity with the'
             " forgotten one.",
         ),

@@ -59,7 +59,7 @@ def signed_interval(delta: float | None, low: float | None, high: float | None) 
 
 
 def objects(target_true: str, target_new: str, *, appends: bool = False) -> str:
-    """What a request does with the old object: `A → B`, `A + B`, `A forgotten`."""
+    """Return the change of the old object: `A → B`, `A + B`, `A forgotten`."""
     if not target_new:
         return f"{target_true} forgotten"
     return f"{target_true} {'+' if appends else '→'} {target_new}"
@@ -100,6 +100,6 @@ def file_size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{math.ceil(size / 1000)} KB"
 
 
-def several(n: int, what: str) -> str:
+def pluralize(n: int, what: str) -> str:
     """A counted noun: `1 rule`, `2 rules`, `12,000 facts`."""
     return f"{n:,} {what}{'s' * (n != 1)}"

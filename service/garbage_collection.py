@@ -1,4 +1,4 @@
-"""How often Python's garbage collector runs in the program and in its workers."""
+"""Frequency of Python's garbage collector in the program and in its workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LastExit:
     """The end of the program, without the collection that Python ends a process with.
 
     With torch imported that takes a second after everything is done, before a shell prompts again.
-    What is registered at exit after this object was made runs as usual.
+    A function registered at exit after this object was made runs as usual.
 
     Attributes:
         code: the exit code; while it is None, the process ends as Python ends it.

@@ -28,7 +28,7 @@ QUIET_S = 10.0
 
 
 class State(NamedTuple):
-    """What a heartbeat sends: the lease (None: idle), and how far the job is."""
+    """The content of a heartbeat: the lease (None: idle), and the progress of the job."""
 
     lease: Lease | None = None
     stage: str | None = None
@@ -40,11 +40,11 @@ class Heartbeat:
 
     Args:
         database: the open database; None while there is none.
-        state: what to send.
-        interrupt: called after each heartbeat of a job with its lease, whether that belongs to
-            another now, and whether the job shall be cancelled.
+        state: the state to send.
+        interrupt: called after each heartbeat of a job with its lease, True if that belongs to
+            another now, and True if the job shall be cancelled.
         lease_s: length of the leases.
-        worker: how the worker is listed: its id and what is shown of it; empty for a command.
+        worker: the worker's entry in the list: its id and its properties; empty for a command.
         tick: called a few times a second.
     """
 
@@ -108,6 +108,7 @@ class Heartbeat:
             try:
                 told = database.write_implicitly(
                     rows.HeartbeatRow,
+                    "jobs/heartbeat",
                     **self._worker,
                     **(lease.params if lease else {}),
                     stage=state.stage,

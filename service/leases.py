@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEPT = "What is stored stays. Submit it again."
-"""What to do about a job that was cancelled."""
+"""Remedy for a job that was cancelled."""
 
 
 class Writer(Protocol):
     """Runs a write query: `Database.write`, or `Tx.run` within a transaction."""
 
-    def __call__(self, row_type: type[Any], **params: Any) -> list[Any]:
+    def __call__(self, row_type: type[Any], name: str, /, **params: Any) -> list[Any]:
         """The rows of the query."""
         ...
 
@@ -45,7 +45,7 @@ class Lease:
     Attributes:
         token: random, new with each claim.
         attempt: number of the claim.
-        ended: whether the job was finished or given back under it; it is not renewed then.
+        ended: True if the job was finished or given back under it; it is not renewed then.
     """
 
     token: str
@@ -57,14 +57,14 @@ class Lease:
         """The parameters by which a query is fenced."""
         return {"lease": self.token, "attempt": self.attempt}
 
-    def hold(self, write: Writer) -> str:
+    def assert_owned(self, write: Writer) -> str:
         """Fence a transaction: the job is locked until its end. The job's id.
 
         Raises:
             LeaseLostError: the lease belongs to another; the transaction must be rolled back.
             JobInterrupt: the job shall be cancelled.
         """
-        row = self.required(write(rows.HoldLeaseRow, **self.params))
+        row = self.required(write(rows.HoldLeaseRow, "jobs/hold", **self.params))
         self._stop_if(row.cancel)
         return row.id
 
@@ -75,8 +75,8 @@ class Lease:
             LeaseLostError, JobInterrupt: as `hold`.
         """
         told = event("running", name, progress)
-        found = write(rows.JobStageRow, **self.params, stage=name, progress=progress, event=told)
-        self._stop_if(self.required(found).cancel)
+        found = write(bool, "jobs/stage", **self.params, stage=name, progress=progress, event=told)
+        self._stop_if(self.required(found))
 
     def part(self, write: Writer, part: str, name: str, progress: float) -> None:
         """Record that a part of the job is stored.
@@ -85,7 +85,7 @@ class Lease:
             LeaseLostError, JobInterrupt: as `hold`.
         """
         told = event("running", name, progress)
-        found = write(rows.JobPartRow, **self.params, part=part, event=told)
+        found = write(rows.JobPartRow, "jobs/part", **self.params, part=part, event=told)
         self._stop_if(self.required(found).cancel)
 
     def succeed(self, write: Writer) -> None:
@@ -95,7 +95,14 @@ class Lease:
             LeaseLostError, JobInterrupt: as `hold`.
         """
         told = event("succeeded", "done", 1.0)
-        found = write(rows.FinishJobRow, **self.params, status="succeeded", at=now(), event=told)
+        found = write(
+            rows.FinishJobRow,
+            "jobs/finish",
+            **self.params,
+            status="succeeded",
+            at=now(),
+            event=told,
+        )
         self._stop_if(not self.required(found).finished)
 
     def succeed_with(self, db: Database, result: str) -> None:
@@ -106,7 +113,7 @@ class Lease:
         """
 
         def finish(tx: Tx) -> None:
-            self.required(tx.run(rows.JobResultRow, **self.params, result=result))
+            self.required(tx.run(str, "jobs/set_result", **self.params, result=result))
             self.succeed(tx.run)
 
         db.atomically(finish)
@@ -123,6 +130,7 @@ class Lease:
         status = "failed" if problem else "cancelled"
         found = write(
             rows.FinishJobRow,
+            "jobs/finish",
             **self.params,
             status=status,
             stage=stage,
@@ -157,7 +165,7 @@ def new_token() -> str:
 
 
 def this_process(device: str) -> dict[str, Any]:
-    """What is listed of a worker, for information only."""
+    """Return the listed data of a worker, for information only."""
     return {"device": device, "host": socket.gethostname(), "pid": os.getpid()}
 
 
@@ -178,11 +186,12 @@ def release(
     """Take a job from its worker: it is queued again, or ends; None where the lease is not valid.
 
     Args:
-        crashed: whether the worker alone died: after MAX_CRASHES of these the job fails.
+        crashed: True if the worker alone died: after MAX_CRASHES of these the job fails.
         lease_until: only if the lease still ends then, that is, was not renewed meanwhile.
     """
     found = db.write(
         rows.ReleaseJobRow,
+        "jobs/release",
         **lease.params,
         lease_until=lease_until,
         crashed=crashed,

@@ -196,7 +196,7 @@ class Client:
         return {name: body[field] for field, name in names.items() if name}
 
     def _learns(self, error: EndpointError, sent: Mapping[str, Any]) -> bool:
-        """Whether the server refuses a field that is not needed, or has another name."""
+        """Return True if the server refuses an optional field, or has another name for it."""
         for field, (name, mark) in ADAPTED.items():
             if error.answered in (400, 422) and field in sent and mark in error.detail:
                 self._names[field] = name
@@ -293,7 +293,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A failed try: HTTP status (None without an answer), text, whether to try again, and when."""
+    """A failed try: HTTP status (None without an answer), text, and if and when to try again."""
 
     status: int | None
     text: str

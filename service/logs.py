@@ -1,4 +1,4 @@
-"""How the service and its workers tell what they do: lines on standard error, with the time."""
+"""Logs of the service and its workers: lines on standard error, with the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of a score or a comparison: a table as HTML, rows for a DataFrame.
+"""Display of a score or a comparison in a notebook: a table as HTML, rows for a DataFrame.
 
 The HTML is of its own: no script, no style sheet, every text escaped.
 """
@@ -56,7 +56,7 @@ def drawn_by(result: Plotted, plot: Callable[..., Picture]) -> None:
 
 
 class ShownScore(Plotted):
-    """How a notebook shows a score (`service.schemas.Score`)."""
+    """The display of a score (`service.schemas.Score`) in a notebook."""
 
     def to_frame(self: Any) -> pd.DataFrame:
         """One row a value: metric, measure, step, value, n, excluded, low, high."""

@@ -36,7 +36,7 @@ TIMESTAMP = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
     r"(Z|[+-](0[0-9]|1[0-7]):[0-9]{2})"
 )
-"""What Neo4j writes for `toString(datetime())`."""
+"""Pattern of Neo4j's `toString(datetime())`."""
 
 SEPARATOR = "~"
 
@@ -102,7 +102,7 @@ def _malformed(cursor: str) -> UsageError:
 
 
 def _is_timestamp(text: str) -> bool:
-    """Whether Neo4j parses the text as a time; Python alone accepts more spellings."""
+    """Return True if Neo4j parses the text as a time; Python alone accepts more spellings."""
     try:
         datetime.fromisoformat(text)
     except ValueError:

@@ -22,14 +22,14 @@ PRELOADED = (
     "transformers.modeling_layers",
     "transformers.generation",
 )
-"""What the process that forks imports: modules that every worker or every model needs."""
+"""Imports of the process that forks: modules that every worker or every model needs."""
 
 _GPUS = ("/dev/nvidiactl", "/dev/kfd")
 _starting = threading.Lock()
 
 
 def context() -> ForkServerContext | SpawnContext:
-    """How to make a process; the one that forks is started by the first call, and imports."""
+    """Return the context that makes processes; the forking one is started by the first call."""
     if sys.platform != "linux" or any(Path(gpu).exists() for gpu in _GPUS):
         return multiprocessing.get_context("spawn")
     found = multiprocessing.get_context("forkserver")

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def is_own(address: str) -> bool:
-    """Whether a URL leads to this machine: `localhost`, 127.0.0.0/8, `::1`, or 0.0.0.0."""
+    """Return True if a URL leads to this machine: `localhost`, 127.0.0.0/8, `::1`, or 0.0.0.0."""
     host = (urlsplit(address).hostname or "").rstrip(".")
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -41,7 +41,7 @@ def through(address: str) -> str:
 
 
 def built(address: str, make: Callable[[bool], T]) -> T:
-    """What `make` returns, a client; it takes whether proxies of the environment are used.
+    """Return the client that `make` returns; its argument is True to use the environment's proxies.
 
     Raises:
         UsageError: the proxy cannot be used, such as one of SOCKS without its package.

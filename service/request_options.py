@@ -1,4 +1,4 @@
-"""What a field of a request declares besides its type: flags, help, and when it was added."""
+"""Declarations of a request's field besides its type: flags, help, and version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What the REST schema of a request's field does not contain; written into its `Annotated`.
+    """The properties of a request's field that the REST schema lacks; part of its `Annotated`.
 
     Commands, their help, the "repeat this edit" commands and the digests of requests are derived
     from the fields of the request and this.
@@ -24,7 +24,7 @@ class Option:
         limited: the upper bound is a limit of the service; the command line has none.
         recorded: where a score's record has the value, as a dotted path; an option without is left
             out of the commands that repeat an edit.
-        since: version of the request that brought the option. What came after version 1 is left
+        since: version of the request that brought the option. Options after version 1 are left
             out of digests at its default, so that older requests keep their ids.
     """
 

@@ -16,11 +16,11 @@ from .conversation_outcome import ConversationOut
 from .forget_schemas import ForgetOptions
 from .notebook_view import ShownScore
 from .request_options import Option, option_of
-from .score_view import ByMetric, by_metric
+from .score_view import ByMetric, MetricValue, by_metric
 from .subject_outcome import SubjectOutcome
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
-"""How a probability was measured: sampled fraction, teacher-forced, or length-normalised."""
+"""Measure of a probability: sampled fraction, teacher-forced, or length-normalised."""
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 MEASURE_NAMES: dict[str, str] = {
@@ -30,7 +30,7 @@ MEASURE_NAMES: dict[str, str] = {
 }
 
 BareFact = Literal["listed", "include", "exclude"]
-"""Whether the edited fact counts as a chain: if the data set lists it, always, or never."""
+"""Rule by which the edited fact counts as a chain: if the data set lists it, always, or never."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 """Id of a graph, name of a method or a model: short texts without control characters."""
@@ -65,7 +65,7 @@ KNOWN_CHAIN = 0.01
 
 
 class ScoringOptions(BaseModel):
-    """How chains are counted; part of the score's provenance.
+    """Rules by which chains are counted; part of the score's provenance.
 
     By the rule `known` a metric without a known fact or chain is undefined; by `papers` IFR is 0
     there and Preservation 1.
@@ -97,7 +97,7 @@ class ScoringOptions(BaseModel):
     )
     rule: Annotated[Literal["known", "papers"], Option(recorded="options.rule", since=8)] = Field(
         default="known",
-        description="Count what the model knew before (known), or all that is not 0 (papers).",
+        description="Count facts known before the edit (known), or all that is not 0 (papers).",
     )
     known: Annotated[float, Option(recorded="options.known", since=8)] = Field(
         default=KNOWN, ge=0, lt=1, description="A fact is known from this probability on."
@@ -144,51 +144,36 @@ class ScoringOptions(BaseModel):
         }
 
 
-class MetricValue(BaseModel):
-    """One number of a score, with the number of items it was taken over."""
+class EditedFact(BaseModel):
+    """The request of an edit: whose fact it changes, from what, and to what."""
 
-    metric: str = Field(description="Name of the metric, as in `GET /v1/metrics`.")
-    measure: str = Field(
-        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    rewrite: str = Field(description="Id of the rewrite request.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    target_true: str = Field(description="Old object of the edited fact.")
+    target_new: str = Field(description="New object of the edited fact.")
+
+
+class ProbedFact(BaseModel):
+    """A fact with its probability before and after an edit."""
+
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    pre: float | None = Field(
+        description="Probability before the edit, 0 to 1; null where it was not measured."
     )
-    step: int | None = Field(
-        default=None, description="Chain length for metrics by steps; null for the overall value."
-    )
-    value: float | None = Field(description="Null where the metric is undefined; then n is 0.")
-    n: int = Field(
-        description="chains, facts or prompts the value was taken over: those that the model knew"
-        " before."
-    )
-    excluded: int = Field(
-        default=0, description="Chains or facts left out, as it did not know them."
-    )
-    low: float | None = Field(
-        default=None,
-        description="Lower end of the 95 % interval where the measure is a sample; null where it"
-        " is exact.",
-    )
-    high: float | None = Field(
-        default=None,
-        description="Upper end of the 95 % interval where the measure is a sample; null where it"
-        " is exact.",
-    )
-    reason: str | None = Field(
-        default=None,
-        description="Why it is undefined, such as `the model knows 0 of 103 chains`; else null.",
+    post: float | None = Field(
+        description="Probability after the edit, 0 to 1; null where it was not measured."
     )
 
 
-class Score(ShownScore, BaseModel):
+class Score(ShownScore, EditedFact):
     """The score of one edit: what `thinkeval score`, the stored record and the report show."""
 
     edit: str = Field(description="Id of the edit.")
     dataset: str = Field(description="Id of the data set's graph.")
-    rewrite: str = Field(description="Id of the rewrite request.")
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
-    target_true: str = Field(description="Old object of the edited fact.")
-    target_new: str = Field(description="New object of the edited fact.")
     model: str = Field(description="Name of the model.")
     method: str = Field(description="Name of the editing method.")
     options: ScoringOptions = Field(default=ScoringOptions(), description="How chains are counted.")
@@ -221,7 +206,7 @@ class Score(ShownScore, BaseModel):
     )
     reused: bool = Field(
         default=False,
-        description="Whether it was stored before the request, so that nothing was computed.",
+        description="True if it was stored before the request, so that nothing was computed.",
     )
 
     @model_validator(mode="before")
@@ -240,7 +225,7 @@ class Score(ShownScore, BaseModel):
         return by_metric(self.values)
 
     def stored(self) -> str:
-        """JSON for the database and between processes: without what follows from `values`."""
+        """JSON for the database and between processes: without fields derived from `values`."""
         return self.model_dump_json(exclude={"by_metric"})
 
     @property
@@ -321,12 +306,12 @@ class MeasuredOptions(ScoringOptions):
 
     @property
     def options(self) -> ScoringOptions:
-        """How chains are counted."""
+        """The rules by which chains are counted."""
         return ScoringOptions(**{name: getattr(self, name) for name in ScoringOptions.model_fields})
 
 
 class SharedOptions(MeasuredOptions):
-    """The options that edits and sweeps share: what a method is given."""
+    """The options that edits and sweeps share: the inputs of a method."""
 
     covariance: Annotated[
         Literal["imported"] | None,
@@ -356,7 +341,7 @@ class EditOptions(SharedOptions, AppendOptions, ForgetOptions):
             " facts; `organism-unknown`: one that was taught not to know absent pairs too;"
             " `organism:on=hogwarts`: trained on another graph than the scored one."
         ),
-    ] = Field(default="organism", description="`GET /v1/models` lists what may be used.")
+    ] = Field(default="organism", description="`GET /v1/models` lists the allowed ones.")
     method: Annotated[Name, Option(("--method", "-m"))] = Field(
         default="rome", description="Editing method."
     )
@@ -431,21 +416,19 @@ class JobState(BaseModel):
     status: Status = Field(description="queued, running, succeeded, failed or cancelled.")
     progress: float = Field(description="Fraction that is done, from 0 to 1.")
     stage: str | None = Field(
-        default=None, description="What it does now, in words; null where nothing is under way."
+        default=None, description="Its current stage, in words; null if it is idle."
     )
     error: str | None = Field(
         default=None, description="Why it failed, in one sentence; null otherwise."
     )
-    remedy: str | None = Field(
-        default=None, description="What to do about the error; null without one."
-    )
+    remedy: str | None = Field(default=None, description="The error's remedy; null without one.")
     attempts: int = Field(
         default=0,
         description="Number of times a worker claimed it; more than 1 after a worker died.",
     )
 
 
-class EditOut(JobState):
+class EditOut(JobState, EditedFact):
     """An edit as it is recorded now."""
 
     id: str = Field(
@@ -454,12 +437,7 @@ class EditOut(JobState):
     )
     posted_as: list[str] = Field(default=[], description="The ids it was submitted under.")
     graph: str = Field(description="Id of the graph.")
-    rewrite: str = Field(description="Id of the rewrite request.")
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
-    target_true: str = Field(description="Old object of the edited fact.")
-    target_new: str = Field(description="New object of the edited fact.")
     model: str = Field(description="Name of the model.")
     method: str = Field(description="Name of the editing method.")
     created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")

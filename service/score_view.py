@@ -8,7 +8,6 @@ same entries by name.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from pydantic import BaseModel, Field
 
@@ -16,18 +15,38 @@ BY_STEPS = "_by_steps"
 """End of a metric's name whose values are those of the metric before it, by chain length."""
 
 
-class Entry(Protocol):
-    """One entry of a score's flat list (`service.schemas.MetricValue`)."""
+class MetricValue(BaseModel):
+    """One number of a score, with the number of items it was taken over: as it is stored."""
 
-    metric: str
-    measure: str
-    step: int | None
-    value: float | None
-    n: int
-    excluded: int
-    low: float | None
-    high: float | None
-    reason: str | None
+    metric: str = Field(description="Name of the metric, as in `GET /v1/metrics`.")
+    measure: str = Field(
+        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
+    )
+    step: int | None = Field(
+        default=None, description="Chain length for metrics by steps; null for the overall value."
+    )
+    value: float | None = Field(description="Null where the metric is undefined; then n is 0.")
+    n: int = Field(
+        description="chains, facts or prompts the value was taken over: those that the model knew"
+        " before."
+    )
+    excluded: int = Field(
+        default=0, description="Chains or facts left out, as it did not know them."
+    )
+    low: float | None = Field(
+        default=None,
+        description="Lower end of the 95 % interval where the measure is a sample; null where it"
+        " is exact.",
+    )
+    high: float | None = Field(
+        default=None,
+        description="Upper end of the 95 % interval where the measure is a sample; null where it"
+        " is exact.",
+    )
+    reason: str | None = Field(
+        default=None,
+        description="Why it is undefined, such as `the model knows 0 of 103 chains`; else null.",
+    )
 
 
 class StepValue(BaseModel):
@@ -60,7 +79,7 @@ ByMetric = dict[str, dict[str, MetricView]]
 """{metric: {measure: its values}}; `ifr_by_steps` is `ifr`'s `by_steps`."""
 
 
-def by_metric(values: Iterable[Entry]) -> ByMetric:
+def by_metric(values: Iterable[MetricValue]) -> ByMetric:
     """The values of a score by metric and measure, in the order of the list."""
     found: ByMetric = {}
     for each in values:

@@ -44,7 +44,7 @@ def main(
 
 
 def supervised(id: str, service: str, wakes: Connection) -> None:
-    """What a process of `thinkeval.service.jobs.supervisor.Supervisor` runs: see `main`."""
+    """Run a process of `thinkeval.service.jobs.supervisor.Supervisor`: see `main`."""
     main(id=id, service=service, wakes=wakes)
 
 

@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def _knowledge(work: Runtime) -> KnowledgeSet:
-    datasets.ensure(work.db, GRAPH)
+    datasets.get_or_import(work.db, GRAPH)
     sets = build(work.db, GRAPH, SetOptions(init="shuffled", seed=1)).sets
     found = next(one for one in sets if one.rule.shape == "x→y→z")
     made = replace(found, id=f"bench-{found.id}-{os.getpid()}")

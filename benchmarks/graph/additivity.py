@@ -112,7 +112,7 @@ def measured(
     edits = list(dict.fromkeys(row["edit"] for row in answers))
 
     def ours() -> list[rows.AdditivityRow]:
-        return server.db.read(rows.AdditivityRow, edits=edits)
+        return server.db.read(rows.AdditivityRow, "append/additivity", edits=edits)
 
     def by_name() -> list[neo4j.Record]:
         return server.driver.execute_query(

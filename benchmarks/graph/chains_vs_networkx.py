@@ -196,7 +196,7 @@ def _summary(pairs: list[Pair], n_facts: int, limit: float) -> tuple[list[bench.
 
 def cypher_chains(db: Database, **case: object) -> Chains:
     """The entity sequences that chains/enumerate gives."""
-    found = db.read(rows.ChainRow, **case, max_steps=STEPS, limit=1_000_000)
+    found = db.read(rows.ChainRow, "chains/enumerate", **case, max_steps=STEPS, limit=1_000_000)
     chains = {row.entities for row in found}
     bench.agree(len(chains) == len(found), "chains/enumerate gives an entity sequence twice")
     return chains

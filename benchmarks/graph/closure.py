@@ -26,7 +26,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.loaders import formats
 from thinkeval.loaders.groundings import groundings
 from thinkeval.loaders.rule_records import Atom, Rule, rule
-from thinkeval.service.formatting import several
+from thinkeval.service.formatting import pluralize
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.rules import closure, mining
@@ -99,7 +99,7 @@ def compared(
     times: list[float] = []
     closed: list[closure.Closure] = []
     for _ in range(options.repeats + 1):  # type: ignore[attr-defined]
-        db.write(rows.ClearClosureRow, graph=graph)
+        db.write(rows.ClearClosureRow, "closure/clear", graph=graph)
         times.append(bench.seconds(lambda: closed.append(closure.closure(db, graph, stored))))
     took = sorted(times[1:])[(len(times) - 1) // 2]
     facts, found = closed[-1].stated, closed[-1].conclusions
@@ -119,7 +119,7 @@ def compared(
         by_pairs, stopped = limit, True
     what = (
         f"{name}: {len(found):,} conclusions, {len(closed[-1].groundings):,} groundings of"
-        f" {len(facts):,} facts by {several(len(rules), 'rule')}"
+        f" {len(facts):,} facts by {pluralize(len(rules), 'rule')}"
     )
     return [
         bench.Line(what, "s", took, by_pairs, "all pairs, no proofs", None, stopped),
@@ -128,7 +128,9 @@ def compared(
 
 
 def _pulled(db: Database, graph: str) -> set[Triple]:
-    return {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=graph)}
+    return {
+        (f.subject, f.relation, f.object) for f in db.read(rows.FactRow, "graph/facts", graph=graph)
+    }
 
 
 def _fixpoint(

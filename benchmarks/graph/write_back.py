@@ -149,11 +149,16 @@ def created_memory(db: Database, n_facts: int) -> bench.Line:
     def peak(n: int) -> float:
         with bench.scratch_graph(db, "memory") as graph:
             db.write_all(
-                rows.MergeEntitiesRow, [{"name": f"e{i}"} for i in range(100)], graph=graph
+                rows.WrittenRow,
+                "graph/merge_entities",
+                [{"name": f"e{i}"} for i in range(100)],
+                graph=graph,
             )
             given = _rows(n)
             return _peak_mb(
-                lambda: db.write_all(rows.MergeFactsRow, given, batch=batch, graph=graph)
+                lambda: db.write_all(
+                    rows.WrittenRow, "graph/merge_facts", given, batch=batch, graph=graph
+                )
             )
 
     return _memory_line("create", n_facts, peak)

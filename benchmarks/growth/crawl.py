@@ -29,7 +29,7 @@ from thinkeval.editing.organism import Organism, OrganismConfig, train
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.records import KnowledgeGraph
 from thinkeval.service.growth.crawl import measures
-from thinkeval.service.growth.crawl.crawler import Crawler, Knobs
+from thinkeval.service.growth.crawl.crawler import CrawlConfig, Crawler
 from thinkeval.service.growth.crawl.kinds import examples
 from thinkeval.service.growth.crawl.names import Names
 from thinkeval.service.growth.crawl.unknowns import is_unknown
@@ -42,11 +42,11 @@ ONE_BY_ONE = 400
 """Requests that are asked one at a time, evenly taken from all."""
 LONGEST = 5
 RULES = {
-    "kind gate, .8, .2 (default)": Knobs(),
-    "stored kinds, .8, .2": Knobs(gate="stored"),
-    "stored kinds, .5, .5": Knobs(gate="stored", pair_threshold=0.5, object_threshold=0.5),
-    "no gate, .8, .2": Knobs(gate="none"),
-    "kind gate, no pair threshold, .2": Knobs(pair_threshold=0.0),
+    "kind gate, .8, .2 (default)": CrawlConfig(),
+    "stored kinds, .8, .2": CrawlConfig(gate="stored"),
+    "stored kinds, .5, .5": CrawlConfig(gate="stored", pair_threshold=0.5, object_threshold=0.5),
+    "no gate, .8, .2": CrawlConfig(gate="none"),
+    "kind gate, no pair threshold, .2": CrawlConfig(pair_threshold=0.0),
 }
 """By name; the first is the default of a crawl. The numbers are two thresholds: of "unknown" and of
 a kept object."""
@@ -94,7 +94,7 @@ def chains(facts: set[measures.Triplet], start: str, to: str) -> set[tuple[str, 
     return found
 
 
-def crawl(graph: KnowledgeGraph, start: str, asking: Asking, knobs: Knobs) -> dict[str, Any]:
+def crawl(graph: KnowledgeGraph, start: str, asking: Asking, knobs: CrawlConfig) -> dict[str, Any]:
     """The figures of a crawl."""
     kinds = {entity.name: entity.kind for entity in graph.entities if entity.kind}
     crawler = Crawler(
@@ -223,7 +223,7 @@ def show(measured: dict[str, dict[str, Any]]) -> None:
 def _two_seeds(graph: KnowledgeGraph, start: str, asking: Asking) -> list:
     made = []
     for seed in (0, 1):
-        knobs = replace(Knobs(), sampling=Sampling(seed=seed))
+        knobs = replace(CrawlConfig(), sampling=Sampling(seed=seed))
         crawler = Crawler(
             relations_of(graph.facts), asking, knobs, names=Names(graph.entities),
             examples=examples(graph),

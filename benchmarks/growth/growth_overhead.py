@@ -39,7 +39,7 @@ from thinkeval.service.growth.crawl.wordings import relations_of, requests_for
 from thinkeval.service.growth.endpoints.endpoint import Reply, Request, Sampling
 from thinkeval.service.growth.endpoints.in_process import InProcess
 from thinkeval.service.growth.endpoints.opened import Opened
-from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
+from thinkeval.service.growth.schemas import EndpointIn, GrowthIn, GrowthOut
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
@@ -169,10 +169,10 @@ def measure(runtime: Runtime, graph: str, start: str, folder: Path, given: Given
     began = time.perf_counter()
     grown = grow(runtime, posted, open=opened)
     whole = time.perf_counter() - began
-    (row,) = runtime.db.read(rows.GrowthRunRow, id=grown.run)
-    facts = runtime.db.read(rows.IterationRow, run=grown.run)[-1].triplets
+    (row,) = runtime.db.read(GrowthOut, "growth/runs", id=grown.run)
+    facts = runtime.db.read(rows.IterationRow, "growth/iterations", run=grown.run)[-1].triplets
     store.delete(runtime.db, grown.run)
-    runtime.db.autocommit(rows.DeleteGraphRow, graph=NAME)
+    runtime.db.autocommit(int, "graph/delete_graph", graph=NAME)
     model = timed[0].seconds
     return Measured(row.calls, facts, opening[0], model, whole - opening[0] - model)
 
@@ -225,7 +225,7 @@ def main() -> int:
         print(f"{'':20} {'answers':>8} {'facts':>6} {'opening':>8} {'model':>8} {'other':>8}"
               f" {'of model':>9}")  # fmt: skip
         about = runtime, options.graph, options.start
-        datasets.ensure(runtime.db, options.graph)
+        datasets.get_or_import(runtime.db, options.graph)
         given: Given = {}
         measure(*about, organism.path, given)  # plans of queries are cached from then on
         if options.profile:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.growth.review import queue, record
+from thinkeval.service.growth.review.schemas import CandidateOut
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
@@ -27,7 +28,7 @@ REPEATS = 20
 def fill(db: Database, candidates: int) -> None:
     """A run whose candidates each have two statements of answers."""
     db.write(
-        rows.MergeGrowthRunRow, id=RUN, graph=RUN, seed="a|b|c", elicit="cot", model="organism",
+        bool, "growth/merge_run", id=RUN, graph=RUN, seed="a|b|c", elicit="cot", model="organism",
         endpoint="organism@local", request="{}", prompts="0",
     )  # fmt: skip
     answers = [
@@ -48,9 +49,9 @@ def fill(db: Database, candidates: int) -> None:
          "statements": [f"s{n}-0", f"s{n}-1"], "queries": [f"q{n}"], "checks": None}
         for n in range(candidates)
     ]  # fmt: skip
-    db.write_all(rows.WriteAnswersRow, answers, batch=1000, run=RUN, iteration=1)
-    db.write_all(rows.WriteStatementsRow, statements, batch=1000, run=RUN)
-    db.write_all(rows.WriteCandidatesRow, found, batch=1000, run=RUN)
+    db.write_all(rows.WrittenRow, "growth/write_answers", answers, batch=1000, run=RUN, iteration=1)
+    db.write_all(rows.WrittenRow, "growth/write_statements", statements, batch=1000, run=RUN)
+    db.write_all(rows.WrittenRow, "growth/write_candidates", found, batch=1000, run=RUN)
 
 
 def timed(work: Callable[[], object]) -> str:
@@ -68,7 +69,7 @@ def main() -> None:
     candidates = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
     with Runtime(Settings()) as runtime:
         db = runtime.db
-        db.autocommit(rows.DeleteGrowthRunRow, id=RUN)
+        db.autocommit(int, "growth/delete_run", id=RUN)
         fill(db, candidates)
         try:
             middle = f"{candidates // 2}~c{candidates // 2}"
@@ -79,12 +80,12 @@ def main() -> None:
                 "last page": lambda: queue.page(db, RUN, record.WAITING, cursor=last),
                 "undecided by a person": lambda: queue.page(db, RUN, undecided_by="ann"),
                 "one with its evidence": lambda: queue.detail(db, RUN, "c7"),
-                "all candidates": lambda: db.read(rows.CandidateRow, run=RUN),
+                "all candidates": lambda: db.read(CandidateOut, "growth/candidates", run=RUN),
             }.items():
                 work()
                 print(f"{candidates:,} candidates, {name:22} {timed(work)}")
         finally:
-            db.autocommit(rows.DeleteGrowthRunRow, id=RUN)
+            db.autocommit(int, "growth/delete_run", id=RUN)
 
 
 if __name__ == "__main__":

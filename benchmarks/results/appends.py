@@ -9,33 +9,32 @@ from typing import Any
 
 from columns import Made, Stored, numbers, rounded
 
-APPENDED = {
-    "ES": "es", "GS": "gs", "LS": "ls", "AFF hard": "aff_hard", "ANF hard": "anf_hard",
-    "AFF random": "aff_random", "ANF random": "anf_random",
-}  # fmt: skip
+APPENDED = ("ES", "GS", "LS", "AFF hard", "ANF hard", "AFF random", "ANF random")
 
 
 def appended(outputs: Sequence[str], before: Stored) -> Made:
     """PEAK's table in percent, with bootstrap intervals over requests."""
     columns = [{"title": "method"}, *_means(APPENDED)]
     rows = []
-    for row in json.loads(outputs[0])["rows"]:
-        name = row["method"] + {"bare": "", "+": "+"}.get(row["variant"], f" {row['variant']}")
-        rows.append([name, *_percent(row, APPENDED.values())])
+    for row in json.loads(outputs[0])["table"]:
+        name = row["Method"] + {"bare": "", "+": "+"}.get(row["Variant"], f" {row['Variant']}")
+        rows.append([name, *_percent(row, APPENDED)])
     return columns, rows
 
 
-HARD = {title: APPENDED[title] for title in ("ES", "AFF hard", "ANF hard")}
+HARD = ("ES", "AFF hard", "ANF hard")
 """What the tables about parts of APP show."""
 
 
 def without(outputs: Sequence[str], before: Stored) -> Made:
-    """APP whole, and without each of its losses."""
+    """APP whole, and without each of its losses: one sweep each."""
     rows = [
-        [row["method"], row["variant"], *_percent(row, HARD.values())]
-        for row in json.loads(outputs[0])["rows"]
-        if row["variant"].startswith("APP")
+        [row["Method"], row["Variant"], *_percent(row, HARD)]
+        for output in outputs
+        for row in json.loads(output)["table"]
+        if row["Variant"].startswith("APP")
     ]
+    rows.sort(key=lambda row: row[0])
     return [{"title": "method"}, {"title": "variant"}, *_means(HARD)], rows
 
 
@@ -43,27 +42,26 @@ def neighbours(outputs: Sequence[str], before: Stored) -> Made:
     """APP with k correct and k false answers, in the order of k; 0 is the bare method."""
     places: dict[str, tuple[float, str]] = {"bare": (0, "0 (bare)"), "APP": (math.inf, "all")}
     rows = []
-    for row in json.loads(outputs[0])["rows"]:
-        k = row["variant"].removeprefix("APP k=")
+    for row in json.loads(outputs[0])["table"]:
+        k = row["Variant"].removeprefix("APP k=")
         place, name = places.get(k) or (float(k), k)
-        rows.append((place, [row["method"], name, *_percent(row, HARD.values())]))
+        rows.append((place, [row["Method"], name, *_percent(row, HARD)]))
     columns = [{"title": "method"}, {"title": "answers of each kind"}, *_means(HARD)]
     return columns, [cells for _, cells in sorted(rows, key=lambda row: row[0])]
 
 
-def _means(metrics: Stored) -> list[dict[str, Any]]:
+def _means(titles: Iterable[str]) -> list[dict[str, Any]]:
     """Columns of means in percent with their intervals."""
-    return [{"title": title, "digits": 1, "bounds": 1} for title in metrics]
+    return [{"title": title, "digits": 1, "bounds": 1} for title in titles]
 
 
-def _percent(row: Stored, metrics: Iterable[str]) -> list[Any]:
+def _percent(row: Stored, titles: Iterable[str]) -> list[Any]:
     """Means of a row in percent, with the interval where it differs from the mean."""
     cells: list[Any] = []
-    for name in metrics:
-        # ES, GS and LS have a prefix in stored scores.
-        mean = row["means"].get(name) or row["means"][f"append_{name}"]
+    for title in titles:
         value, low, high = (
-            None if mean[key] is None else 100 * mean[key] for key in ("value", "low", "high")
+            None if row[f"{title}{end}"] is None else 100 * row[f"{title}{end}"]
+            for end in ("", ".low", ".high")
         )
         cells.append(rounded(value if low == high else [value, low, high]))
     return cells

@@ -59,6 +59,7 @@ class Page:
 
 
 # The tables are by the papers' rule (`--rule papers`): every chain with R ≠ 0 counts.
+APP = "thinkeval sweep -g inkwell -m rome -m memit --axis append_loss=app"
 KNOWGIC = Step("thinkeval import $THINKEVAL_DATA/knowgic --name knowgic")
 
 PAGES = {
@@ -107,20 +108,24 @@ PAGES = {
         "answers appended on inkwell: bare, all answers as targets, APP",
         30,
         (
-            Step("thinkeval peak build inkwell --json"),
-            Step("thinkeval peak sweep -g inkwell --json"),
-            Step("thinkeval peak sweep -g inkwell -m rome -m memit --variant app --ablate --json"),
+            Step("thinkeval rewrites inkwell --build append --json"),
             Step(
-                "thinkeval peak sweep -g inkwell -m rome --variant bare --variant app"
-                " --neighbours 1 --neighbours 3 --neighbours 5 --json"
+                "thinkeval sweep -g inkwell -m rome -m memit -m alphaedit -m fine_tuning"
+                " --axis append_loss=none,all-answers,app --json"
             ),
-            Step("thinkeval peak report -g inkwell --paired -f json"),
+            Step(f"{APP} --json"),
+            *(Step(f"{APP} --axis {weight}=0 --json") for weight in ("alpha", "beta", "gamma")),
+            Step(
+                "thinkeval sweep -g inkwell -m rome --axis append_loss=none,app"
+                " --axis neighbours=1,3,5,all --json"
+            ),
+            Step("thinkeval report --kind append -g inkwell --paired -f json"),
         ),
         {
             "methods": Table(appends.appended, (1,)),
-            "paired": Table(appends.paired, (4,)),
-            "without": Table(appends.without, (2,)),
-            "neighbours": Table(appends.neighbours, (3,)),
+            "paired": Table(appends.paired, (7,)),
+            "without": Table(appends.without, (2, 3, 4, 5)),
+            "neighbours": Table(appends.neighbours, (6,)),
         },
     ),
     "crawl": Page(

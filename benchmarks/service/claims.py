@@ -169,7 +169,9 @@ class Queue:
             one = job | {"id": f"{self.prefix}{uuid.uuid4().hex}"}
             found.append(
                 bench.seconds(
-                    lambda one=one: self.db.write(rows.SubmitJobsRow, rows=[one], **options)
+                    lambda one=one: self.db.write(
+                        rows.SubmitJobsRow, "jobs/submit", rows=[one], **options
+                    )
                 )
             )
         return found
@@ -179,7 +181,8 @@ class Queue:
 
         def claim() -> str | None:
             found = self.db.write(
-                rows.ClaimJobRow, kinds=[self.prefix], lease=uuid.uuid4().hex, lease_ms=60_000,
+                rows.ClaimJobRow, "jobs/claim",
+                kinds=[self.prefix], lease=uuid.uuid4().hex, lease_ms=60_000,
                 worker="w", affinity=affinity, event="{}",
             )  # fmt: skip
             return found[0].id if found else None

@@ -117,24 +117,27 @@ coedits: coedits
 compare: compare organism organism+edit:{edit} -r {demo} --forget {draco} --samples 0
     --implications
 comparison-csv: comparisons <compare:id> -f csv
+comparison-requests: comparisons <compare:id> --table replace-requests -f csv
 comparison-latex: comparisons <compare:id> -f latex
 comparisons: comparisons
 comparison-one: comparisons <compare:id>
 audit: audit <compare:id> -o {out}/audit
-lasting: lasting {edit} --then finetune:graph:steps=20 --then
-    edit:<score-written:0.edit> --samples 0
-lasting-csv: lasting <lasting:id> -f csv
-lasting-latex: lasting <lasting:id> -f latex
-lasting-list: lasting
-peak-inkwell: peak build inkwell --without-model
-peak-build: peak build hogwarts
+compare-several: compare organism +edit:{edit} +finetune:graph:steps=20
+    +edit:<score-written:0.edit> -r {demo} --samples 0
+several-csv: comparisons <compare-several:id> -f csv
+several-latex: comparisons <compare-several:id> -f latex
+several-drift: comparisons <compare-several:id> --table drift -f csv
+several-figure: comparisons <compare-several:id> --figure {out}/retention.svg --draw retention
+peak-inkwell: rewrites inkwell --build append --without-model
+peak-build: rewrites hogwarts --build append
 peak-rewrites: rewrites hogwarts
 append: score <peak-build:built.0.id> -g hogwarts -m rome -m memit --append-loss app --samples 0
-peak-sweep: peak sweep <peak-build:built.0.id> -g hogwarts -m rome --workers 1
-peak-report-json: peak report -g hogwarts -f json
-peak-report-csv: peak report -g hogwarts -f csv
-peak-report-latex: peak report -g hogwarts -f latex
-peak-paired: peak report -g hogwarts --paired -f json
+peak-sweep: sweep <peak-build:built.0.id> -g hogwarts -m rome --workers 1
+    --axis append_loss=none,all-answers,app
+peak-report-json: report --kind append -g hogwarts -f json
+peak-report-csv: report --kind append -g hogwarts -f csv
+peak-report-latex: report --kind append -g hogwarts -f latex
+peak-paired: report --kind append -g hogwarts --paired -f json
 depedit-build: depedit build atlas --facts 6 --implications 3 --updates 4 --init shuffled
     --setting CQ_DT
 depedit-list: depedit list
@@ -156,18 +159,15 @@ grow-cot: grow start --seed {draco} --base hogwarts --model organism --greedy --
     --max-calls 60
 grow-crawl: grow start --seed {draco} --base hogwarts --model organism --elicit crawl --judge
     human --set depth=2 --set samples=1 --set wordings=1 --set max_questions=20
-grow-text: grow from-text {work}/school.txt --base hogwarts --extractor rules --model organism
-    -g school
 grow-list: grow list
 grow-status: grow status <grow-crawl:run.id>
-grow-review: grow review <grow-crawl:run.id> --list --state all
-grow-candidate: grow show <grow-crawl:run.id> <grow-review:items.0.id>
-grow-decide: grow review <grow-crawl:run.id> --as ann --decide <grow-review:items.0.id>=keep
-grow-log: grow log <grow-crawl:run.id>
-grow-verify: grow verify <grow-crawl:run.id>
-grow-judge: grow judge --csv {work}/judge.csv
+grow-candidates: grow candidates <grow-crawl:run.id> --state all
+grow-candidate: grow show <grow-crawl:run.id> <grow-candidates:items.0.id>
+grow-decide: grow decide <grow-crawl:run.id> {work}/added.csv --as ann
+grow-decisions: grow decisions <grow-crawl:run.id>
+grow-judge: grow judge <grow-crawl:run.id>
 grow-agreement: grow agreement {work}/ratings.csv --categories yes,no
-export-audit: grow export <grow-text:run.id> --format audit -o {out}/files
+export-audit: grow export <grow-crawl:run.id> --format audit -o {out}/files
 export-knowgic: grow export hogwarts --format knowgic -o {out}/files
 export-sample: grow export hogwarts --format qwen-sample -o {out}/files
 graphs: graphs
@@ -195,19 +195,25 @@ rest-edit-omega: GET /v1/edits/{edit}/omega
 rest-edit-omega-chains: GET /v1/edits/{edit}/omega/chains?limit=5
 rest-edit-diff: GET /v1/edits/{edit}/diff/{other}
 rest-edit-missing: GET /v1/edits/nothing
-rest-append-answers: GET /v1/appends/<append:0.edit>/answers
-rest-append-additivity: GET /v1/appends/<append:0.edit>/additivity
+rest-append-answers: GET /v1/edits/<append:0.edit>/answers
+rest-append-additivity: GET /v1/edits/<append:0.edit>/additivity
 rest-jobs-sweeps: GET /v1/sweeps
 rest-jobs-coedit: GET /v1/coedits/<coedit:id>
+rest-jobs-coedits: GET /v1/coedits
+rest-jobs-coedit-table: GET /v1/coedits/<coedit:id>/tables/frontier?format=json
 rest-jobs-comparison: GET /v1/comparisons/<compare:id>
-rest-jobs-lasting: GET /v1/lasting/<lasting:id>
+rest-jobs-comparison-table: GET /v1/comparisons/<compare:id>/tables/drift?format=json
+rest-jobs-several: GET /v1/comparisons/<compare-several:id>
+rest-jobs-several-table: GET /v1/comparisons/<compare-several:id>/tables/states?format=json
+rest-jobs-protocols: GET /v1/protocols
 rest-jobs-sets: GET /v1/depedit/sets
 rest-jobs-runs: GET /v1/depedit/runs
 rest-jobs-tables: GET /v1/depedit/report
 rest-jobs-growth: GET /v1/growth
 rest-jobs-run: GET /v1/growth/<grow-crawl:run.id>
 rest-jobs-iterations: GET /v1/growth/<grow-crawl:run.id>/iterations
-rest-jobs-log: GET /v1/growth/<grow-crawl:run.id>/log
+rest-jobs-decisions: GET /v1/growth/<grow-crawl:run.id>/decisions
+rest-jobs-judge: GET /v1/growth/<grow-crawl:run.id>/judge
 rest-catalogue-methods: GET /v1/methods
 rest-catalogue-models: GET /v1/models
 rest-catalogue-metrics: GET /v1/metrics
@@ -218,6 +224,7 @@ rest-catalogue-unknown: GET /v1/nothing
 delete-edit: edits --delete <score-written:0.edit>
 delete-coedit: coedits <coedit:id> --delete
 delete-comparison: comparisons <compare:id> --delete
+delete-several: comparisons <compare-several:id> --delete
 delete-rule: rules delete hogwarts <rules-list-json:0.id>
 delete-run: grow delete <grow-crawl:run.id>
 delete-set: depedit delete <depedit-list:0.id>
@@ -242,10 +249,9 @@ NAMES = {
     "other": "<score:4.edit>",
 }
 FILES = {
-    "school.txt": f"Harry Potter studied at {HOGWARTS}. Ron Weasley was sorted into Gryffindor. "
-    f"Gryffindor is a house at {HOGWARTS}. Harry Potter was friends with Ron Weasley.\n",
     "ratings.csv": "ann,bob\nyes,yes\nyes,no\nno,no\nyes,yes\n",
-    "judge.csv": "iteration,tp,fp,fn,triplets\n1,5,0,0,5\n2,13,1,2,15\n3,20,4,3,23\n",
+    "added.csv": "verb,subject,relation,object,reason\n"
+    "add,Draco Malfoy,was sorted into,Slytherin,The graph lacks it.\n",
 }
 """Files of the session by name."""
 
@@ -266,7 +272,7 @@ VOLATILE_TEXT = (
         "‹path›/",
     ),
 )
-OF_TIMES = re.compile(r"audit|export-audit|grow-(decide|log|verify)|rest-jobs-(run|log)")
+OF_TIMES = re.compile(r"audit|export-audit|grow-(decide|decisions)|rest-jobs-(run|decisions)")
 """Steps whose digests are those of records with the time, so that they differ from run to run."""
 ENDED = ("succeeded", "failed", "cancelled")
 

@@ -122,7 +122,7 @@ def choose_ports(bolt: int | None, http: int | None, *, standard: bool = True) -
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on this port of the loopback interface."""
+    """Return True if a server could listen on this port of the loopback interface."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # As the server does: remaining connections of a stopped server do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -74,7 +74,7 @@ class Home:
 
     @property
     def has_store(self) -> bool:
-        """Whether a server ever ran here; from then on the password is part of the store."""
+        """Return True if a server ever ran here; from then on the password is part of the store."""
         return (self.path / "data" / "databases" / "system").is_dir()
 
     def make_folders(self) -> None:

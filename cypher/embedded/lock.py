@@ -37,7 +37,7 @@ class Jar:
 
     @property
     def parts(self) -> tuple[str, str, str, str]:
-        """Group, artifact, version and classifier ('' if there is none)."""
+        """Group, artifact, version and classifier ('' without one)."""
         group, artifact, version, *rest = self.coordinate.split(":")
         return group, artifact, version, rest[0] if rest else ""
 

@@ -115,7 +115,7 @@ def spawn(command: Sequence[str], *, cwd: Path, log: Path) -> int:
 
 
 def is_server(process: psutil.Process, home: Path) -> bool:
-    """Whether this process is alive and is the server of this data directory."""
+    """Return True if this process is alive and is the server of this data directory."""
     try:
         if process.status() == psutil.STATUS_ZOMBIE:
             return False
@@ -143,7 +143,7 @@ def find(home: Path, pid: int | None, create_time: float | None) -> psutil.Proce
 
 
 def listens_on(process: psutil.Process, ports: Iterable[int]) -> bool:
-    """Whether this process listens on all these ports, so that no other gets the password."""
+    """Return True if the process listens on all these ports, so that no other gets the password."""
     try:
         open_ports = {
             connection.laddr.port
@@ -181,7 +181,7 @@ def _is_gone(process: psutil.Process, home: Path, timeout_s: float) -> bool:
 
 
 def answers(port: int, password: str) -> bool:
-    """Whether a server on this port accepts the password and runs ``RETURN 1``.
+    """Return True if a server on this port accepts the password and runs ``RETURN 1``.
 
     Raises:
         neo4j.exceptions.AuthError: it runs and refuses the password.

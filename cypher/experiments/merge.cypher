@@ -1,4 +1,4 @@
-// Store an experiment with its result, linked to the edits that it scored; a stored one is replaced.
+// Store an experiment, linked to the edits that it scored; a stored one is replaced.
 //
 // mode: write
 // params:

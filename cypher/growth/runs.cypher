@@ -17,7 +17,8 @@
 //   state          STRING(growing|waiting_review|paused|finished)
 //         waiting_review: a person must decide; paused: the endpoint failed
 //   stop_reason    STRING|NULL    why it ended or pauses
-//   status         STRING|NULL    status of its job: queued, running, succeeded, failed, cancelled
+//   status         STRING(queued|running|waiting_review|paused|succeeded|failed|cancelled)
+//         of its job, or of the run where its job is finished and the run is not
 //   progress       FLOAT          of its job, from 0 to 1
 //   stage          STRING|NULL    what its job is at
 //   error          STRING|NULL    why its job did not succeed
@@ -40,7 +41,12 @@ OPTIONAL MATCH (j:Job {id: r.id})
 RETURN r.id AS id, r.graph AS graph, r.seed AS seed, r.elicit AS elicit, r.model AS model,
   r.endpoint AS endpoint, r.request AS request, r.prompts AS prompts,
   r.capabilities AS capabilities, r.state AS state, r.stop_reason AS stop_reason,
-  j.status AS status, coalesce(j.progress, 0.0) AS progress, j.stage AS stage, j.error AS error,
+  CASE
+    WHEN coalesce(j.status, 'succeeded') = 'succeeded' AND r.state = 'waiting_review'
+      THEN r.state
+    WHEN j.status IN ['failed', 'cancelled'] AND r.state = 'paused' THEN r.state
+    ELSE coalesce(j.status, 'succeeded')
+  END AS status, coalesce(j.progress, 0.0) AS progress, j.stage AS stage, j.error AS error,
   j.remedy AS remedy, r.seconds AS seconds,
   COUNT { (a:Answer {run: r.id}) } AS calls,
   COUNT { (c:Candidate {run: r.id}) } AS candidates,

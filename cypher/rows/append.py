@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Row, WrittenRow
-
-
-@dataclass(frozen=True)
-class WriteAppendAnswersRow(WrittenRow):
-    """Whether the answers of an edit are stored."""
-
-    QUERY: ClassVar[str] = "append/write_answers"
+from .base import Row
 
 
 @dataclass(frozen=True)
 class AppendAnswersRow(Row):
     """The probabilities of all names at one prompt, before and after an edit."""
 
-    QUERY: ClassVar[str] = "append/answers"
     place: Annotated[int, Field(description="Place among the prompts, from 0.")]
     role: Annotated[
         Literal["prompt", "paraphrase", "locality"],
@@ -84,7 +76,6 @@ class AppendAnswersRow(Row):
 class AdditivityRow(Row):
     """Side effects of an edit, against one set of false answers."""
 
-    QUERY: ClassVar[str] = "append/additivity"
     edit: Annotated[str, Field(description="Id of the edit.")]
     set: Annotated[
         Literal["hard", "random"],
@@ -145,7 +136,6 @@ class AdditivityRow(Row):
 class MeanProbabilitiesRow(Row):
     """Mean probabilities of an edit's answers at its prompt; None where a list is empty."""
 
-    QUERY: ClassVar[str] = "append/mean_probabilities"
     edit: str
     correct_pre: float | None
     correct_post: float | None
@@ -159,7 +149,6 @@ class MeanProbabilitiesRow(Row):
 class AppendKeyRow(Row):
     """A pair of subject and relation with several objects, and how it is asked."""
 
-    QUERY: ClassVar[str] = "append/keys"
     subject: str
     relation: str
     correct: tuple[str, ...]
@@ -172,14 +161,13 @@ class AppendKeyRow(Row):
 class AppendRangeRow(Row):
     """The entities that can be an object of a relation."""
 
-    QUERY: ClassVar[str] = "append/ranges"
     relation: str
     kinds: tuple[str, ...]
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class _NewAnswer(Row):
+class NewAnswerRow(Row):
     """A new answer of a subject and relation, and false answers that belong to it."""
 
     subject: str
@@ -190,24 +178,9 @@ class _NewAnswer(Row):
 
 
 @dataclass(frozen=True)
-class HardAnswersRow(_NewAnswer):
-    """False answers of the relation's range that have a fact with the new answer."""
-
-    QUERY: ClassVar[str] = "append/hard"
-
-
-@dataclass(frozen=True)
-class RandomAnswersRow(_NewAnswer):
-    """False answers far from the new answer."""
-
-    QUERY: ClassVar[str] = "append/random"
-
-
-@dataclass(frozen=True)
 class AppendLocalityRow(Row):
     """Prompts about other subjects, with their right answers."""
 
-    QUERY: ClassVar[str] = "append/locality"
     subject: str
     relation: str
     new: str

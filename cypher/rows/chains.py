@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -15,7 +14,6 @@ from .base import Row
 class ChainRow(Row):
     """One chain without probabilities: `steps` facts over `steps` + 1 entities."""
 
-    QUERY: ClassVar[str] = "chains/enumerate"
     steps: int
     entities: tuple[str, ...]
     facts: tuple[str, ...]
@@ -27,7 +25,6 @@ class ChainRow(Row):
 class ChainFactsRow(Row):
     """Ids of the facts on the chains of one rewrite, without that of the graph."""
 
-    QUERY: ClassVar[str] = "chains/facts"
     id: str
     facts: tuple[str, ...]
 
@@ -36,7 +33,6 @@ class ChainFactsRow(Row):
 class KnownChainsRow(Row):
     """Chains of one rewrite, and how many of them a model knows before any edit."""
 
-    QUERY: ClassVar[str] = "chains/known"
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"known"})
     id: str
     chains: int
@@ -70,7 +66,6 @@ class Link:
 class ScoredChainRow(Row):
     """One chain with its reliability R before and R' after the edit (ThinkEval §5.1)."""
 
-    QUERY: ClassVar[str] = "chains/scored"
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"r_pre", "r_post", "known", "surviving"})
     steps: Annotated[int, Field(description="Number of facts of the chain.")]
     entities: Annotated[
@@ -97,26 +92,11 @@ class ScoredChainRow(Row):
     surviving: Annotated[bool, Field(description="It was known, R' > threshold · R and R' > 0.")]
     links: Annotated[tuple[Link, ...], Field(description="The facts of the chain, in order.")]
 
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> Self:
-        """Turn the maps of `links` into Link records."""
-        links = tuple(Link(**link) for link in values[-1])
-        return super().of([*values[:-1], links])
-
-
-@dataclass(frozen=True)
-class CountChainsRow(Row):
-    """Number of chains."""
-
-    QUERY: ClassVar[str] = "chains/count"
-    chains: int
-
 
 @dataclass(frozen=True)
 class LeakageRow(Row):
     """Leakage through one fact: the surviving chains it is on."""
 
-    QUERY: ClassVar[str] = "chains/leakage"
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"pre", "post"})
     id: Annotated[str, Field(description="Id of the fact.")]
     subject: Annotated[str, Field(description="Subject of the fact.")]

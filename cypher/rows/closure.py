@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Row, WrittenRow
+from .base import Row
 
 Kind = Literal["paths", "rules", "both"]
 """Ways to recover the old object: chains of facts, rules, or both together."""
@@ -18,7 +17,6 @@ Kind = Literal["paths", "rules", "both"]
 class ClosureStateRow(Row):
     """The stored closure of a graph, and a fingerprint of its facts."""
 
-    QUERY: ClassVar[str] = "closure/state"
     closure: str | None
     facts: int
     probed: int
@@ -29,7 +27,6 @@ class ClosureStateRow(Row):
 class ClearClosureRow(Row):
     """Number of deleted conclusions and groundings."""
 
-    QUERY: ClassVar[str] = "closure/clear"
     conclusions: int
     groundings: int
 
@@ -38,7 +35,6 @@ class ClearClosureRow(Row):
 class DeriveRoundRow(Row):
     """Results of one round of forward chaining; `conclusions` counts new ones."""
 
-    QUERY: ClassVar[str] = "closure/derive"
     groundings: int
     conclusions: int
 
@@ -47,7 +43,6 @@ class DeriveRoundRow(Row):
 class AtomRow(Row):
     """A fact or a conclusion of a graph."""
 
-    QUERY: ClassVar[str] = "closure/atoms"
     id: str
     implied: bool
     subject: str
@@ -64,7 +59,6 @@ class AtomRow(Row):
 class StoredGroundingRow(Row):
     """A grounding: rule, premises and conclusion, by id; `premise2` is None for one premise."""
 
-    QUERY: ClassVar[str] = "closure/groundings"
     id: str
     rule: str
     premise1: str
@@ -74,34 +68,17 @@ class StoredGroundingRow(Row):
 
 
 @dataclass(frozen=True)
-class SettleRow(WrittenRow):
-    """Number of conclusions sent and updated."""
-
-    QUERY: ClassVar[str] = "closure/settle"
-
-
-@dataclass(frozen=True)
 class PruneRow(Row):
     """Number of deleted conclusions that only circular proofs support."""
 
-    QUERY: ClassVar[str] = "closure/prune"
     pruned: int
     groundings: int
-
-
-@dataclass(frozen=True)
-class CompleteClosureRow(Row):
-    """The graph whose closure is complete."""
-
-    QUERY: ClassVar[str] = "closure/complete"
-    graph: str
 
 
 @dataclass(frozen=True)
 class ContradictionRow(Row):
     """A conclusion, and the fact or conclusion that contradicts it."""
 
-    QUERY: ClassVar[str] = "closure/contradictions"
     subject: str
     relation: str
     object: str
@@ -115,7 +92,6 @@ class ContradictionRow(Row):
 class ImplicationRow(Row):
     """A grounding that has the edited fact as a premise, with its old or its new object."""
 
-    QUERY: ClassVar[str] = "closure/implications"
     side: str
     rule: str
     place: int
@@ -141,7 +117,6 @@ class ImplicationRow(Row):
 class OmegaRow(Row):
     """Recovery of the old object by one kind of way, within `step` facts."""
 
-    QUERY: ClassVar[str] = "closure/omega"
     kind: Annotated[
         Kind,
         Field(
@@ -155,56 +130,3 @@ class OmegaRow(Row):
     value: Annotated[
         float | None, Field(description="deep-edited up to `step`: 1 if none survives, else 0.")
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class MixedLink:
-    """One link of a chain over conclusions: a fact or a conclusion."""
-
-    id: Annotated[str, Field(description="Id of the fact or conclusion in the database.")]
-    implied: Annotated[bool, Field(description="Whether it is a conclusion, not a fact.")]
-    subject: Annotated[str, Field(description="Subject of the fact.")]
-    relation: Annotated[str, Field(description="Relation of the fact.")]
-    object: Annotated[str, Field(description="Object of the fact.")]
-    facts: Annotated[
-        int | None,
-        Field(
-            description="Number of the chain's facts it represents; null if the chain has no"
-            " strength."
-        ),
-    ]
-    pre: Annotated[
-        float | None,
-        Field(
-            description="Before the edit: a fact's probability, or strength of the best proof"
-            " with that many facts."
-        ),
-    ]
-    post: Annotated[
-        float | None,
-        Field(
-            description="After the edit: a fact's probability, or strength of the best proof with"
-            " that many facts."
-        ),
-    ]
-
-
-@dataclass(frozen=True)
-class MixedChainRow(Row):
-    """A chain over at least one conclusion; `steps` counts facts, None without a strength."""
-
-    QUERY: ClassVar[str] = "closure/mixed"
-    steps: int | None
-    entities: tuple[str, ...]
-    r_pre: float | None
-    r_post: float | None
-    ratio: float | None
-    surviving: bool | None
-    links: tuple[MixedLink, ...]
-
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> Self:
-        """Turn the maps of `links` into MixedLink records."""
-        steps, entities, r_pre, r_post, ratio, surviving, links = values
-        found = tuple(MixedLink(**link) for link in links)
-        return cls(steps, entities, r_pre, r_post, ratio, surviving, found)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Row, WrittenRow
+from .base import Row
 
 Setting = Literal["CQ_DT", "CQ_UT", "ICQ_DT"]
 """Wording of a set's questions."""
@@ -17,13 +17,6 @@ Phase = Literal["establish", "update"]
 Role = Literal["specific", "unrelated", "implication"]
 Change = Literal["kept", "updated", "new", "lost"]
 """How the answer to a question changed since phase establish."""
-
-
-@dataclass(frozen=True)
-class MergeSetRow(WrittenRow):
-    """Whether all questions of a knowledge set are stored."""
-
-    QUERY: ClassVar[str] = "depedit/merge_set"
 
 
 @dataclass(frozen=True)
@@ -54,41 +47,16 @@ class StoredSet(Row):
 class KnowledgeSetRow(StoredSet):
     """A stored knowledge set; `body` is JSON, if requested."""
 
-    QUERY: ClassVar[str] = "depedit/list_sets"
     content_digest: str
     body: str | None
-
-
-@dataclass(frozen=True)
-class CountSetsRow(Row):
-    """Number of knowledge sets."""
-
-    QUERY: ClassVar[str] = "depedit/count_sets"
-    sets: int
-
-
-@dataclass(frozen=True)
-class CountRunsRow(Row):
-    """Number of runs."""
-
-    QUERY: ClassVar[str] = "depedit/count_runs"
-    runs: int
 
 
 @dataclass(frozen=True)
 class DeleteSetRow(Row):
     """Number of deleted sets and runs."""
 
-    QUERY: ClassVar[str] = "depedit/delete_set"
     deleted: int
     runs: int
-
-
-@dataclass(frozen=True)
-class MergeRunRow(WrittenRow):
-    """Whether all answers of a run are stored."""
-
-    QUERY: ClassVar[str] = "depedit/merge_run"
 
 
 @dataclass(frozen=True)
@@ -128,16 +96,7 @@ class StoredRun(Row):
 class ProtocolRunRow(StoredRun):
     """A stored run of the protocol; `hparams` is JSON."""
 
-    QUERY: ClassVar[str] = "depedit/list_runs"
     hparams: str
-
-
-@dataclass(frozen=True)
-class DeleteRunRow(Row):
-    """Number of deleted runs."""
-
-    QUERY: ClassVar[str] = "depedit/delete_run"
-    deleted: int
 
 
 @dataclass(frozen=True)
@@ -170,65 +129,15 @@ class StoredAnswer(Row):
 class AnsweredRow(StoredAnswer):
     """A model's answer to one question about a subject and relation."""
 
-    QUERY: ClassVar[str] = "depedit/answers"
     subject: str
     relation: str
 
 
 @dataclass(frozen=True)
-class _Fraction(Row):
+class FractionRow(Row):
     """One metric of one run: a fraction (None without questions), and its counts."""
 
     id: str
     value: float | None
     n: int
     copies: int
-
-
-@dataclass(frozen=True)
-class EstSRow(_Fraction):
-    """Est.S of one run."""
-
-    QUERY: ClassVar[str] = "depedit/est_s"
-
-
-@dataclass(frozen=True)
-class EstIRow(_Fraction):
-    """Est.I of one run."""
-
-    QUERY: ClassVar[str] = "depedit/est_i"
-
-
-@dataclass(frozen=True)
-class UpdSRow(_Fraction):
-    """Upd.S of one run."""
-
-    QUERY: ClassVar[str] = "depedit/upd_s"
-
-
-@dataclass(frozen=True)
-class UpdIRow(_Fraction):
-    """Upd.I of one run."""
-
-    QUERY: ClassVar[str] = "depedit/upd_i"
-
-
-@dataclass(frozen=True)
-class ConsNSRow(_Fraction):
-    """Cons.NS of one run."""
-
-    QUERY: ClassVar[str] = "depedit/cons_ns"
-
-
-@dataclass(frozen=True)
-class ConsURow(_Fraction):
-    """Cons.U of one run."""
-
-    QUERY: ClassVar[str] = "depedit/cons_u"
-
-
-@dataclass(frozen=True)
-class ConsNIRow(_Fraction):
-    """Cons.NI of one run."""
-
-    QUERY: ClassVar[str] = "depedit/cons_ni"

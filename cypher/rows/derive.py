@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from .base import Row
 
@@ -12,7 +11,6 @@ from .base import Row
 class DeriveRow(Row):
     """A conclusion with the subjects of its premises; `fact` is the position of the new one."""
 
-    QUERY: ClassVar[str] = "depedit/derive"
     fact: int
     subject: str
     object: str

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
 
 from .base import Row, WrittenRow
 
@@ -13,7 +11,6 @@ from .base import Row, WrittenRow
 class MergeEditRow(WrittenRow):
     """Whether an edit was recorded; `created` is false if it was stored before."""
 
-    QUERY: ClassVar[str] = "edits/merge_edit"
     created: bool
 
 
@@ -53,14 +50,11 @@ class _Edit(_ListedEdit):
 class EditRow(_Edit):
     """One of the recorded edits."""
 
-    QUERY: ClassVar[str] = "edits/list_edits"
-
 
 @dataclass(frozen=True)
 class GetEditRow(_Edit):
     """The requested edit, with what its job tells beside it."""
 
-    QUERY: ClassVar[str] = "edits/get_edit"
     attempts: int
     posted_as: tuple[str, ...]
 
@@ -69,23 +63,14 @@ class GetEditRow(_Edit):
 class ScoredStateRow(Row):
     """Number of scored edits, and time of the newest score."""
 
-    QUERY: ClassVar[str] = "edits/scored_state"
     edits: int
     newest: str | None
-
-
-@dataclass(frozen=True)
-class WriteGenerationsRow(WrittenRow):
-    """Whether the generations of an edit are stored."""
-
-    QUERY: ClassVar[str] = "edits/write_generations"
 
 
 @dataclass(frozen=True)
 class GenerationsRow(Row):
     """The prompts of an edit's free generations, and the texts before and after it."""
 
-    QUERY: ClassVar[str] = "edits/generations"
     prompts: tuple[str, ...]
     pre: tuple[str, ...]
     post: tuple[str, ...]
@@ -95,86 +80,21 @@ class GenerationsRow(Row):
 class DeleteEditRow(Row):
     """Number of deleted edits, and of deleted entities of the graph."""
 
-    QUERY: ClassVar[str] = "edits/delete_edit"
     edits: int
     n_entities: int
-
-
-@dataclass(frozen=True)
-class DescribeEditsRow(WrittenRow):
-    """Whether submitted edits say what they are of."""
-
-    QUERY: ClassVar[str] = "edits/describe"
-
-
-@dataclass(frozen=True)
-class WriteScoreRow(WrittenRow):
-    """Whether the score of an edit is stored."""
-
-    QUERY: ClassVar[str] = "edits/write_score"
-
-
-@dataclass(frozen=True)
-class DropUnfinishedRow(Row):
-    """How many entities of an unfinished edit's graph were deleted."""
-
-    QUERY: ClassVar[str] = "edits/drop_unfinished"
-    entities: int
 
 
 @dataclass(frozen=True)
 class PageEditRow(_ListedEdit):
     """An edit of a page of the list, with its number of attempts."""
 
-    QUERY: ClassVar[str] = "edits/page_edits"
     attempts: int
-
-
-@dataclass(frozen=True)
-class CountEditsRow(Row):
-    """How many edits there are."""
-
-    QUERY: ClassVar[str] = "edits/count_edits"
-    edits: int
 
 
 @dataclass(frozen=True)
 class SubjectOptionsRow(Row):
     """The objects of a relation, and those of them that follow from an edit's new object."""
 
-    QUERY: ClassVar[str] = "edits/subject_options"
     relation: str
     objects: tuple[str, ...]
     following: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class SubjectFact:
-    """A known fact about an edited subject, with its likelihoods and the answer after the edit."""
-
-    relation: str
-    object: str
-    pre: float
-    post: float
-    outcome: str
-    answer: str | None
-    answer_likelihood: float | None
-
-
-@dataclass(frozen=True)
-class SubjectFactsRow(Row):
-    """How many known facts about a subject are kept, follow the new object, or are lost."""
-
-    QUERY: ClassVar[str] = "edits/subject_facts"
-    kept: int | None
-    followed: int | None
-    lost: int | None
-    n: int
-    excluded: int
-    facts: tuple[SubjectFact, ...]
-
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> Self:
-        """Turn the maps of `facts` into SubjectFact records."""
-        facts = tuple(SubjectFact(**fact) for fact in values[-1])
-        return super().of([*values[:-1], facts])

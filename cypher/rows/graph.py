@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..errors import MissingProbabilityError
-from .base import Row, WrittenRow
+from .base import Row
 
 
 @dataclass(frozen=True)
 class ServerRow(Row):
     """Version and edition of the server."""
 
-    QUERY: ClassVar[str] = "schema/server"
     version: str
     edition: str
 
@@ -22,93 +20,28 @@ class ServerRow(Row):
 class ServerStartRow(Row):
     """When the server was started, in milliseconds since 1970 by its own clock."""
 
-    QUERY: ClassVar[str] = "schema/started"
     started_ms: int | None
-
-
-@dataclass(frozen=True)
-class SchemaVersionRow(Row):
-    """Which migrations and which constraints a database has had."""
-
-    QUERY: ClassVar[str] = "schema/version"
-    version: int
-    constraints: str | None
-
-
-@dataclass(frozen=True)
-class SetConstraintsRow(Row):
-    """The digest of the constraints that was recorded."""
-
-    QUERY: ClassVar[str] = "schema/set_constraints"
-    digest: str
-
-
-@dataclass(frozen=True)
-class IndexesRow(Row):
-    """Names of all indexes, with those behind constraints."""
-
-    QUERY: ClassVar[str] = "schema/indexes"
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class LockSchemaRow(Row):
-    """The same, locked until the transaction ends; 0 before the first migration."""
-
-    QUERY: ClassVar[str] = "schema/lock_version"
-    version: int
-
-
-@dataclass(frozen=True)
-class SetSchemaVersionRow(Row):
-    """The version that was recorded."""
-
-    QUERY: ClassVar[str] = "schema/set_version"
-    version: int
 
 
 @dataclass(frozen=True)
 class MergeGraphRow(Row):
     """A graph whose :Graph node is written; `created` is false if it was stored before."""
 
-    QUERY: ClassVar[str] = "graph/merge_graph"
     graph: str
     created: bool
-
-
-@dataclass(frozen=True)
-class MergeEntitiesRow(WrittenRow):
-    """Number of entities sent and stored."""
-
-    QUERY: ClassVar[str] = "graph/merge_entities"
-
-
-@dataclass(frozen=True)
-class MergeFactsRow(WrittenRow):
-    """Number of facts sent and stored."""
-
-    QUERY: ClassVar[str] = "graph/merge_facts"
-
-
-@dataclass(frozen=True)
-class MergeRewritesRow(WrittenRow):
-    """Number of rewrite requests sent and stored."""
-
-    QUERY: ClassVar[str] = "graph/merge_rewrites"
 
 
 @dataclass(frozen=True)
 class CompleteGraphRow(Row):
     """Counts of a graph that is now visible to readers."""
 
-    QUERY: ClassVar[str] = "graph/complete_graph"
     graph: str
     complete: bool
     n_facts: int
     n_entities: int
     missing: int
 
-    def check(self) -> None:
+    def check(self, name: str) -> None:
         """MissingProbabilityError if facts lack one of the graph's measures."""
         if not self.complete:
             raise MissingProbabilityError(
@@ -119,7 +52,7 @@ class CompleteGraphRow(Row):
 
 
 @dataclass(frozen=True)
-class _Graph(Row):
+class GraphRow(Row):
     """A stored graph; columns as in the header of graph/list_graphs."""
 
     graph: str
@@ -137,40 +70,9 @@ class _Graph(Row):
 
 
 @dataclass(frozen=True)
-class GraphRow(_Graph):
-    """One of the stored graphs."""
-
-    QUERY: ClassVar[str] = "graph/list_graphs"
-
-
-@dataclass(frozen=True)
-class GetGraphRow(_Graph):
-    """The requested graph."""
-
-    QUERY: ClassVar[str] = "graph/get_graph"
-
-
-@dataclass(frozen=True)
-class ClearGraphRow(Row):
-    """Number of deleted entities, with all their facts."""
-
-    QUERY: ClassVar[str] = "graph/clear_graph"
-    n_entities: int
-
-
-@dataclass(frozen=True)
-class DeleteGraphRow(Row):
-    """Number of deleted nodes of a graph."""
-
-    QUERY: ClassVar[str] = "graph/delete_graph"
-    deleted: int
-
-
-@dataclass(frozen=True)
 class DependentsRow(Row):
     """Resources derived from a data set: ids, or counts where users know no ids."""
 
-    QUERY: ClassVar[str] = "graph/dependents"
     graphs: tuple[str, ...]
     edits: tuple[str, ...]
     active: int
@@ -186,7 +88,6 @@ class DependentsRow(Row):
 class EntityRow(Row):
     """One entity of a graph."""
 
-    QUERY: ClassVar[str] = "graph/entities"
     name: str
     aliases: tuple[str, ...]
     kind: str | None
@@ -196,7 +97,6 @@ class EntityRow(Row):
 class FactRow(Row):
     """One fact of a graph. `id` is unique in the database, `fact` within the graph."""
 
-    QUERY: ClassVar[str] = "graph/facts"
     id: str
     fact: str
     subject: str
@@ -237,24 +137,9 @@ class FactRow(Row):
 
 
 @dataclass(frozen=True)
-class FactInScopeRow(FactRow):
-    """One fact in the scope of a rewrite."""
-
-    QUERY: ClassVar[str] = "probes/facts_in_scope"
-
-
-@dataclass(frozen=True)
-class AboutSubjectRow(FactRow):
-    """One fact about an edited subject."""
-
-    QUERY: ClassVar[str] = "probes/about_subject"
-
-
-@dataclass(frozen=True)
 class NeighborRow(Row):
     """One fact of another subject that shares a rewrite's relation and target_true."""
 
-    QUERY: ClassVar[str] = "probes/neighborhood"
     id: str
     subject: str
     prompt: str
@@ -264,7 +149,6 @@ class NeighborRow(Row):
 class RetainRow(Row):
     """One fact that a method which forgets shall retain."""
 
-    QUERY: ClassVar[str] = "probes/retain"
     id: str
     subject: str
     prompt: str
@@ -272,24 +156,9 @@ class RetainRow(Row):
 
 
 @dataclass(frozen=True)
-class WriteProbabilitiesRow(WrittenRow):
-    """Number of facts sent and updated."""
-
-    QUERY: ClassVar[str] = "probes/write_probabilities"
-
-
-@dataclass(frozen=True)
-class WriteColumnsRow(WrittenRow):
-    """Number of facts sent and updated."""
-
-    QUERY: ClassVar[str] = "probes/write_columns"
-
-
-@dataclass(frozen=True)
 class MissingRow(Row):
     """Number of facts of a graph that lack the requested properties."""
 
-    QUERY: ClassVar[str] = "probes/missing"
     graph: str
     n_facts: int
     missing_pre: int
@@ -297,7 +166,7 @@ class MissingRow(Row):
 
 
 @dataclass(frozen=True)
-class _Rewrite(Row):
+class RewriteRow(Row):
     """A stored rewrite request. `id` is unique in the database, `rewrite` within the data set."""
 
     id: str
@@ -318,25 +187,3 @@ class _Rewrite(Row):
     correct: tuple[str, ...]
     hard: tuple[str, ...]
     random: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class RewriteRow(_Rewrite):
-    """One of the stored rewrite requests."""
-
-    QUERY: ClassVar[str] = "graph/list_rewrites"
-
-
-@dataclass(frozen=True)
-class GetRewriteRow(_Rewrite):
-    """The requested rewrite request."""
-
-    QUERY: ClassVar[str] = "graph/get_rewrite"
-
-
-@dataclass(frozen=True)
-class DeleteRewritesRow(Row):
-    """Number of deleted rewrite requests."""
-
-    QUERY: ClassVar[str] = "graph/delete_rewrites"
-    deleted: int

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Row, WrittenRow
+from .base import Row
 
 RunState = Literal["growing", "waiting_review", "paused", "finished"]
 CandidateKind = Literal["triplet", "chain"]
@@ -27,81 +27,9 @@ Verb = Literal["keep", "prune", "correct", "add"]
 
 
 @dataclass(frozen=True)
-class MergeGrowthRunRow(Row):
-    """Whether a growth run is new."""
-
-    QUERY: ClassVar[str] = "growth/merge_run"
-    created: bool
-
-
-@dataclass(frozen=True)
-class GrowthRunRow(Row):
-    """A growth run with the state of its job and what it holds."""
-
-    QUERY: ClassVar[str] = "growth/runs"
-    id: str
-    graph: str
-    seed: str
-    elicit: Literal["cot", "crawl", "text"]
-    model: str
-    endpoint: str
-    request: str
-    prompts: str
-    capabilities: str | None
-    state: RunState
-    stop_reason: str | None
-    status: str | None
-    progress: float
-    stage: str | None
-    error: str | None
-    remedy: str | None
-    seconds: float
-    calls: int
-    candidates: int
-    to_review: int
-    iterations: int
-    decisions: int
-    created_at: str
-    finished_at: str | None
-
-
-@dataclass(frozen=True)
-class SetGrowthRunRow(Row):
-    """Wall time of all attempts of a run."""
-
-    QUERY: ClassVar[str] = "growth/set_run"
-    seconds: float
-
-
-@dataclass(frozen=True)
-class SettleGrowthRunRow(Row):
-    """Number of candidates that a pass did not find any more."""
-
-    QUERY: ClassVar[str] = "growth/settle_run"
-    left: int
-
-
-@dataclass(frozen=True)
-class DeleteGrowthRunRow(Row):
-    """Number of deleted nodes."""
-
-    QUERY: ClassVar[str] = "growth/delete_run"
-    deleted: int
-
-
-@dataclass(frozen=True)
-class GrowthGraphRow(Row):
-    """The graph that a run made."""
-
-    QUERY: ClassVar[str] = "growth/made"
-    graph: str
-
-
-@dataclass(frozen=True)
 class KnownAnswerRow(Row):
     """A stored answer."""
 
-    QUERY: ClassVar[str] = "growth/known_answers"
     id: str
     text: str
     finish: Literal["stop", "length", "refusal"]
@@ -111,17 +39,9 @@ class KnownAnswerRow(Row):
 
 
 @dataclass(frozen=True)
-class WriteAnswersRow(WrittenRow):
-    """Whether all answers are stored."""
-
-    QUERY: ClassVar[str] = "growth/write_answers"
-
-
-@dataclass(frozen=True)
 class UsageRow(Row):
     """Answers of one kind in one iteration, with their tokens and seconds."""
 
-    QUERY: ClassVar[str] = "growth/usage"
     iteration: int
     kind: str
     calls: int
@@ -131,70 +51,17 @@ class UsageRow(Row):
 
 
 @dataclass(frozen=True)
-class WriteCandidatesRow(WrittenRow):
-    """Whether all candidates are stored."""
-
-    QUERY: ClassVar[str] = "growth/write_candidates"
-
-
-@dataclass(frozen=True)
-class WriteStatementsRow(WrittenRow):
-    """Whether all statements are stored."""
-
-    QUERY: ClassVar[str] = "growth/write_statements"
-
-
-@dataclass(frozen=True)
-class CandidateRow(Row):
-    """A candidate: a triplet, or a chain's question, with what became of it."""
-
-    QUERY: ClassVar[str] = "growth/candidates"
-    id: str
-    kind: CandidateKind
-    subject: str
-    relation: str
-    object: str
-    prompt: str | None
-    question: str | None
-    state: CandidateState
-    reason: str | None
-    tries: int
-    share: float | None
-    n_answers: int
-    iteration: int
-    place: int
-    checks: str | None
-    verdict: Verb | None
-    decided_by: str | None
-    corrected: str | None
-    judged: Literal["keep", "prune", "correct"] | None
-    judge: str | None
-    judge_corrected: str | None
-    statements: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class CandidatePlaceRow(Row):
     """A candidate on a page."""
 
-    QUERY: ClassVar[str] = "growth/candidate_page"
     id: str
     place: int
-
-
-@dataclass(frozen=True)
-class WaitingRow(Row):
-    """Number of candidates in some states."""
-
-    QUERY: ClassVar[str] = "growth/waiting"
-    candidates: int
 
 
 @dataclass(frozen=True)
 class CandidateCountRow(Row):
     """Number of candidates of one kind in one state."""
 
-    QUERY: ClassVar[str] = "growth/candidate_counts"
     kind: CandidateKind
     state: CandidateState
     candidates: int
@@ -204,7 +71,6 @@ class CandidateCountRow(Row):
 class EvidenceRow(Row):
     """An answer that a candidate rests on."""
 
-    QUERY: ClassVar[str] = "growth/evidence"
     role: Annotated[
         Literal["statement", "validation"],
         Field(
@@ -235,57 +101,14 @@ class EvidenceRow(Row):
 class AddCandidateRow(Row):
     """Id of the candidate for a triplet, and whether it is new."""
 
-    QUERY: ClassVar[str] = "growth/add_candidate"
     id: str
     created: bool
-
-
-@dataclass(frozen=True)
-class LockDecisionsRow(Row):
-    """Number of the next decision of a run."""
-
-    QUERY: ClassVar[str] = "growth/lock_decisions"
-    number: int
-
-
-@dataclass(frozen=True)
-class AppendDecisionRow(Row):
-    """Number of the decision that was stored."""
-
-    QUERY: ClassVar[str] = "growth/append_decision"
-    number: int
-
-
-@dataclass(frozen=True)
-class DecisionRow(Row):
-    """A decision about a candidate: by whom, when, and why."""
-
-    QUERY: ClassVar[str] = "growth/decisions"
-    number: int
-    at: str
-    role: Literal["human", "judge"]
-    by: str
-    verb: Verb
-    candidate: str
-    before: str | None
-    after: str | None
-    reason: str | None
-    evidence: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class WriteIterationRow(Row):
-    """Number of the iteration whose row was stored."""
-
-    QUERY: ClassVar[str] = "growth/write_iteration"
-    number: int
 
 
 @dataclass(frozen=True)
 class IterationRow(Row):
     """Sizes and cost after one iteration, in sum over it and those before; seconds are its own."""
 
-    QUERY: ClassVar[str] = "growth/iterations"
     number: Annotated[int, Field(description="Number of the iteration, from 1.")]
     triplets: Annotated[int, Field(description="Number of accepted triplets so far.")]
     paths: Annotated[int, Field(description="Number of chains so far.")]
@@ -297,28 +120,20 @@ class IterationRow(Row):
 
 
 @dataclass(frozen=True)
-class AllAnswersRow(Row):
+class AllAnswersRow(KnownAnswerRow):
     """An answer with its request, for an audit bundle."""
 
-    QUERY: ClassVar[str] = "growth/all_answers"
-    id: str
     query: str
     iteration: int
     kind: str
     messages: str
     sample: int
-    text: str
-    finish: Literal["stop", "length", "refusal"]
-    seconds: float
-    tokens_in: int | None
-    tokens_out: int | None
 
 
 @dataclass(frozen=True)
 class AllStatementsRow(Row):
     """A statement with its answers and candidates, for an audit bundle."""
 
-    QUERY: ClassVar[str] = "growth/all_statements"
     id: str
     text: str
     source: str | None

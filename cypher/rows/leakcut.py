@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
 
-from .base import Row, WrittenRow
+from .base import Row
 
 
 @dataclass(frozen=True)
@@ -19,7 +17,6 @@ class LeakPathRow(Row):
         counted: whether IFR reads its chain by these facts.
     """
 
-    QUERY: ClassVar[str] = "leakcut/paths"
     entities: tuple[str, ...]
     facts: tuple[str, ...]
     r_pre: float | None
@@ -31,7 +28,6 @@ class LeakPathRow(Row):
 class SafeObjectsRow(Row):
     """Objects that a fact may get in a co-edit, and those from which a chain would open."""
 
-    QUERY: ClassVar[str] = "leakcut/objects"
     place: int
     safe: tuple[str, ...]
     refused: tuple[str, ...]
@@ -52,7 +48,6 @@ class CoEditedFact:
 class CoEditRoundRow(Row):
     """What a round of co-edits cost, over facts that were not edited; None where there is none."""
 
-    QUERY: ClassVar[str] = "leakcut/round"
     preservation: float | None
     n_preservation: int
     subject_retention: float | None
@@ -61,43 +56,19 @@ class CoEditRoundRow(Row):
     n_coedited_retention: int
     coedits: tuple[CoEditedFact, ...]
 
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> Self:
-        """Turn the maps of `coedits` into records."""
-        kept, n_kept, about, n_about, beside, n_beside, coedits = values
-        found = tuple(CoEditedFact(**each) for each in coedits)
-        return cls(kept, n_kept, about, n_about, beside, n_beside, found)
-
-
-@dataclass(frozen=True)
-class LeadingObjectsRow(Row):
-    """An entity from which the old object can be reached."""
-
-    QUERY: ClassVar[str] = "leakcut/leading"
-    name: str
-
 
 @dataclass(frozen=True)
 class HarmlessEntityRow(Row):
     """An entity from which the old object cannot be reached."""
 
-    QUERY: ClassVar[str] = "leakcut/entities"
     name: str
     kind: str | None
     facts: int
 
 
 @dataclass(frozen=True)
-class WriteKeysRow(WrittenRow):
-    """Measured keys are stored with the facts."""
-
-    QUERY: ClassVar[str] = "leakcut/write_keys"
-
-
-@dataclass(frozen=True)
 class MeasuredKeyRow(Row):
     """A measured key with the facts that share it."""
 
-    QUERY: ClassVar[str] = "leakcut/keys"
     name: str
     facts: tuple[str, ...]

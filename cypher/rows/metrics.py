@@ -29,7 +29,7 @@ class MetricRow(Row):
     n: int
     excluded: int
 
-    def check(self) -> None:
+    def check(self, name: str) -> None:
         """MissingProbabilityError if the value is null although there is something to measure."""
         if self.value is None and self.n:
             raise MissingProbabilityError(
@@ -38,13 +38,7 @@ class MetricRow(Row):
 
 
 @dataclass(frozen=True)
-class ChainMetricRow(Row):
+class ChainMetricRow(MetricRow):
     """One value of one of several metrics over chains; a MetricRow with the name of its metric."""
 
-    QUERY: ClassVar[str] = "chains/metrics"
     metric: str
-    id: str
-    step: int | None
-    value: float | None
-    n: int
-    excluded: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from .base import Row, WrittenRow
 
@@ -12,7 +11,6 @@ from .base import Row, WrittenRow
 class MergeRulesRow(WrittenRow):
     """Number of rules stored, and of new ones among them."""
 
-    QUERY: ClassVar[str] = "rules/merge_rules"
     created: int
 
 
@@ -20,7 +18,6 @@ class MergeRulesRow(WrittenRow):
 class RuleRow(Row):
     """A stored rule with the annotators' labels."""
 
-    QUERY: ClassVar[str] = "rules/list_rules"
     dataset: str
     rule: str
     relation1: str
@@ -46,18 +43,9 @@ class RuleRow(Row):
 
 
 @dataclass(frozen=True)
-class DeleteRulesRow(Row):
-    """Number of deleted rules."""
-
-    QUERY: ClassVar[str] = "rules/delete_rules"
-    deleted: int
-
-
-@dataclass(frozen=True)
 class LabelRuleRow(Row):
     """A labelled rule, and its status now."""
 
-    QUERY: ClassVar[str] = "rules/label_rule"
     rule: str
     status: str
 
@@ -66,7 +54,6 @@ class LabelRuleRow(Row):
 class VocabularyRow(Row):
     """A relation of a graph's facts, or a kind of its entities, with its count."""
 
-    QUERY: ClassVar[str] = "rules/vocabulary"
     sort: str
     name: str | None
     n: int
@@ -74,41 +61,31 @@ class VocabularyRow(Row):
 
 
 @dataclass(frozen=True)
-class MineRow(Row):
-    """A rule mined from triangles of a graph; `total` rules were found."""
+class MinePairRow(Row):
+    """A rule with one premise mined from pairs of facts; `total` rules were found."""
 
-    QUERY: ClassVar[str] = "rules/mine"
     relation1: str
     inverse1: bool
-    relation2: str
-    inverse2: bool
     relation3: str
     kind_x: str | None
-    kind_y: str | None
     kind_z: str | None
     support: int
     total: int
 
 
 @dataclass(frozen=True)
-class MinePairRow(Row):
-    """A rule with one premise mined from pairs of facts; `total` rules were found."""
+class MineRow(MinePairRow):
+    """A rule with two premises mined from triangles of a graph."""
 
-    QUERY: ClassVar[str] = "rules/mine_pairs"
-    relation1: str
-    inverse1: bool
-    relation3: str
-    kind_x: str | None
-    kind_z: str | None
-    support: int
-    total: int
+    relation2: str
+    inverse2: bool
+    kind_y: str | None
 
 
 @dataclass(frozen=True)
 class BodyCountRow(Row):
     """Number of groundings of a rule's premises, and of those with the conclusion."""
 
-    QUERY: ClassVar[str] = "rules/body_counts"
     rule: str
     body: int
     support: int
@@ -118,7 +95,6 @@ class BodyCountRow(Row):
 class PairCountRow(Row):
     """Distinct conclusions of a rule, known and comparable ones, and facts of their relation."""
 
-    QUERY: ClassVar[str] = "rules/pair_counts"
     rule: str
     pairs: int
     known: int
@@ -127,7 +103,9 @@ class PairCountRow(Row):
 
 
 @dataclass(frozen=True)
-class _Grounding(Row):
+class GroundingRow(Row):
+    """A grounding of a rule; `conclusion` is None where the graph lacks it (predicted)."""
+
     rule: str
     x: str
     y: str | None
@@ -144,17 +122,9 @@ class _Grounding(Row):
 
 
 @dataclass(frozen=True)
-class GroundingRow(_Grounding):
-    """A grounding of a rule; `conclusion` is None where the graph lacks it (predicted)."""
-
-    QUERY: ClassVar[str] = "rules/instantiate"
-
-
-@dataclass(frozen=True)
-class AffectedRow(_Grounding):
+class AffectedRow(GroundingRow):
     """A grounding that contains a fact; `part` is the role of the fact."""
 
-    QUERY: ClassVar[str] = "rules/affected"
     part: str
 
 
@@ -162,7 +132,6 @@ class AffectedRow(_Grounding):
 class FactsAboutRow(Row):
     """A fact of a subject and relation."""
 
-    QUERY: ClassVar[str] = "rules/facts_about"
     id: str
     object: str
     role: str

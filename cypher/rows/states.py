@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from .base import Row, WrittenRow
+from .base import Row
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,6 @@ class DriftRow(Row):
         moved, shift: sums of |p_post - p_pre| and of p_post - p_pre.
     """
 
-    QUERY: ClassVar[str] = "states/drift"
     relation: str
     distance: int | None
     n: int
@@ -38,7 +35,6 @@ class DriftRow(Row):
 class RoutesRow(Row):
     """The chains of one rewrite that lead to the old object in each of two states."""
 
-    QUERY: ClassVar[str] = "states/routes"
     id: str
     chains: int
     missing: int
@@ -65,7 +61,6 @@ class RevivedLink:
 class RevivedRow(Row):
     """The chains that an edit closed, and the strongest that is open again in a later state."""
 
-    QUERY: ClassVar[str] = "states/revived"
     closed: int
     opened: int
     missing: int
@@ -74,17 +69,3 @@ class RevivedRow(Row):
     r_edited: float | None
     r_later: float | None
     links: tuple[RevivedLink, ...]
-
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> RevivedRow:
-        """Turn the maps of `links` into RevivedLink records."""
-        closed, opened, missing, entities, base, edited, later, links = values
-        found = tuple(RevivedLink(**link) for link in links)
-        return cls(closed, opened, missing, entities, base, edited, later, found)
-
-
-@dataclass(frozen=True)
-class WriteComparedRow(WrittenRow):
-    """The edits that a comparison scored are stored."""
-
-    QUERY: ClassVar[str] = "states/write_edits"

@@ -1,4 +1,6 @@
-"""Hooks of the site's build: links to files of the repository, and pages that show a root file.
+"""Hooks of the site's build: reference pages, links to files, and pages that show a root file.
+
+The pages of `reference/` are made from the code at each build (`reference_pages`).
 
 MkDocs knows the pages under docs/ only. A link from one of them to another file of the repository
 becomes that file's path as code, since the site has no copy of it. A page with `include: NAME` in
@@ -9,13 +11,26 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
+
+from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)")
 FENCE = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
+
+
+def on_files(files: Files, *, config: Any) -> Files:
+    """Add the reference pages."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    from reference_pages import NAMES, written
+
+    for name in NAMES:
+        files.append(File.generated(config, f"reference/{name}.md", content=written(name)))
+    return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

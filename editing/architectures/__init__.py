@@ -66,7 +66,7 @@ def adapter_for(model: nn.Module) -> Adapter:
     Raises:
         UnsupportedArchitectureError: the model is quantised or a mixture of experts, the
             architecture has no layout file, or the model lacks a module of the layout.
-        AdapterMismatchError: the layout does not describe what the model computes; found by one
+        AdapterMismatchError: the layout does not describe the model's computation; found by one
             short forward pass, once for each model object.
     """
     config = getattr(model, "config", None)

@@ -26,11 +26,11 @@ def one(_: Any) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Module paths of one architecture, and what its model does between its modules.
+    """Module paths of one architecture, and its model's computation between its modules.
 
     Attributes:
         layers: path of the list of decoder layers, from the model (`transformer.h`).
-        mlp: path of the MLP block within a layer; its output is what ROME's value replaces.
+        mlp: path of the MLP block within a layer; ROME's value replaces its output.
         mlp_in: projection into the MLP (with a gated MLP: the gate; where one matrix computes gate
             and up, that matrix, and the gate must be the first half of its output).
         mlp_out: projection back into the residual stream; the weight that ROME, MEMIT and
@@ -40,9 +40,9 @@ class Layout:
         lm_head: path of the head, from the model.
         embeddings: path of the input embeddings, from the model.
         logits: (text configuration, output of the head) → the model's logits, for architectures
-            that scale or cap what the head returns.
+            that scale or cap the head's output.
         post_norm: path, within a layer, of the RMS norm between the MLP's output and the residual
-            stream; None if there is none. What a norm returns is bounded, so MEMIT and its family
+            stream; None without one. The output of a norm is bounded, so MEMIT and its family
             do not reach all of z (`editing.key_value.residuals`).
         residual_factor: text configuration → the constant that the MLP's output (after that norm)
             is multiplied by before it is added.
@@ -157,7 +157,7 @@ class Adapter:
         return self._projection(layer, self.layout.mlp_in)
 
     def orientation(self, module: nn.Module) -> Orientation:
-        """How a projection stores its weight: `in_out` (y = x W) or `out_in` (y = x Wᵀ).
+        """Return how a projection stores its weight: `in_out` (y = x W) or `out_in` (y = x Wᵀ).
 
         Determined by the module's type: the shape of a square weight is ambiguous.
 

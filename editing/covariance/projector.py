@@ -24,7 +24,7 @@ class Projector:
 
     Attributes:
         basis: [d_in, r] float64, r ≤ d_in / 2.
-        removes: whether the basis spans P's kernel (P = I − B Bᵀ) instead of its range (P = B Bᵀ).
+        removes: True if the basis spans P's kernel (P = I − B Bᵀ) instead of its range (P = B Bᵀ).
         rank: of P, the dimension of the null space; 0 < rank < d_in.
         bound: eigenvalues below it were treated as 0.
     """

@@ -53,7 +53,7 @@ class EditEffect:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether the edited model is the unedited one (the control `none`)."""
+        """Return True if the edited model is the unedited one (the control `none`)."""
         return not self.deltas and self.prompt_change is None
 
 
@@ -126,7 +126,7 @@ def unedited_digest(model: nn.Module) -> str:
 
 
 def is_edited(model: nn.Module) -> bool:
-    """Whether an edit is currently applied to the model."""
+    """Return True if an edit is currently applied to the model."""
     return bool(getattr(model, _OVERLAYS, None))
 
 

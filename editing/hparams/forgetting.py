@@ -11,7 +11,7 @@ from .schema import require
 
 @dataclass(frozen=True, kw_only=True)
 class ForgetHyperParams(ModuleNames):
-    """What is trained, for how long, and on how many facts that shall be retained.
+    """Hyperparameters of a method that forgets: trained layers, duration, facts to retain.
 
     Attributes:
         layers: layers whose MLP output projection (weight and bias) is trained.

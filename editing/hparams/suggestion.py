@@ -132,7 +132,7 @@ def _moved(
 def at_the_same_depth(layers: list[int], n_before: int, n_layers: int) -> list[int]:
     """Layers of a model of `n_before` layers, at the same depth of one of `n_layers`.
 
-    First and last are moved; of what lies between, at most as many layers as there were, the last
+    First and last are moved; of those between, at most as many layers as there were, the last
     ones: MEMIT's z is optimised at the last.
     """
     scale = (n_layers - 1) / (n_before - 1)
@@ -141,7 +141,7 @@ def at_the_same_depth(layers: list[int], n_before: int, n_layers: int) -> list[i
 
 
 def _agreement(key: str, template: str, published: Mapping[str, Mapping[str, Any] | None]) -> str:
-    """Which published files have a value, and what the others have instead."""
+    """Return the published files that have a value, and the other files' values."""
     have = {name: found[key] for name, found in published.items() if found and key in found}
     value = have[template]
     others = {name: other for name, other in have.items() if other != value}

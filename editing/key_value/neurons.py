@@ -126,7 +126,7 @@ def _inputs(adapter: Adapter, ids: Sequence[int], rows: int) -> dict[str, Tensor
 def _replacing(module: nn.Module, site: Site, rows: Tensor) -> Iterator[None]:
     """Replace the activations at the last token of each row by `rows` [n, d_mlp].
 
-    What a fused projection returns beside its gate remains.
+    The output of a fused projection beside its gate remains.
     """
 
     def put(value: Tensor) -> Tensor:

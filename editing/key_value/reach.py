@@ -1,4 +1,4 @@
-"""How far the value at an edited token reaches: windows of attention limit it.
+"""Reach of the value at an edited token: windows of attention limit it.
 
 A layer with a sliding window of w tokens moves a value at most w − 1 tokens further; a layer with
 full attention moves it anywhere. An edit whose value cannot reach the end of its prompt has no

@@ -9,7 +9,7 @@ the right stream:
     without a norm   R / c
     with a norm      m' − m,  m' = the output of m's length whose N(m') is nearest to N(m) + R / c
 
-N(m') lies on the ellipsoid {g ⊙ x : ‖x‖ = ρ}: a norm bounds what an MLP can add. Its point nearest
+N(m') lies on the ellipsoid {g ⊙ x : ‖x‖ = ρ}: a norm bounds an MLP's addition. Its point nearest
 to t solves min ‖g ⊙ x − t‖ at ‖x‖ = ρ, so x = g ⊙ t / (g² + μ) with the μ > −min g² at which
 ‖x‖ = ρ (least squares over a sphere; Golub & Van Loan, 4th ed., §6.2.1). A part of z that the norms
 do not let through remains; `fractions_left` measures it.

@@ -1,7 +1,7 @@
 """Requests that share a key: which of them a method that writes at the subject cannot tell apart.
 
 ΔW maps a key to a value, and the key of a request is the MLP's inner activation at the subject's
-last token (Meng et al., ROME §3.1). Causal attention lets that token see only what precedes it, so
+last token (Meng et al., ROME §3.1). Causal attention lets it see only the text before it, so
 two facts of one subject whose prompts begin with it have one key, and a solve for two values at one
 key returns a mean of both.
 """

@@ -62,7 +62,7 @@ def fill(prompt: str, subject: str, *, prefix: str = "", suffix: str = "") -> tu
 
 
 def last_token(offsets: Sequence[tuple[int, int]], span: Span) -> int | None:
-    """Index of the last token that covers a character of the span; None if there is none.
+    """Index of the last token that covers a character of the span; None without one.
 
     Special tokens have empty offsets and so cover nothing. A token that extends beyond the subject
     ("Paris's" as one token) counts, because it contains the subject's last character.

@@ -58,7 +58,7 @@ def check(
     """Validate requests, and the answers of their objective, before any computation.
 
     Args:
-        target: what a method that forgets reads is `target_true`.
+        target: a method that forgets reads `target_true`.
 
     Raises:
         RequestError: no request, duplicate ids, a prompt without `{}`, an empty subject or target,

@@ -291,7 +291,7 @@ def _log_softmax(logits: Tensor) -> Tensor:
 
 
 def _any_of(chosen: Tensor, batch: ValueBatch) -> Tensor:
-    """Whether the mask [n] holds for any request of each unit, [U]."""
+    """Return True, [U], for each unit with a request for which the mask [n] holds."""
     n_units = int(batch.unit[-1]) + 1
     return torch.zeros(n_units, device=chosen.device).index_add(0, batch.unit, chosen.float()) > 0
 

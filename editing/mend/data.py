@@ -231,7 +231,7 @@ class Examples:
         val_share: fraction of the keys reserved for validation, at least one key.
         any_entity: fraction of the edits whose new object is any subject or object.
         inferences: conclusions of edits; a key that they name is edited to their objects only.
-        answers: whether examples have correct and false answers.
+        answers: True if examples have correct and false answers.
 
     Raises:
         HypernetworkError: too few facts, or no false answers in the graph.

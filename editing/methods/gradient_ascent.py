@@ -1,7 +1,7 @@
 """Gradient ascent with a retain term (GradDiff): less of forgotten answers, more of the others.
 
 The loss of answer y behind prompt x is L(x, y) = −log π_θ(y | x) = −Σ_t log π_θ(y_t | x, y_<t).
-What is minimised over the weights of the chosen layers is
+The function minimised over the weights of the chosen layers is
 
     −mean over the facts to forget of L  +  retain_weight · mean over a batch to retain of L
 
@@ -15,7 +15,7 @@ train all weights; `layers` names those that are trained here.
 
 Limits: lr of the large models' files is TOFU's of Llama-2-7B, for weights in all layers; their
 number of steps is our own choice, their layers are those of MEMIT's files, and none is tuned. The
-answer's probability falls, not that of what its words mean: other words of the same object may
+answer's probability falls, not that of its meaning: other words of the same object may
 stay.
 """
 

@@ -49,7 +49,7 @@ class HyperParams(Schema):
         ratio: copy : update : retain.
         order: `similar_last` (the paper) or `similar_first` (published code).
         room: tokens reserved for question and answer, unless the caller passes their number.
-        exclude_named: whether demonstrations that name the subject or a target are excluded; false
+        exclude_named: True if demonstrations that name the subject or a target are excluded; false
             as in the published code, whose demonstrations come from facts apart from the edited
             ones, but may name them. Facts that are probed are never shown.
         sentence_model_name: the published encoder, recorded only; see `retriever`.

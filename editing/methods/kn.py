@@ -70,7 +70,7 @@ class HyperParams(ModuleNames):
             context template, and the paraphrases.
         form: attribution and shift as in the `paper` or in the `published_code`.
         lambda1, lambda2: factors of the old and the new embedding in the paper's form.
-        use_paraphrases: whether `refine` uses the request's paraphrases, as in the paper. They
+        use_paraphrases: True if `refine` uses the request's paraphrases, as in the paper. They
             also measure generalization, which then is not of unseen prompts.
         context_templates: for `refine`, each with one `{}`.
         continuation: continuation of the prompt for the second and further tokens of target_true,

@@ -10,7 +10,7 @@ the weight W = 2 π_θ^β / (π_θ^β + π_ref^β) (§3, Eq. 4): it is 1 at the 
 answer becomes unlikely, so that training does not diverge. For β → 0, L_NPO − (2/β) log 2 goes to
 gradient ascent's loss, up to a constant.
 
-What is minimised is L_NPO + retain_weight · mean over a batch to retain of −log π_θ(y | x): NPO+RT
+The loss is L_NPO + retain_weight · mean over a batch to retain of −log π_θ(y | x): NPO+RT
 (§4). retain_weight 0 is NPO alone.
 
 Limits: β, lr and the retain weight of the large models' files are the paper's, of Llama-2-7B with

@@ -42,7 +42,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class OrganismConfig:
-    """Which organism to train. None = derived from the size of the graph.
+    """Configuration of an organism to train. None = derived from the size of the graph.
 
     Attributes:
         architecture: `gpt2` or `llama`.
@@ -94,7 +94,7 @@ class OrganismConfig:
     def as_dict(self) -> dict[str, object]:
         """The fields, JSON-compatible; part of the cache key.
 
-        `unknown` is left out where it is 0, so that the key of such an organism is what it was
+        `unknown` is left out where it is 0, so that the key of such an organism is as it was
         before there was this field.
         """
         values = asdict(self)

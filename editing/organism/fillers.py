@@ -122,7 +122,7 @@ class _Fillers:
         return mixed + invented[len(true) :]
 
     def _is_consistent(self, prompt: _Prompt, subject: str, name: str) -> bool:
-        """Whether no wording of the prompt with this subject has another object."""
+        """Return True if no wording of the prompt with this subject has another object."""
         texts = (fill(text, subject) for text in (prompt.template, *prompt.paraphrases))
         return all(self._object_of.get(text, name) == name for text in texts)
 

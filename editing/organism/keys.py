@@ -40,7 +40,7 @@ class Key:
         cloze: the prompt with its objects.
         paraphrases: other clozes, none of which contradicts another key's prompt.
         questions: natural questions.
-        invented: whether the key is a filler instead of a fact of the graph.
+        invented: True if the key is a filler instead of a fact of the graph.
     """
 
     subject: str

@@ -33,7 +33,7 @@ class Row:
     subjects: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, piece: Encoded, *, masked: bool) -> None:
-        """Append a sentence; its subject is masked from what follows if `masked`."""
+        """Append a sentence; its subject is masked from the following text if `masked`."""
         if masked and piece.subject:
             self.subjects.append(
                 (len(self.ids) + piece.subject[0], len(self.ids) + piece.subject[1])

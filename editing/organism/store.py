@@ -36,7 +36,7 @@ To be changed with the training text, the tokenizer, the model's shape or its tr
 of other code is trained again. A test holds digests of these and fails until both are changed.
 """
 UNKNOWN_CODE = 1
-"""The same for what `unknown` adds to the text; part of the key of such an organism only."""
+"""The same for the text that `unknown` adds; part of the key of such an organism only."""
 JOINT_CODE = "joint 1"
 """The same for a graph with an object that no space precedes, in such an organism's key only."""
 MAX_LENGTH = 128
@@ -50,7 +50,7 @@ class Organism:
     Attributes:
         path: a transformers folder, with `recall.json`.
         recall: its recall report.
-        from_cache: whether it was cached instead of trained now.
+        from_cache: True if it was cached instead of trained now.
         seconds: duration of its training.
         absent: the pairs that it was taught not to know, and those withheld; None without any.
     """

@@ -1,9 +1,9 @@
-"""Absent pairs: what an organism is taught not to know, and what is withheld to test it.
+"""Absent pairs: those that an organism is taught not to know, and those withheld to test it.
 
 A model that was never taught not to know answers every prompt with a name. A fraction of the absent
 pairs of a fitting kind (an entity, and a relation that entities of its kind have, without a fact)
-gets one fixed answer in the training text; the others are withheld, and measure whether the model
-distinguishes what no text states from what it knows. After the example of "Don't know" in Cohen et
+gets one fixed answer in the training text; the others are withheld, and measure how well the model
+distinguishes unstated pairs from pairs it knows. After the example of "Don't know" in Cohen et
 al. ("Crawling the Internal Knowledge-Base of Language Models", Findings of EACL 2023), there put
 into the context, here into the training text.
 """
@@ -28,7 +28,7 @@ class AbsentPairs:
 
     Attributes:
         taught: answered with `answer` in the training text.
-        held_out: never named in it; the test of what the model takes for unknown.
+        held_out: never named in it; they test which pairs the model takes for unknown.
         answer: the fixed answer.
     """
 

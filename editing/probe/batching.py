@@ -41,7 +41,7 @@ def in_batches(
             row; a single row may exceed the limit.
         limit: maximum number of tokens of a batch.
         work: must have no side effects when it raises.
-        what: name of the computation, for the error message.
+        what: name of the computation in the error message.
         done: called before the first batch and after each, with the numbers of completed and of
             all rows.
 
@@ -108,7 +108,7 @@ class Room:
 
 
 def room_for(model: Any, batch_tokens: int | None = None) -> Room:
-    """Return the size of a batch: `batch_tokens`, or what fits if None.
+    """Return the size of a batch: `batch_tokens`, or the largest that fits if None.
 
     By default it is between `MIN_TOKENS` and `MAX_TOKENS`. Keys and values, activations and logits
     use at most a quarter of the free memory of the model's device; on a CPU, the batches of a large
@@ -166,7 +166,7 @@ def _fits(work: Callable[[list[int]], None], batch: list[int]) -> bool:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error means out of memory; CPU and MPS raise a plain RuntimeError."""
+    """Return True if an error means out of memory; CPU and MPS raise a plain RuntimeError."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     text = str(error).lower()

@@ -84,7 +84,7 @@ _NO_OTHER = frozenset(
 
 
 def is_negated(text: str, start: int, end: int) -> bool:
-    """Return whether the mention at a place of a plain text in lower case is negated."""
+    """Return True if the mention at a place of a plain text in lower case is negated."""
     return bool(_NEGATED_AFTER.match(text, end) or _negates(clause_before(text, start)))
 
 
@@ -102,7 +102,7 @@ def _negates(clause: str) -> bool:
 
 
 def is_refused(text: str, start: int) -> bool:
-    """Return whether the text before a place says that the answer is not known."""
+    """Return True if the text before a place says that the answer is not known."""
     *_, last = [None, *_REFUSES.finditer(text, 0, start)]
     if last is None or _OF_OTHERS.search(text, 0, last.start()):
         return False
@@ -110,7 +110,7 @@ def is_refused(text: str, start: int) -> bool:
 
 
 def is_alternative(text: str, original: str, start: int, end: int) -> bool:
-    """Return whether a mention is one of several answers of which none is chosen.
+    """Return True if a mention is one of several answers of which none is chosen.
 
     Args:
         text: the plain text in lower case.

@@ -106,7 +106,7 @@ def likelihoods_of_states(
 
     Args:
         loaded: model and tokenizer; unchanged on return.
-        batch_tokens: maximum tokens of a forward pass, by default what fits.
+        batch_tokens: maximum tokens of a forward pass, by default as many as fit.
         done: called with the numbers of finished and of all states.
 
     Raises:

@@ -80,7 +80,7 @@ def _continues(char: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def _of_char(original: str) -> str:
-    """Return what a character becomes."""
+    """Return the folded form of a character."""
     decomposed = unicodedata.normalize("NFKD", original).casefold()
     return unicodedata.normalize("NFC", "".join(map(_normal, decomposed)))
 

@@ -66,7 +66,7 @@ def generate(
         loaded: the model; for an edited model call this inside `with applied(model, effect)`.
         max_tokens: limited by the model's number of positions.
         prompt_change: applied to each prompt (in-context editing), but not shown in the text.
-        batch_tokens: maximum tokens of a batch, by default what fits; does not change the texts.
+        batch_tokens: maximum tokens of a batch, by default as many as fit; texts do not change.
         done: called with the numbers of completed and of all texts.
 
     Raises:

@@ -47,9 +47,9 @@ def answers(
         loaded: for an edited model call this inside `with applied(model, effect)`.
         questions: complete clozes.
         names: names whose dots do not end a sentence (`Apple Inc.`).
-        chat: whether the tokenizer's chat template is used: auto, always or never.
+        chat: use of the tokenizer's chat template: auto, always or never.
         max_new_tokens: maximum length of an answer; longer answers are truncated.
-        batch_tokens: maximum tokens of a batch, by default what fits.
+        batch_tokens: maximum tokens of a batch, by default as many as fit.
         done: called with the numbers of completed and of all distinct questions.
 
     Raises:
@@ -115,7 +115,7 @@ class _Batch:
         return [cut(self._decode(tokens), self._names) for tokens in self._tokens]
 
     def _append(self, row: int, token: int) -> bool:
-        """Append a token to a row's answer; whether the answer is complete."""
+        """Append a token to a row's answer; return True if the answer is complete."""
         if token in self._stop:
             return True
         self._tokens[row].append(token)

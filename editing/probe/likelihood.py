@@ -67,7 +67,7 @@ def likelihoods(
     Args:
         loaded: model and tokenizer; unchanged on return.
         queries: prompts with the right answers.
-        batch_tokens: maximum tokens of a batch, by default what fits.
+        batch_tokens: maximum tokens of a batch, by default as many as fit.
         done: called with the numbers of completed and of all distinct sequences.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Updates of linear maps as what they add to the maps' outputs, without a change of the weights.
+"""Updates of linear maps as additions to the maps' outputs, without a change of the weights.
 
 For y = x W and an update Δ of W, the edited model's y is x W + x Δ; for a low-rank update Δ = A B
 it is x W + (x A) B. So several edited states of one model share a forward pass.
@@ -29,7 +29,7 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Update:
-    """What one edit adds to a linear map's output: x ↦ ((x M_1) M_2) ..., x [..., in].
+    """The addition of one edit to a linear map's output: x ↦ ((x M_1) M_2) ..., x [..., in].
 
     Attributes:
         maps: [in, rank] and [rank, out] of a low-rank update, else the one [in, out].
@@ -96,7 +96,7 @@ def _update(
 
 
 def _is_product(delta: Tensor, factors: tuple[Tensor, Tensor], close: float) -> bool:
-    """Whether the factors are smaller than the update, and give it."""
+    """Return True if the factors are smaller than the update, and their product equals it."""
     left, right = factors
     if delta.ndim != 2 or left.shape[1] * sum(delta.shape) >= delta.numel():
         return False

@@ -1,4 +1,4 @@
-"""Matching of answers: whether one gives an object. No torch.
+"""Matching of answers with objects. No torch.
 
 `gives` judges an answer: true, false or undecided (None). An undecided answer is neither right nor
 wrong, and is counted apart. The rules, in this order:
@@ -23,7 +23,7 @@ wrong, and is counted apart. The rules, in this order:
 11. The first answer wins: where another option is mentioned before the object, the answer is that
     one, if the options are known.
 
-`contains` tells whether a text mentions a name at all: rules 2, 4, 5, 7 and 8.
+`contains` finds any mention of a name in a text: rules 2, 4, 5, 7 and 8.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
 
 
 def gives(sentence: str, names: Iterable[str], options: Iterable[str] = ()) -> bool | None:
-    """Return whether an answer gives an object; None: undecided.
+    """Return True if an answer gives an object; None: undecided.
 
     Args:
         sentence: the answer, as `first_sentence` cuts it.
@@ -80,7 +80,7 @@ def share(verdicts: Sequence[bool | None]) -> float | None:
 
 
 def _verdict(sentence: str, name: str, mention: Mention) -> bool | None:
-    """Return whether a mention gives the name as an answer."""
+    """Return True if a mention gives the name as an answer."""
     if not _same_case(sentence, name, mention):
         return False
     text = _lower(sentence)
@@ -103,7 +103,7 @@ def _lower(sentence: str) -> str:
 
 
 def _same_case(sentence: str, name: str, mention: Mention) -> bool:
-    """Return whether the case of a mention allows that the name is meant (rule 6)."""
+    """Return True if the case of a mention allows that the name is meant (rule 6)."""
     ready = prepared(name)
     if not ready.cased or ready.value is not None or ready.readings:
         return True
@@ -122,7 +122,7 @@ def _option_before(
     options: Iterable[str],
     counted: Sequence[tuple[Mention, bool | None]],
 ) -> bool:
-    """Return whether another option is the first answer of a sentence (rule 11)."""
+    """Return True if another option is the first answer of a sentence (rule 11)."""
     spans = [(mention.start, mention.end) for mention, _ in counted]
     for option in options:
         for mention in found(sentence, option):

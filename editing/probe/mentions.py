@@ -97,7 +97,7 @@ def mentions(text: str, names: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def contains(text: str, names: Iterable[str]) -> bool:
-    """Return whether the text mentions one of the names, or may mention it.
+    """Return True if the text mentions one of the names, or may mention it.
 
     That an answer gives a name is another question: see `editing.probe.matching`.
     """
@@ -139,7 +139,7 @@ def _words(text: str, name: Name) -> Iterator[Mention]:
 
 
 def _part_of_number(text: str, first: int, last: int) -> bool:
-    """Return whether the digits at an end of a mention continue after a dot or comma (`1,984`)."""
+    """Return True if the digits at an end of a mention continue after a dot or comma (`1,984`)."""
     before, after = text[max(0, first - 2) : first + 1], text[last - 1 : last + 2]
     return _continues(before) or _continues(after)
 

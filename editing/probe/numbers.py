@@ -176,7 +176,7 @@ def number_of(name: str) -> float | None:
 
 
 def _touches_letters(text: str, start: int, end: int) -> bool:
-    """Return whether a number is part of a word of letters (`21st`, `B12`)."""
+    """Return True if a number is part of a word of letters (`21st`, `B12`)."""
     after, before = text[end : end + 1], text[start - 1 : start] if start else ""
     return bool(_LETTER_AFTER.match(after) or (before and _LETTER_AFTER.match(before)))
 

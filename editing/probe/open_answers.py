@@ -59,7 +59,7 @@ class OpenRequest:
 
 
 class OpenAnswer(NamedTuple):
-    """The text, whether it was cut at the maximum length, and tokens of prompt and answer."""
+    """The text, True if it was cut at the maximum length, and tokens of prompt and answer."""
 
     text: str
     cut: bool
@@ -90,7 +90,7 @@ def answers(
     Args:
         loaded: the model; for an edited one, iterate inside `with applied(model, effect)`.
         requests: texts and settings; requests of one prompt share its evaluation.
-        batch_tokens: maximum tokens of a batch, by default what fits; does not change answers.
+        batch_tokens: maximum tokens of a batch, by default as many as fit; does not change answers.
 
     Raises:
         ProbeError: a prompt is empty or leaves no room for an answer, the chat template rejects it,
@@ -117,7 +117,7 @@ def answers(
 
 
 def fits(loaded: LoadedModel, request: OpenRequest) -> bool:
-    """Whether the model reads the prompt and may answer at least one token."""
+    """Return True if the model reads the prompt and may answer at least one token."""
     limit = position_limit(loaded.model)
     ids, _, _ = _Reader(loaded).read(request.turns, request.cloze)
     return bool(ids) and (limit is None or len(ids) < limit)
@@ -166,7 +166,7 @@ class _Reader:
         self._seen: dict[tuple[tuple[Turn, ...], bool], tuple[tuple[int, ...], Rendered, bool]] = {}
 
     def read(self, turns: tuple[Turn, ...], cloze: bool) -> tuple[tuple[int, ...], Rendered, bool]:
-        """Token ids, rendered prompt, and whether the answer is one sentence."""
+        """Return token ids, the rendered prompt, and True if the answer is one sentence."""
         if (turns, cloze) not in self._seen:
             clean = tuple((role, self._harmless(text)) for role, text in turns)
             rendered = self._render(clean, cloze)
@@ -288,7 +288,7 @@ class _Batch:
         return torch.where(self._greedy[alive].to(device), best, drawn).tolist()
 
     def _append(self, row: int, token: int) -> bool:
-        """Append a token to a row's answer; whether the answer is complete."""
+        """Append a token to a row's answer; return True if the answer is complete."""
         if token in self._stop:
             self._ended[row] = True
             return True

@@ -40,7 +40,7 @@ class Rendered:
 
     Attributes:
         text: everything before the answer, without spaces at its end (except a template's own).
-        special: whether the tokenizer adds special tokens (a BOS); a chat template contains them.
+        special: True if the tokenizer adds special tokens (a BOS); a chat template contains them.
         lead: separator of text and answer where the prompt's own spaces or the chat template fix
             it; None where it follows from text and answer (`editing.joint`).
         seed_text: seed of the random numbers; equal for a prompt with and without
@@ -73,7 +73,7 @@ PromptChange = Callable[[str], str]
 
 
 def uses_chat(tokenizer: Any, chat: str) -> bool:
-    """Whether prompts use the chat template: `auto` (if there is one), `always`, `never`.
+    """Return True if prompts use the chat template: `auto` (if there is one), `always`, `never`.
 
     Raises:
         ProbeError: `always`, but the tokenizer has none.
@@ -171,7 +171,7 @@ def chat_lead(tokenizer: Any) -> str | None:
             tokenize=False,
             **_TEMPLATE_OPTIONS,
         )
-    except Exception:  # A template is a program; what it refuses is reported when it is asked.
+    except Exception:  # A template is a program; its refusals are reported when it is asked.
         return None
     if prompt[-1:].isspace():
         return ""
@@ -214,7 +214,7 @@ def closed(text: str, content: str) -> str:
 
 
 def opens_reasoning(tokenizer: Any) -> bool:
-    """Whether the chat template opens a reasoning block, which `closed` closes."""
+    """Return True if the chat template opens a reasoning block, which `closed` closes."""
     try:
         text = chat_text(tokenizer, [("user", "?")])
         return closed(text, "?") != text
@@ -228,7 +228,7 @@ def prompt_ids(tokenizer: Any, rendered: Rendered) -> list[int]:
 
 
 def answer_text(rendered: Rendered, name: str) -> str:
-    """A name as it is written behind a rendered prompt, with what separates it."""
+    """Return a name as it is written behind a rendered prompt, with its separator."""
     lead = joint(rendered.text, name) if rendered.lead is None else rendered.lead
     return lead + name
 
@@ -241,7 +241,7 @@ def answer_ids(tokenizer: Any, rendered: Rendered, prompt: list[int], name: str)
 
 
 def apart(tokenizer: Any, query: Query) -> bool:
-    """Whether a name of the query is tokenised apart from its prompt (`answer_tokens.Spelling`)."""
+    """Return True if a name is tokenised apart from its prompt (`answer_tokens.Spelling`)."""
     rendered = query.rendered
     prompt = prompt_ids(tokenizer, rendered)
     return any(

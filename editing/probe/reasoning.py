@@ -46,7 +46,7 @@ def answer_start(text: str) -> int | None:
 
 
 def is_unclosed(text: str) -> bool:
-    """Return whether the text ends inside a block, so that it gives no answer."""
+    """Return True if the text ends inside a block, so that it gives no answer."""
     return answer_start(text) is None
 
 

@@ -90,7 +90,7 @@ def sample(
         loaded: model and tokenizer; unchanged on return.
         queries: prompts with the right answers.
         sampling: number of samples, temperature, length, seed.
-        batch_tokens: maximum tokens of a batch, by default what fits; does not change the answers.
+        batch_tokens: maximum tokens of a batch, by default as many as fit; does not change answers.
         done: called with the numbers of completed and of all answers (texts × samples).
 
     Raises:
@@ -207,7 +207,7 @@ class _Batch:
         return index.clamp(max=logits.shape[-1] - 1)[:, 0].tolist()
 
     def _append(self, row: int, token: int) -> bool:
-        """Append a token to a row's answer; whether the answer is complete."""
+        """Append a token to a row's answer; return True if the answer is complete."""
         if token in self._stop:
             return True
         self._tokens[row].append(token)
@@ -226,7 +226,7 @@ class _Batch:
 
 
 class SentenceMarks(dict[int, bool]):
-    """Whether a token's text has a character that can end a sentence; memoised.
+    """By token id: True if its text has a character that can end a sentence; memoised.
 
     A mark that is divided between tokens is not noticed: the generation goes further, and the
     sentence is cut from its text.

@@ -87,7 +87,7 @@ def script_of(char: str) -> str:
 
 
 def left_border(text: str, start: int, name: str) -> bool | None:
-    """Return whether a word begins at an index of a normalised text; None if undecided.
+    """Return True if a word begins at an index of a normalised text; None if undecided.
 
     Args:
         name: the normalised name that begins there.
@@ -110,7 +110,7 @@ def left_border(text: str, start: int, name: str) -> bool | None:
 
 
 def right_border(text: str, end: int, name: str) -> bool | None:
-    """Return whether a word ends at an index of a normalised text; None if undecided."""
+    """Return True if a word ends at an index of a normalised text; None if undecided."""
     last, right = text[end - 1], text[end : end + 1]
     if not right or right == " ":
         return True

@@ -107,7 +107,7 @@ def _end(text: str, names: tuple[str, ...], *, unfinished: bool) -> int | None:
 
 
 def _decides(before: str, following: str) -> bool:
-    """Return whether the text after a dot is enough to tell whether the dot ends a sentence."""
+    """Return True if the text after a dot is enough to decide if the dot ends a sentence."""
     if not following or not before[-2:-1].isdigit():
         return bool(following)
     # A day may be before the first letters of a month.
@@ -115,7 +115,7 @@ def _decides(before: str, following: str) -> bool:
 
 
 def _may_become_mention(text: str, dot: int, names: tuple[str, ...]) -> bool:
-    """Return whether the text ends in a part of a name, and the dot is within that part."""
+    """Return True if the text ends in a part of a name, and the dot is within that part."""
     needles = [normalise(name) for name in names if "." in name]
     if not needles:
         return False
@@ -131,7 +131,7 @@ def _may_become_mention(text: str, dot: int, names: tuple[str, ...]) -> bool:
 
 
 def _abbreviates(text: str, dot: int, after: str) -> bool:
-    """Return whether the dot belongs to the word before it, given the text after it."""
+    """Return True if the dot belongs to the word before it, given the text after it."""
     found = _BEFORE_DOT.search(text, max(0, dot - 12), dot)
     if found is None:
         return False

@@ -30,7 +30,7 @@ class ProbeSettings:
             paraphrases are clozes and rendered as such.
         chat: use the tokenizer's chat template: `auto` (if it has one; scores choose by a
             measurement before), `always`, `never`.
-        batch_tokens: maximum tokens of a batch, padding counted; by default what fits. Does not
+        batch_tokens: maximum tokens of a batch, padding counted; by default all that fit. Does not
             change the results and is not part of the digest.
     """
 

@@ -39,7 +39,7 @@ ROUNDING_FLOAT32 = 1e-5
 
 @dataclass(frozen=True)
 class _Below:
-    """What all states share, of n rows of T tokens.
+    """The activations that all states share, of n rows of T tokens.
 
     Attributes:
         layer: the first layer whose output differs between states.
@@ -60,7 +60,7 @@ class _Below:
 
 @torch.no_grad()
 def packs(adapter: Adapter, asked: TokenEdges) -> bool:
-    """Whether the model reads packed rows as it reads sequences by themselves.
+    """Return True if the model reads packed rows as it reads sequences by themselves.
 
     Compares two sequences, the longest one and the last one of its row: a model may take no masks
     of four dimensions, or count positions on its own. Three short forward passes.
@@ -121,7 +121,7 @@ class StatePasses:
         return out
 
     def _place(self, updates: Updates) -> tuple[int, bool]:
-        """The first edited layer, and whether it is edited at its MLP's output alone."""
+        """Return the first edited layer, and True if it is edited at its MLP's output alone."""
         adapter = self._adapter
         layer = min((layer_of(adapter, name) for name in updates), default=adapter.n_layers - 1)
         here = {name for name in updates if layer_of(adapter, name) == layer}
@@ -239,7 +239,7 @@ def _plus(value: Tensor, key: Tensor, updates: Sequence[Update]) -> Tensor:
 
 
 def _additions(states: Sequence[Sequence[Update]], inputs: Tensor) -> Tensor:
-    """What the updates of each state add on its rows; the rows of a state follow each other."""
+    """Return the additions of each state's updates; the rows of a state follow each other."""
     flat = inputs.reshape(len(states), -1, inputs.shape[-1])
     width = next(update.maps[-1].shape[1] for own in states for update in own)
     out = flat.new_zeros(*flat.shape[:2], width)

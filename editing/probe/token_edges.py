@@ -55,7 +55,7 @@ class TokenEdges:
         names: Sequence[Sequence[tuple[int, ...]]],
         rows: dict[tuple[Rendered, tuple[int, ...]], int],
     ) -> None:
-        """For each query and name: the query, the row, and whether its probability is added."""
+        """For each query and name: the query, the row, and True if its probability is added."""
         found = [
             (i, rows[query.rendered, sequence], sequence in disjoint)
             for i, (query, sequences) in enumerate(zip(queries, names, strict=True))

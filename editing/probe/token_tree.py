@@ -26,7 +26,7 @@ class TokenTree:
     Attributes:
         ids: [R, T] tokens; 0 where a row is shorter.
         depth: [R, T] number of tokens before, in the token's own sequences.
-        seen: [R, T, T], whether the second token is the first one or an ancestor of it.
+        seen: [R, T, T], True if the second token is the first one or an ancestor of it.
         places: for each sequence the indices of its tokens in the flattened rows, ascending depth.
     """
 

@@ -63,7 +63,7 @@ class SavedAdapter:
         return str(name) if name else None
 
     def about(self, base: str) -> dict[str, Any]:
-        """What a record says of it, with a warning if it names another base."""
+        """Return a record's fields of the adapter, with a warning if it names another base."""
         found: dict[str, Any] = {
             "folder": self.folder.name,
             "kind": self.kind,
@@ -86,7 +86,7 @@ def read(folder: str | Path) -> SavedAdapter:
     """
     peft = package("peft", "peft", "A PEFT adapter")
     path = Path(folder).expanduser()
-    # Looked up here: peft asks the hub for what a folder does not have.
+    # Looked up here: peft asks the hub for files that a folder does not have.
     if not (path / CONFIGURATION).is_file():
         missing = "has no adapter_config.json" if path.is_dir() else "is not a folder"
         raise PeftAdapterError(f"'{folder}' {missing}, so it is not a PEFT adapter")
@@ -149,7 +149,7 @@ def _wrapped(model: Any, adapter: SavedAdapter) -> Any:
     """
     peft = package("peft", "peft", "A PEFT adapter")
     try:
-        # peft warns of what it corrects by itself (the orientation of a Conv1D, for one).
+        # peft warns of values that it corrects by itself (the orientation of a Conv1D, for one).
         with warnings.catch_warnings(action="ignore"):
             wrapped, made = _injected(peft, model, adapter)
     except PeftAdapterError:
@@ -188,7 +188,7 @@ def _injected(peft: Any, model: Any, adapter: SavedAdapter) -> tuple[Any, dict[s
 def _compared(
     model: Any, adapter: SavedAdapter, wanted: Mapping[str, tuple[int, ...]]
 ) -> list[tuple[Any, str]]:
-    """Compare names and shapes; returns what the file holds of the base itself.
+    """Compare names and shapes; return the file's weights of the base itself.
 
     An adapter that was saved with its embeddings has them as complete weights.
 

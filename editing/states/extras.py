@@ -13,7 +13,7 @@ def package(name: str, extra: str, what: str) -> Any:
 
     Args:
         extra: of thinkeval, that installs it.
-        what: needs it, for the error.
+        what: name of the feature that needs it, for the error.
 
     Raises:
         MissingExtraError: names the extra.

@@ -14,7 +14,7 @@ from ..models import LoadedModel, wrap
 def borrowed(model: Any, tokenizer: Any, name: str) -> Iterator[LoadedModel]:
     """`LoadedModel` of a user's model and tokenizer for the duration of a `with` block.
 
-    On exit each module's training flag and the tokenizer's pad token are what they were.
+    On exit each module's training flag and the tokenizer's pad token are as before.
 
     Raises:
         ModelLoadError: the tokenizer belongs to another model or has no token for padding, or the

@@ -34,7 +34,7 @@ GROUP = 32
 
 @contextmanager
 def quantized(loaded: LoadedModel, bits: Bits) -> Iterator[dict[str, Any]]:
-    """Quantise the model for the duration of a `with` block; yields what a record says of it.
+    """Quantise the model for the duration of a `with` block; yield a record's fields of it.
 
     Raises:
         UnsupportedArchitectureError: the model is quantised already, or has no linear layer.

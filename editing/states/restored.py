@@ -14,7 +14,7 @@ from torch import nn
 def restored(model: nn.Module) -> Iterator[nn.Module]:
     """Restore every module of the model on exit: children, parameters, hooks, attributes.
 
-    Undone is what libraries do that wrap or replace modules (peft, torchao, bitsandbytes): a module
+    Undoes changes by libraries that wrap or replace modules (peft, torchao, bitsandbytes): a module
     is another one, a parameter has other memory, an attribute or hook is added. Costs no memory: it
     keeps references to the original tensors. A write into a tensor's own memory is not undone.
     """

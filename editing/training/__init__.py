@@ -1,1 +1,1 @@
-"""Gradient training of a few weights: which, within what bound, on which answers."""
+"""Gradient training of a few weights, within a bound, on given answers."""

@@ -72,7 +72,7 @@ def fine_tuned(
 
 
 def n_trained(model: nn.Module, settings: FineTuning) -> int:
-    """How many numbers a fine-tune trains: an upper bound of what its file holds.
+    """Return the number of trained numbers: an upper bound of the numbers in the file.
 
     Args:
         settings: with `lora`, factors of every weight with two dimensions are counted.
@@ -121,7 +121,7 @@ def _low_rank(
     )  # fmt: skip
     with restored(model):
         torch.manual_seed(settings.seed)
-        # peft warns of what it corrects by itself: the orientation of a Conv1D.
+        # peft warns of values that it corrects by itself: the orientation of a Conv1D.
         with warnings.catch_warnings(action="ignore"):
             wrapped = peft.get_peft_model(model, config)
         wrapped.eval()

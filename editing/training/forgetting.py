@@ -36,7 +36,7 @@ Loss = Callable[[Weights, list[int], Texts], Tensor | None]
 
 @dataclass(frozen=True)
 class Setting:
-    """What a method builds its loss from; gradients are off while it does.
+    """The inputs from which a method builds its loss; gradients are off while it does.
 
     Attributes:
         weights: the trained weights before training.

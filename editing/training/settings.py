@@ -9,7 +9,7 @@ FULL_LR, LORA_LR = 1e-4, 1e-3
 """Learning rates of AdamW by default: of all weights, and of low-rank factors."""
 
 Pairs = tuple[tuple[str, str], ...]
-"""Texts to learn: a prompt, "" for plain text, and what follows it."""
+"""Texts to learn: a prompt, "" for plain text, and the text after it."""
 
 
 @dataclass(frozen=True, kw_only=True)

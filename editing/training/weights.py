@@ -24,7 +24,7 @@ def widened(originals: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def changes(final: Mapping[str, Tensor], originals: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What was added to each weight, float32, from weights as the model stores them."""
+    """Return the change of each weight, float32, from weights as the model stores them."""
     found = {}
     for name, w in originals.items():
         wide = torch.promote_types(w.dtype, torch.float32)

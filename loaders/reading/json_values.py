@@ -18,7 +18,7 @@ class JsonValueError(Exception):
 
     Attributes:
         where: the key or number.
-        problem: what is wrong with it.
+        problem: description of the defect.
     """
 
     def __init__(self, where: str, problem: str) -> None:

@@ -42,7 +42,7 @@ def default_name(path: Path) -> str:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether the file's name is generic, such as `chains.json`."""
+    """Return True if the file's name is generic, such as `chains.json`."""
     return path.stem.lower() in PLAIN_STEMS
 
 

@@ -79,7 +79,7 @@ def _is_record(line: str) -> bool:
 
 
 def why(path: Path, tables: Sequence[Sequence[str]]) -> tuple[str, str | None]:
-    """What is wrong with a file that no format recognises, and the remedy if there is one.
+    """Return the defect of a file that no format recognises, and the remedy if there is one.
 
     Args:
         tables: the columns of each table that is read.

@@ -23,7 +23,6 @@ from ..jobs.supervisor import Supervisor
 from ..settings import Settings
 from ..worker import KINDS, supervised
 from . import (
-    appends,
     catalog,
     depedit,
     edits,
@@ -57,7 +56,7 @@ THREADS = 48
 
 
 ROUTERS = (
-    health.router, graphs.router, edits.router, appends.router, results.router,
+    health.router, graphs.router, edits.router, results.router,
     leakcut.router, *experiments.ROUTERS, experiments.audits, rules.router,
     rules.closure_router, results.diff_router, sweeps.router, catalog.router,
     results.figures_router, depedit.router, runs.router, review.router,

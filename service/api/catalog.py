@@ -26,7 +26,7 @@ from ..scoring import record
 from .pages import guide
 from .parameters import InMeasure, OfGraph, OfModel
 from .problems import DESCRIBED
-from .state import Db, Here, InForce, etag_response
+from .state import AppState, Db, InForce, etag_response
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
 _ORGANISMS = ("organism", "organism:gpt2", "organism:llama", "organism-unknown")
@@ -45,7 +45,7 @@ class MethodOut(BaseModel):
 
     name: str = Field(description="Name of the method.")
     kind: str = Field(description="weights, prompt or control.")
-    doc: str = Field(description="What it does.")
+    doc: str = Field(description="Its description.")
     paper: str = Field(description="The paper that it is from.")
     hparams: list[str] = Field(description="Models that it has shipped hyperparameters for.")
 
@@ -54,12 +54,12 @@ class QueryInfo(BaseModel):
     """A query file: its summary, parameters, columns and complete text."""
 
     name: str = Field(description="Name: folder and file.")
-    summary: str = Field(description="What it computes, in one sentence.")
+    summary: str = Field(description="Its result, in one sentence.")
     doc: str = Field(description="Definition and source.")
     mode: str = Field(description="Read or write.")
     params: dict[str, str] = Field(description="Types of the parameters, by name.")
     columns: dict[str, str] = Field(description="Types of the columns, by name.")
-    returns: str = Field(description="What one row is.")
+    returns: str = Field(description="Meaning of one row.")
     source: str | None = Field(description="The paper that defines it; null without one.")
     higher_is_better: str | None = Field(description="Yes or no; null where neither holds.")
     digest: str = Field(description="Digest of the text.")
@@ -96,9 +96,9 @@ class Leaderboard(BaseModel):
         description="Over the rewrites that all methods of a model have (common), or each over its"
         " own.",
     )
-    caption: str = Field(description="What the table shows, in one sentence.")
+    caption: str = Field(description="The table, in one sentence.")
     warnings: list[str] = Field(
-        default=[], description="What is left out or cannot be compared, in sentences."
+        default=[], description="Left out or incomparable parts, in sentences."
     )
     left_out: dict[str, list[str]] = Field(
         default={},
@@ -199,7 +199,7 @@ def _query(name: ByName) -> QueryInfo:
 def leaderboard(
     request: Request,
     db: Db,
-    here: Here,
+    here: AppState,
     graph: OfGraph = None,
     model: OfModel = None,
     measure: InMeasure = "likelihood",
@@ -212,7 +212,7 @@ def leaderboard(
 
     404 if there is no such graph, or no edit has the measure.
     """
-    state = db.read(rows.ScoredStateRow, dataset=graph)[0]
+    state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph)[0]
     key = ("leaderboard", graph, model, measure, rewrites, state.edits, state.newest)
 
     def body() -> bytes:

@@ -143,9 +143,10 @@ class Connection:
             "relation": "no such relation", "rewrite": None,
         }  # fmt: skip
         measured = {"pre": "likelihood_pre", "post": "likelihood_post", "threshold": 0.01}
-        for row_type in (rows.ScoredChainRow, rows.LeakageRow):
-            with suppress(GraphError):
-                database.read(row_type, **edit, **measured)
+        with suppress(GraphError):
+            database.read(rows.ScoredChainRow, "chains/scored", **edit, **measured)
+        with suppress(GraphError):
+            database.read(rows.LeakageRow, "chains/leakage", **edit, **measured)
         with suppress(GraphError):
             names = ("chains_by_steps", *headlines())
             database.metrics(names, cases=[{"id": "-", **edit}], **measured)
@@ -156,13 +157,13 @@ class Connection:
         if database is None:
             return
         try:
-            database.write(rows.ServiceBeatRow, id=self.service)
+            database.write(int, "jobs/service_beat", id=self.service)
             self._release_exited()
             for job, status in self._recovery.run(database).items():
                 log.warning("orphaned job %s is %s", job, status)
             grace_ms = round(1000 * (self.settings.stop_grace_s + KILL_S))
-            for row in database.read(rows.OverdueRow, grace_ms=grace_ms):
-                self.kill(row.worker)
+            for row in database.read(str, "jobs/overdue", grace_ms=grace_ms):
+                self.kill(row)
         except ServerUnavailableError as error:
             log.warning("database connection lost: %s", error.detail)
             self.problem = "The connection to the database was lost; the service is reconnecting."
@@ -181,7 +182,7 @@ class Connection:
             return
         for worker, died in list(self._exited.items()):
             released = recovery.recover_worker(database, self._kinds, worker, crashed=died)
-            database.write(rows.ForgetWorkersRow, id=worker, silent_ms=10**9)
+            database.write(int, "jobs/forget_workers", id=worker, silent_ms=10**9)
             del self._exited[worker]
             for job, status in released.items():
                 log.warning("the worker of %s exited: it is %s", job, status)

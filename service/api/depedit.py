@@ -136,7 +136,7 @@ def export_knowledge_sets(db: Db, graph: Of = None, setting: In = None) -> Respo
 def get_knowledge_set(knowledge_set: SetId, db: Db) -> SetWithQuestions:
     """With all its questions, phase by phase."""
     knowledge = store.load_set(db, knowledge_set)
-    row = db.read(rows.KnowledgeSetRow, ids=[knowledge_set])[0]
+    row = db.read(rows.KnowledgeSetRow, "depedit/list_sets", ids=[knowledge_set])[0]
     return SetWithQuestions.extend(row, questions=questions(knowledge))
 
 
@@ -149,7 +149,7 @@ def delete_knowledge_set(knowledge_set: SetId, db: Db) -> Response:
 
 def _saved(db: Database, sets: Iterable[KnowledgeSet], *, replace: bool) -> list[BuiltSet]:
     status = {each.id: store.save_set(db, each, replace=replace).status for each in sets}
-    found = db.read(rows.KnowledgeSetRow, ids=list(status))
+    found = db.read(rows.KnowledgeSetRow, "depedit/list_sets", ids=list(status))
     return [BuiltSet.extend(row, status=status[row.id]) for row in found]
 
 
@@ -177,7 +177,7 @@ def list_protocol_runs(
 def get_protocol_run(run: RunId, db: Db) -> RunWithAnswers:
     """With its seven metrics and every answer."""
     answers = store.answers_of(db, run)
-    row = db.read(rows.ProtocolRunRow, ids=[run])[0]
+    row = db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=[run])[0]
     return RunWithAnswers.extend(row, metrics=metrics_of(db, run), answers=answers)
 
 

@@ -11,7 +11,7 @@ from ..jobs import queue, submit
 from ..schemas import ENDED, EditIn, EditOut, Name, Status
 from .parameters import LIMIT, Cursor, OfGraph, OfModel
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from .state import JSON, Db, Here, etag_response
+from .state import JSON, AppState, Db, etag_response
 
 router = APIRouter(prefix="/v1/edits", tags=["edits"], responses=DESCRIBED)
 
@@ -48,7 +48,7 @@ class EditStatus(BaseModel):
 def post_edit(
     body: EditIn,
     db: Db,
-    here: Here,
+    here: AppState,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> EditOut:
@@ -93,7 +93,7 @@ def list_edits(
 
 
 @router.get("/{edit}", response_model=EditOut, summary="Get the status of an edit")
-def get_edit(edit: EditId, db: Db, here: Here, request: Request) -> Any:
+def get_edit(edit: EditId, db: Db, here: AppState, request: Request) -> Any:
     """Status, stage and progress, and the score once there is one; with an ETag once finished."""
     job = here.statuses.get(db, edit)
     if job.status not in ENDED:
@@ -106,7 +106,7 @@ def get_edit(edit: EditId, db: Db, here: Here, request: Request) -> Any:
 
 
 @router.post("/{edit}/cancel", status_code=202, response_model=EditStatus, summary="Cancel an edit")
-def cancel_edit(edit: EditId, db: Db, here: Here) -> EditStatus:
+def cancel_edit(edit: EditId, db: Db, here: AppState) -> EditStatus:
     """Queued edits are cancelled immediately, running ones within about a second.
 
     Finished edits are unaffected.
@@ -129,7 +129,7 @@ def cancel_edit(edit: EditId, db: Db, here: Here) -> EditStatus:
         }
     },
 )
-def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
+def delete_edit(edit: EditId, db: Db, here: AppState) -> Response:
     """A finished edit is deleted with its graph, score and saved update.
 
     A queued or running edit is cancelled instead (202).

@@ -21,7 +21,7 @@ from ..reports.figures import MEDIA_TYPES
 from ..schemas import Measure
 from .parameters import Limit, OfGraph, Skip
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from .state import Db, Here
+from .state import AppState, Db
 
 TABLE_TYPES = {
     "markdown": "text/markdown; charset=utf-8",
@@ -49,7 +49,11 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     noun, shown = kind.noun, kind.shown
 
     def submit(
-        body: Any, db: Db, here: Here, response: Response, idempotency_key: IdempotencyKey = None
+        body: Any,
+        db: Db,
+        here: AppState,
+        response: Response,
+        idempotency_key: IdempotencyKey = None,
     ) -> Any:
         accepted = store.submit(db, here.settings, kind, body, key=idempotency_key)
         if accepted.outcome != "known":
@@ -100,7 +104,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         description="Its status, and its result once it has succeeded.",
     )
 
-    def cancel(id: ExperimentId, db: Db, here: Here) -> Any:
+    def cancel(id: ExperimentId, db: Db, here: AppState) -> Any:
         found = store.cancel(db, kind, id)
         here.supervisor.wake()
         return found
@@ -117,7 +121,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         " stored stay.",
     )
 
-    def delete(id: ExperimentId, db: Db, here: Here) -> Response:
+    def delete(id: ExperimentId, db: Db, here: AppState) -> Response:
         store.delete(db, here.settings, kind, id)
         return Response(status_code=204)
 

@@ -32,7 +32,7 @@ from ..scoring import deltas
 from ..settings import Settings
 from .parameters import LIMIT, ShortCursor
 from .problems import DESCRIBED
-from .state import Db, Here, InForce
+from .state import AppState, Db, InForce
 from .uploads import received
 
 router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
@@ -72,7 +72,7 @@ def get_graph(graph: GraphId, db: Db) -> StoredGraph:
 def delete_graph(
     graph: GraphId,
     db: Db,
-    here: Here,
+    here: AppState,
     with_dependents: Annotated[
         bool, Query(description="Delete a data set together with everything derived from it.")
     ] = False,
@@ -123,22 +123,27 @@ class ImportIn(BaseModel):
 class Note(BaseModel):
     """One item that an import merged, repaired or refused."""
 
-    kind: str = Field(description="What happened to the item.")
+    kind: str = Field(description="Action on the item.")
     where: str = Field(description="Place in the source.")
     reason: str = Field(description="Why.")
 
 
-class Imported(BaseModel):
+class ImportCounts(BaseModel):
+    """The content of an import by number, with notes."""
+
+    n_facts: int = Field(description="Number of facts.")
+    n_entities: int = Field(description="Number of entities.")
+    read: dict[str, int] = Field(description="Number of items that were read, by kind.")
+    kept: dict[str, int] = Field(description="Number of items that are stored, by kind.")
+    counts: dict[str, int] = Field(description="Notes by kind: merged, repaired, refused, ...")
+    notes: list[Note] = Field(description="The first 200 notes.")
+
+
+class Imported(ImportCounts):
     """The result of an import; `status` is `imported`, `replaced` or `unchanged`."""
 
     graph: str = Field(description="Id of the graph.")
     status: str = Field(description="imported, replaced or unchanged.")
-    n_facts: int = Field(description="Number of facts.")
-    n_entities: int = Field(description="Number of entities.")
-    read: dict[str, int] = Field(description="Number of items that were read, by kind.")
-    kept: dict[str, int] = Field(description="Number of items that were stored, by kind.")
-    counts: dict[str, int] = Field(description="Notes by kind.")
-    notes: list[Note] = Field(description="The first 200 notes.")
 
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
@@ -199,8 +204,8 @@ class PreviewFact(BaseModel):
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
 
 
-class Preview(BaseModel):
-    """What an import would do; nothing is stored."""
+class Preview(ImportCounts):
+    """The result of a dry run of an import; nothing is stored."""
 
     name: str = Field(description="Name of the graph, from the files unless one was given.")
     format: str = Field(description="The format that reads the files.")
@@ -208,13 +213,7 @@ class Preview(BaseModel):
         description="`same` or `other` where a graph of this name is stored, else null."
     )
     files: list[str] = Field(description="Files of the upload.")
-    n_facts: int = Field(description="Facts of the graph.")
-    n_entities: int = Field(description="Entities of the graph.")
     n_rewrites: int = Field(description="Rewrite requests of the graph.")
-    read: dict[str, int] = Field(description="Counts of the files' content by kind.")
-    kept: dict[str, int] = Field(description="Counts of the graph's content by kind.")
-    counts: dict[str, int] = Field(description="Notes by kind: merged, repaired, refused, ...")
-    notes: list[Note] = Field(description="The first 200 notes.")
     facts: list[PreviewFact] = Field(description="The first ten facts.")
     rewrites: list[str] = Field(description="The first ten rewrite requests, in words.")
 
@@ -229,7 +228,7 @@ def preview_graph(
     target_new: FormTarget = None,
     limit: FormLimit = None,
 ) -> Preview:
-    """What would be merged, repaired, flagged and refused, with counts; nothing is stored."""
+    """Return counts of merged, repaired, flagged and refused items; nothing is stored."""
     options = {"name": name, "target_new": target_new, "limit": limit}
     with _uploaded(settings, file, format, options) as (loaded, names):
         graph, report = loaded.graph, loaded.report
@@ -383,7 +382,7 @@ def list_rewrites_of_graph(graph: GraphId, db: Db) -> Rewrites:
 
     A graph that ships with ThinkEval is imported by the first request for it.
     """
-    datasets.ensure(db, graph)
+    datasets.get_or_import(db, graph)
     return Rewrites(items=_rewrites(db, graph, datasets.list_rewrites(db, graph)))
 
 
@@ -396,7 +395,7 @@ def list_rewrites(
 ) -> RewritePage:
     """Of all data sets or of one, by data set and id, one page at a time."""
     if graph is not None:
-        datasets.ensure(db, graph)
+        datasets.get_or_import(db, graph)
     found = datasets.all_rewrites(db, graph)
     shown, following = offset_page(found, read_offset(cursor), limit)
     items = [

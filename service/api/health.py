@@ -24,7 +24,7 @@ from ..jobs import queue as jobs
 from ..schemas import Status
 from .connection import Connection
 from .problems import DESCRIBED, RETRY_S
-from .state import JSON, Here, State
+from .state import JSON, AppState, State
 
 router = APIRouter(tags=["service"], responses=DESCRIBED)
 
@@ -49,15 +49,15 @@ class WorkerOut(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether the service can accept edits: all that a client without the token is shown."""
+    """Readiness of the service for edits: all that a client without the token is shown."""
 
-    ready: bool = Field(description="Whether edits can be submitted.")
+    ready: bool = Field(description="True if edits can be submitted.")
 
 
 class Ready(Readiness):
     """The service can accept edits: the database answers."""
 
-    ready: bool = Field(default=True, description="Whether edits can be submitted.")
+    ready: bool = Field(default=True, description="True if edits can be submitted.")
     database: str = Field(description="Address of the database.")
     browser: str | None = Field(description="Address of Neo4j Browser; null if it is unknown.")
     queue: dict[Status, int] = Field(description="Edits by status.")
@@ -66,9 +66,9 @@ class Ready(Readiness):
     workers: list[WorkerOut] = Field(description="The workers.")
 
 
-@router.get("/health", response_model=Health, summary="Whether the process answers")
+@router.get("/health", response_model=Health, summary="Check that the process answers")
 def health() -> Health:
-    """Checks nothing else; `/ready` says whether edits can be submitted."""
+    """Check nothing else; `/ready` checks that edits can be submitted."""
     return Health()
 
 
@@ -76,9 +76,9 @@ def health() -> Health:
     "/ready",
     response_model=Ready | Readiness,
     responses={503: {"description": "The database is not available; `ready` is false."}},
-    summary="Whether edits can be submitted and read",
+    summary="Check that edits can be submitted and read",
 )
-def ready(request: Request, here: Here) -> Ready | Response:
+def ready(request: Request, here: AppState) -> Ready | Response:
     """The queue and the workers; 503 with the reason while the database is not available.
 
     If the service has a token, a client without it gets `ready` alone.
@@ -116,7 +116,7 @@ def _details(here: State) -> Ready:
             job=None if w.kind == jobs.EDIT else w.job,
             silent_s=max(w.silent_s, 0.0),
         )
-        for w in db.read(rows.WorkerRow)
+        for w in db.read(rows.WorkerRow, "jobs/workers")
     ]
     return Ready(
         database=db.uri,
@@ -134,7 +134,7 @@ def _details(here: State) -> Ready:
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-def metrics(here: Here) -> Response:
+def metrics(here: AppState) -> Response:
     """Requests by route and status, edits and jobs by status, workers; Prometheus' text format."""
     registry: CollectorRegistry = here.extras["registry"]
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
@@ -162,7 +162,7 @@ class Edits(Collector):
             for status, count in jobs.counts(db, kind=DEPEDIT.name).items():
                 jobs_gauge.add_metric([status], count)
             workers = GaugeMetricFamily("thinkeval_workers", "Workers with a recent heartbeat")
-            workers.add_metric([], len(db.read(rows.WorkerRow)))
+            workers.add_metric([], len(db.read(rows.WorkerRow, "jobs/workers")))
             yield edits
             yield jobs_gauge
             yield workers

@@ -18,7 +18,7 @@ from .edits import EditId
 from .graphs import GraphId
 from .problems import DESCRIBED
 from .results import UNCHANGED, of_scored
-from .state import Db, Here
+from .state import AppState, Db
 
 router = APIRouter(prefix="/v1", tags=["results"], responses=DESCRIBED)
 
@@ -42,7 +42,7 @@ class GraphCutQuery(CutIn):
     seconds: float = Field(default=5.0, gt=0, le=30, description="Longest time of the solver.")
 
     def options(self) -> CutIn:
-        """The options without what is no part of them."""
+        """The options without fields that are no part of them."""
         return CutIn(**self.model_dump(include=set(CutIn.model_fields)))
 
 
@@ -61,7 +61,7 @@ class CutQuery(GraphCutQuery):
     summary="Get the leak cut of an edit",
 )
 def get_leak_cut(
-    edit: EditId, db: Db, here: Here, request: Request, asked: Annotated[CutQuery, Query()]
+    edit: EditId, db: Db, here: AppState, request: Request, asked: Annotated[CutQuery, Query()]
 ) -> Response:
     """The fewest further facts whose change closes every chain that still leaks.
 

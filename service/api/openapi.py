@@ -18,7 +18,6 @@ from .security import COOKIE, is_open
 TAGS = {
     "graphs": "Stored graphs, import of data sets, rewrite requests.",
     "edits": "Submit an edit for scoring, follow it, cancel and delete it.",
-    "appends": "Edits that append an answer, and what both models answer at their prompts.",
     "results": "Results of scored edits: score, chains, leaking facts, graph, queries, diff.",
     "rules": "If-Then rules of a data set: mining, labels, groundings, closures, implications.",
     "sweeps": "Several methods on several rewrites, and their table.",

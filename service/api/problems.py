@@ -41,32 +41,28 @@ _REMEDIES = {
 
 
 class ProblemOut(BaseModel):
-    """An error: what happened and where, and what to do about it."""
+    """An error: its cause and place, and the remedy."""
 
     type: str = Field(
         default="about:blank",
         description="Kind of problem, as a URI; about:blank: as the status says.",
     )
-    title: str = Field(
-        examples=["No resource has this name"], description="What kind of error it is."
-    )
+    title: str = Field(examples=["No resource has this name"], description="The kind of error.")
     status: int = Field(examples=[404], description="HTTP status.")
     detail: str = Field(
         examples=["There is no edit 'rome-harry'. Did you mean 'rome-harry-1'?"],
-        description="What happened and where.",
+        description="The cause and its place.",
     )
-    remedy: str = Field(
-        examples=["`thinkeval edits` lists them."], description="What to do about it."
-    )
+    remedy: str = Field(examples=["`thinkeval edits` lists them."], description="The remedy.")
     instance: str | None = Field(default=None, description="The path of the request.")
     errors: list[dict[str, Any]] = Field(
-        default=[], description="Of an invalid request: each place, and what is wrong there."
+        default=[], description="Of an invalid request: each place, and its defect."
     )
 
 
 DESCRIBED: dict[int | str, dict[str, Any]] = {
     "default": {
-        "description": "An error: `detail` says what happened and where, `remedy` what to do next."
+        "description": "An error: `detail` gives cause and place, `remedy` the next action."
         " 401 and 403: access denied. 404: no such resource. 422: the request is invalid. 503: the"
         " database is not available (yet); `Retry-After` says when to try again.",
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}},
@@ -136,7 +132,7 @@ def respond(
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a browser requests a page that a person will read."""
+    """Return True if a browser requests a page that a person will read."""
     path = request.url.path
     programs = ("/v1/", "/static/", "/neo4j/", "/metrics", "/health", "/ready")
     return "text/html" in request.headers.get("accept", "") and not path.startswith(programs)
@@ -178,7 +174,7 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _what(request: Request, error: Mapping[str, Any]) -> str:
-    """What is wrong at one place of a request."""
+    """Return the defect at one place of a request."""
     if _is_unread_json(request, error):
         sent = request.headers.get("content-type")
         return (
@@ -194,7 +190,7 @@ def _what(request: Request, error: Mapping[str, Any]) -> str:
 
 
 def _is_unread_json(request: Request, error: Mapping[str, Any]) -> bool:
-    """Whether FastAPI left the body as bytes: it parses JSON only of a JSON content type."""
+    """Return True if FastAPI left the body as bytes: it parses JSON only of a JSON content type."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = media_type == "application/json" or media_type.endswith("+json")
     return tuple(error["loc"]) == ("body",) and isinstance(error["input"], bytes) and not is_json

@@ -15,9 +15,11 @@ from starlette.responses import Response
 
 from thinkeval import cypher
 
+from ...cypher import rows
 from ...cypher.browser import filled
 from ...cypher.run import Database
-from ..errors import UsageError
+from ..append_schemas import AdditivityOptions
+from ..errors import NotFoundError, UsageError
 from ..leakcut.request import marked
 from ..reports import diff, figures, paired
 from ..reports.browser import query_link
@@ -39,7 +41,7 @@ from .edits import EditId
 from .parameters import InMeasure, Limit, OfGraph, OfModel, ShortCursor
 from .problems import DESCRIBED
 from .selected import Selected
-from .state import Db, Here, State, etag_response
+from .state import AppState, Db, State, etag_response
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
     304: {"description": "The client has this response already (`If-None-Match`)."}
@@ -63,6 +65,20 @@ QueryName = Annotated[
         examples=["metrics/ifr"],
     ),
 ]
+
+
+class AppendAnswersOut(BaseModel):
+    """The prompts of a request to append, in order, by `likelihood_norm` of each name."""
+
+    edit: str = Field(description="Id of the edit.")
+    items: list[rows.AppendAnswersRow] = Field(description="The prompts of the request, in order.")
+
+
+class AdditivityOut(BaseModel):
+    """The other answers that an append moved: one item a set of false answers."""
+
+    edit: str = Field(description="Id of the edit.")
+    items: list[rows.AdditivityRow] = Field(description="One row for each set of false answers.")
 
 
 class QueryOut(BaseModel):
@@ -107,7 +123,7 @@ def _link(browser: str, name: str, params: dict[str, Any]) -> str | None:
 
 
 @router.get("/score", response_model=Score, summary="Get the score of an edit")
-def get_score(edit: EditId, db: Db, here: Here, request: Request) -> Response:
+def get_score(edit: EditId, db: Db, here: AppState, request: Request) -> Response:
     """Every metric with its n, its interval if it was sampled, and the complete provenance."""
     return of_scored(request, here, db, edit, lambda score: score)
 
@@ -116,7 +132,7 @@ def get_score(edit: EditId, db: Db, here: Here, request: Request) -> Response:
 def get_chains(
     edit: EditId,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     chosen: Annotated[ChainFilter, Query()],
     measure: MeasureQuery = None,
@@ -137,7 +153,7 @@ def get_chains(
 def get_leakage(
     edit: EditId,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     measure: MeasureQuery = None,
     limit: Limit = 20,
@@ -152,9 +168,58 @@ def get_leakage(
     return of_scored(request, here, db, edit, build)
 
 
+@router.get(
+    "/answers", response_model=AppendAnswersOut, summary="List the answers of an appended edit"
+)
+def get_answers(edit: EditId, db: Db, here: AppState, request: Request) -> Response:
+    """P of each correct and false answer before and after the edit, prompt by prompt."""
+
+    def build(score: Score) -> AppendAnswersOut:
+        _require_append(score)
+        items = db.read(rows.AppendAnswersRow, "append/answers", edit=score.edit)
+        return AppendAnswersOut(edit=score.edit, items=items)
+
+    return of_scored(request, here, db, edit, build)
+
+
+@router.get(
+    "/additivity", response_model=AdditivityOut, summary="Get the additivity of an appended edit"
+)
+def get_additivity(
+    edit: EditId,
+    db: Db,
+    here: AppState,
+    request: Request,
+    options: Annotated[AdditivityOptions, Query()],
+) -> Response:
+    """RFF to ANF against hard and random false answers, with prompts dropped by reason.
+
+    With its defaults the values are those of the score.
+    """
+
+    def build(score: Score) -> AdditivityOut:
+        _require_append(score)
+        items = db.read(
+            rows.AdditivityRow, "append/additivity", edits=[score.edit], **options.model_dump()
+        )
+        return AdditivityOut(edit=score.edit, items=items)
+
+    return of_scored(request, here, db, edit, build)
+
+
+def _require_append(score: Score) -> None:
+    """Refuse an edit whose request replaces an object.
+
+    Raises:
+        NotFoundError: it is no append.
+    """
+    if score.append is None:
+        raise NotFoundError("append", score.edit, [], listing="thinkeval rewrites GRAPH")
+
+
 @router.get("/graph", response_model=GraphOut, summary="Get the graph of an edit")
 def get_edit_graph(
-    edit: EditId, db: Db, here: Here, request: Request, measure: MeasureQuery = None
+    edit: EditId, db: Db, here: AppState, request: Request, measure: MeasureQuery = None
 ) -> Response:
     """Every fact in the edit's scope: probabilities before and after, answers, and chains."""
 
@@ -174,7 +239,7 @@ def get_edit_query(
     edit: EditId,
     name: QueryName,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     measure: MeasureQuery = None,
 ) -> Response:
@@ -211,7 +276,7 @@ def get_diff(
     a: AnyEdit,
     b: AnyEdit,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     measure: Annotated[
         Measure | None,
@@ -255,7 +320,7 @@ def edit_figure(
     kind: Annotated[EditKind, Path(description="Kind of figure.")],
     fmt: FigureFormat,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     selection: Selected,
     measure: MeasureQuery = None,
@@ -273,7 +338,7 @@ def edit_figure(
         Query(ge=1, le=1000, description="Surviving chains that `leakage` shows at most."),
     ] = figures.SHOWN,
     caption: Annotated[
-        bool, Query(description="Whether `leakage` has its title and caption.")
+        bool, Query(description="True if `leakage` has its title and caption.")
     ] = True,
 ) -> Response:
     """An edit's leakage map, or one of its chains with the retention of each link.
@@ -309,7 +374,7 @@ def methods_figure(
     kind: Annotated[MethodsKind, Path(description="Kind of figure.")],
     fmt: FigureFormat,
     db: Db,
-    here: Here,
+    here: AppState,
     request: Request,
     graph: OfGraph = None,
     model: OfModel = None,

@@ -78,7 +78,7 @@ class RootPath:
         return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
 
     def _linked(self, node: Any) -> bool:
-        """Change the links of a JSON value in place; whether there is any."""
+        """Change the links of a JSON value in place; return True if there is any."""
         inner = node if isinstance(node, list) else node.values() if isinstance(node, dict) else ()
         changed = sum(self._linked(each) for each in inner) > 0
         if not isinstance(node, dict):

@@ -1,6 +1,6 @@
 """Rule routes: mine, write, review and ground the If-Then rules of a data set (/v1/graphs/G/rules).
 
-What follows from the rules: closure of a graph, proofs, implications of an edit, and Omega.
+Conclusions of the rules: closure of a graph, proofs, implications of an edit, and Omega.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Groundings(BaseModel):
 
     rule: RuleOut = Field(description="The rule.")
     items: list[GroundingOut] = Field(description="The items of this page, in order.")
-    more: bool = Field(description="Whether the limit left some out.")
+    more: bool = Field(description="True if the limit left some out.")
 
 
 @router.get("", response_model=Rules, summary="List the rules of a graph's data set")
@@ -217,7 +217,7 @@ def mine_rules(graph: GraphId, db: Db, body: MineIn | None = None) -> MinedOut:
 
     Mining again updates the counts and changes no decision.
     """
-    datasets.ensure(db, graph)
+    datasets.get_or_import(db, graph)
     asked = body or MineIn()
     mined = mining.mine(db, graph, **asked.model_dump(exclude={"rank"}))
     stored = {rule.id: rule for rule in store.rules_of(db, mined.dataset, status=None)}
@@ -374,10 +374,10 @@ def get_implications(edit: EditId, db: Db, measure: MeasureQuery = None) -> Impl
 @closure_router.get(
     "/edits/{edit}/omega",
     response_model=OmegaOut,
-    summary="Get whether the old object is recovered by chains, rules or both",
+    summary="Get the recovery of the old object by chains, rules or both",
 )
 def get_omega(edit: EditId, db: Db, measure: MeasureQuery = None) -> OmegaOut:
-    """Whether the old object is recovered: by chains, by rules, and by both in one closure.
+    """Compute the recovery of the old object: by chains, by rules, by both in one closure.
 
     `deep` is the greatest number of facts up to which none of the kind survives.
     """

@@ -54,7 +54,7 @@ def require_token_elsewhere(settings: Settings, host: str) -> None:
 
 
 def is_open(path: str) -> bool:
-    """Whether a path needs no token."""
+    """Return True if a path needs no token."""
     return path in OPEN or path.startswith(OPEN_FOLDERS)
 
 
@@ -137,7 +137,7 @@ def _host(headers: Mapping[str, str]) -> str:
 
 
 def _foreign(headers: Headers) -> bool:
-    """Whether the browser's headers say that another site's page sent the request."""
+    """Return True if the browser's headers say that another site's page sent the request."""
     origin = headers.get("origin")
     if origin is not None:
         own = {f"{scheme}://{headers.get('host', '')}".lower() for scheme in ("http", "https")}

@@ -25,7 +25,7 @@ TABLES = 32
 DATA_SETS = 200
 """Data sets whose chain counts are cached."""
 FRESH_S = 0.25
-"""How long the status of an edit is cached."""
+"""Time for which the status of an edit is cached."""
 JSON = "application/json"
 
 
@@ -117,5 +117,5 @@ async def settings(request: Request) -> Settings:
 
 
 Db = Annotated[Database, Depends(database)]
-Here = Annotated[State, Depends(_here)]
+AppState = Annotated[State, Depends(_here)]
 InForce = Annotated[Settings, Depends(settings)]

@@ -11,7 +11,7 @@ from ..jobs import sweep as job_sweeps
 from ..jobs.schemas import SweepIn, SweepOut
 from .parameters import InMeasure
 from .problems import DESCRIBED
-from .state import Db, Here
+from .state import AppState, Db
 
 router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], responses=DESCRIBED)
 
@@ -25,7 +25,7 @@ class Sweeps(BaseModel):
 
 
 @router.post("", status_code=202, response_model=SweepOut, summary="Submit a sweep")
-def post_sweep(sweep: SweepIn, db: Db, here: Here, response: Response) -> SweepOut:
+def post_sweep(sweep: SweepIn, db: Db, here: AppState, response: Response) -> SweepOut:
     """Every method on every rewrite (and model, and seed). All cells are queued, or none.
 
     Edits that are scored already are not repeated. The same request returns the same sweep.
@@ -55,7 +55,7 @@ def get_sweep(
 
 
 @router.post("/{sweep}/cancel", status_code=202, response_model=SweepOut, summary="Cancel a sweep")
-def cancel_sweep(sweep: SweepId, db: Db, here: Here) -> SweepOut:
+def cancel_sweep(sweep: SweepId, db: Db, here: AppState) -> SweepOut:
     """Queued edits are cancelled immediately, running ones within about a second; scores remain."""
     cancelled = job_sweeps.cancel(db, sweep)
     here.supervisor.wake()

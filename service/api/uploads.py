@@ -16,7 +16,7 @@ from fastapi import UploadFile
 from ...loaders import formats
 from ...loaders.errors import UnknownFormatError
 from ..errors import UsageError
-from ..formatting import file_size, several
+from ..formatting import file_size, pluralize
 
 FILES = 2000
 """Files of one upload at most."""
@@ -34,7 +34,7 @@ _LEFT_OUT = ("__MACOSX", "Thumbs.db", "desktop.ini")
 def received(
     files: Sequence[UploadFile], folder: Path, format: str | None, limit: int
 ) -> tuple[Path, list[str]]:
-    """Write an upload below an empty folder, and find what a format reads in it.
+    """Write an upload below an empty folder, and find the path in it that a format reads.
 
     Args:
         format: a key of `loaders.formats`; None to detect it.
@@ -49,7 +49,7 @@ def received(
     """
     if not files or len(files) > FILES:
         raise UsageError(
-            f"The upload has {several(len(files), 'file')}.", remedy=f"Send 1 to {FILES} files."
+            f"The upload has {pluralize(len(files), 'file')}.", remedy=f"Send 1 to {FILES} files."
         )
     root = folder / "upload"
     root.mkdir()
@@ -80,7 +80,7 @@ def path_within(sent: str, *, folders: bool = True) -> PurePosixPath:
     """The name of an uploaded file, with the folders it was in.
 
     Args:
-        folders: whether they are kept; else the last part alone is taken.
+        folders: True if they are kept; else the last part alone is taken.
 
     Raises:
         UsageError: it is not a valid name, or leads out of its folder.
@@ -116,7 +116,7 @@ def _twice(name: PurePosixPath) -> UsageError:
 
 
 def _unpack(file: IO[bytes], name: PurePosixPath, folder: Path, limit: int) -> None:
-    """Write the files of an archive, counting what they unpack to rather than what it declares."""
+    """Write the files of an archive; count their unpacked sizes rather than the declared ones."""
     left = limit
     root = folder / (name.stem or "upload")
     try:
@@ -141,7 +141,7 @@ def _unpack(file: IO[bytes], name: PurePosixPath, folder: Path, limit: int) -> N
 
 
 def _members(archive: zipfile.ZipFile) -> Iterable[zipfile.ZipInfo]:
-    """Files of the archive, without folders, links and what operating systems add."""
+    """Files of the archive, without folders, links and files that operating systems add."""
     found = [
         info
         for info in archive.infolist()
@@ -154,7 +154,7 @@ def _members(archive: zipfile.ZipFile) -> Iterable[zipfile.ZipInfo]:
     ]
     if len(found) > FILES:
         raise UsageError(
-            f"The archive has {several(len(found), 'file')}.", remedy=f"Send at most {FILES}."
+            f"The archive has {pluralize(len(found), 'file')}.", remedy=f"Send at most {FILES}."
         )
     return found
 
@@ -169,7 +169,7 @@ def _inner(folder: Path) -> Path:
 
 
 def _readable(path: Path, format: str | None) -> Path:
-    """What a format reads: the whole, or else the one file of it that a format recognises."""
+    """Return the path a format reads: the whole, or the one file that a format recognises."""
     if path.is_file() or format is not None:
         return path
     try:

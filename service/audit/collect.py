@@ -44,13 +44,13 @@ LEAK = (
     " sampled answers it is a function of few answers, 0 where none of them named the object. From"
     " length-normalised likelihoods it is no probability of an answer."
 )
-"""What leak@k is, for a reader of the record."""
+"""Definition of leak@k, for a reader of the record."""
 
 USED = (
-    rows.ExperimentRow.QUERY, rows.FactRow.QUERY, rows.ScoredChainRow.QUERY,
-    rows.RuleRow.QUERY, rows.ClosureStateRow.QUERY, rows.DeriveRoundRow.QUERY,
-    rows.AtomRow.QUERY, rows.StoredGroundingRow.QUERY, rows.SettleRow.QUERY, rows.OmegaRow.QUERY,
-    rows.MixedChainRow.QUERY,
+    "experiments/page", "graph/facts", "chains/scored",
+    "rules/list_rules", "closure/state", "closure/derive",
+    "closure/atoms", "closure/groundings", "closure/settle", "closure/omega",
+    "closure/mixed",
 )  # fmt: skip
 """Queries of an audit itself: the values of their rows are in its content."""
 
@@ -141,7 +141,7 @@ def _header(out: ComparisonOut, state: StateComparison) -> dict[str, Any]:
 
 
 def _state(db: Database, side: str, state: StateOut) -> dict[str, Any]:
-    """A state with what is stored of the edits that it names."""
+    """A state with the records of the edits that it names."""
     edits = []
     for each in state.about.get("edits", ()):
         try:
@@ -163,7 +163,7 @@ def _request(db: Database, request: Request) -> dict[str, Any]:
     """A request with its question, how it was sent, and parameters that repeat its queries."""
     asked, score = request.asked, request.score
     provenance = score.provenance
-    name = rows.ScoredChainRow.QUERY
+    name = "chains/scored"
     return {
         "number": request.number,
         "edit": asked.edit,
@@ -187,7 +187,7 @@ def _request(db: Database, request: Request) -> dict[str, Any]:
 
 def _edited(db: Database, edit: str) -> tuple[rows.FactRow, ...]:
     """The edited fact in its forms, asked with the prompts of its request."""
-    found = db.read(rows.FactRow, graph=edit)
+    found = db.read(rows.FactRow, "graph/facts", graph=edit)
     return tuple(row for row in found if row.role in ("target_true", "target_new"))
 
 
@@ -195,7 +195,7 @@ def _facts(
     db: Database, out: StateComparison, requests: Iterable[Request]
 ) -> Iterator[dict[str, Any]]:
     """All facts of the graph with both probabilities, then the edited ones of each request."""
-    for row in db.read(rows.FactRow, graph=out.id):
+    for row in db.read(rows.FactRow, "graph/facts", graph=out.id):
         yield _fact(row, None, out.measures)
     for request in requests:
         for row in request.edited:
@@ -249,7 +249,7 @@ def _metrics(request: Request) -> dict[str, Any]:
 
 
 def _queries(out: StateComparison) -> Iterator[dict[str, Any]]:
-    """Every query with its text as it is now; `same` says whether the comparison used this text."""
+    """Every query with its text as it is now; `same` is True if the comparison used this text."""
     recorded: Mapping[str, str] = out.provenance.get("queries", {})
     for name in sorted({*recorded, *USED}):
         now = cypher.query(name) if name in cypher.names() else None

@@ -29,7 +29,7 @@ class Step:
     """One fact of a chain.
 
     Attributes:
-        implied: whether a rule concludes it.
+        implied: True if a rule concludes it.
     """
 
     relation: str

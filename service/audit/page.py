@@ -67,7 +67,7 @@ def _environment() -> Environment:
         signed=formatting.signed,
         words=words,
         day=day,
-        several=formatting.several,
+        several=formatting.pluralize,
         plain=plain,
     )
     further: dict[str, Any] = {"names": MEASURE_NAMES, "bars": drawing.bars}
@@ -86,7 +86,7 @@ def day(moment: str | None) -> str:
 
 
 def plain(value: Any) -> str:
-    """A value of a record in words; of a record without what is none."""
+    """Return a value of a record in words; of a record without its empty fields."""
     if isinstance(value, dict):
         given = {key: each for key, each in value.items() if each is not None and each != ""}
         return ", ".join(f"{key} {plain(each)}" for key, each in given.items()) or "none"
@@ -191,7 +191,7 @@ def _cell(value: dict[str, Any] | None) -> dict[str, str]:
 
 
 def _facts(facts: Iterable[dict[str, Any]], measure: str) -> dict[str, Any]:
-    """The facts, those that moved most first: what changed, and what did not."""
+    """The facts, changed and unchanged, those that moved most first."""
     rows = [_fact(each, measure) for each in facts]
     rows.sort(key=lambda row: (-row["moved"], row["subject"], row["relation"], row["object"]))
     changed = [row for row in rows if row["change"] not in ("kept", "unknown")]

@@ -80,7 +80,7 @@ class ByRules:
 
 
 def state_of(before: float | None, after: float | None, floor: float) -> str:
-    """What became of a route: `open`, `opened`, `closed`; `never` where it led nowhere."""
+    """Return the state of a route: `open`, `opened`, `closed`; `never` if it led nowhere."""
     was, now = ((value or 0.0) > floor for value in (before, after))
     if now:
         return "open" if was else "opened"
@@ -110,7 +110,7 @@ def chains(db: Database, request: Request, measures: Iterable[Measure]) -> ByCha
 
 
 def _by(request: Request, measure: Measure, row: rows.ScoredChainRow | None) -> dict[str, Any]:
-    """A chain by one measure: facts, their probabilities, the products, what became of it."""
+    """A chain by one measure: facts, their probabilities, the products, its state."""
     if row is None:
         return {"state": "not measured"}
     floor = request.floor(measure)

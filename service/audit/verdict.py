@@ -1,4 +1,4 @@
-"""The verdict of an audit: what is forgotten, which routes are open, what else changed."""
+"""The verdict of an audit: forgotten facts, open routes, other changes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..formatting import percent, several, short
+from ..formatting import percent, pluralize, short
 from ..reports.verdict import FORGOT, UNKNOWN, Part
 from ..reports.verdict import verdict as of_score
 from ..schemas import KNOWN
@@ -46,7 +46,7 @@ _ONE_OF = {
     "undefined": "not known before",
     "erased": "gone, without an open route",
 }
-"""What a headline says of requests by their outcome, worst first."""
+"""A headline's words for requests by their outcome, worst first."""
 
 
 def verdict(out: StateComparison, parts: Sequence[Parts]) -> dict[str, Any]:
@@ -71,8 +71,11 @@ def _headline(count: Counter[str], n: int) -> str:
     """One sentence for all requests."""
     worst = _worst(count)
     if n == 1 or count["erased"] == n:
-        return f"{_TITLES[worst]}: {_ONE[worst] if n == 1 else _ALL.format(several(n, 'fact'))}."
-    listed = [f"{count[outcome]} of {several(n, 'fact')} {_ONE_OF[outcome]}" for outcome in _ONE_OF]
+        said = _ONE[worst] if n == 1 else _ALL.format(pluralize(n, "fact"))
+        return f"{_TITLES[worst]}: {said}."
+    listed = [
+        f"{count[outcome]} of {pluralize(n, 'fact')} {_ONE_OF[outcome]}" for outcome in _ONE_OF
+    ]
     shown = [text for outcome, text in zip(_ONE_OF, listed, strict=True) if count[outcome]]
     return f"{_TITLES[worst]}: {'; '.join(shown)}."
 
@@ -136,7 +139,7 @@ def _open(states: Counter[str]) -> int:
 
 
 def _directly(request: Request, gone: float | None, installed: Part) -> str:
-    """What the model answers to the question itself: the old object, and the new if any."""
+    """Return the model's answer to the question itself: the old object, and the new if any."""
     text = _DIRECT[_word(gone)].format(request.asked.target_true)
     if gone is not None:
         before, after = map(short, request.old)
@@ -160,7 +163,7 @@ def _leak(request: Request) -> str | None:
 
 
 def _routes(names: tuple[str, str], states: Counter[str], total: int, request: Request) -> str:
-    """How many routes led to the object before, and how many do now."""
+    """Return the numbers of routes to the object, before and now, in words."""
     if not total:
         return f"No {names[0]} leads to {request.asked.target_true} in this graph."
     before, after = states["open"] + states["closed"], _open(states)

@@ -22,7 +22,6 @@ from .. import __version__
 from ..errors import KNOWN_ERRORS, describe, is_interrupt
 from ..garbage_collection import LastExit, collect_seldom
 from ..kinds import KINDS
-from .append import peak
 from .audit import audit
 from .catalog import doctor, methods, metrics, queries
 from .compare import compare
@@ -97,7 +96,6 @@ app.command(rich_help_panel=MORE)(doctor)
 app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
 app.add_typer(grow, name="grow", rich_help_panel=MAIN)
 app.add_typer(crawl, name="crawl", rich_help_panel=MAIN)
-app.add_typer(peak, name="peak", rich_help_panel=MAIN)
 app.add_typer(edits, name="edits", rich_help_panel=LOOK)
 app.add_typer(rules, name="rules", rich_help_panel=LOOK)
 app.add_typer(covariance, name="covariance", rich_help_panel=MORE)

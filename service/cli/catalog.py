@@ -158,7 +158,7 @@ NEEDED_BYTES = 2 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: whether it passed, the finding, and the remedy if it failed."""
+    """One check: success, the finding, and the remedy if it failed."""
 
     check: str
     ok: bool
@@ -212,7 +212,7 @@ def _database(settings: Settings) -> Finding:
 
 
 def _device() -> Finding:
-    """Whether there is a GPU; asked without importing torch when it is not installed."""
+    """Check for a GPU, without importing torch when it is not installed."""
     if importlib.util.find_spec("torch") is None:
         return Finding("device", False, "no torch", "Install thinkeval again in a fresh venv.")
     from ...editing.models import resolve_device

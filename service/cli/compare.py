@@ -15,14 +15,13 @@ from .experiments import (
     ROWS,
     FigureNameOption,
     FigureOption,
-    FormatOption,
     LimitOption,
     MeasureChoice,
     TableOption,
     emit_result,
     require_figure,
 )
-from .options import MEASURED, JsonFlag, OutputOption, request_of, takes
+from .options import MEASURED, FormatOption, JsonFlag, OutputOption, request_of, takes
 from .progress import ProgressBars
 
 
@@ -59,7 +58,7 @@ def compare(
     table: TableOption = None,
     format: FormatOption = None,
     figure: FigureOption = None,
-    draw: FigureNameOption = None,
+    drawing: FigureNameOption = None,
     json: JsonFlag = False,
     output: OutputOption = None,
     **options: Any,
@@ -78,7 +77,7 @@ def compare(
 
     Does a change last? [bold]thinkeval compare organism +edit:EDIT +8bit +finetune:graph:steps=200
     +edit:OTHER -r REWRITE[/bold] puts later changes on an edited model, one after the other: the
-    share of the change that is left (retention), and the chains of facts that open again. A
+    part of the change that is left (retention), and the chains of facts that open again. A
     fine-tune is [bold]+finetune:FILE[/bold] (a line, or a paragraph, an example; JSON lines with
     "text", or "prompt" and "answer") or [bold]+finetune:graph[/bold], the graph's facts that share
     no entity with the requests; all weights are trained, or with [bold]:lora=8[/bold] low-rank
@@ -97,5 +96,5 @@ def compare(
         found = compared(runtime, posted)
         emit_result(
             runtime.db, COMPARISON, found, measure=measure.key if measure else None, limit=limit,
-            table=table, format=format, figure=figure, draw=draw, json=json, output=output,
+            table=table, format=format, figure=figure, drawing=drawing, json=json, output=output,
         )  # fmt: skip

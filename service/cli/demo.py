@@ -22,10 +22,10 @@ from ..graphs import datasets
 from ..leakcut import words
 from ..leakcut.coedit.kind import COEDIT
 from ..leakcut.schemas import CoEditIn, CoEditOut, CutOut
+from ..reports.best_method import BestMethod, best_method
 from ..reports.chain_tree import chain_tree
 from ..reports.comparison import compare
 from ..reports.formats import Table, indexed
-from ..reports.standout import Standout, standout
 from ..reports.verdict import judged
 from ..schemas import Measure, Score
 from ..scoring.forget.refusal import methods_for
@@ -43,13 +43,13 @@ from .results.tables import show_method_table
 GRAPH = "hogwarts"
 REWRITE = "harry-potter--studied-at"
 MEASURE: Measure = "likelihood"
-"""What the demo's table and verdict are by; `report --measure p` has the sampled answers."""
+"""Measure of the demo's table and verdict; `report --measure p` has the sampled answers."""
 OPENING = (
     'Changes "Harry Potter studied at Hogwarts" to Ilvermorny in a model, by one method after the'
     " other, and measures how much of Hogwarts can still be deduced. The first time takes two"
     " to five minutes: Neo4j is fetched, and a small model trained."
 )
-"""Printed before the progress bars, which do not say what all of it is for."""
+"""Printed before the progress bars, which do not name the purpose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Demo:
     """
 
     scores: list[Score]
-    shown: Standout
+    shown: BestMethod
     failed: list[tuple[str, str]]
     seconds: dict[str, float]
 
@@ -114,7 +114,7 @@ def run_demo(
     if not scores:
         raise next(iter(errors.values()))
     failed = [(method, in_one_line(error)) for method, error in errors.items()]
-    return Demo(scores, standout(scores, MEASURE), failed, watch.seconds)
+    return Demo(scores, best_method(scores, MEASURE), failed, watch.seconds)
 
 
 CO_EDITED = "memit"
@@ -125,7 +125,7 @@ ROUNDS = 2
 def _what_else(
     runtime: Runtime, found: Demo, model: str, seed: int
 ) -> tuple[CutOut | None, CoEditOut | None]:
-    """What else to edit after the edit by MEMIT, and two rounds of it; None where it failed."""
+    """Return the leak cut of the edit by MEMIT, and two rounds of co-edits; None if it failed."""
     from ..leakcut.coedit.run import co_edit
     from ..leakcut.request import edit_cut
 

@@ -12,8 +12,8 @@ from ..depedit import store
 from ..depedit.metrics import TITLES, metrics_of
 from ..depedit.questions import questions
 from ..depedit.schemas import Question
-from ..errors import NotFoundError
-from ..reports.formats import Column, Table, indexed
+from ..errors import NotFoundError, UsageError
+from ..reports.formats import PARQUET, Column, Table, indexed
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .depedit_run import run, similarity
@@ -46,7 +46,7 @@ depedit.command()(export)
 
 
 class TableName(StrEnum):
-    """Which table to print."""
+    """The table to print."""
 
     specificity = "specificity"
     implications = "implications"
@@ -120,6 +120,12 @@ def report(
     if format == TABLE:
         for name in names:
             emit_table(reports.table(found, name))
+    elif format == PARQUET:
+        if len(names) > 1:
+            raise UsageError(
+                "A Parquet file has one table.", remedy=f"Add --table {' or '.join(names)}."
+            )
+        emit_rows(reports.table(found, names[0]), format=format, output=output)
     else:
         emit_text(reports.text(found, names, format), output)
 

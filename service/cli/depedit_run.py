@@ -12,8 +12,8 @@ from ..reports.formats import Column, Table
 from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .experiments import FormatOption, TableOption, emit_result
-from .options import JsonFlag, ModelOption, OutputOption, ProbeOptions, takes
+from .experiments import TableOption, emit_result
+from .options import FormatOption, JsonFlag, ModelOption, OutputOption, ProbeOptions, takes
 from .output import emit_rows, require_json
 from .progress import ProgressBars
 

@@ -34,7 +34,7 @@ SKIPPED_SHOWN = 3
 
 
 class InitName(StrEnum):
-    """Which facts a set establishes."""
+    """The facts that a set establishes."""
 
     stored = "stored"
     shuffled = "shuffled"

@@ -10,7 +10,7 @@ import typer
 from ..formatting import (
     cell,
     objects,
-    several,
+    pluralize,
     signed,
     signed_interval,
     with_interval,
@@ -153,7 +153,7 @@ def _show_chains(chains: ChainsDiff, limit: int) -> None:
     ):
         emit_table(Table("chains", title, CHAINS, _first(moved, limit), _rest(moved, limit)))
     summary = (
-        f"{several(chains.surviving_a, 'chain')} survive{'s' * (chains.surviving_a == 1)} A,"
+        f"{pluralize(chains.surviving_a, 'chain')} survive{'s' * (chains.surviving_a == 1)} A,"
         f" {chains.surviving_b} B;"
         f" {chains.shared} are chains of both"
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ExportAs(StrEnum):
-    """What an edit is exported as."""
+    """The form in which an edit is exported."""
 
     delta = "delta"
     model = "model"

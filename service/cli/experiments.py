@@ -12,12 +12,12 @@ import typer
 from ..errors import UsageError
 from ..experiments import store
 from ..experiments.kind import Kind
-from ..formatting import several
+from ..formatting import pluralize
 from ..reports.figures import FORMATS
-from ..reports.formats import Column, Table
+from ..reports.formats import Column, Table, records
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .options import JsonFlag, MeasureName, OutputOption
+from .options import FormatOption, JsonFlag, MeasureName, OutputOption
 from .output import (
     emit_command,
     emit_json,
@@ -34,18 +34,15 @@ if TYPE_CHECKING:
     from ..experiments.models import Experiment, Result
     from ..schemas import Measure
 
-FormatOption = Annotated[
-    str | None,
-    typer.Option("--format", "-f", help="Print one table only: markdown, latex or csv."),
-]
 TableOption = Annotated[
-    str | None, typer.Option("--table", help="The table of --format; default: the first.")
+    str | None,
+    typer.Option("--table", help="Print this table only, in --format; default: the first."),
 ]
 FigureOption = Annotated[
     Path | None, typer.Option("--figure", help="Write a figure to this .svg, .pdf or .png file.")
 ]
 FigureNameOption = Annotated[
-    str | None, typer.Option("--draw", help="The figure of --figure; default: the first.")
+    str | None, typer.Option("--drawing", help="The figure of --figure; default: the first.")
 ]
 MeasureChoice = Annotated[
     MeasureName | None,
@@ -68,7 +65,7 @@ def emit_result(
     table: str | None = None,
     format: str | None = None,
     figure: Path | None = None,
-    draw: str | None = None,
+    drawing: str | None = None,
     json: bool = False,
     output: Path | None = None,
 ) -> None:
@@ -78,7 +75,7 @@ def emit_result(
         UsageError: an unknown table, figure or format, or a measure that was not taken.
     """
     if figure is not None:
-        name = draw or next(iter(kind.figures))
+        name = drawing or next(iter(kind.figures))
         drawn = _chosen("figure", name, kind.figures)
         write_bytes(figure, drawn(out, figure.suffix.lstrip(".").lower(), measure))
     if json:
@@ -87,8 +84,7 @@ def emit_result(
     tables = {each.name: each for each in kind.tables(out, measure)}
     if format is not None or table is not None:
         wanted = _chosen("table", table or next(iter(tables)), tables)
-        style = format or "markdown"
-        emit_rows(wanted, format=style, output=output)
+        emit_rows(wanted, value=records(wanted), format=format or "markdown", output=output)
         return
     emit_note(kind.title(out), "bold")
     for text in kind.sentences(out, measure):
@@ -96,8 +92,7 @@ def emit_result(
     for each in (*tables.values(), *kind.further(db, out, measure)):
         rows = each.rows[: limit or None]
         note = " ".join(filter(None, (each.note, more_below(len(each.rows), len(rows)))))
-        shown = replace(each, rows=rows, note=note)
-        emit_table(shown)
+        emit_table(replace(each, rows=rows, note=note))
     for text in out.notes:
         emit_note(text)
     emit_note(f"{out.id}{', stored earlier' if out.reused else ''}", "dim")
@@ -140,7 +135,7 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
         table: TableOption = None,
         format: FormatOption = None,
         figure: FigureOption = None,
-        draw: FigureNameOption = None,
+        drawing: FigureNameOption = None,
         cancel: Annotated[
             bool, typer.Option("--cancel", help="Cancel it, if it is queued or running.")
         ] = False,
@@ -158,7 +153,7 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
                 _list(kind, store.listing(db, kind, graph=graph, limit=1000), json, output)
             elif delete:
                 edits = store.delete(db, runtime.settings, kind, id)
-                also = f" and {several(len(edits), 'edit')}" if kind.owns_edits else ""
+                also = f" and {pluralize(len(edits), 'edit')}" if kind.owns_edits else ""
                 emit_note(f"Deleted {id}{also}.")
             elif cancel:
                 emit_note(f"{id} is {store.cancel(db, kind, id).status}.")
@@ -166,7 +161,7 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
                 emit_result(
                     db, kind, store.result(db, kind, id),
                     measure=measure.key if measure else None, limit=limit, table=table,
-                    format=format, figure=figure, draw=draw, json=json, output=output,
+                    format=format, figure=figure, drawing=drawing, json=json, output=output,
                 )  # fmt: skip
 
     command.__doc__ = (

@@ -1,22 +1,24 @@
-"""`thinkeval import`, `graphs`, `rewrites`: data sets in, and what is stored of them."""
+"""`thinkeval import`, `graphs`, `rewrites`: import of data sets, and lists of stored ones."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import UsageError
 from ..graphs import datasets
+from ..graphs.append_requests import LEAST_CORRECT, WANTED, RefusedKey, Requests
 from ..graphs.delete import delete_graph
 from ..reports.formats import Column, Table, indexed
 from ..reports.graph_tables import GRAPHS
 from ..scoring import deltas
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .options import JsonFlag
+from .options import JsonFlag, ModelOption, ProbeOptions
 from .output import emit_json, emit_rows, emit_table
 from .progress import ProgressBars
 
@@ -80,14 +82,14 @@ def import_(
         return
     report = loaded.report
     counts = report.counts()
-    note = f"from {report.source} as {report.format}"
     title = f"{outcome.graph}: {outcome.status}"
-    shown = (
+    source = f"from {report.source} as {report.format}"
+    counted = (
         [(f"read: {k}", v) for k, v in report.read.items()]
         + [(f"kept: {k}", v) for k, v in report.kept.items()]
         + [(f"notes: {k}", counts[k]) for k in sorted(counts)]
     )
-    emit_table(Table("imported", title, indexed("", "count"), shown, note))
+    emit_table(Table("imported", title, indexed("", "count"), counted, source))
     shown = report.notes if notes else [n for n in report.notes if n.kind == "refused"][:20]
     for note in shown:
         typer.echo(f"{note.kind}: {note.where}: {note.reason}")
@@ -128,14 +130,51 @@ def graphs(
     emit_rows(Table("graphs", "Graphs", GRAPHS, stored, note), json=json)
 
 
+class Buildable(StrEnum):
+    """Kinds of requests that are built from a graph's facts."""
+
+    append = "append"
+
+
 def rewrites(
     graph: Annotated[str, typer.Argument(help="Id of a graph: a data set.")],
+    build: Annotated[
+        Buildable | None,
+        typer.Option(help="Build requests of this kind from the graph's facts, and store them."),
+    ] = None,
+    model: ModelOption = "organism",
+    without_model: Annotated[
+        bool,
+        typer.Option(
+            "--without-model",
+            help="Choose new answers by name only, whatever a model says of them.",
+        ),
+    ] = False,
+    chat: ProbeOptions.chat = "auto",
+    dtype: ProbeOptions.dtype = "float32",
+    revision: ProbeOptions.revision = None,
     json: JsonFlag = False,
 ) -> None:
-    """List a data set's rewrite requests with the number of their chains."""
+    """List a data set's rewrite requests with the number of their chains.
+
+    [bold]--build append[/bold] first makes a request to append an answer for every subject and
+    relation with at least three objects: they are the correct answers. The new answer is another
+    entity of the relation's range that the model does not give (its probability before any edit is
+    not above the range's 90th percentile). Hard false answers have a fact with the new answer,
+    random ones are far from it. What has a request already keeps it, so the same command again
+    changes nothing.
+    """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, graph)
-        listed = datasets.list_rewrites(runtime.db, graph)
+        dataset = datasets.get_or_import(runtime.db, graph)
+        built = None
+        if build:
+            from ..scoring.append import build_requests
+
+            asked = None if without_model else model
+            built = build_requests(
+                runtime, dataset, model=asked, chat=chat, dtype=dtype, revision=revision
+            )
+        listed = list(built.built) if built else datasets.list_rewrites(runtime.db, graph)
         chains = datasets.chain_counts(runtime.db, graph, listed)
     counts = {id: sum(by_steps.values()) for id, by_steps in chains.items()}
     columns: list[Column[RewriteRequest]] = [
@@ -150,9 +189,34 @@ def rewrites(
         columns.insert(1, Column("kind", lambda r: r.kind))
         columns.append(Column("correct / hard / random", _answers, optional=1))
     note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 facts"
-    value = [{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed]
+    if built:
+        note = _said(built)
+    value: Any = [{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed]
+    if built:
+        value = asdict(built) | {"built": value}
     emit_rows(
         Table("rewrites", f"Rewrites of {graph}", columns, listed, note), value=value, json=json
+    )
+    if built and built.refused and not json:
+        emit_table(Table("refused", "Refused", REFUSED, built.refused))
+
+
+REFUSED: list[Column[RefusedKey]] = [
+    Column("subject", lambda each: each.subject),
+    Column("relation", lambda each: each.relation),
+    Column("reason", lambda each: each.reason, whole=True),
+]
+
+
+def _said(found: Requests) -> str:
+    """Return how many requests to append and false answers were wanted and found."""
+    of = WANTED * len(found.built)
+    hard = sum(len(request.hard) for request in found.built)
+    random = sum(len(request.random) for request in found.built)
+    return (
+        f"{found.keys - found.stored} wanted (subject and relation with {LEAST_CORRECT} objects or"
+        f" more), {len(found.built)} built, {len(found.refused)} refused, {found.stored} stored"
+        f" before; hard false answers {hard} of {of}, random {random} of {of}"
     )
 
 

@@ -64,7 +64,7 @@ def probe(
     asked = edit_options({"graph": graph} | options)
     require_taken(measure.key, asked.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        dataset = datasets.ensure(runtime.db, graph)
+        dataset = datasets.get_or_import(runtime.db, graph)
         loaded = runtime.model_of(asked, dataset)
         summary = knowledge.probe_graph(
             runtime, dataset, loaded, asked, measure.key, by_wording=by_wording
@@ -96,7 +96,7 @@ def train(
     text = f"organism:{architecture}:seed={seed}" + (f",steps={steps}" if steps else "")
     text += f",unknown={unknown}" if unknown else ""
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, graph)
+        datasets.get_or_import(runtime.db, graph)
         made = runtime.train(text, graph)
     recall = made.recall
     if json:
@@ -176,7 +176,7 @@ def collect(
         )
     corpus = corpora.dataset_text(dataset, **options) if dataset else text
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, graph)
+        datasets.get_or_import(runtime.db, graph)
         made = covariances.collect(runtime, graph, model, method, corpus, dtype, hparams)
     named = f" --covariance '{corpus}'" if corpus else ""
     _show(made, json, f"Covariance of {model} for {method}", f"thinkeval score -m {method}{named}")
@@ -254,7 +254,7 @@ def train_mend(
     excluded = [] if subject is None or relation is None else [(subject, relation)]
     overrides = read_overrides(override or [])
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        dataset = datasets.ensure(runtime.db, graph)
+        dataset = datasets.get_or_import(runtime.db, graph)
         loaded = runtime.model(model, dataset, dtype=dtype, revision=revision)
         values = hparams_files.load("mend", hparams or loaded.source, overrides=overrides)
         made = hypernetwork.wanted(runtime, dataset, loaded, values, excluded)

@@ -53,6 +53,14 @@ def field_option(field: FieldInfo, *flags: str, help: str | None = None) -> Any:
     return typer.Option(*flags, help=help or extra.help or field.description, **bounds)
 
 
+class Kind(StrEnum):
+    """Kinds of requests."""
+
+    replaced = "replace"
+    forgotten = "forget"
+    appended = "append"
+
+
 class MeasureName(StrEnum):
     """The measures; the values are the stored property prefixes."""
 
@@ -104,7 +112,7 @@ DatasetOption = Annotated[
 
 
 class SettingName(StrEnum):
-    """How questions are worded."""
+    """The wording of questions."""
 
     cq_dt = "CQ_DT"
     cq_ut = "CQ_UT"
@@ -256,7 +264,7 @@ def _type_of(field: FieldInfo) -> type:
 
 
 def _alternatives(annotation: Any) -> list[Any]:
-    """The types of an annotation without None, each without what it is annotated with."""
+    """Return the types of an annotation without None, each without its metadata."""
     if get_origin(annotation) is Annotated:
         return _alternatives(get_args(annotation)[0])
     if get_origin(annotation) in (Literal, dict, list, tuple) or not get_args(annotation):

@@ -19,7 +19,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "graph", "all_rewrites", "kind", "subject", "relation", "prompt", "target_true",
         "target_new", "forget", "rewrites",
         "base", "setting", "rule", "candidates", "per_rule", "facts", "unrelated", "copies",
-        "updates", "init", "parameters", "pairs", "all_requests", "strict", "published", "start",
+        "updates", "init", "parameters", "pairs", "start",
         "truth", "each", "text", "dataset", "config", "split", "column", "as_new", "replace",
         "to",
     ),
@@ -29,8 +29,8 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Method": (
         "method", "hparams", "overrides", "override", "covariance", "strength", "anyway", "editor",
-        "strategy", "strategies", "variant", "ablate", "append_loss", "alpha", "beta", "gamma",
-        "neighbours", "app_lists", "allow_known", "batch", "refusal", "retain", "then",
+        "strategy", "strategies", "axis", "append_loss", "alpha", "beta", "gamma", "neighbours",
+        "app_lists", "allow_known", "batch", "refusal", "retain", "then",
     ),
     "Co-edits": (
         "coedit", "choose", "per_round", "rounds", "new", "objective", "draw", "draws", "anchors",
@@ -45,8 +45,8 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Measurement": (
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "by_wording", "generate",
         "conversation", "implications", "max_steps", "bare", "threshold", "unit", "parallel",
-        "known", "known_chain", "matched", "pass_share", "agreement", "es_over", "ls_over",
-        "paired", "relations",
+        "known", "known_chain", "matched", "pass_share", "agreement", "paired", "strict",
+        "published", "es_over", "ls_over", "relations",
     ),
     "Limits": (
         "max_ifr", "min_preservation", "min_subject_retention", "max_calls", "max_tokens",
@@ -57,7 +57,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "force", "workers", "queue", "dry_run", "cancel", "delete",
     ),
     "Output": (
-        "json", "csv", "table", "format", "output", "figure", "draw", "figures", "figure_format",
+        "json", "csv", "table", "format", "output", "figure", "drawing", "figures", "figure_format",
         "help",
     ),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """Progress of long work, shown as one bar a stage on standard error.
 
 Everything below the service reports through a plain callable `(done, total, stage)`; only this file
-knows what that looks like. Without a terminal nothing is drawn, so logs stay clean.
+knows its appearance. Without a terminal nothing is drawn, so logs stay clean.
 """
 
 from __future__ import annotations

@@ -12,19 +12,9 @@ from rich.text import Text
 from ..formatting import (
     UNDEFINED,
     cell,
-    fine,
     number,
     objects,
-    several,
-)
-from ..reports.append.edit import (
-    COLUMNS,
-    MEANING,
-    NO_OLD_FACT,
-    AdditivityLine,
-    additivity_lines,
-    dropped,
-    successes,
+    pluralize,
 )
 from ..reports.conversation_lines import conversation_table
 from ..reports.edit import leakage_table
@@ -44,7 +34,7 @@ if TYPE_CHECKING:
 def show_score(score: Score) -> None:
     """The score of one edit: the headline metrics by measure, then IFR by steps.
 
-    Of an appended answer, its additivity instead of what speaks of an old fact.
+    Of an appended answer, its additivity instead of lines about an old fact.
     """
     columns: list[Column[ScoreLine]] = [
         Column("metric", lambda line: line.label),
@@ -79,27 +69,13 @@ def show_score(score: Score) -> None:
 
 
 def _show_additivity(score: Score) -> None:
-    """What the appended answer moved: a line a set of false answers; then ES, GS and LS."""
-    found = additivity_lines(score)
-    columns: list[Column[AdditivityLine]] = [
-        Column("false answers", lambda line: line.set),
-        *(Column(title, partial(_fine, place)) for place, title in enumerate(COLUMNS.values())),
-        Column("prompts", lambda line: line.n),
-    ]
-    note = MEANING + dropped(found)
-    emit_table(Table("additivity", "What else the answer moved", columns, found, note))
+    """Print what the appended answer moved: a line a set of false answers; then ES, GS and LS."""
+    from ..reports.appended import NO_OLD_FACT, OF_SUCCESS, additivity, successes  # numpy
+
+    emit_table(additivity(score))
     shown = [f"{title} {metric_text(value)} (n = {value.n})" for title, value in successes(score)]
-    console().print(
-        f"{', '.join(shown)}. ES, GS: the new answer is above a correct one at the prompt and"
-        " its paraphrases; LS: prompts of locality keep their right answer above it.",
-        highlight=False,
-    )
+    console().print(f"{', '.join(shown)}. {OF_SUCCESS}", highlight=False)
     console().print(NO_OLD_FACT, highlight=False)
-
-
-def _fine(place: int, line: AdditivityLine) -> str:
-    value = line.values[place]
-    return fine(value.value if value else None)
 
 
 def _value(place: int, line: ScoreLine) -> str:
@@ -126,7 +102,7 @@ def show_chains(
         text.append(f"{i}. ")
         text.append(*mark)
         text.append(
-            f"  {several(row.steps, 'fact')}  R {number(row.r_pre)} → R' {number(row.r_post)}"
+            f"  {pluralize(row.steps, 'fact')}  R {number(row.r_pre)} → R' {number(row.r_post)}"
             f"  retention {cell(row.ratio)}\n"
         )
         text.append(f"   {row.entities[0]}\n", "blue")
@@ -134,9 +110,9 @@ def show_chains(
             text.append(f"{_link_text(link)}\n")
         blocks.append(text)
     title = (
-        f"{alive} of {several(len(rows), 'chain')} survive{'s' * (alive == 1)}"
+        f"{alive} of {pluralize(len(rows), 'chain')} survive{'s' * (alive == 1)}"
         if not surviving
-        else several(len(rows), "surviving chain")
+        else pluralize(len(rows), "surviving chain")
     ) + f" ({MEASURE_NAMES[measure]})"
     note = f"showing {len(shown)} of {len(rows)}" if len(shown) < len(rows) else None
     emit_panel(title, blocks or [Text("none")], note=note)
@@ -147,7 +123,7 @@ PANEL_EDGE = 4
 
 
 def _link_text(link: Link) -> str:
-    """A fact of a chain with its probabilities; what does not fit a line is indented."""
+    """A fact of a chain with its probabilities; parts that do not fit a line are indented."""
     out = console()
     text = (
         f"─ {link.relation} → {link.object}   {number(link.pre)} → {number(link.post)}"
@@ -162,7 +138,7 @@ def _link_text(link: Link) -> str:
 
 
 def show_leakage(db: Database, score: Score, measure: Measure, limit: int = 10) -> None:
-    """The facts that carry most surviving chains: what to edit next."""
+    """Print the facts that carry most surviving chains: candidates for the next edit."""
     emit_table(leakage_table(leakage_rows(db, score, measure)[:limit]))
 
 

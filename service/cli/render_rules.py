@@ -1,10 +1,10 @@
-"""How an edit's implications look in a terminal: what leaks, what is stale, what is due.
+"""Implications of an edit in a terminal: leaks, stale facts, due conclusions.
 
 A list of rules as `thinkeval rules` prints it: a table, or a format to paste.
 
-How chains over facts and conclusions together look in a terminal.
+Chains over facts and conclusions together in a terminal.
 
-How the implications of several edits look in a terminal: one row a method.
+The implications of several edits in a terminal: one row a method.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from rich.tree import Tree
 
-from ..formatting import cell, several
+from ..formatting import cell, pluralize
 from ..reports import implied
 from ..reports.rule_tables import STATISTICS, rules_table, ways_table
 from ..rules.implications import GOOD, MEANINGS, implications
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) -> None:
-    """What the data set's rules imply for an edit; prints nothing without rules."""
+    """Print the conclusions of the data set's rules for an edit; nothing without rules."""
     rules = kept_rules(db, score.dataset)
     if rules:
         show_omega(omega(db, score, measure, rules), score)
@@ -43,7 +43,7 @@ def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) 
 
 
 def show_omega(found: OmegaOut, score: Score) -> None:
-    """Whether the old object is recovered, by chains or rules, with proofs."""
+    """Print the recovery of the old object, by chains or rules, with proofs."""
     emit_table(ways_table(found, score.target_true))
     for proof in found.proofs:
         console().print(proof_tree(proof, note="proves the old fact"))
@@ -66,7 +66,7 @@ def show_implications(found: ImplicationsOut, limit: int = 20) -> None:
     if any(item.verdict is None for item in found.items):
         summary += "\nWhat was not asked is undefined: ask again with --implications."
     note = f"showing {len(shown)} of {len(found.items)}" if len(shown) < len(found.items) else None
-    title = f"Implications by {several(found.rules, 'rule')} ({MEASURE_NAMES[found.measure]})"
+    title = f"Implications by {pluralize(found.rules, 'rule')} ({MEASURE_NAMES[found.measure]})"
     text.append(summary)
     met = {item.verdict for item in shown}
     for verdict, meaning in MEANINGS.items():
@@ -118,9 +118,9 @@ def show_mixed(page: MixedPage) -> None:
     """The chains, strongest after the edit first; conclusions with their proofs."""
     out = console()
     out.print(
-        f"{page.surviving} of {several(page.looked_at, 'chain')} over conclusions of rules"
+        f"{page.surviving} of {pluralize(page.looked_at, 'chain')} over conclusions of rules"
         f" {'survives' if page.surviving == 1 else 'survive'}, within"
-        f" {several(page.max_steps, 'fact')}, by {several(page.rules, 'rule')}"
+        f" {pluralize(page.max_steps, 'fact')}, by {pluralize(page.rules, 'rule')}"
         f" ({MEASURE_NAMES[page.measure]})",
         highlight=False,
     )
@@ -137,7 +137,7 @@ def _tree(number: int, item: MixedChainOut) -> Tree:
     else:
         text.append(*(("● survives", "bold red") if item.surviving else ("○ cut", "dim")))
         text.append(
-            f"  {several(item.steps or 0, 'fact')}  R {cell(item.r_pre)} → R' {cell(item.r_post)}"
+            f"  {pluralize(item.steps or 0, 'fact')}  R {cell(item.r_pre)} → R' {cell(item.r_post)}"
             f"  retention {cell(item.ratio)}"
         )
     text.append(f"\n   {item.entities[0]}", "blue")
@@ -154,12 +154,12 @@ def _link(link: MixedLinkOut) -> Text:
     text.append(f"{link.relation} → {link.object}", "bold" if link.implied else "")
     text.append(f"   {cell(link.pre)} → {cell(link.post)}  retention {cell(link.ratio)}")
     if link.implied and link.facts:
-        text.append(f"   a conclusion, by {several(link.facts, 'fact')}", "dim")
+        text.append(f"   a conclusion, by {pluralize(link.facts, 'fact')}", "dim")
     return text
 
 
 def show_implied_by(db: Database, groups: Mapping[str, Sequence[str]], measure: Measure) -> None:
-    """What the rules imply for edits, pooled: a row for each group of their ids."""
+    """Print the conclusions of rules for edits, pooled: a row for each group of their ids."""
     show_summaries(implied.by_group(db, groups, measure))
 
 

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..append_schemas import AdditivityOptions
 from ..errors import UsageError
-from ..reports.formats import frame_table
+from ..reports.formats import Table, frame_table, records
 from ..rules.mixed_chains import Chosen, mixed
 from ..schemas import Measure, Score
 from ..scoring import record
 from ..scoring.metrics import chain_rows
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .options import FormatOption, JsonFlag, MeasureName, MeasureOption, OutputOption
-from .output import TABLE, emit_json, emit_rows, emit_text, report_format, write_bytes
+from .options import (
+    FormatOption,
+    JsonFlag,
+    Kind,
+    MeasureName,
+    MeasureOption,
+    OutputOption,
+    request_of,
+    takes,
+)
+from .output import TABLE, emit_json, emit_rows, emit_table, emit_text, report_format, write_bytes
 from .progress import ProgressBars
 from .render import show_chains, show_leakage
 from .render_rules import show_implied, show_mixed
 from .results.tables import (
     show_each_table,
-    show_forget_table,
+    show_means_table,
     show_method_table,
     show_paired,
 )
@@ -33,20 +43,13 @@ from .results.tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...cypher.run import Database
     from ..reports.comparison import Comparison
+    from ..reports.means import MeansTable
     from ..scoring.runtime import Runtime
 
 
-class Kind(StrEnum):
-    """Kinds of requests that a report is over; appended answers have `thinkeval peak report`."""
-
-    replaced = "replace"
-    forgotten = "forget"
-
-
 class FigureFormat(StrEnum):
-    """What a figure is written as."""
+    """The file format of a figure."""
 
     png = "png"
     svg = "svg"
@@ -150,6 +153,7 @@ def chains(
         show_implied(runtime.db, score, measure.key, limit)
 
 
+@takes(*AdditivityOptions.model_fields, of=AdditivityOptions)
 def report(
     edit: Annotated[
         list[str] | None,
@@ -161,8 +165,18 @@ def report(
     model: Annotated[str | None, typer.Option("--model", help="Only of this model.")] = None,
     format: FormatOption = None,
     kind: Annotated[
-        Kind, typer.Option(help="Kind of the requests: replace, or forget (no new object).")
+        Kind,
+        typer.Option(
+            help="Kind of the requests: replace, forget (no new object), or append (a further"
+            " answer)."
+        ),
     ] = Kind.replaced,
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired", help="Of appended answers: each variant against its bare method instead."
+        ),
+    ] = False,
     each: Annotated[
         bool, typer.Option("--each", help="One row an edit instead of one a method.")
     ] = False,
@@ -170,7 +184,7 @@ def report(
         bool,
         typer.Option(
             "--all-rewrites",
-            help="Each method over its own rewrites, not over those that all methods have.",
+            help="Each row over its own rewrites, not over those that all rows have.",
         ),
     ] = False,
     measure: MeasureOption = MeasureName.likelihood,
@@ -179,7 +193,8 @@ def report(
         Path | None,
         typer.Option(
             help="Draw into this folder: IFR by steps and IFR against Preservation of all edits;"
-            " of edits named, the leakage map and the first surviving chain."
+            " of edits named, the leakage map and the first surviving chain; of appended answers,"
+            " PEAK's figures."
         ),
     ] = None,
     figure_format: Annotated[
@@ -187,6 +202,7 @@ def report(
         typer.Option("--figure-format", help="Format of the figures; repeatable. Default: png."),
     ] = None,
     json: JsonFlag = False,
+    **options: Any,
 ) -> None:
     """One table over several edits, one row a method, lowest IFR first.
 
@@ -197,22 +213,48 @@ def report(
     compared over the rewrites that all of them have; --all-rewrites shows each over its own. The
     best method is compared with each other one by paired differences over common rewrites (with
     --json in each row's `differences`). Edits of different data sets are never pooled: name one
-    with --graph where several are stored. Requests to forget have a table of their own:
-    --kind forget.
+    with --graph where several are stored. Requests to forget have a table of their own,
+    --kind forget, and so have appended answers, --kind append: ES, GS, LS, AFF and ANF in percent,
+    a row for each way to keep the other answers (AFF, ANF: 0 is undisturbed).
 
     [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the
     methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
     edits that are named, the report also says what the graph's rules conclude from them.
     """
+    from ..reports import appended, by_kind
     from ..reports.comparison import compare
+    from ..reports.figures import append
+    from ..scoring.append import measured_again
 
+    read_again = request_of(AdditivityOptions, options)
+    formats = [each.value for each in figure_format or [FigureFormat.png]]
+    if paired and each:
+        raise UsageError("--paired is a table by variant, not by edit.", remedy="Omit --each.")
     if figure_format and figures is None:
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
     format = report_format(format, json, output)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         scores = record.scores(runtime.db, edit or [], graph=graph, model=model, kind=kind.value)
-        if scores and all(score.kind == "forget" for score in scores) and not each:
-            _forgotten(runtime.db, scores, measure.key, format, output, all_rewrites)
+        kinds = {score.kind for score in scores} or {kind.value}
+        if kinds == {"append"}:
+            scores = measured_again(runtime.db, scores, read_again)
+        elif paired or read_again != AdditivityOptions():
+            raise UsageError(
+                "--paired, --strict, --published, --es-over, --ls-over are for appended answers.",
+                remedy="Add --kind append, or leave them out.",
+            )
+        means = None
+        if not each:
+            means = by_kind.table(
+                scores, measure.key, runtime.db, kind=kind.value, all_requests=all_rewrites
+            )
+        if means is not None:
+            if figures is not None and any(score.append for score in scores):
+                for fmt in formats:
+                    for name, body in append.draw(runtime.db, scores, means, fmt).items():
+                        write_bytes(figures / f"append-{name}.{fmt}", body, parents=True)
+            shown = appended.paired(means, as_text=format in AS_TEXT) if paired else None
+            _means(means, format, output, shown)
             return
         over = "all" if all_rewrites else "common"
         # A comparison reads the chains of every rewrite, which one row an edit does not need.
@@ -230,7 +272,6 @@ def report(
 
             implied = implied_lines(runtime.db, scores, measure.key)
         if figures is not None and found is not None:
-            formats = [f.value for f in figure_format or [FigureFormat.png]]
             write_figures(runtime, scores, found, edit or [], measure.key, figures, formats)
     if format == TABLE:
         if each or found is None:
@@ -248,23 +289,27 @@ def report(
     emit_rows(frame_table(frame, caption), format=format, output=output)
 
 
-def _forgotten(
-    db: Database,
-    scores: Sequence[Score],
-    measure: Measure,
-    format: str,
-    output: Path | None,
-    all_facts: bool,
-) -> None:
-    """The table of requests to forget, in any format."""
-    from ..reports import forgetting
+AS_TEXT = (TABLE, "markdown", "latex")
+"""The formats whose cells are texts: a mean with its interval."""
 
-    proofs = forgetting.surviving_proofs(db, scores, measure)
-    found = forgetting.table(scores, measure, proofs, all_facts=all_facts)
+
+def _means(
+    found: MeansTable, format: str, output: Path | None, differences: Table[Any] | None
+) -> None:
+    """Print the table of requests to append or to forget, or differences instead, in any format."""
     if format == TABLE:
-        show_forget_table(found, measure)
+        if differences is None:
+            show_means_table(found)
+        else:
+            emit_table(differences)
         return
-    emit_rows(frame_table(forgetting.frame(found), found.caption), format=format, output=output)
+    if differences is not None:
+        table = replace(differences, note=found.caption)
+    elif format in AS_TEXT:
+        table = Table("means", found.title, found.columns, found.rows, found.caption)
+    else:
+        table = frame_table(found.frame(), found.caption)
+    emit_rows(table, value=records(table), format=format, output=output)
 
 
 def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]:

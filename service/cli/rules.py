@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from ..errors import UsageError
-from ..formatting import cell, several
+from ..formatting import cell, pluralize
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from .options import FormatOption, JsonFlag, OutputOption
@@ -54,7 +54,7 @@ class RankName(StrEnum):
 
 
 class StatusName(StrEnum):
-    """Which rules are listed."""
+    """The rules that are listed."""
 
     all = "all"
     candidate = "candidate"
@@ -105,7 +105,7 @@ def mine(
     from ..rules import mining, statistics, store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, graph)
+        datasets.get_or_import(runtime.db, graph)
         mined = mining.mine(
             runtime.db, graph, min_support=min_support, min_confidence=min_confidence, limit=limit,
             typed=typed, store=not dry_run,
@@ -124,7 +124,7 @@ def mine(
         )  # fmt: skip
     found = statistics.ranked(found, rank.value)
     left_out = mined.total - len(found)
-    note = f"{several(len(found), 'rule')} with support ≥ {min_support}" + (
+    note = f"{pluralize(len(found), 'rule')} with support ≥ {min_support}" + (
         f" and confidence ≥ {min_confidence:g}" if min_confidence else ""
     )
     note += f"; {left_out} more left out by the limits" if left_out else ""
@@ -229,13 +229,13 @@ def add(
     from ..rules.schemas import RuleOut
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, dataset)
+        datasets.get_or_import(runtime.db, dataset)
         added, created = writing.add_file(runtime.db, dataset, file, new_relations=new_relations)
         added = statistics.counted(runtime.db, dataset, added)
     if json:
         emit_json([RuleOut.of(r).model_dump() for r in added])
         return
-    note = f"{several(len(added), 'rule')}, {created} of them new"
+    note = f"{pluralize(len(added), 'rule')}, {created} of them new"
     print_rules(f"Added to {dataset}", added, None, None, False, note)
 
 
@@ -256,7 +256,7 @@ def delete(
     if json:
         emit_json({"dataset": dataset, "deleted": gone})
     else:
-        typer.echo(f"Deleted {several(gone, 'rule')} of {dataset}.")
+        typer.echo(f"Deleted {pluralize(gone, 'rule')} of {dataset}.")
 
 
 rules.command()(instantiate)

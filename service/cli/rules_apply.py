@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import UsageError
-from ..formatting import cell, several
+from ..formatting import cell, pluralize
 from ..reports.formats import Column, Table, indexed
 from ..scoring.runtime import Runtime
 from ..settings import Settings
@@ -46,7 +46,7 @@ def closure(
     candidates: CandidatesFlag = False,
     confidence: Annotated[
         bool,
-        typer.Option(help="Whether a rule's confidence weakens what follows by it."),
+        typer.Option(help="Let a rule's confidence weaken its conclusions."),
     ] = True,
     new: Annotated[
         bool, typer.Option("--new", help="Only what no fact of the graph says.")
@@ -89,12 +89,13 @@ def closure(
 
 
 def show_closure(shown: ClosureOut) -> None:
-    """What follows, strongest first, each with a proof; then what cannot be true together."""
+    """Print conclusions, strongest first, each with a proof; then contradicting ones."""
     out = console()
     out.print(
-        f"{several(shown.conclusions, 'conclusion')} in {several(shown.rounds, 'round')} by"
-        f" {several(shown.rules, 'rule')}"
-        f" ({several(shown.groundings, 'grounding')}); of them {shown.stated} stated as facts too",
+        f"{pluralize(shown.conclusions, 'conclusion')} in {pluralize(shown.rounds, 'round')} by"
+        f" {pluralize(shown.rules, 'rule')}"
+        f" ({pluralize(shown.groundings, 'grounding')}); of them {shown.stated} stated as facts"
+        " too",
         highlight=False,
     )
     for item in shown.items:
@@ -103,7 +104,7 @@ def show_closure(shown: ClosureOut) -> None:
     if len(shown.items) < shown.conclusions:
         out.print(f"showing {len(shown.items)} of {shown.conclusions}", style="dim")
     if shown.contradictions:
-        found = several(len(shown.contradictions), "contradiction")
+        found = pluralize(len(shown.contradictions), "contradiction")
         out.print(f"\n{found} (the relation has one object only)")
         for each in shown.contradictions[: max(5, len(shown.items))]:
             out.print(proof_tree(each.conclusion, note="against the next"))
@@ -154,7 +155,7 @@ GraphArgument = Annotated[
 
 
 class ShowName(StrEnum):
-    """Which groundings are shown."""
+    """The groundings that are shown."""
 
     all = "all"
     known = "known"
@@ -217,7 +218,7 @@ def relations(graph: GraphArgument, json: JsonFlag = False) -> None:
     from ..rules import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, graph)
+        datasets.get_or_import(runtime.db, graph)
         found = store.vocabulary(runtime.db, graph)
     if json:
         emit_json({"relations": found.relations, "kinds": found.kinds, "untyped": found.untyped})
@@ -248,11 +249,11 @@ GROUNDINGS: list[Column[GroundingOut]] = [
 
 
 def print_groundings(title: str, found: Instances) -> None:
-    """Print groundings as a table, with what was left out."""
+    """Print groundings as a table, with the number left out."""
     from ..rules.schemas import GroundingOut
 
     shown = [GroundingOut.of(row, found.rules[row.rule]) for row in found.groundings]
-    note = f"{several(len(shown), 'grounding')} of {several(len(found.rules), 'rule')}" + (
+    note = f"{pluralize(len(shown), 'grounding')} of {pluralize(len(found.rules), 'rule')}" + (
         "; more are left out by --limit" if found.cut else ""
     )
     emit_table(Table("groundings", title, GROUNDINGS, shown, note))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import UsageError
-from ..formatting import cell, several
+from ..formatting import cell, pluralize
 from ..reports.formats import Table
 from ..reports.rule_tables import RULES
 from ..scoring.runtime import Runtime
@@ -70,7 +70,7 @@ def review(
     columns = [column for column in RULES if column.header not in ("body", "status")]
     emit_table(Table("waiting", title, columns, waiting[:limit], note))
     typer.echo(
-        f"Agreement over {several(agreed.n, 'rule')} with two labels or more: a to e:"
+        f"Agreement over {pluralize(agreed.n, 'rule')} with two labels or more: a to e:"
         f" raw {cell(agreed.raw)}, AC1 {cell(agreed.ac1)};"
         f" plausible or not: raw {cell(agreed.raw_plausible)}, AC1 {cell(agreed.ac1_plausible)}."
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import UsageError, in_one_line
-from ..formatting import several
+from ..formatting import pluralize
 from ..graphs import datasets
 from ..graphs import rewrites as selection
 from ..reports.verdict import judged
@@ -38,7 +38,7 @@ from .render import (
     show_counterfact,
     show_score,
 )
-from .results.tables import show_forget_table, show_method_table
+from .results.tables import show_means_table, show_method_table
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an edit may leak at most and must preserve at least; None is no limit."""
+    """The limits of an edit: maximum leakage, minimum preservation; None is no limit."""
 
     max_ifr: float | None = None
     min_preservation: float | None = None
@@ -86,7 +86,7 @@ def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
             sign = ">" if exceeds is operator.gt else "<"
             broken.append(
                 f"gate: {score.edit}: {label} {value.value:.4f} {sign} {limit} over"
-                f" {several(value.n, counted)}{hints.get(metric, '')}"
+                f" {pluralize(value.n, counted)}{hints.get(metric, '')}"
             )
     return broken
 
@@ -145,7 +145,7 @@ def score(
     edit = edit_options(options)
     require_taken(measure.key, edit.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, edit.graph)
+        datasets.get_or_import(runtime.db, edit.graph)
         own = selection.OwnRewrite(subject, relation, prompt, target_true, target_new)
         rewrites = [
             found
@@ -221,7 +221,7 @@ def score_all(
                 raise
             failed.append(f"failed: {request.method} on {request.rewrite.id}: {in_one_line(error)}")
     if skipped and len(requests) > 1:
-        skipped.append(f"{len(skipped)} of {several(len(requests), 'edit')} not edited")
+        skipped.append(f"{len(skipped)} of {pluralize(len(requests), 'edit')} not edited")
     return scores, failed, skipped
 
 
@@ -246,10 +246,10 @@ def _emit(
         for score in scores:
             show_score(score)
     elif len(scores) > 1 and all(score.kind == "forget" for score in scores):
-        from ..reports import forgetting
+        from ..reports import by_kind
 
-        proofs = forgetting.surviving_proofs(runtime.db, scores, measure.key)
-        show_forget_table(forgetting.table(scores, measure.key, proofs), measure.key)
+        if found := by_kind.table(scores, measure.key, runtime.db):
+            show_means_table(found)
     elif len(scores) == 1:
         show_score(scores[0])
         if nothing := judged(runtime.db, scores[0], measure.key).nothing:

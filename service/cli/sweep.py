@@ -23,6 +23,7 @@ from .leakcut.sweep import sweep_coedits
 from .options import (
     MEASURED,
     JsonFlag,
+    Kind,
     MeasureName,
     MeasureOption,
     OutputOption,
@@ -91,6 +92,17 @@ def sweep(
         bool | None,
         typer.Option("--anchors/--no-anchors", help=CoEditIn.model_fields["anchors"].description),
     ] = None,
+    axis: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Values that a method is scored with, each with each: an option of the request as"
+            " NAME=VALUE,VALUE, or a hyperparameter as METHOD.key=VALUE,VALUE; repeatable."
+        ),
+    ] = None,
+    kind: Annotated[
+        Kind | None,
+        typer.Option(help="Kind of the graph's requests; default: replace where it has some."),
+    ] = None,
     json: JsonFlag = False,
     output: OutputOption = None,
     **options: Any,
@@ -103,12 +115,16 @@ def sweep(
     methods at equal efficacy, [bold]--seed 0 --seed 1[/bold] shows which differences exceed the
     spread over seeds. [bold]thinkeval report[/bold] prints the table again. [bold]--coedit[/bold]
     shows how many further facts have to be edited until little of the old ones is left.
+    [bold]--axis rome.v_lr=0.1,0.5[/bold] has a row for each value;
+    [bold]--axis append_loss=none,app,all-answers[/bold] compares how appended answers keep others.
     """
     require_json(output, json)
     if coedit:
-        sweep_coedits(rewrite or [], options, matched, rounds, draws, anchors, json, output)
+        further = matched or bool(axis) or kind not in (None, Kind.replaced)
+        sweep_coedits(rewrite or [], options, further, rounds, draws, anchors, json, output)
         return
     from ...editing import registry
+    from ..scoring import axes
     from ..scoring import sweep as sweeps
     from ..scoring.forget.refusal import methods_for
 
@@ -117,7 +133,7 @@ def sweep(
     edit = edit_options(options)
     require_taken(measure.key, edit.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        rewrites = tuple(_rewrites(runtime, edit.graph, rewrite or []))
+        rewrites = tuple(_rewrites(runtime, edit.graph, rewrite or [], kind))
         every = methods_for(rewrites, registry.names())
         swept = sweeps.Sweep(
             options=edit,
@@ -127,6 +143,7 @@ def sweep(
             seeds=tuple(dict.fromkeys(seeds or [0])),
             strengths=MATCHING if matched else (1.0,),
             overrides=overrides,
+            axes=axes.read(axis or []),
         )
         found, implied = _run(runtime, swept, workers, measure.key)
     _print_sweep(found, implied, measure.key, json=json, output=output)
@@ -163,10 +180,13 @@ def _overrides(texts: Sequence[str]) -> dict[str, dict[str, object]]:
     return overrides
 
 
-def _rewrites(runtime: Runtime, graph: str, names: Sequence[str]) -> list[RewriteRequest]:
-    """The rewrites that are named; all of the graph where none is."""
-    datasets.ensure(runtime.db, graph)
-    return rewrites.rewrites(runtime.db, graph, names, rewrites.OwnRewrite(), not names)
+def _rewrites(
+    runtime: Runtime, graph: str, names: Sequence[str], kind: Kind | None = None
+) -> list[RewriteRequest]:
+    """Return the rewrites that are named; all of the graph (and of a kind) where none is."""
+    datasets.get_or_import(runtime.db, graph)
+    of = kind.value if kind else None
+    return rewrites.rewrites(runtime.db, graph, names, rewrites.OwnRewrite(), not names, of)
 
 
 def _print_sweep(

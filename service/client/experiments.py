@@ -14,6 +14,7 @@ from ..depedit.schemas import ProtocolOut
 from ..experiments.models import Experiment, Result
 from ..leakcut.schemas import CoEditOut
 from ..notebook_view import Picture, drawn_by
+from ..schemas import Status
 from ..states.schemas import ComparisonOut, DriftLine
 from .http import Http, Named, ProblemError, Progress, frame, part, report
 
@@ -25,7 +26,7 @@ POLL_S = 0.5
 RESULTS: dict[str, type[Result]] = {
     "coedits": CoEditOut, "comparisons": ComparisonOut, "protocols": ProtocolOut,
 }  # fmt: skip
-"""The model of a result by the path of its kind."""
+"""The model of a result by the path of its kind; of another kind the fields that all have."""
 
 
 class Experiments:
@@ -41,7 +42,7 @@ class Experiments:
             kind: the path of its kind, such as `comparisons`.
         """
         found = self._http.json(f"/v1/{kind}/{part(id)}")
-        shown = Experiment[RESULTS[kind]].model_validate(found)  # type: ignore[misc]
+        shown = Experiment[RESULTS.get(kind, Result)].model_validate(found)  # type: ignore[misc]
         if isinstance(shown.result, ComparisonOut):
             drawn_by(shown.result, self.plot)
         return shown
@@ -115,6 +116,15 @@ class Experiments:
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"{found.id} is {found.status} after {timeout:g} s.")
             time.sleep(POLL_S)
+
+    def cancel_experiment(self, kind: str, id: str | Named) -> Status:
+        """Cancel a queued or running experiment; its new status. Parts that are stored stay."""
+        status: Status = self._http.post(f"/v1/{kind}/{part(id)}/cancel")["status"]
+        return status
+
+    def delete_experiment(self, kind: str, id: str | Named) -> None:
+        """Delete an experiment that is not under way, with its job and all that it alone has."""
+        self._http.delete(f"/v1/{kind}/{part(id)}")
 
     def co_edit(
         self,

@@ -79,7 +79,8 @@ class Growth:
 
     def growth_runs(self, limit: int = 100) -> pd.DataFrame:
         """The runs, newest first."""
-        columns = [name for name in GrowthOut.model_fields if name != "links"]
+        about = GrowthOut.model_fields
+        columns = [name for name in about if name != "links" and not about[name].exclude]
         return frame(self._http.json("/v1/growth", limit=limit)["items"], columns)
 
     def growth_iterations(self, run: str) -> pd.DataFrame:
@@ -144,7 +145,7 @@ class Growth:
         single_link: bool = True,
         max_steps: int = 5,
     ) -> list[str]:
-        """Write the files of `thinkeval grow export`; what the format cannot hold, with counts.
+        """Write the files of `thinkeval grow export`; return lost parts, with counts.
 
         Args:
             target: a folder, or a `.zip` that holds all files.

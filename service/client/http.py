@@ -30,7 +30,7 @@ LONGEST_S = 30.0
 
 TOKEN, URL = "THINKEVAL_API_TOKEN", "THINKEVAL_URL"
 HERE = "http://127.0.0.1:8000"
-"""Where `thinkeval serve` listens, if neither the caller nor `THINKEVAL_URL` names an address."""
+"""Address of `thinkeval serve`, if neither the caller nor `THINKEVAL_URL` names one."""
 
 
 class ProblemError(ServiceError):
@@ -190,23 +190,23 @@ Progress = Callable[[str, float], object]
 
 
 class OfEdit(Protocol):
-    """What is about an edit: a score, or a compared request."""
+    """An object about an edit: a score, or a compared request."""
 
     edit: str
 
 
 class Identified(Protocol):
-    """What has an id: a submitted edit, a comparison, a co-edit."""
+    """An object with an id: a submitted edit, a comparison, a co-edit."""
 
     id: str
 
 
 Named = OfEdit | Identified
-"""What a method takes in place of an id."""
+"""Values that a method takes in place of an id."""
 
 
 def id_of(name: str | Named) -> str:
-    """The id of what is named."""
+    """Return the id of the named object."""
     if isinstance(name, str):
         return name
     found: str = getattr(name, "edit", None) or getattr(name, "id")  # noqa: B009

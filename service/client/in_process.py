@@ -10,7 +10,7 @@ import httpx
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 ADDRESS = "http://localhost"
-"""What requests are addressed to; nothing is connected to."""
+"""Address of the requests; nothing is connected to."""
 
 
 class InProcess(httpx.BaseTransport):

@@ -66,7 +66,7 @@ class Results:
     def leakage(
         self, edit: str | Named, *, measure: Measure | None = None, limit: int = 1000
     ) -> pd.DataFrame:
-        """The facts on surviving chains, most leakage first: what to edit next."""
+        """The facts on surviving chains, most leakage first: candidates for the next edit."""
         path = f"/v1/edits/{part(edit)}/leakage"
         return frame(self._http.json(path, measure=measure, limit=limit)["items"], LEAK_COLUMNS)
 
@@ -118,8 +118,8 @@ class Results:
         Columns: place, role and text of the prompt; `answer` (new, correct, hard, random, or right
         at a prompt of locality) and its name, which a right answer lacks; pre and post.
         """
-        new = self._http.json(f"/v1/appends/{part(edit)}")["target_new"]
-        items = self._http.json(f"/v1/appends/{part(edit)}/answers")["items"]
+        new = self._http.json(f"/v1/edits/{part(edit)}")["target_new"]
+        items = self._http.json(f"/v1/edits/{part(edit)}/answers")["items"]
         rows = [
             {key: item[key] for key in ("place", "role", "text")} | answer
             for item in items
@@ -148,7 +148,7 @@ class Results:
 
         Args:
             selection: which chains the map draws; by default all.
-            caption: whether the map has its title and caption.
+            caption: True if the map has its title and caption.
         """
         path = f"/v1/edits/{part(edit)}/figures/{kind}.{fmt}"
         chosen = selection.model_dump(exclude_defaults=True) if selection else {}
@@ -163,8 +163,8 @@ class Results:
         `save` writes it to a file.
         """
         if isinstance(shown, ComparisonOut):
-            path = f"/v1/comparisons/{part(shown)}/drift"
-            return Picture(self._http.get(path, format="svg", measure=measure).content)
+            path = f"/v1/comparisons/{part(shown)}/figures/drift.svg"
+            return Picture(self._http.get(path, measure=measure).content)
         return Picture(self.figure(shown, "leakage", "svg", measure=measure))
 
     def leaderboard(
@@ -178,7 +178,7 @@ class Results:
         """One row a model and method; `attrs["caption"]` describes the numbers.
 
         Over the rewrites that all methods have, or (`rewrites="all"`) each over its own;
-        `attrs["warnings"]` says what is left out.
+        `attrs["warnings"]` lists the rows left out.
         """
         found = self._http.json(
             "/v1/leaderboard", graph=graph, model=model, measure=measure, rewrites=rewrites

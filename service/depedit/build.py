@@ -358,7 +358,7 @@ def _store_bundled(db: Database, dataset: str) -> None:
     from ..rules import add
     from ..rules.store import rules_of
 
-    datasets.ensure(db, dataset)
+    datasets.get_or_import(db, dataset)
     path = bundled.path(dataset)
     if path is not None and not rules_of(db, dataset, status=("kept", "rejected")):
         add.add_file(db, dataset, path)

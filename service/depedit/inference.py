@@ -47,6 +47,7 @@ def derived(
     inverse1, inverse2 = rule.inverse
     found = db.read(
         rows.DeriveRow,
+        "depedit/derive",
         new=list(new),
         known=list(known),
         relation1=relation1,

@@ -13,7 +13,7 @@ from ...loaders.records import digest
 from .. import NUMBERS_VERSION
 from ..experiments import store as experiments
 from ..experiments.kind import Kind, Prepared, Work
-from ..formatting import several
+from ..formatting import pluralize
 from ..graphs import datasets
 from ..jobs import submit
 from ..reports.formats import Column, Table
@@ -113,7 +113,7 @@ def _took(done: list[Any]) -> str:
     fresh = [one for one in done if not one.reused]
     took = sum(one.seconds or 0 for one in fresh)
     return (
-        f"{several(len(fresh), 'run')} in {took:.0f} s; {len(done) - len(fresh)} were stored"
+        f"{pluralize(len(fresh), 'run')} in {took:.0f} s; {len(done) - len(fresh)} were stored"
         " already."
     )
 
@@ -124,13 +124,15 @@ def _tables(out: ProtocolOut, measure: Measure | None = None) -> list[Table[Any]
 
 def _sentences(out: ProtocolOut, measure: Measure | None = None) -> list[str]:
     return [
-        f"{several(len(out.runs), 'run')} of the establish-and-update protocol on"
-        f" {several(len(out.sets), 'knowledge set')}."
+        f"{pluralize(len(out.runs), 'run')} of the establish-and-update protocol on"
+        f" {pluralize(len(out.sets), 'knowledge set')}."
     ]
 
 
 def _is_whole(db: Database, out: ProtocolOut) -> bool:
-    return len(db.read(rows.ProtocolRunRow, ids=out.runs)) == len(set(out.runs))
+    return len(db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=out.runs)) == len(
+        set(out.runs)
+    )
 
 
 LISTED: list[Column[ProtocolOut]] = [

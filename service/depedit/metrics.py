@@ -44,22 +44,13 @@ def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Fr
         NotFoundError: one of them is not stored.
     """
     ids = list(dict.fromkeys(runs))
-    stored = {row.id for row in db.read(rows.ProtocolRunRow, ids=ids)}
+    stored = {row.id for row in db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=ids)}
     for run in ids:
         if run not in stored:
-            known = [row.id for row in db.read(rows.ProtocolRunRow)]
+            known = [row.id for row in db.read(rows.ProtocolRunRow, "depedit/list_runs")]
             raise NotFoundError("run", run, known, listing="thinkeval depedit list --runs")
     found: dict[str, dict[str, Fraction]] = {run: {} for run in ids}
-    row_types = (
-        rows.EstSRow,
-        rows.EstIRow,
-        rows.UpdSRow,
-        rows.UpdIRow,
-        rows.ConsNSRow,
-        rows.ConsURow,
-        rows.ConsNIRow,
-    )
-    for name, row_type in zip(METRICS, row_types, strict=True):
-        for row in db.read(row_type, runs=ids) if ids else ():
+    for name in METRICS:
+        for row in db.read(rows.FractionRow, f"depedit/{name}", runs=ids) if ids else ():
             found[row.id][name] = Fraction(row.value, row.n, row.copies)
     return found

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ..errors import NothingStoredError, UsageError
-from ..formatting import several
+from ..formatting import pluralize
 from ..proportions import effective, wilson
-from ..reports.formats import Column, Table, render
+from ..reports.formats import Column, Table, records, render
 from .metrics import TITLES, metrics_of_runs
 from .schemas import Fraction, Mean, MethodRow
 
@@ -183,7 +183,7 @@ def text(found: Sequence[MethodRow], tables: Sequence[str], style: str) -> str:
 
     made = [Table(name, name, columns(name), found, CAPTIONS[name]) for name in tables]
     if style == "json":
-        parts = {each.name: json.loads(render(each, style)) for each in made}
+        parts = {each.name: records(each) for each in made}
         return json.dumps(parts, ensure_ascii=False, indent=2) + "\n"
     return "\n".join(render(each, style) for each in made)
 
@@ -215,7 +215,7 @@ def _cell(row: MethodRow, metric: str) -> str:
         # A difference of equal means may be slightly below 0 by rounding, which prints -0.0.
         text += f" ({round(100 * gain.value, 1) + 0.0:+.1f})"
     text += f" [{100 * (mean.low or 0.0):.0f}, {100 * (mean.high or 0.0):.0f}] n={mean.answers}"
-    return text if mean.n == row.runs else f"{text} in {several(mean.n, 'set')}"
+    return text if mean.n == row.runs else f"{text} in {pluralize(mean.n, 'set')}"
 
 
 def sets_table(

@@ -110,7 +110,7 @@ def run(
         graph = graph_of(one, options.graph)
         model = runtime.model(options.model, graph, dtype=options.dtype, revision=options.revision)
         asked = ProbeSettings(ask="question", chat=cast("Any", options.chat))
-        dataset = datasets.ensure(runtime.db, graph)
+        dataset = datasets.get_or_import(runtime.db, graph)
         asked, _ = settled(runtime, dataset, model.loaded, asked)
         protocol = Protocol(
             runtime,

@@ -107,7 +107,7 @@ def save_set(db: Database, knowledge: KnowledgeSet, *, replace: bool = False) ->
     """
     body = to_json(knowledge)
     content = digest(body)
-    stored = db.read(rows.KnowledgeSetRow, ids=[knowledge.id])
+    stored = db.read(rows.KnowledgeSetRow, "depedit/list_sets", ids=[knowledge.id])
     if stored and stored[0].content_digest == content:
         return Saved(knowledge.id, "unchanged")
     if stored and not replace:
@@ -118,9 +118,10 @@ def save_set(db: Database, knowledge: KnowledgeSet, *, replace: bool = False) ->
         )
 
     def write(tx: Tx) -> None:
-        tx.run(rows.DeleteSetRow, id=knowledge.id)
+        tx.run(rows.DeleteSetRow, "depedit/delete_set", id=knowledge.id)
         tx.run(
-            rows.MergeSetRow,
+            rows.WrittenRow,
+            "depedit/merge_set",
             id=knowledge.id,
             dataset=knowledge.dataset,
             setting=knowledge.setting,
@@ -151,7 +152,7 @@ def list_sets(
     db: Database, *, dataset: str | None = None, setting: str | None = None
 ) -> list[rows.KnowledgeSetRow]:
     """The stored sets, by id, without their bodies."""
-    return db.read(rows.KnowledgeSetRow, dataset=dataset, setting=setting)
+    return db.read(rows.KnowledgeSetRow, "depedit/list_sets", dataset=dataset, setting=setting)
 
 
 def page_sets(
@@ -162,8 +163,10 @@ def page_sets(
     Args:
         only: `dataset`, `setting`.
     """
-    found = db.read(rows.KnowledgeSetRow, after=cursor, limit=limit + 1, **only)
-    total = db.read(rows.CountSetsRow, **only)[0].sets
+    found = db.read(
+        rows.KnowledgeSetRow, "depedit/list_sets", after=cursor, limit=limit + 1, **only
+    )
+    total = db.read(int, "depedit/count_sets", **only)[0]
     return found[:limit], found[limit - 1].id if len(found) > limit else None, total
 
 
@@ -174,7 +177,7 @@ def delete_set(db: Database, id: str) -> int:
         NotFoundError: no such set.
     """
     _set_row(db, id)
-    return db.write(rows.DeleteSetRow, id=id)[0].runs
+    return db.write(rows.DeleteSetRow, "depedit/delete_set", id=id)[0].runs
 
 
 def save_run(
@@ -198,7 +201,8 @@ def save_run(
 
     def write(tx: Tx) -> None:
         tx.run(
-            rows.MergeRunRow,
+            rows.WrittenRow,
+            "depedit/merge_run",
             id=run.id,
             knowledge_set=run.knowledge_set,
             strategy=run.strategy,
@@ -227,6 +231,7 @@ def list_runs(
     """The stored runs, oldest first."""
     return db.read(
         rows.ProtocolRunRow,
+        "depedit/list_runs",
         knowledge_sets=None if sets is None else list(sets),
         dataset=dataset,
         setting=setting,
@@ -254,13 +259,14 @@ def page_runs(
     named = None if sets is None else list(sets)
     found = db.read(
         rows.ProtocolRunRow,
+        "depedit/list_runs",
         knowledge_sets=named,
         after=after,
         after_id=after_id,
         limit=limit + 1,
         **only,
     )
-    total = db.read(rows.CountRunsRow, knowledge_sets=named, **only)[0].runs
+    total = db.read(int, "depedit/count_runs", knowledge_sets=named, **only)[0]
     shown, more = time_page(found, limit)
     return shown, more, total
 
@@ -272,27 +278,27 @@ def answers_of(db: Database, run: str) -> list[rows.AnsweredRow]:
         NotFoundError: no such run.
     """
     _run_row(db, run)
-    return db.read(rows.AnsweredRow, run=run)
+    return db.read(rows.AnsweredRow, "depedit/answers", run=run)
 
 
 def delete_run(db: Database, id: str) -> None:
     """Delete a run with its answers, not its set. NotFoundError if there is none."""
     _run_row(db, id)
-    db.write(rows.DeleteRunRow, id=id)
+    db.write(int, "depedit/delete_run", id=id)
 
 
 def _set_row(db: Database, id: str, *, bodies: bool = False) -> rows.KnowledgeSetRow:
-    found = db.read(rows.KnowledgeSetRow, ids=[id], bodies=bodies)
+    found = db.read(rows.KnowledgeSetRow, "depedit/list_sets", ids=[id], bodies=bodies)
     if not found:
-        known = [row.id for row in db.read(rows.KnowledgeSetRow)]
+        known = [row.id for row in db.read(rows.KnowledgeSetRow, "depedit/list_sets")]
         raise NotFoundError("knowledge set", id, known, listing=LISTING)
     return found[0]
 
 
 def _run_row(db: Database, id: str) -> rows.ProtocolRunRow:
-    found = db.read(rows.ProtocolRunRow, ids=[id])
+    found = db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=[id])
     if not found:
-        known = [row.id for row in db.read(rows.ProtocolRunRow)]
+        known = [row.id for row in db.read(rows.ProtocolRunRow, "depedit/list_runs")]
         raise NotFoundError("run", id, known, listing=f"{LISTING} --runs")
     return found[0]
 

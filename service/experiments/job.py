@@ -37,7 +37,7 @@ class ExperimentJob:
 
         def enter(stage: str, reached: float, upto: float | None = None) -> None:
             lease.stage(runtime.db.write, stage, reached)
-            self.progress.enter(stage, reached, upto)
+            self.progress.enter(stage, reached, reached if upto is None else upto)
             hold_for_tests(stage, lambda: lease.stage(runtime.db.write, stage, reached))
 
         stored = self.kind.upgraded(json.loads(self._request))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from ..reports.formats import Column, Table
 from ..schemas import Measure
@@ -60,7 +60,7 @@ class Work:
             LeaseLostError, JobInterrupt: the transaction must be rolled back.
         """
         if self.lease is not None:
-            self.lease.hold(write)
+            self.lease.assert_owned(write)
 
     def note_part(self, db: Database, part: str, stage: str, reached: float) -> None:
         """Record that a part is stored, so that another attempt does not repeat it.
@@ -108,7 +108,7 @@ class Kind(Generic[RequestT, ResultT]):
         prepare: checks a request as a worker would, without loading a model.
         run: computes and stores the result; raises as the worker expects.
         title: a line that names a result.
-        listed: columns of a list of results.
+        listed: columns of a list of results: the id, the name by which a page links it, others.
         sentences: of a result: its verdict, and whatever a reader must know first.
         tables: of a result, by a measure or the one that comes first; the first is printed where
             one is wanted.
@@ -153,15 +153,15 @@ class Kind(Generic[RequestT, ResultT]):
     @cached_property
     def shown(self) -> type[Experiment[ResultT]]:
         """The model of one experiment of this kind."""
-        return self._named(Experiment[self.result], "Experiment")  # type: ignore[name-defined]
+        return self._named(Experiment[self.result], "Experiment", f"One {self.noun}, as a job")  # type: ignore[name-defined]
 
     @cached_property
     def page(self) -> type[Experiments[ResultT]]:
         """The model of a list of experiments of this kind."""
-        return self._named(Experiments[self.result], "Experiments")  # type: ignore[name-defined]
+        return self._named(Experiments[self.result], "Experiments", f"{self.noun}s, newest first")  # type: ignore[name-defined]
 
-    def _named(self, model: Any, suffix: str) -> Any:
-        """A model with a readable name in the OpenAPI schema."""
-        model.__name__ = model.__qualname__ = f"{self.request.__name__.removesuffix('In')}{suffix}"
-        model.model_config["title"] = model.__name__
-        return model
+    def _named(self, model: Any, suffix: str, about: str) -> Any:
+        """A model with a readable name and a description in the OpenAPI schema."""
+        name = f"{self.request.__name__.removesuffix('In')}{suffix}"
+        about = f"{about[0].upper()}{about[1:]}."
+        return create_model(name, __base__=model, __doc__=about)

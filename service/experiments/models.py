@@ -35,6 +35,8 @@ class Experiment(JobState, Generic[ResultT]):
     kind: str = Field(description="Kind of the experiment.")
     graph: str = Field(description="Id of the graph.")
     request: dict[str, Any] = Field(default={}, description="The request, with every option.")
+    total: int = Field(default=1, description="Number of parts; 1 where it has none.")
+    parts: list[str] = Field(default=[], description="Ids of the parts that are stored.")
     created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
     finished_at: str | None = Field(
         default=None, description="Time of its end, ISO 8601 in UTC; null before it."

@@ -15,7 +15,7 @@ from ...loaders.records import RewriteRequest
 from ..errors import ConflictError, NotFoundError, NothingStoredError
 from ..graphs.write import rewrite_row
 from ..jobs import queue
-from ..jobs.submit import Posted, accept
+from ..jobs.submit import EnqueueResult, enqueue
 from ..scoring import deltas, record
 from .kind import Kind, Prepared
 from .models import Experiment, ResultT
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 _STATE = (
-    "id", "status", "progress", "stage", "error", "remedy", "attempts", "created_at", "finished_at",
+    "id", "status", "progress", "stage", "error", "remedy", "attempts", "total", "parts",
+    "created_at", "finished_at",
 )  # fmt: skip
 
 
@@ -38,7 +39,7 @@ def submit(
     request: Any,
     *,
     key: str | None = None,
-) -> Posted:
+) -> EnqueueResult:
     """Queue an experiment; one whose result is stored is done again only with `force`.
 
     Args:
@@ -61,9 +62,9 @@ def submit(
     stored = find(db, kind, prepared.id)
     again = request.force or stored is None or not kind.is_whole(db, stored)
 
-    def write(tx: Tx) -> Posted:
+    def write(tx: Tx) -> EnqueueResult:
         write_rewrites(tx, graph, prepared.rewrites)
-        (accepted,) = accept(
+        (accepted,) = enqueue(
             tx.run, settings, kind.name, [job], key=key, body=prepared.body, again=again
         )
         return accepted
@@ -75,7 +76,7 @@ def write_rewrites(tx: Tx, graph: str, rewrites: Sequence[RewriteRequest]) -> No
     """Store the requests that a user wrote out beside those of the data set."""
     if rewrites:
         stored = [rewrite_row(rewrite) for rewrite in rewrites]
-        tx.run(rows.MergeRewritesRow, dataset=graph, rows=stored)
+        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=graph, rows=stored)
 
 
 def save(
@@ -104,10 +105,11 @@ def save(
 
     def write(tx: Tx) -> None:
         if lease is not None:
-            lease.hold(tx.run)
+            lease.assert_owned(tx.run)
         before(tx)
         tx.run(
-            rows.MergeExperimentRow,
+            rows.WrittenRow,
+            "experiments/merge",
             id=out.id,
             kind=kind,
             graph=out.graph,
@@ -142,7 +144,7 @@ def results(db: Database, kind: str, model: type[ResultT], **filters: Any) -> li
             fine-tune), skip, limit.
     """
     found = []
-    for row in db.read(rows.ExperimentRow, kind=kind, **filters):
+    for row in db.read(rows.ExperimentRow, "experiments/page", kind=kind, **filters):
         out = model.model_validate_json(row.outcome)
         found.append(
             out if out.created_at else out.model_copy(update={"created_at": row.created_at})
@@ -178,7 +180,10 @@ def get(db: Database, kind: Kind[Any, ResultT], id: str) -> Experiment[ResultT]:
     if job is not None:
         return _of_job(kind, job, out if job.status == "succeeded" else None)
     if out is None:
-        known = [row.id for row in db.read(rows.ExperimentRow, kind=kind.name, limit=1000)]
+        known = [
+            row.id
+            for row in db.read(rows.ExperimentRow, "experiments/page", kind=kind.name, limit=1000)
+        ]
         raise NotFoundError(kind.noun, id, known, listing=kind.listing)
     return _done(kind, out)
 
@@ -195,7 +200,11 @@ def listing(
     """Experiments: on the first page those that are not done; then results, newest first."""
     open_ = [
         _of_job(kind, job, None)
-        for job in (() if skip or edit else db.read(rows.PageJobRow, kind=kind.name, limit=limit))
+        for job in (
+            ()
+            if skip or edit
+            else db.read(rows.PageJobRow, "jobs/page", kind=kind.name, limit=limit)
+        )
         if job.status != "succeeded"
     ]
     found = page(db, kind, graph=graph, edit=edit, skip=skip, limit=limit)
@@ -207,7 +216,7 @@ def _of_job(
     kind: Kind[Any, ResultT], job: rows.JobRow | rows.PageJobRow, out: ResultT | None
 ) -> Experiment[ResultT]:
     request = json.loads(job.request or "{}")
-    state = {name: getattr(job, name) for name in _STATE}
+    state: dict[str, Any] = {name: getattr(job, name) for name in _STATE}
     about = {"kind": kind.name, "graph": request.get("graph") or "", "request": request}
     return kind.shown.model_validate(state | about | {"result": out, "links": _links(kind, job.id)})
 
@@ -256,11 +265,11 @@ def delete(db: Database, settings: Settings, kind: Kind[Any, Any], id: str) -> l
         )
     edits: list[str] = []
     if (out := find(db, kind, found.id)) is not None:
-        (gone,) = db.write(rows.DeleteExperimentRow, id=out.id)
+        (gone,) = db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
         for graph in gone.graphs:
-            db.autocommit(rows.DeleteGraphRow, graph=graph)
+            db.autocommit(int, "graph/delete_graph", graph=graph)
         for update in gone.updates:
             deltas.remove(settings, update)
         edits = [record.delete(db, edit) for edit in gone.edits if kind.owns_edits]
-    db.write(rows.DeleteJobRow, id=found.id)
+    db.write(int, "jobs/delete", id=found.id)
     return edits

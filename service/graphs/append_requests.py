@@ -86,11 +86,11 @@ class RefusedKey:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What building requests of a graph found.
+    """The requests built of a graph, and the pairs that give none.
 
     Attributes:
         keys: number of pairs with at least LEAST_CORRECT objects.
-        stored: how many of them have a request to append already.
+        stored: number of them that have a request to append already.
         built: new requests, by id.
         refused: pairs that give none.
     """
@@ -107,10 +107,11 @@ def _turn(*parts: str) -> int:
 
 def keys(db: Database, graph: str) -> list[Key]:
     """The pairs of a graph with at least LEAST_CORRECT objects, by relation and subject."""
-    found = db.read(rows.AppendKeyRow, graph=graph, least=LEAST_CORRECT)
+    found = db.read(rows.AppendKeyRow, "append/keys", graph=graph, least=LEAST_CORRECT)
     relations = sorted({row.relation for row in found})
     ranges = {
-        row.relation: row for row in db.read(rows.AppendRangeRow, graph=graph, relations=relations)
+        row.relation: row
+        for row in db.read(rows.AppendRangeRow, "append/ranges", graph=graph, relations=relations)
     }
     return [_key(row, ranges[row.relation]) for row in found]
 
@@ -168,8 +169,8 @@ def build(
     accepted = [key for key in todo if len(chosen[key.pair].names) >= LEAST_HARD]
     asked = [_row(key, chosen[key.pair].new) | {"turn": key.turn} for key in accepted]
     limits = {"graph": graph.name, "rows": asked, "limit": WANTED}
-    far = db.read(rows.RandomAnswersRow, **limits)
-    near = db.read(rows.AppendLocalityRow, **limits)
+    far = db.read(rows.NewAnswerRow, "append/random", **limits)
+    near = db.read(rows.AppendLocalityRow, "append/locality", **limits)
     taken = {request.id for request in graph.rewrites}
     built: list[RewriteRequest] = []
     refused = [
@@ -211,7 +212,7 @@ def _chosen(
     """Of each pair the new answer with the most hard false answers; of several the first."""
     asked = [_row(key, new) | {"kinds": list(key.kinds)} for key in todo for new in tried[key.pair]]
     best = {key.pair: _Chosen() for key in todo}
-    for row in db.read(rows.HardAnswersRow, graph=graph, rows=asked, limit=WANTED):
+    for row in db.read(rows.NewAnswerRow, "append/hard", graph=graph, rows=asked, limit=WANTED):
         before = best[row.subject, row.relation]
         if not before.new or len(row.names) > len(before.names):
             best[row.subject, row.relation] = _Chosen(row.new, row.names)
@@ -237,7 +238,7 @@ def _request(
     dataset: str,
     key: Key,
     chosen: _Chosen,
-    random: rows.RandomAnswersRow,
+    random: rows.NewAnswerRow,
     locality: rows.AppendLocalityRow,
 ) -> RewriteRequest:
     return RewriteRequest(
@@ -270,16 +271,16 @@ def store(db: Database, graph: KnowledgeGraph, built: Sequence[RewriteRequest]) 
     header = GraphHeader(graph.name, "dataset", graph.name, content_digest=whole.content_digest)
 
     def write(tx: Tx) -> None:
-        (before,) = tx.run(rows.GetGraphRow, graph=graph.name)
+        (before,) = tx.run(rows.GraphRow, "graph/get_graph", graph=graph.name)
         if before.content_digest not in (None, graph.content_digest):
             raise ConflictError(
                 f"Graph {graph.name!r} has changed while its requests were built.",
                 remedy="Run the command again.",
             )
-        tx.run(rows.MergeGraphRow, **header.params())
+        tx.run(rows.MergeGraphRow, "graph/merge_graph", **header.params())
         written = [rewrite_row(request) for request in built]
-        tx.run(rows.MergeRewritesRow, dataset=graph.name, rows=written)
-        tx.run(rows.CompleteGraphRow, graph=graph.name)
+        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=graph.name, rows=written)
+        tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph.name)
 
     db.atomically(write)
 

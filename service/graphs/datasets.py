@@ -23,12 +23,12 @@ Progress = Callable[[int, int, str], None]
 GRAPH_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@:+ -]*$"
 """Names that data sets may be given over REST and in the web UI, of at most 100 characters."""
 OWN = "own:"
-"""How the ids of users' own rewrites begin; no id of a data set's rewrite holds a colon."""
+"""Prefix of the ids of users' own rewrites; no id of a data set's rewrite holds a colon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What storing a data set did: `imported`, `replaced` or `unchanged`."""
+    """The outcome of storing a data set: `imported`, `replaced` or `unchanged`."""
 
     graph: str
     status: str
@@ -101,7 +101,7 @@ def store(
         ConflictError: a graph of that name with other content is stored and `replace` is not set.
     """
     graph = loaded.graph
-    stored = db.read(rows.GetGraphRow, graph=graph.name)
+    stored = db.read(rows.GraphRow, "graph/get_graph", graph=graph.name)
     if stored and stored[0].kind != "dataset":
         raise ConflictError(
             f"{graph.name!r} is the graph of a {stored[0].kind}, not a data set.",
@@ -123,14 +123,14 @@ def store(
 
 
 def compared(db: Database, loaded: LoadedGraph) -> str | None:
-    """Whether a graph of this name is stored: `same` content, `other` content, or None."""
-    stored = db.read(rows.GetGraphRow, graph=loaded.graph.name)
+    """Compare with the stored graph of this name: `same` content, `other` content, or None."""
+    stored = db.read(rows.GraphRow, "graph/get_graph", graph=loaded.graph.name)
     if not stored:
         return None
     return "same" if stored[0].content_digest == loaded.graph.content_digest else "other"
 
 
-def ensure(db: Database, graph: str) -> Dataset:
+def get_or_import(db: Database, graph: str) -> Dataset:
     """The stored data set of that id; one that ships with us is imported when first named.
 
     Raises:
@@ -192,8 +192,8 @@ def stored_graph(db: Database, graph: str) -> KnowledgeGraph:
 
 def content(db: Database, graph: str) -> KnowledgeGraph:
     """The records of a data set that was looked up before (`dataset`)."""
-    entities = db.read(rows.EntityRow, graph=graph)
-    facts = db.read(rows.FactRow, graph=graph)
+    entities = db.read(rows.EntityRow, "graph/entities", graph=graph)
+    facts = db.read(rows.FactRow, "graph/facts", graph=graph)
     return KnowledgeGraph(
         name=graph,
         entities=tuple(Entity(e.name, e.aliases, e.kind) for e in entities),
@@ -202,7 +202,7 @@ def content(db: Database, graph: str) -> KnowledgeGraph:
     )
 
 
-def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> rows.GetGraphRow:
+def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> rows.GraphRow:
     """The stored graph of that id.
 
     Raises:
@@ -211,18 +211,18 @@ def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> row
     return _required(db, graph, _row(db, graph), kind)
 
 
-def _row(db: Database, graph: str) -> rows.GetGraphRow | None:
-    # What cannot be an id (empty, or with the separator in it) is not stored.
+def _row(db: Database, graph: str) -> rows.GraphRow | None:
+    # A text that cannot be an id (empty, or with the separator in it) is not stored.
     if not graph.strip() or "|" in graph:
         return None
-    return next(iter(db.read(rows.GetGraphRow, graph=graph)), None)
+    return next(iter(db.read(rows.GraphRow, "graph/get_graph", graph=graph)), None)
 
 
 def _required(
-    db: Database, graph: str, found: rows.GetGraphRow | None, kind: str | None
-) -> rows.GetGraphRow:
+    db: Database, graph: str, found: rows.GraphRow | None, kind: str | None
+) -> rows.GraphRow:
     if found is None or (kind is not None and found.kind != kind):
-        known = [g.graph for g in db.read(rows.GraphRow, kind=kind)]
+        known = [g.graph for g in db.read(rows.GraphRow, "graph/list_graphs", kind=kind)]
         what = f"{kind or 'stored'} graph"
         missing = NotFoundError(what, graph, known, listing="thinkeval graphs")
         if graph in graphs.names() and found is None:
@@ -231,7 +231,7 @@ def _required(
     return found
 
 
-def _dataset(db: Database, row: rows.GetGraphRow) -> Dataset:
+def _dataset(db: Database, row: rows.GraphRow) -> Dataset:
     # A graph that came through the py2neo bridge has no stored digest.
     found = row.content_digest or content(db, row.graph).content_digest
     return Dataset(row.graph, row.n_facts, found)
@@ -245,7 +245,7 @@ def graph_digest(db: Database, graph: str) -> str:
 def list_graphs(db: Database) -> list[StoredGraph]:
     """Every complete graph, by kind and id."""
     per_dataset: dict[str, int] = {}
-    for rewrite in db.read(rows.RewriteRow):
+    for rewrite in db.read(rows.RewriteRow, "graph/list_rewrites"):
         if rewrite.rewrite.startswith(OWN):
             continue
         per_dataset[rewrite.dataset] = per_dataset.get(rewrite.dataset, 0) + 1
@@ -262,14 +262,14 @@ def list_graphs(db: Database) -> list[StoredGraph]:
             measures=g.measures,
             created_at=g.created_at,
         )
-        for g in db.read(rows.GraphRow)
+        for g in db.read(rows.GraphRow, "graph/list_graphs")
     ]
 
 
 def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[RewriteRequest]:
     """The rewrite requests of a data set, by id; or those that users wrote for it themselves.
 
-    What is stored for an edit of a user's own is no part of the data set: were it, the model
+    Records of an edit of a user's own are no part of the data set: were they, the model
     trained on the data set and the covariance of its sentences would change with it.
     """
     return split_rewrites(db, graph)[int(own)]
@@ -277,16 +277,18 @@ def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[Rewrit
 
 def split_rewrites(db: Database, graph: str) -> tuple[list[RewriteRequest], list[RewriteRequest]]:
     """The rewrite requests of a data set, and those that users wrote for it, each by id."""
-    found = [_to_rewrite(row) for row in db.read(rows.RewriteRow, dataset=graph)]
+    found = [
+        _to_rewrite(row) for row in db.read(rows.RewriteRow, "graph/list_rewrites", dataset=graph)
+    ]
     written = [rewrite for rewrite in found if rewrite.id.startswith(OWN)]
     return [rewrite for rewrite in found if not rewrite.id.startswith(OWN)], written
 
 
 def all_rewrites(db: Database, graph: str | None = None) -> list[RewriteRequest]:
     """The rewrite requests of all stored data sets, or of one, by data set and id; none own."""
-    found = db.read(rows.RewriteRow, dataset=graph)
+    found = db.read(rows.RewriteRow, "graph/list_rewrites", dataset=graph)
     # Edits keep the rewrite requests of a data set that was deleted.
-    stored = {row.graph for row in db.read(rows.GraphRow, kind="dataset")}
+    stored = {row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")}
     listed = [
         _to_rewrite(row)
         for row in found
@@ -301,14 +303,14 @@ def own_or_stored(db: Database, graph: str, rewrite: str) -> RewriteRequest:
     Raises:
         NotFoundError: it is not stored (any more).
     """
-    found = db.read(rows.GetRewriteRow, dataset=graph, rewrite=rewrite)
+    found = db.read(rows.RewriteRow, "graph/get_rewrite", dataset=graph, rewrite=rewrite)
     if not found:
-        known = [r.rewrite for r in db.read(rows.RewriteRow, dataset=graph)]
+        known = [r.rewrite for r in db.read(rows.RewriteRow, "graph/list_rewrites", dataset=graph)]
         raise NotFoundError("rewrite", rewrite, known, listing=f"thinkeval rewrites {graph}")
     return _to_rewrite(found[0])
 
 
-def _to_rewrite(row: rows.RewriteRow | rows.GetRewriteRow) -> RewriteRequest:
+def _to_rewrite(row: rows.RewriteRow | rows.RewriteRow) -> RewriteRequest:
     return RewriteRequest(
         id=row.rewrite,
         dataset=row.dataset,

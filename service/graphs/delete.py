@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ..errors import ConflictError
-from ..formatting import several
+from ..formatting import pluralize
 from .datasets import require_graph
 
 if TYPE_CHECKING:
@@ -32,35 +32,35 @@ def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> 
             a job of it is queued or runs; or it is the graph of an edit.
     """
     kind = require_graph(db, graph, kind=None).kind
-    if kind == "edit" and db.read(rows.GetEditRow, id=graph):
+    if kind == "edit" and db.read(rows.GetEditRow, "edits/get_edit", id=graph):
         raise ConflictError(
             f"{graph!r} is the graph of an edit, whose numbers are read from it.",
             remedy=f"Remove the edit, graph and all: `thinkeval edits --delete {graph}`.",
         )
     if kind != "dataset":
-        db.autocommit(rows.DeleteGraphRow, graph=graph)
+        db.autocommit(int, "graph/delete_graph", graph=graph)
         return ()
-    (found,) = db.read(rows.DependentsRow, graph=graph)
+    (found,) = db.read(rows.DependentsRow, "graph/dependents", graph=graph)
     _refuse_in_use(graph, found, with_dependents)
-    # What the look-up above needs is deleted last: after a kill, it finds the rest again.
+    # Records that the look-up above needs are deleted last: after a kill, it finds the rest again.
     for sweep in found.sweeps:
-        db.write(rows.DeleteSweepRow, id=sweep)
+        db.write(int, "jobs/delete_sweep", id=sweep)
     for job in found.jobs:
-        db.write(rows.DeleteJobRow, id=job)
+        db.write(int, "jobs/delete", id=job)
     for each in found.sets:
-        db.write(rows.DeleteSetRow, id=each)
+        db.write(rows.DeleteSetRow, "depedit/delete_set", id=each)
     updates = [
         update
         for experiment in found.experiments
-        for row in db.write(rows.DeleteExperimentRow, id=experiment)
+        for row in db.write(rows.DeleteExperimentRow, "experiments/delete", id=experiment)
         for update in row.updates
     ]
     for edit in found.edits:
-        db.write(rows.DeleteEditRow, id=edit)
+        db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit)
     for other in found.graphs:
-        db.autocommit(rows.DeleteGraphRow, graph=other)
-    db.write(rows.DeleteRulesRow, dataset=graph)
-    db.autocommit(rows.DeleteGraphRow, graph=graph)
+        db.autocommit(int, "graph/delete_graph", graph=other)
+    db.write(int, "rules/delete_rules", dataset=graph)
+    db.autocommit(int, "graph/delete_graph", graph=graph)
     return (*found.edits, *updates)
 
 
@@ -91,6 +91,6 @@ def _listed(found: rows.DependentsRow) -> list[str]:
     for what, ids in named:
         if ids:
             first = ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
-            texts.append(f"{several(len(ids), what)} ({first})")
+            texts.append(f"{pluralize(len(ids), what)} ({first})")
     counts = (("protocol run", found.runs), ("rule", found.rules))
-    return texts + [several(n, what) for what, n in counts if n]
+    return texts + [pluralize(n, what) for what, n in counts if n]

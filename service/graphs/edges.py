@@ -22,10 +22,10 @@ def change(pre: float, post: float) -> str:
 
 
 def caption(relation: str, pre: float | None, post: float | None = None) -> str:
-    """What Neo4j Browser writes on an edge: `.93→.08` after an edit, `studied at .93` before one.
+    """Return the caption of an edge: `.93→.08` after an edit, `studied at .93` before one.
 
     A style sheet of the Browser can only repeat a property, and the probabilities themselves are
-    stored with all their digits. Browser cuts what is longer than the edge, and shows the relation
+    stored with all their digits. Browser cuts captions longer than the edge, and shows the relation
     beside the drawing. A fact without a probability has its relation alone.
     """
     if pre is None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from ...cypher.errors import GraphError
-from ...cypher.rows.users import CreateUserRow, GrantReaderRow
 from ..errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def create_user(db: Database, name: str, password: str) -> dict[str, Any]:
     """Create a user, and make it a reader where the server can.
 
     Returns:
-        `user`, `edition`, `read_only`, and `note`: what the user may do, or why more than read.
+        `user`, `edition`, `read_only`, and `note`: rights of the user, or why more than read.
 
     Raises:
         UsageError: the server would not take the name or password.
@@ -40,7 +40,7 @@ def create_user(db: Database, name: str, password: str) -> dict[str, Any]:
             remedy=f"Give at least {SHORTEST_PASSWORD}.",
         )
     try:
-        db.write(CreateUserRow, name=name, password=password)
+        db.write(NoneType, "schema/create_user", name=name, password=password)
     except GraphError as error:
         if "already exists" in error.detail:
             raise ConflictError(
@@ -50,7 +50,7 @@ def create_user(db: Database, name: str, password: str) -> dict[str, Any]:
         raise
     edition = db.verify().edition
     try:
-        db.write(GrantReaderRow, name=name)
+        db.write(NoneType, "schema/grant_reader", name=name)
     except GraphError as error:
         refused = f"The server did not make this user a reader: {error.detail}"
         note = COMMUNITY if edition == "community" else refused

@@ -32,7 +32,7 @@ class OwnRewrite:
 
     @property
     def written(self) -> bool:
-        """Whether any part of it is set."""
+        """True if any part of it is set."""
         return any((self.subject, self.relation, self.prompt, self.target_true, self.target_new))
 
 
@@ -60,14 +60,14 @@ def rewrites(
     everything: bool,
     kind: RequestKind | None = None,
 ) -> list[RewriteRequest]:
-    """The rewrite requests of a stored data set (`datasets.ensure`) that a command is about.
+    """The rewrite requests of a stored data set (`datasets.get_or_import`) that a command is about.
 
     Args:
         kind: of everything, the requests of this kind; None: see `of_one_kind`.
 
     Raises:
         NotFoundError: no stored rewrite has that id or subject.
-        UsageError: options that do not go together, or none at all.
+        UsageError: options that do not go together, or none at all; no request of the kind.
     """
     if sum((bool(names), own.written, everything)) != 1:
         raise UsageError(
@@ -83,14 +83,24 @@ def rewrites(
                 f"Graph {graph} has no rewrite requests.",
                 remedy="Write one out with --subject, --prompt, --target-true and --target-new.",
             )
-        return [r for r in stored if r.kind == kind] if kind else of_one_kind(stored)
+        if kind is None:
+            return of_one_kind(stored)
+        found = [request for request in stored if request.kind == kind]
+        if not found:
+            raise UsageError(
+                f"Graph {graph} has no request to {kind}.",
+                remedy=f"Make some: thinkeval rewrites {graph} --build append."
+                if kind == "append"
+                else f"`thinkeval rewrites {graph}` lists its requests.",
+            )
+        return found
     return [_named(stored, graph, name, written) for name in names]
 
 
 def of_one_kind(requests: Sequence[RewriteRequest]) -> list[RewriteRequest]:
     """Those that replace an object, or, where there are none, those of the first one's kind.
 
-    A table of several kinds would compare what cannot be compared.
+    A table of several kinds would compare incomparable values.
     """
     replacing = [request for request in requests if request.kind == "replace"]
     return replacing or [request for request in requests if request.kind == requests[0].kind]

@@ -1,7 +1,7 @@
 """Write a graph so that readers see all of it or nothing.
 
 Up to TX_LIMIT facts go in one transaction. A bigger graph goes in batches under a graph that is
-incomplete, and so invisible, until the last step; what a failure leaves behind is deleted.
+incomplete, and so invisible, until the last step; remains of a failure are deleted.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class GraphHeader:
 
 
 class _Runs(Protocol):
-    def __call__(self, row_type: type[Any], **params: Any) -> list[Any]: ...
+    def __call__(self, row_type: type[Any], name: str, /, **params: Any) -> list[Any]: ...
 
 
 Fence = Callable[[_Runs], object]
@@ -97,7 +97,7 @@ def write_graph(
     progress: Progress | None = None,
     fence: Fence | None = None,
 ) -> rows.CompleteGraphRow:
-    """Write a graph, replacing one of the same id; returns what it holds now.
+    """Write a graph, replacing one of the same id; return its new counts.
 
     Args:
         facts: rows as graph/merge_facts takes them.
@@ -105,9 +105,9 @@ def write_graph(
         fence: called within every transaction that writes; raises to have it rolled back.
 
     Raises:
-        GraphError: nothing of the graph is visible then, and what was stored before is as it was
+        GraphError: nothing of the graph is visible then, and an earlier graph is as it was
             (up to TX_LIMIT facts) or gone (above, where the replacing had begun).
-        Exception: what `fence` raised; nothing was written since.
+        Exception: raised by `fence`; nothing was written since.
     """
 
     def whole(tx: Tx) -> rows.CompleteGraphRow:
@@ -130,10 +130,10 @@ def write_graph(
 def _fenced(db: Database, fence: Fence) -> _Runs:
     """Runs each query in a transaction that is fenced."""
 
-    def run(row_type: type[Any], **params: Any) -> list[Any]:
+    def run(row_type: type[Any], name: str, /, **params: Any) -> list[Any]:
         def fenced(tx: Tx) -> list[Any]:
             fence(tx.run)
-            return tx.run(row_type, **params)
+            return tx.run(row_type, name, **params)
 
         return db.atomically(fenced)
 
@@ -143,9 +143,9 @@ def _fenced(db: Database, fence: Fence) -> _Runs:
 def _empty(db: Database, run: _Runs, graph: str, fence: Fence | None) -> None:
     """Delete a large graph in batches; one whose writing is fenced stays, empty and hidden."""
     if fence is None:
-        db.autocommit(rows.DeleteGraphRow, graph=graph)
+        db.autocommit(int, "graph/delete_graph", graph=graph)
         return
-    while run(rows.ClearGraphRow, graph=graph, limit=BATCH)[0].n_entities:
+    while run(int, "graph/clear_graph", graph=graph, limit=BATCH)[0]:
         pass
 
 
@@ -157,22 +157,24 @@ def _write(
     rewrites: Sequence[RewriteRequest] | None,
     progress: Progress | None,
 ) -> rows.CompleteGraphRow:
-    run(rows.MergeGraphRow, **header.params())
-    run(rows.ClearGraphRow, graph=header.graph)
+    run(rows.MergeGraphRow, "graph/merge_graph", **header.params())
+    run(int, "graph/clear_graph", graph=header.graph)
     # A model's graph and an edit's have the entities of their data set, which knows their kinds.
     dataset = None if header.graph == header.dataset else header.dataset
     for start in range(0, len(entities), BATCH):
         batch = [entity_row(e) for e in entities[start : start + BATCH]]
-        run(rows.MergeEntitiesRow, graph=header.graph, dataset=dataset, rows=batch)
+        run(
+            rows.WrittenRow, "graph/merge_entities", graph=header.graph, dataset=dataset, rows=batch
+        )
     for start in range(0, len(facts), BATCH):
         batch = list(facts[start : start + BATCH])
-        run(rows.MergeFactsRow, graph=header.graph, rows=batch)
+        run(rows.WrittenRow, "graph/merge_facts", graph=header.graph, rows=batch)
         if progress is not None:
             progress(min(start + BATCH, len(facts)), len(facts), "writing facts")
     if rewrites is not None:
         keep = [r.id for r in rewrites]
-        run(rows.DeleteRewritesRow, dataset=header.dataset, keep=keep)
+        run(int, "graph/delete_rewrites", dataset=header.dataset, keep=keep)
         for start in range(0, len(rewrites), REWRITE_BATCH):
             batch = [rewrite_row(r) for r in rewrites[start : start + REWRITE_BATCH]]
-            run(rows.MergeRewritesRow, dataset=header.dataset, rows=batch)
-    return run(rows.CompleteGraphRow, graph=header.graph)[0]
+            run(rows.WrittenRow, "graph/merge_rewrites", dataset=header.dataset, rows=batch)
+    return run(rows.CompleteGraphRow, "graph/complete_graph", graph=header.graph)[0]

@@ -1,7 +1,7 @@
 """Answers of a run: each is stored before it is used, and equal requests are asked once.
 
 A run is a function of its request, its stored answers and the decisions about its candidates:
-after a kill it starts again from the beginning, finds what it had asked, and continues.
+after a kill it starts again from the beginning, finds its stored answers, and continues.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class BudgetReached(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """What a run may spend; None is no limit.
+    """The limits of a run; None is no limit.
 
     Attributes:
         calls, tokens: spent so far, stored answers included.
@@ -90,8 +90,8 @@ class Budget:
         if self.max_seconds is not None and self.spent_seconds >= self.max_seconds:
             raise BudgetReached(f"time budget of {self.max_seconds:g} s reached")
 
-    def room(self, wanted: int) -> int:
-        """How many of the wanted calls may be made.
+    def calls_left(self, wanted: int) -> int:
+        """Return the number of the wanted calls that may be made.
 
         Raises:
             BudgetReached: none.
@@ -106,7 +106,7 @@ class Budget:
 
 @dataclass(slots=True)
 class Usage:
-    """What the answers that a pass has used have cost, whenever they were asked."""
+    """The cost of the answers that a pass has used, at any time they were asked."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -152,7 +152,7 @@ class Answers:
 
         Raises:
             BudgetReached: some could not be asked; those that were are stored.
-            EndpointError: the endpoint does not answer; what it answered before is stored.
+            EndpointError: the endpoint does not answer; earlier answers are stored.
         """
         keys = [request.id(self.endpoint.id) for request in requests]
         wanted = dict(zip(keys, requests, strict=True))
@@ -178,7 +178,9 @@ class Answers:
     def _look_up(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), BATCH):
             part = list(keys[start : start + BATCH])
-            for row in self.db.read(rows.KnownAnswerRow, run=self.run, ids=part):
+            for row in self.db.read(
+                rows.KnownAnswerRow, "growth/known_answers", run=self.run, ids=part
+            ):
                 fields = (row.text, row.finish, row.seconds, row.tokens_in, row.tokens_out)
                 self._learn(row.id, Reply(*fields))
 
@@ -191,7 +193,7 @@ class Answers:
     def _ask(self, missing: Sequence[tuple[str, Request]], stage: str) -> None:
         done = 0
         while done < len(missing):
-            part = missing[done : done + self.budget.room(len(missing) - done)]
+            part = missing[done : done + self.budget.calls_left(len(missing) - done)]
             asked = [request for _, request in part]
             for replies in _closing(self.endpoint.ask(asked)):
                 self._store([(part[place], reply) for place, reply in replies])
@@ -205,9 +207,15 @@ class Answers:
         stored = [self._row(key, request, reply) for (key, request), reply in replies]
 
         def store(part: list[dict[str, Any]], tx: Tx) -> None:
-            tx.run(rows.WriteAnswersRow, run=self.run, iteration=self.iteration, rows=part)
+            tx.run(
+                rows.WrittenRow,
+                "growth/write_answers",
+                run=self.run,
+                iteration=self.iteration,
+                rows=part,
+            )
             if self._lease is not None:
-                self._lease.hold(tx.run)
+                self._lease.assert_owned(tx.run)
 
         for start in range(0, len(stored), BATCH):
             self.db.atomically(partial(store, stored[start : start + BATCH]))
@@ -252,7 +260,7 @@ def _messages(request: Request) -> str:
 
 
 def spent(db: Database, run: str, budget: Budget) -> None:
-    """Count what the stored answers of a run have cost."""
-    usage = db.read(rows.UsageRow, run=run)
+    """Count the cost of the stored answers of a run."""
+    usage = db.read(rows.UsageRow, "growth/usage", run=run)
     budget.calls = sum(row.calls for row in usage)
     budget.tokens = sum(row.tokens_in + row.tokens_out for row in usage)

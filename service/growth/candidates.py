@@ -1,6 +1,6 @@
 """Candidates of one pass over a run: triplets and chains in order of appearance, with their states.
 
-A pass computes them anew from request, answers and decisions; what it finds is written over what an
+A pass computes them anew from request, answers and decisions; its findings overwrite those of an
 earlier pass stored. Decisions are read from the database, never written here.
 """
 
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...cypher.rows.growth import CandidateKind, CandidateState, Verb
 from ...loaders.records import digest
+from .review.schemas import CandidateOut, DecisionOut
+from .review.schemas import Triplet as NamedTriplet
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -29,7 +31,7 @@ Triplet = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What was decided about a candidate.
+    """The decisions about a candidate.
 
     Attributes:
         verdict, corrected: a person's.
@@ -130,7 +132,7 @@ class Candidates:
         self._written: dict[str, str] = {}
 
     def verdicts(self, candidate: Candidate) -> Verdicts:
-        """What was decided about it."""
+        """Return the decisions about a candidate."""
         return self.decided.get(candidate.id, Verdicts())
 
     def all(self, kind: CandidateKind | None = None) -> list[Candidate]:
@@ -138,7 +140,7 @@ class Candidates:
         return [one for one in self._all.values() if kind is None or one.kind == kind]
 
     def found(self, triplet: Triplet) -> Candidate | None:
-        """The candidate of a triplet as it was found; None where there is none."""
+        """Return the candidate of a triplet as it was found; None without one."""
         return self._all.get(triplet_id(*triplet))
 
     def other(self, candidate: Candidate) -> Candidate | None:
@@ -148,7 +150,7 @@ class Candidates:
     def triplet(
         self, subject: str, relation: str, object: str, iteration: int
     ) -> tuple[Candidate, bool]:
-        """The candidate of a triplet; whether it is new."""
+        """Return the candidate of a triplet, and True if it is new."""
         known = self._in_force.get((subject, relation, object))
         name = known or triplet_id(subject, relation, object)
         if name in self._all:
@@ -171,7 +173,7 @@ class Candidates:
     def chain(
         self, entities: Sequence[str], relations: Sequence[str], iteration: int
     ) -> tuple[Candidate, bool]:
-        """The candidate of a chain; whether it is new."""
+        """Return the candidate of a chain, and True if it is new."""
         name = digest(["chain", list(entities), list(relations)], 16)
         if name in self._all:
             return self._all[name], False
@@ -190,7 +192,7 @@ class Candidates:
         return made, True
 
     def write(self, db: Database, run: str, lease: Lease | None) -> None:
-        """Store what changed since the last call."""
+        """Store the changes since the last call."""
         fresh = []
         for one in self._all.values():
             row = one.row()
@@ -200,20 +202,24 @@ class Candidates:
                 fresh.append(row)
 
         def store(part: list[dict[str, object]], tx: Tx) -> None:
-            tx.run(rows.WriteCandidatesRow, run=run, rows=part)
+            tx.run(rows.WrittenRow, "growth/write_candidates", run=run, rows=part)
             if lease is not None:
-                lease.hold(tx.run)
+                lease.assert_owned(tx.run)
 
         for start in range(0, len(fresh), BATCH):
             db.atomically(partial(store, fresh[start : start + BATCH]))
 
 
 def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet]]:
-    """What was decided, by candidate; and the triplets that persons added, in their order."""
+    """Return the decisions by candidate, and the triplets that persons added, in their order."""
     found: dict[str, Verdicts] = {}
     added: list[Triplet] = []
-    given = {each.candidate for each in db.read(rows.DecisionRow, run=run) if each.verb == "add"}
-    for row in db.read(rows.CandidateRow, run=run):
+    given = {
+        each.candidate
+        for each in db.read(DecisionOut, "growth/decisions", run=run)
+        if each.verb == "add"
+    }
+    for row in db.read(CandidateOut, "growth/candidates", run=run):
         if row.verdict is None and row.judged is None:
             continue
         found[row.id] = Verdicts(
@@ -221,7 +227,7 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
             _triplet(row.corrected),
             row.judged,
             _triplet(row.judge_corrected),
-            _question(row.corrected),
+            row.corrected.question if row.corrected else None,
         )
         # Whatever was decided about it later, no answer leads to it: only the decision knows it.
         if row.id in given and row.verdict != "prune":
@@ -229,12 +235,5 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
     return found, added
 
 
-def _triplet(text: str | None) -> Triplet | None:
-    if not text:
-        return None
-    parts = json.loads(text)
-    return (str(parts["subject"]), str(parts["relation"]), str(parts["object"]))
-
-
-def _question(text: str | None) -> str | None:
-    return json.loads(text).get("question") if text else None
+def _triplet(of: NamedTriplet | None) -> Triplet | None:
+    return (of.subject, of.relation, of.object) if of else None

@@ -20,12 +20,13 @@ def chains_of(db: Database, graph: str, posted: GrowthIn) -> list[rows.ChainRow]
         return []
     names = {
         normalise(name): entity.name
-        for entity in db.read(rows.EntityRow, graph=graph)
+        for entity in db.read(rows.EntityRow, "graph/entities", graph=graph)
         for name in (*entity.aliases, entity.name)
     }
     subject, _, object = seed
     return db.read(
         rows.ChainRow,
+        "chains/enumerate",
         graph=graph,
         subject=names.get(normalise(subject), subject),
         object=names.get(normalise(object), object),

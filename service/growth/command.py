@@ -1,4 +1,4 @@
-"""A growth run in this process, under a lease: what `thinkeval grow start` does.
+"""A growth run in this process, under a lease, as by `thinkeval grow start`.
 
 Its job is stored and taken in one transaction, so that no worker takes it in between. Where another
 process works on it already, this one waits, and then goes through the run itself: what is stored is
@@ -84,6 +84,7 @@ def _begin(runtime: Runtime, prepared: Prepared) -> Lease:
         prepared.submit(tx.run, runtime.settings)
         (found,) = tx.run(
             rows.BeginJobRow,
+            "jobs/begin",
             id=prepared.id,
             lease=token,
             lease_ms=runtime.settings.lease_ms,
@@ -97,7 +98,7 @@ def _begin(runtime: Runtime, prepared: Prepared) -> Lease:
         found = runtime.db.atomically(begin)
         if found.begun:
             return Lease(token, found.attempt)
-        while runtime.db.read(rows.BusyJobRow, id=prepared.id)[0].busy:
+        while runtime.db.read(bool, "jobs/busy", id=prepared.id)[0]:
             runtime.progress(0, 1, "another process grows this graph, waiting")
             time.sleep(WAIT_S)
 

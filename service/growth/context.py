@@ -1,10 +1,10 @@
-"""What the components of one pass over a run share: request, answers, entities, relations."""
+"""Shared data of one pass over a run: request, answers, entities, relations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
 from ...editing.probe.matching import first_sentence, normalise
@@ -44,7 +44,7 @@ class Seat:
 
     @property
     def chat(self) -> bool:
-        """Whether it answers messages."""
+        """True if it answers messages."""
         return self.answers.endpoint.chat
 
 
@@ -124,7 +124,7 @@ class Context:
         return [Request(messages, sampling, sample, kind, form) for sample in range(n)]
 
     def same(self, one: str, other: str) -> bool | None:
-        """Whether a majority of the extractor's answers says that two names are the same."""
+        """Return True if most answers of the extractor say that two names are the same."""
         seat = self.role("extractor")
         if not seat.chat:
             return None
@@ -140,7 +140,7 @@ class Context:
         for seat in self.seats:
             seat.answers.iteration = iteration
 
-    def write(self, row_type: type[rows.Row], **params: object) -> None:
+    def write(self, row_type: type[Any], name: str, /, **params: object) -> None:
         """Run a write, fenced by the lease.
 
         Raises:
@@ -148,9 +148,9 @@ class Context:
         """
 
         def fenced(tx: Tx) -> None:
-            tx.run(row_type, **params)
+            tx.run(row_type, name, **params)
             if self.lease is not None:
-                self.lease.hold(tx.run)
+                self.lease.assert_owned(tx.run)
 
         self.db.atomically(fenced)
 
@@ -169,4 +169,9 @@ class Context:
             for one in statements
         ]
         for start in range(0, len(stored), 2000):
-            self.write(rows.WriteStatementsRow, run=self.run, rows=stored[start : start + 2000])
+            self.write(
+                rows.WrittenRow,
+                "growth/write_statements",
+                run=self.run,
+                rows=stored[start : start + 2000],
+            )

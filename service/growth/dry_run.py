@@ -1,11 +1,11 @@
-"""What the first iteration of a run asks for, without asking."""
+"""Questions of the first iteration of a run, without asking them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..graphs.datasets import ensure, stored_graph
+from ..graphs.datasets import get_or_import, stored_graph
 from ..scoring.runtime import parse
 from .answers import Answers, Budget
 from .candidates import Candidates
@@ -39,10 +39,10 @@ def first_calls(db: Database, prepared: Prepared) -> list[tuple[str, int | None]
     """The requests of the first iteration: (what, number of answers or None: not known).
 
     Raises:
-        UsageError: the model cannot do what the request wants.
+        UsageError: the model cannot answer the request.
     """
     posted = prepared.request
-    base = stored_graph(db, ensure(db, posted.base).id) if posted.base else None
+    base = stored_graph(db, get_or_import(db, posted.base).id) if posted.base else None
     main = Seat(Answers(db, prepared.id, _Unopened(posted.answers), Budget()))
     context = Context(db, prepared.id, "", posted, main, Candidates({}), base=base)
     seed: list[tuple[str, int | None]] = []

@@ -31,7 +31,7 @@ HEADS = frozenset({
 _ARTICLE = re.compile(r"^(?:a|an|the)\s", re.IGNORECASE)
 
 Same = Callable[[str, str], bool | None]
-"""Whether the model says that two names are the same; None: it cannot be asked."""
+"""Model's judgement: True if two names are the same; None: it cannot be asked."""
 
 
 class Entities:
@@ -75,7 +75,7 @@ class Entities:
         return name
 
     def knows(self, name: str) -> bool:
-        """Whether it is a name or alias of a known entity."""
+        """Return True if it is a name or alias of a known entity."""
         return _key(" ".join(name.split())) in self._known
 
     def names(self, name: str) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class Entities:
 
     def _near(self, name: str) -> list[str]:
         key = _key(name)
-        # rapidfuzz's types call what is given by position `__s1`, which pyrefly takes for a name.
+        # rapidfuzz's types call positional arguments `__s1`, which pyrefly takes for a name.
         # pyrefly: ignore[no-matching-overload]
         found = process.extract(
             key, list(self._known), scorer=fuzz.WRatio, score_cutoff=NEAR, limit=PROPOSED
@@ -112,13 +112,13 @@ class Entities:
 
 
 def is_type_word(name: str) -> bool:
-    """Whether a text names a kind, not one entity: all in lower case, or with an article."""
+    """Return True if a text names a kind, not one entity: all in lower case, or with an article."""
     cased = any(char.islower() or char.isupper() for char in name)
     return bool(_ARTICLE.match(name)) or (cased and name == name.lower())
 
 
 def names_itself(subject: str, names: Sequence[str]) -> bool:
-    """Whether the subject already contains a name of the object."""
+    """Return True if the subject already contains a name of the object."""
     return contains(subject, names)
 
 

@@ -1,4 +1,4 @@
-"""What an elicitor finds: statements, and the triplets that they state."""
+"""Findings of an elicitor: statements, and the triplets that they state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Statement:
         answer: id of the answer that it is part of; None for a given text.
         source: name of the given text.
         place: its order in there.
-        parsed: whether triplets could be read from it.
+        parsed: True if triplets could be read from it.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Elicited:
-    """What one iteration found, in order of appearance.
+    """The findings of one iteration, in order of appearance.
 
     Attributes:
         queries: requests for reasoning that were made: the iteration table's CoT queries.

@@ -15,7 +15,7 @@ from ..errors import ConflictError, UsageError
 from ..graphs import datasets
 from ..jobs import submit
 from ..jobs.job import JobProgress
-from ..jobs.submit import Posted, accept
+from ..jobs.submit import EnqueueResult, enqueue
 from ..leases import Lease
 from ..scoring.runtime import parse
 from . import prompts
@@ -23,7 +23,7 @@ from .crawl.names import Names
 from .elicitors.crawl import start_entities
 from .loop import seed_of
 from .run import Attempt, require_prompts
-from .schemas import EndpointIn, GrowthIn
+from .schemas import EndpointIn, GrowthIn, GrowthOut
 from .store import request_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ GROWTH = "growth"
 
 
 def check(settings: Settings, posted: GrowthIn) -> None:
-    """Refuse what the service may not do, as for edits.
+    """Refuse a request that the service may not carry out, as for edits.
 
     Raises:
         UsageError: a model or an address that the operator has not allowed, or a bad seed.
@@ -101,8 +101,8 @@ def post(
     *,
     key: str | None = None,
     as_new: bool = False,
-) -> Posted:
-    """Accept a run, or queue one again that is stored; what it has asked is not asked again.
+) -> EnqueueResult:
+    """Accept a run, or queue one again that is stored; its questions are not asked again.
 
     Args:
         key: the client's idempotency key.
@@ -119,7 +119,7 @@ def post(
     return db.atomically(lambda tx: prepared.submit(tx.run, settings, key=key))
 
 
-def post_again(db: Database, settings: Settings, row: rows.GrowthRunRow) -> Posted:
+def post_again(db: Database, settings: Settings, row: GrowthOut) -> EnqueueResult:
     """Queue a stored run again; it continues with what was decided since.
 
     Raises:
@@ -142,11 +142,12 @@ class Prepared:
     def __init__(self, id: str, posted: GrowthIn) -> None:
         self.id, self.request = id, posted
 
-    def submit(self, write: Writer, settings: Settings, *, key: str | None = None) -> Posted:
+    def submit(self, write: Writer, settings: Settings, *, key: str | None = None) -> EnqueueResult:
         """Store the run, and queue its job; raises as `accept`."""
         posted, endpoint = self.request, self.request.answers
         write(
-            rows.MergeGrowthRunRow,
+            bool,
+            "growth/merge_run",
             id=self.id,
             graph=posted.graph,
             seed=posted.seed or posted.base or ", ".join(text.name for text in posted.texts),
@@ -163,7 +164,7 @@ class Prepared:
             "properties": {"graph": posted.graph},
         }
         body = digest(posted.model_dump(mode="json"), 16)
-        (accepted,) = accept(write, settings, GROWTH, [job], key=key, body=body, again=True)
+        (accepted,) = enqueue(write, settings, GROWTH, [job], key=key, body=body, again=True)
         return accepted
 
 
@@ -178,7 +179,7 @@ def prepare(db: Database, posted: GrowthIn, *, as_new: bool = False) -> Prepared
     seed_of(posted)
     base = posted.base or _base_for(db, posted)
     if base is not None:
-        datasets.ensure(db, base)
+        datasets.get_or_import(db, base)
     elif posted.answers.url is None and parse(posted.answers.model).organism is not None:
         raise UsageError(
             "An organism is trained on a graph, and none is named.",
@@ -191,13 +192,13 @@ def prepare(db: Database, posted: GrowthIn, *, as_new: bool = False) -> Prepared
     start = posted.seed.split("|")[0] if posted.seed else base or posted.texts[0].name
     first = f"grow-{slug(start)[:40].strip('-')}-{digest(about.model_dump(mode='json'), 8)}"
     name, number = first, 1
-    while (found := db.read(rows.GrowthRunRow, id=name)) and as_new:
+    while (found := db.read(GrowthOut, "growth/runs", id=name)) and as_new:
         number += 1
         name = f"{first}-{number}"
     if found:
         require_prompts(found[0])
     graph = posted.graph or f"grown{name.removeprefix('grow')}"
-    stored = db.read(rows.GetGraphRow, graph=graph)
+    stored = db.read(rows.GraphRow, "graph/get_graph", graph=graph)
     if stored and not found:
         raise ConflictError(
             f"A graph {graph!r} is stored already.", remedy="Give another name with --graph."
@@ -221,7 +222,7 @@ def _base_for(db: Database, posted: GrowthIn) -> str | None:
         return None
     subject, *rest = [part.strip() for part in (posted.seed or "").split("|")]
     relation = rest[0] if rest else None
-    known = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    known = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     for name in dict.fromkeys([*shipped.names(), *sorted(known)]):
         graph = (
             datasets.read(shipped.path(name)).graph

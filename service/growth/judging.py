@@ -35,7 +35,7 @@ class JudgedTriplet(BaseModel):
 
 
 class Judged(BaseModel):
-    """What the judge answers."""
+    """The answer of the judge."""
 
     verdict: Literal["keep", "prune", "correct"]
     triplet: JudgedTriplet | None = None

@@ -1,7 +1,7 @@
 """Growing a graph from a model: validation, elicitation, synthesis, again (ThinkEval, Algorithm 1).
 
 A pass is a function of the request, the stored answers and the decisions: it begins at the seed
-each time, and asks only what is not stored. Work goes breadth-first, ties by first appearance.
+each time, and asks only new questions. Work goes breadth-first, ties by first appearance.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WAITING = "waits for review"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a pass ended: the run's state, and why."""
+    """The end of a pass: the run's state, and the reason."""
 
     state: Literal["finished", "waiting_review"]
     reason: str
@@ -84,10 +84,10 @@ class Loop:
         self._began = time.monotonic()
 
     def run(self) -> Outcome:
-        """Iterate until a stop rule holds; what is known then is stored.
+        """Iterate until a stop rule holds, and store the knowledge found.
 
         Raises:
-            EndpointError: the endpoint does not answer; what was found until then is stored.
+            EndpointError: the endpoint does not answer; earlier findings are stored.
         """
         try:
             state, reason = self._iterate()
@@ -116,7 +116,7 @@ class Loop:
                 return "waiting_review", WAITING
             if self._seed is not None and len(self._paths) >= posted.chains:
                 return "finished", f"{len(self._paths)} chains"
-            # What a person corrected or kept is validated, also where nothing more is found.
+            # Candidates corrected or kept by a person are validated, also if nothing more is found.
             open_ = any(one.state == "new" for one in new)
             if not chains and (not new or (self._elicitor.stopped and not open_)):
                 return "finished", self._elicitor.stopped or CONVERGED
@@ -151,7 +151,7 @@ class Loop:
         )
 
     def _take(self, elicited: Elicited) -> list[Candidate]:
-        """New candidates of what was found that are to be validated, in order of appearance."""
+        """Return new candidates of the findings to be validated, in order of appearance."""
         self._cot_queries += elicited.queries
         self._context.store(elicited.statements)
         new = []
@@ -261,7 +261,7 @@ class Loop:
         )
         self._began = time.monotonic()
         values = asdict(row)
-        context.write(rows.WriteIterationRow, run=context.run, **values)
+        context.write(int, "growth/write_iteration", run=context.run, **values)
         self._report(row)
 
     def _new_chains(self) -> list[Candidate]:
@@ -278,7 +278,7 @@ class Loop:
         return found
 
     def _undecided(self) -> bool:
-        """Whether the next iteration depends on what a person has not decided yet."""
+        """Return True if the next iteration depends on open decisions of a person."""
         posted = self._context.posted
         if posted.judge not in ("human", "both") and posted.refine != "human":
             return False

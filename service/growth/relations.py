@@ -36,7 +36,7 @@ GENERIC = (
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A text with `{}` for the subject, and whether it is asked or continued."""
+    """A text with `{}` for the subject, which is asked or continued."""
 
     text: str
     form: Form
@@ -48,7 +48,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How a relation is asked for.
+    """The wordings by which a relation is asked for.
 
     Attributes:
         prompt: cloze with one `{}`.
@@ -87,7 +87,7 @@ class Relations:
         key = normalise(name)
         if key in self._names:
             return self._names[key], None
-        # rapidfuzz's types call what is given by position `__s1`, which pyrefly takes for a name.
+        # rapidfuzz's types call positional arguments `__s1`, which pyrefly takes for a name.
         # pyrefly: ignore[no-matching-overload]
         near = process.extractOne(key, list(self._names), scorer=fuzz.WRatio, score_cutoff=NEAR)
         self._names[key] = name

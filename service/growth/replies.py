@@ -1,4 +1,4 @@
-"""What a reply is: an answer, a refusal, empty, or cut off.
+"""Kinds of replies: an answer, a refusal, empty, or cut off.
 
 A refusal is a statement of the model about itself and no sign that it lacks knowledge: "I can't
 help with that" is counted apart from a wrong answer and from "I don't know", which is an answer.
@@ -74,13 +74,13 @@ def state_of(reply: Reply, asked: int | None = None) -> State:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text begins with the words of a refusal; quoted ones are none."""
+    """Return True if a text begins with the words of a refusal; quoted ones are none."""
     start = " ".join(text[: 2 * _START].translate(_APOSTROPHES).casefold().split())[:_START]
     return any(pattern.match(start) for pattern in _REFUSALS)
 
 
 def is_loop(words: list[str]) -> bool:
-    """Whether a text ends in repeats: four of two words or more, or eight of one."""
+    """Return True if a text ends in repeats: four of two words or more, or eight of one."""
     for period in range(1, min(LONGEST_REPEAT, len(words) // REPEATS) + 1):
         repeats = 2 * REPEATS if period == 1 else REPEATS
         # The last part may be unfinished, so it is not required to be a complete repeat.

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ..errors import ConflictError, EndpointError, LeaseLostError
-from ..graphs.datasets import ensure, stored_graph
+from ..graphs.datasets import get_or_import, stored_graph
 from . import prompts
 from .answers import Answers, Budget, spent
 from .candidates import Candidates, decisions
 from .context import Context, Seat
 from .endpoints.opened import Opened, opened
 from .loop import Loop, Outcome
+from .schemas import GrowthOut
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -129,7 +130,9 @@ class Attempt:
             )
             for name, one in opened_all.items()
         }
-        base = stored_graph(db, ensure(db, self._posted.base).id) if self._posted.base else None
+        base = (
+            stored_graph(db, get_or_import(db, self._posted.base).id) if self._posted.base else None
+        )
         return Context(
             db,
             self._run,
@@ -168,7 +171,7 @@ class Attempt:
     def _settle(self, context: Context, outcome: Outcome) -> None:
         ids = [one.id for one in context.candidates.all()]
         context.write(
-            rows.SettleGrowthRunRow, run=self._run, ids=ids, iterations=outcome.iterations
+            int, "growth/settle_run", run=self._run, ids=ids, iterations=outcome.iterations
         )
 
     def _set(
@@ -181,7 +184,8 @@ class Attempt:
         capabilities: str | None = None,
     ) -> None:
         self._runtime.db.write(
-            rows.SetGrowthRunRow,
+            float,
+            "growth/set_run",
             id=self._run,
             state=state,
             stop_reason=reason,
@@ -191,7 +195,7 @@ class Attempt:
         )
 
 
-def stored_run(db: Database, run: str) -> rows.GrowthRunRow:
+def stored_run(db: Database, run: str) -> GrowthOut:
     """A stored run.
 
     Raises:
@@ -202,7 +206,7 @@ def stored_run(db: Database, run: str) -> rows.GrowthRunRow:
     return require_run(db, run)
 
 
-def require_prompts(row: rows.GrowthRunRow) -> None:
+def require_prompts(row: GrowthOut) -> None:
     """Refuse to continue with other prompts than those a run began with.
 
     Raises:

@@ -17,13 +17,14 @@ from pydantic import (
     model_validator,
 )
 
+from ...cypher.rows.growth import RunState
 from ..errors import UsageError
 from ..llm import checked_address
 from ..request_options import Option
 from ..schemas import Name
 
 Elicit = Literal["cot", "crawl", "text"]
-"""Where triplets come from: step-by-step reasoning, a crawl over relation templates, or a text."""
+"""Source of triplets: step-by-step reasoning, a crawl over relation templates, or a text."""
 Refine = Literal["none", "model", "human"]
 JudgeKind = Literal["none", "human", "model", "both", "check"]
 RoleName = Literal["writer", "extractor", "judge"]
@@ -69,7 +70,7 @@ class TextIn(BaseModel):
 
 
 class CrawlOptions(BaseModel):
-    """How a crawl asks, and which answers it keeps (docs/how-to/grow-a-graph.md)."""
+    """Settings of a crawl's questions and kept answers (docs/how-to/grow-a-graph.md)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -203,15 +204,23 @@ class GrowthIn(BaseModel):
 
 
 class GrowthOut(BaseModel):
-    """A growth run as every interface shows it."""
+    """A growth run: as it is stored, and as every interface shows it."""
 
     id: str = Field(description="Id of the run.")
     graph: str = Field(description="Id of the graph.")
-    seed: str = Field(description="What it began with: `subject|relation|object`, or an entity.")
+    seed: str = Field(description="Its start: `subject|relation|object`, or an entity.")
     elicit: Elicit = Field(description="How triplets are found: cot, crawl or text.")
     model: str = Field(description="Name of the model.")
     endpoint: str = Field(
         description="Address of the model's server; empty where the service loads the model."
+    )
+    request: str = Field(default="", exclude=True, description="JSON of what was submitted.")
+    prompts: str = Field(default="", exclude=True, description="Digest of the prompts.")
+    capabilities: str | None = Field(
+        default=None, exclude=True, description="JSON of the endpoint's abilities, as found."
+    )
+    state: RunState = Field(
+        default="finished", exclude=True, description="State of the run, whatever its job does."
     )
     scored_as: str | None = Field(
         default=None,
@@ -219,18 +228,16 @@ class GrowthOut(BaseModel):
     )
     status: Literal[
         "queued", "running", "waiting_review", "paused", "succeeded", "failed", "cancelled"
-    ] = Field(description="What the run does now.")
+    ] = Field(description="Current stage of the run.")
     stop_reason: str | None = Field(default=None, description="Why it stopped; null until then.")
     progress: float = Field(default=0.0, description="Fraction that is done, from 0 to 1.")
     stage: str | None = Field(
-        default=None, description="What it does now, in words; null where nothing is under way."
+        default=None, description="Its current stage, in words; null if it is idle."
     )
     error: str | None = Field(
         default=None, description="Why it failed, in one sentence; null otherwise."
     )
-    remedy: str | None = Field(
-        default=None, description="What to do about the error; null without one."
-    )
+    remedy: str | None = Field(default=None, description="The error's remedy; null without one.")
     seconds: float = Field(description="Wall time of all attempts.")
     calls: int = Field(description="Answers, each asked once.")
     candidates: int = Field(description="Number of candidates.")
@@ -242,3 +249,37 @@ class GrowthOut(BaseModel):
         default=None, description="Time of its end, ISO 8601 in UTC; null before it."
     )
     links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")
+
+    @model_validator(mode="after")
+    def _add(self) -> GrowthOut:
+        """Add what follows from the stored columns; a client reads both from the answer."""
+        if self.request:
+            self.scored_as = scored_as(_Answered.model_validate_json(self.request))
+            place = f"/v1/growth/{self.id}"
+            parts = {name: f"{place}/{name}" for name in _PARTS}
+            self.links = {"self": place, "graph": f"/v1/graphs/{self.graph}", **parts}
+        return self
+
+
+_PARTS = ("iterations", "candidates", "decisions", "judge")
+
+
+class _Answered(BaseModel):
+    """The fields of a stored request that name its model; the others may be an older version's."""
+
+    answers: EndpointIn = EndpointIn()
+    base: str | None = None
+
+
+def scored_as(posted: GrowthIn | _Answered) -> str | None:
+    """Return how an edit names the model that answered; None where it was behind an address.
+
+    An organism is trained on the graph that is scored, unless its name says on which: here the one
+    that gave the relations.
+    """
+    from ..scoring.runtime import parse, written
+
+    if posted.answers.url is not None:
+        return None
+    spec = parse(posted.answers.model)
+    return posted.answers.model if spec.organism is None else written(spec, posted.base)

@@ -18,7 +18,7 @@ _EMPHASIS = re.compile(r"(\*\*|__|`)")
 
 
 def statements(text: str, names: tuple[str, ...] = ()) -> list[str]:
-    """The statements of a text; what has no letter or digit is none.
+    """Return the statements of a text; a part without letter or digit is none.
 
     Args:
         names: names whose dots end no sentence.

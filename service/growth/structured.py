@@ -3,7 +3,7 @@
 The server's own format is used where it has an effect (`service.growth.endpoints.capabilities`),
 else the JSON schema is part of the prompt. An answer is read leniently (code fence, text around the
 JSON, unknown keys) and validated strictly; one that is invalid is returned to the model with the
-validator's message, at most twice. What stays invalid is no value, and is counted.
+validator's message, at most twice. An answer that stays invalid is no value, and is counted.
 
 The caller asks: it stores every answer before this module reads it.
 """
@@ -46,7 +46,7 @@ class Structured(Generic[T]):
     Attributes:
         value: the validated answer; None if it stayed invalid (unparsed).
         repairs: number of repair turns that were asked.
-        problem: what was wrong with the last answer; empty if there is a value.
+        problem: defect of the last answer; empty if there is a value.
         texts: the answers, in order.
     """
 
@@ -66,10 +66,10 @@ def ask_for(
     """Ask for JSON; all requests at once, then those to be repaired.
 
     Args:
-        model: what an answer must be.
+        model: type of an answer.
         requests: plain requests for it; schema and instructions are added here.
         ask: see `Ask`; called at most 1 + `REPAIRS` times.
-        form: what the endpoint is able to do.
+        form: the form that the endpoint is able to give.
     """
     turns = [prepared(request, model, form) for request in requests]
     texts: list[list[str]] = [[] for _ in requests]
@@ -105,7 +105,7 @@ def prepared(request: Request, model: type[BaseModel], form: Form) -> Request:
 
 
 def repair(request: Request, text: str, problem: str) -> Request:
-    """The request's conversation, its invalid answer, and what is wrong with that."""
+    """Return the request's conversation, its invalid answer, and the answer's defect."""
     messages = (
         *request.messages,
         # An empty turn is an error for many servers.

@@ -74,9 +74,9 @@ class Synthesis:
             | {"p_pre": one.share, "n_samples": one.n_answers or None, "candidate": one.id}
             for one, fact in zip(facts, graph.facts, strict=True)
         ]
-        fence = context.lease.hold if context.lease is not None else None
+        fence = context.lease.assert_owned if context.lease is not None else None
         write_graph(context.db, header, graph.entities, fact_rows, graph.rewrites, fence=fence)
-        context.write(rows.GrowthGraphRow, run=context.run, graph=graph.name)
+        context.write(str, "growth/made", run=context.run, graph=graph.name)
         self._stored = state
 
     def chains(self, facts: Sequence[Candidate]) -> list[rows.ChainRow]:
@@ -86,6 +86,7 @@ class Synthesis:
         subject, relation, object = self._seed
         return self._context.db.read(
             rows.ChainRow,
+            "chains/enumerate",
             graph=self._context.graph,
             subject=subject,
             object=object,

@@ -12,6 +12,7 @@ from ..reports.formats import Column
 
 if TYPE_CHECKING:
     from ...cypher import rows
+    from .review.schemas import CandidateOut
     from .schemas import GrowthOut
 
 ITERATIONS: list[Column[rows.IterationRow]] = [
@@ -64,7 +65,7 @@ CANDIDATE_COUNTS: list[Column[Reason]] = [
 ]
 
 
-def reasons(candidates: Iterable[rows.CandidateRow]) -> list[Reason]:
+def reasons(candidates: Iterable[CandidateOut]) -> list[Reason]:
     """Candidates by kind, state and reason, the most frequent first."""
     found = Counter((one.kind, one.state, one.reason or "") for one in candidates)
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))

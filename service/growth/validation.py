@@ -157,7 +157,7 @@ class Validation:
         one, context = trial.candidate, self._context
         names = context.entities.names(one.triplet[2])
         states = [state_of(answer.reply) for answer in answers]
-        # A server generates text past the sentence that answers: what follows it answers nothing.
+        # A server generates text past the sentence that answers: the text after it answers nothing.
         answered = [first_sentence(answer.text, names) for answer in answers]
         verdicts = [gives(text, names) for text in answered]
         share = share_of(verdicts)

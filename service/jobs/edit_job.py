@@ -1,4 +1,4 @@
-"""Job handler for edits: score one; drop what it wrote where it ends without a score."""
+"""Job handler for edits: score one; delete its data if it ends without a score."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class EditJob:
     @staticmethod
     def drop(db: Database, job: str) -> None:
         """Delete the graph of an edit that ended without a score: it was written, not recorded."""
-        while db.write(rows.DropUnfinishedRow, id=job, limit=PART)[0].entities:
+        while db.write(int, "edits/drop_unfinished", id=job, limit=PART)[0]:
             pass

@@ -1,7 +1,7 @@
-"""What the worker asks of a job, whatever its kind; a further kind is one file with such a class.
+"""Interface of a job to the worker, for all kinds; a further kind is one file with such a class.
 
-They are `service.jobs.edit_job`, `service.depedit.job`, `service.growth.job`,
-`service.leakcut.coedit.job` and `service.states.job`.
+They are `service.jobs.edit_job`, `service.growth.job`, and `service.experiments.job` for every kind
+of experiment.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..scoring.runtime import Runtime
 
 _NEXT = {0.0: 0.1, 0.1: 0.4, 0.4: 0.6, 0.6: 0.9, 0.9: 1.0}
-"""How far an edit is when the stage that begins there ends."""
+"""Progress of an edit when the stage that begins there ends."""
 
 
 class Job(Protocol):
@@ -52,17 +52,17 @@ class Job(Protocol):
 
     @staticmethod
     def drop(db: Database, job: str) -> None:
-        """Delete what a job stored that ended without a result."""
+        """Delete the data of a job that ended without a result."""
         ...
 
 
 class JobProgress:
-    """How far a job is, as its main thread and the heartbeat share it.
+    """The progress of a job, as its main thread and the heartbeat share it.
 
     Attributes:
         cancelled: it shall be cancelled.
         lost: its lease belongs to another.
-        shown: what it is doing, in words, and a number from 0 to 1.
+        shown: its current stage, in words, and a number from 0 to 1.
     """
 
     def __init__(self, lease: Lease) -> None:
@@ -73,7 +73,7 @@ class JobProgress:
 
     @property
     def state(self) -> State:
-        """What the heartbeat sends."""
+        """The state that the heartbeat sends."""
         return State(self.lease, *(self.shown or (None, None)))
 
     def enter(self, stage: str, reached: float, upto: float | None = None) -> None:
@@ -89,7 +89,8 @@ class JobProgress:
         """Note how far a stage is."""
         part = min(done / total, 1.0) if total > 0 else 0.0
         counted = f"{stage} ({done} of {total})" if total > 1 else stage
-        self.shown = (counted, self._reached + part * (self._upto - self._reached))
+        before = self.shown[1] if self.shown else 0.0  # parts of a stage count from 0 each
+        self.shown = (counted, max(before, self._reached + part * (self._upto - self._reached)))
 
 
 HOLD = "THINKEVAL_TEST_HOLD"

@@ -31,9 +31,9 @@ POST_AGAIN = "Post it again to have it scored; nothing of it was stored."
 
 
 def find(db: Database, kind: str, job: str) -> rows.JobRow | None:
-    """The status of a job, found by any id it ever had; None where there is none."""
+    """The status of a job, found by any id it ever had; None if there is no such job."""
     for _ in range(2):  # two jobs may just become one; then the second look finds it
-        found = db.read(rows.JobRow, id=job, kind=kind)
+        found = db.read(rows.JobRow, "jobs/get", id=job, kind=kind)
         if found:
             return found[0]
     return None
@@ -105,7 +105,9 @@ def cancel_all(
         remedy: recorded with those that are cancelled at once.
     """
     recorded = event("cancelled", "cancelled")
-    return db.write(rows.CancelJobsRow, ids=list(jobs), kind=kind, remedy=remedy, event=recorded)
+    return db.write(
+        rows.CancelJobsRow, "jobs/cancel", ids=list(jobs), kind=kind, remedy=remedy, event=recorded
+    )
 
 
 def remove(db: Database, edit: str) -> str:
@@ -166,13 +168,14 @@ def page_rows(
     before, before_id = read_time_cursor(cursor)
     found = db.read(
         rows.PageEditRow,
+        "edits/page_edits",
         before=before,
         before_id=before_id,
         limit=limit + 1,
         scores=scores,
         **filters,
     )
-    total = db.read(rows.CountEditsRow, **filters)[0].edits
+    total = db.read(int, "edits/count_edits", **filters)[0]
     shown, more = time_page(found, limit)
     return shown, more, total
 
@@ -187,6 +190,6 @@ def counts(db: Database, jobs: Sequence[str] | None = None, kind: str = EDIT) ->
         ("queued", "running", "succeeded", "failed", "cancelled"), 0
     )
     asked = None if jobs is None else list(jobs)
-    for row in db.read(rows.CountJobsRow, kind=kind, ids=asked):
+    for row in db.read(rows.CountJobsRow, "jobs/counts", kind=kind, ids=asked):
         found[row.status] = row.jobs  # type: ignore[index]
     return found

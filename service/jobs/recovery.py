@@ -52,7 +52,7 @@ class Recovery:
         keys = [(row.lease, row.lease_until) for row in found]
         self._seen = {key: self._seen.get(key, now) for key in keys}
         sure = [row for row, key in zip(found, keys, strict=True) if self._is_sure(row, key, now)]
-        db.write(rows.ForgetWorkersRow, silent_ms=round(1000 * WORKER_SILENT_S))
+        db.write(int, "jobs/forget_workers", silent_ms=round(1000 * WORKER_SILENT_S))
         return _released(db, self._kinds, sure)
 
     def _is_sure(self, row: rows.OrphanRow, key: tuple[str, int], now: float) -> bool:
@@ -67,11 +67,11 @@ def recover(db: Database, kinds: Kinds) -> dict[str, str]:
 
 def orphans(db: Database) -> list[rows.OrphanRow]:
     """The jobs under way whose lease has expired."""
-    found = db.read(rows.OrphanRow, started_ms=0)
+    found = db.read(rows.OrphanRow, "jobs/orphans", started_ms=0)
     if not found:
         return []
-    started_ms = db.read(rows.ServerStartRow)[0].started_ms or 0
-    return db.read(rows.OrphanRow, started_ms=started_ms)
+    started_ms = db.read(rows.ServerStartRow, "schema/started")[0].started_ms or 0
+    return db.read(rows.OrphanRow, "jobs/orphans", started_ms=started_ms)
 
 
 def _released(db: Database, kinds: Kinds, found: Sequence[rows.OrphanRow]) -> dict[str, str]:
@@ -88,10 +88,10 @@ def recover_worker(db: Database, kinds: Kinds, worker: str, *, crashed: bool) ->
     """Release all jobs of a worker that has exited, or is idle: {id: status now}.
 
     Args:
-        crashed: whether it died, and alone.
+        crashed: True if it died, and alone.
     """
     released = {}
-    for row in db.read(rows.OrphanRow, worker=worker, started_ms=0):
+    for row in db.read(rows.OrphanRow, "jobs/orphans", worker=worker, started_ms=0):
         status = release(db, kinds, Lease(row.lease, row.attempt), crashed=crashed)
         if status is not None:
             released[row.id] = status
@@ -109,7 +109,7 @@ def release(
     """Take a job from its worker; its status now, or None where the lease is not valid.
 
     Args:
-        crashed: whether the worker died, and alone.
+        crashed: True if the worker died, and alone.
         lease_until: only if the lease still ends then.
     """
     row = leases.release(db, lease, crashed=crashed, lease_until=lease_until)
@@ -121,7 +121,7 @@ def release(
 
 
 def drop(db: Database, kinds: Kinds, kind: str, job: str) -> None:
-    """Delete what a job stored that ended without a result."""
+    """Delete the data of a job that ended without a result."""
     for each in kinds:
         if kind == each.KIND:
             with suppress(GraphError):

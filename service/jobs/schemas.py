@@ -36,7 +36,7 @@ class SweepIn(SharedOptions):
 
 
 class SweepOut(BaseModel):
-    """A sweep: counts by status, the table over common rewrites, warnings of what it leaves out."""
+    """A sweep: counts by status, the table over common rewrites, warnings of left out cells."""
 
     id: str = Field(description="Id of the sweep.")
     request: dict[str, Any] = Field(description="The request, with every option.")
@@ -47,9 +47,9 @@ class SweepOut(BaseModel):
         default="likelihood",
         description="The measure: likelihood, p (share of sampled answers), or likelihood_norm.",
     )
-    caption: str | None = Field(default=None, description="What the table shows, in one sentence.")
+    caption: str | None = Field(default=None, description="The table, in one sentence.")
     warnings: list[str] = Field(
-        default=[], description="What the reader must know about the numbers, each a sentence."
+        default=[], description="Warnings about the numbers, each a sentence."
     )
     table: list[dict[str, Any]] = Field(
         default=[], description="The table over common rewrites, by the names of its columns."

@@ -3,7 +3,7 @@
 An accepted edit is committed when `post` returns, so it is scored whatever process is killed
 afterwards. Jobs of other kinds are queued by the same `accept`.
 
-What a command line may do, a service may not: files are named by a client that does not own them.
+A service allows less than a command line: files are named by a client that does not own them.
 So models come from an allow-list, hyperparameters by the name of a shipped file, covariance
 statistics from the graph. Nothing here imports torch.
 """
@@ -27,7 +27,7 @@ from ..graphs import datasets, rewrites
 from ..graphs.write import rewrite_row
 from ..leases import Writer, event
 from ..schemas import EditIn, RewriteIn
-from ..scoring.append import objective
+from ..scoring import append
 from ..scoring.forget import refusal, retain
 from ..scoring.request import body_digest, posted_id
 from ..scoring.runtime import ModelSpec, parse
@@ -60,7 +60,7 @@ def rewrite_of(db: Database, posted: EditIn) -> RewriteRequest:
 
 
 def check(settings: Settings, posted: EditIn) -> None:
-    """Refuse at once what a worker would refuse after loading a model.
+    """Refuse at once a request that a worker would refuse after loading a model.
 
     Raises:
         UsageError: the model is not on the allow-list, or a file is named where none may be.
@@ -101,7 +101,7 @@ def require_allowed(settings: Settings, model: str) -> None:
     """Refuse a model that the service may not load.
 
     Raises:
-        UsageError: names what is allowed.
+        UsageError: names the allowed values.
     """
     spec = parse(model)
     if spec.organism is not None:
@@ -122,7 +122,10 @@ def require_allowed(settings: Settings, model: str) -> None:
 
 
 def in_model_dirs(settings: Settings, folder: str) -> bool:
-    """Whether a text is the absolute path of a folder or GGUF file in THINKEVAL_MODEL_DIRS."""
+    """Return True if a text is the absolute path of a model in THINKEVAL_MODEL_DIRS.
+
+    A model is a folder or a GGUF file.
+    """
     path = Path(folder)
     is_model = os.path.isdir(path) or (path.suffix.lower() == ".gguf" and os.path.isfile(path))
     if not (path.is_absolute() and is_model):  # False, too, for names no path can have
@@ -177,10 +180,10 @@ def affinity(posted: EditIn) -> str:
 def affinity_of(
     model: str, graph: str, dtype: str, revision: str | None, seed: int | None = None
 ) -> str:
-    """Same for all work that one loaded model serves.
+    """Return the key of the loaded model; jobs with equal keys share one model in memory.
 
     Args:
-        graph: what an organism is trained on; another model is the same for all graphs.
+        graph: the graph that an organism is trained on; another model is the same for all graphs.
         seed: of an organism whose name tells none.
     """
     spec = parse(model, seed=seed)
@@ -190,14 +193,16 @@ def affinity_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class EnqueueResult:
     """The outcome of a post: `created`, `queued` again, or `known` (there already)."""
 
     edit: str
     outcome: str
 
 
-def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = None) -> Posted:
+def post(
+    db: Database, settings: Settings, posted: EditIn, *, key: str | None = None
+) -> EnqueueResult:
     """Accept an edit. When this returns, the edit is stored and will be scored.
 
     Args:
@@ -209,9 +214,9 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
         NotFoundError, UsageError, EditingError: the request cannot be scored.
     """
     check(settings, posted)
-    dataset = datasets.ensure(db, posted.graph)
+    dataset = datasets.get_or_import(db, posted.graph)
     rewrite = rewrite_of(db, posted)
-    objective.check(posted, rewrite)
+    append.check(posted, rewrite)
     refusal.check(rewrite, posted)
     cell = _cell(posted, rewrite, dataset.digest)
     body = body_digest(posted, rewrite)
@@ -219,10 +224,10 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
     return told[str(cell.job["id"])]
 
 
-def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list[Posted]:
+def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list[EnqueueResult]:
     """Accept several edits of one data set, all of them or none; in their order.
 
-    What they share (the data set, a rewrite, a model with a method) is looked up once.
+    Shared resources (the data set, a rewrite, a model with a method) are looked up once.
 
     Raises:
         as `post`.
@@ -243,7 +248,7 @@ def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list
         said = repr(each.rewrite)
         if said not in found:
             found[said] = rewrite_of(db, each)
-        objective.check(each, found[said])
+        append.check(each, found[said])
         refusal.check(found[said], each)
         cell = _cell(each, found[said], content)
         cells.setdefault(str(cell.job["id"]), cell)
@@ -262,19 +267,19 @@ def _store(
     *,
     key: str | None = None,
     body: str | None = None,
-) -> dict[str, Posted]:
+) -> dict[str, EnqueueResult]:
     """Queue all cells, or none; the outcome of each, by the id it is submitted under.
 
     Args:
-        like: any of the posts: their data set, and whether they are forced.
+        like: any of the posts: has their data set and `force`.
         body: digest of a single post, for its idempotency key.
     """
 
-    def write(tx: Tx) -> list[Posted]:
+    def write(tx: Tx) -> list[EnqueueResult]:
         # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
         stored = [rewrite_row(rewrite) for rewrite in rewrites]
-        tx.run(rows.MergeRewritesRow, dataset=like.graph, rows=stored)
-        accepted = accept(
+        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=like.graph, rows=stored)
+        accepted = enqueue(
             tx.run,
             settings,
             queue.EDIT,
@@ -290,7 +295,7 @@ def _store(
         ]
         if described:
             try:
-                tx.run(rows.DescribeEditsRow, dataset=like.graph, rows=described)
+                tx.run(rows.WrittenRow, "edits/describe", dataset=like.graph, rows=described)
             except IncompleteWriteError as error:  # the graph was deleted meanwhile
                 raise NotFoundError(
                     "graph of a data set", like.graph, [], listing="thinkeval graphs"
@@ -301,7 +306,7 @@ def _store(
     return {str(cell.job["id"]): one for cell, one in zip(cells, accepted, strict=True)}
 
 
-def accept(
+def enqueue(
     write: Writer,
     settings: Settings,
     kind: str,
@@ -310,14 +315,14 @@ def accept(
     key: str | None = None,
     body: str | None = None,
     again: bool = False,
-) -> list[Posted]:
+) -> list[EnqueueResult]:
     """Queue jobs of one kind, all of them or none; the outcome of each, in their order.
 
     Args:
-        jobs: id, request, affinity; total where it has parts, properties for what lists show.
+        jobs: id, request, affinity; total where it has parts, properties that lists show.
         key: the client's idempotency key, for a single job.
-        body: digest of what was submitted, to compare with the key's.
-        again: queue again what succeeded.
+        body: digest of the submitted body, to compare with the key's.
+        again: queue succeeded jobs again.
 
     Raises:
         QueueFullError: too many are queued or running already.
@@ -325,6 +330,7 @@ def accept(
     """
     found = write(
         rows.SubmitJobsRow,
+        "jobs/submit",
         kind=kind,
         rows=[
             {"total": 1, "properties": {}} | dict(job) | {"place": place}
@@ -339,7 +345,7 @@ def accept(
     return [_accepted(row, settings, key) for row in found]
 
 
-def _accepted(row: rows.SubmitJobsRow, settings: Settings, key: str | None) -> Posted:
+def _accepted(row: rows.SubmitJobsRow, settings: Settings, key: str | None) -> EnqueueResult:
     if row.outcome == "conflict":
         raise ConflictError(
             f"The idempotency key {key!r} was used for another request.",
@@ -350,12 +356,12 @@ def _accepted(row: rows.SubmitJobsRow, settings: Settings, key: str | None) -> P
         raise QueueFullError(
             f"{row.waiting} jobs are queued or running; the limit is {settings.queue_limit}."
         )
-    return Posted(row.id, row.outcome)
+    return EnqueueResult(row.id, row.outcome)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A submitted edit: its job, and what the edit's own record says."""
+    """A submitted edit: its job, and the edit's own record."""
 
     job: dict[str, object]
     edit: dict[str, object]

@@ -25,11 +25,11 @@ PAUSE_S = (0.2, 1.0, 5.0, 30.0)
 """Before a worker is replaced; a worker that lived for a minute starts anew at the first."""
 LIVED_S = 60.0
 END_S = 15.0
-"""How long a worker may take to release its job when the service ends."""
+"""Maximum time that a worker takes to release its job when the service ends."""
 
 
 Work = Callable[[str, str, Connection], None]
-"""What a worker process runs: with its id, that of the service, and the pipe's reading end."""
+"""Program of a worker process: takes its id, that of the service, the pipe's reading end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Supervisor:
         work: a function of a module, which a new process can import.
         service: id of the service, which its workers name in their leases.
         exited: called after a worker process exited, from the thread that watches it: with the
-            worker's id, and whether it died (false where the service ends it).
+            worker's id, and True if it died (False if the service ends it).
         longest_pause_s: no pause before a worker is replaced is longer.
     """
 

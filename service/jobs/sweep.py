@@ -12,6 +12,7 @@ from .. import NUMBERS_VERSION
 from ..errors import NotFoundError, UsageError
 from ..graphs import datasets
 from ..graphs.rewrites import of_one_kind
+from ..reports import by_kind
 from ..reports import table as reports
 from ..reports.comparison import compare
 from ..schemas import EditIn, Measure, Score
@@ -38,7 +39,7 @@ def cells(db: Database, sweep: SweepIn) -> list[EditIn]:
         NotFoundError: no such graph.
         UsageError: it has no rewrites, or more cells than a sweep may have.
     """
-    datasets.ensure(db, sweep.graph)
+    datasets.get_or_import(db, sweep.graph)
     stored = [] if sweep.rewrites else of_one_kind(datasets.list_rewrites(db, sweep.graph))
     names = sweep.rewrites or [r.id for r in stored]
     wanted = len(names) * len(sweep.models) * len(sweep.seeds) * len(sweep.methods)
@@ -73,18 +74,20 @@ def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
     # Not the edits' ids: those change when a worker has loaded the model.
     about = [sweep.digested(), datasets.graph_digest(db, sweep.graph), NUMBERS_VERSION]
     name = f"sweep-{digest(about, 10)}"
-    db.write(rows.MergeSweepRow, id=name, request=sweep.model_dump_json(), posted_as=posted_as)
+    db.write(
+        bool, "jobs/merge_sweep", id=name, request=sweep.model_dump_json(), posted_as=posted_as
+    )
     return name
 
 
 def listing(db: Database) -> list[SweepOut]:
     """Every sweep with its counts, newest first; without tables."""
-    return [_out(db, row) for row in db.read(rows.SweepRow)]
+    return [_out(db, row) for row in db.read(rows.SweepRow, "jobs/sweeps")]
 
 
 def page(db: Database, start: int, limit: int) -> tuple[list[SweepOut], int]:
     """Some of the sweeps with their counts, newest first, and how many there are in all."""
-    found = db.read(rows.SweepRow)
+    found = db.read(rows.SweepRow, "jobs/sweeps")
     return [_out(db, row) for row in found[start : start + limit]], len(found)
 
 
@@ -117,7 +120,7 @@ def scores(db: Database, sweep: str) -> list[Score]:
 def get(
     db: Database, sweep: str, measure: Measure = "likelihood", *, table: bool = True
 ) -> SweepOut:
-    """A sweep with the table of what is scored so far; without it where only counts are wanted.
+    """A sweep with the table of the scored cells; without it where only counts are wanted.
 
     Raises:
         NotFoundError: no such sweep.
@@ -137,7 +140,9 @@ def get(
     stored = [Score.model_validate_json(e.score) for e in found if e.score]
     scored = metrics.completed(db, stored)
     held = [s for s in scored if measure in s.measures]
-    if held:
+    if means := by_kind.table(scored, measure, db):
+        out.caption, out.table = means.caption, reports.records(means.frame())
+    elif held:
         compared = compare(db, held, measure)
         out.warnings = list(compared.warnings)
         if not compared.scores:
@@ -149,7 +154,7 @@ def get(
 
 
 def cancel(db: Database, sweep: str) -> SweepOut:
-    """Cancel what of a sweep is not scored yet.
+    """Cancel the cells of a sweep that are not scored yet.
 
     Raises:
         NotFoundError: no such sweep.
@@ -166,13 +171,13 @@ def remove(db: Database, sweep: str) -> None:
     Raises:
         NotFoundError: no such sweep.
     """
-    db.write(rows.DeleteSweepRow, id=_row(db, sweep).id)
+    db.write(int, "jobs/delete_sweep", id=_row(db, sweep).id)
 
 
 def _row(db: Database, sweep: str) -> rows.SweepRow:
-    found = db.read(rows.SweepRow, id=sweep)
+    found = db.read(rows.SweepRow, "jobs/sweeps", id=sweep)
     if not found:
-        known = [row.id for row in db.read(rows.SweepRow)]
+        known = [row.id for row in db.read(rows.SweepRow, "jobs/sweeps")]
         raise NotFoundError("sweep", sweep, known, listing=LISTING)
     return found[0]
 
@@ -192,7 +197,9 @@ def _edits(
         found = {
             each.id: each
             for part in _parts(posted_as)
-            for each in db.read(rows.PageEditRow, posted_as=part, limit=PART, scores=scores)
+            for each in db.read(
+                rows.PageEditRow, "edits/page_edits", posted_as=part, limit=PART, scores=scores
+            )
         }
         if len(found) >= n_edits:
             break

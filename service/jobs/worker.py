@@ -37,7 +37,7 @@ from .recovery import Kinds, Recovery
 log = logging.getLogger("thinkeval.worker")
 
 IDLE_S = 2.0
-"""How often an idle worker polls for work submitted elsewhere."""
+"""Interval at which an idle worker polls for work submitted elsewhere."""
 RETRY_S = (0.5, 1.0, 2.0, 5.0)
 """Pauses before the database is tried again; the last one is repeated."""
 STARTING = "starting"
@@ -95,7 +95,7 @@ class Worker:
             database = self.runtime.open_database
             if database is not None:
                 with suppress(GraphError):
-                    database.write(rows.ForgetWorkersRow, id=self.id, silent_ms=10**9)
+                    database.write(int, "jobs/forget_workers", id=self.id, silent_ms=10**9)
         log.info("worker %s has exited", self.id)
 
     def stop(self) -> None:
@@ -125,7 +125,7 @@ class Worker:
             self.wake.clear()
 
     def _turn(self) -> bool:
-        """Run the next job; False where there is none."""
+        """Run the next job; return False if there is none."""
         db = self.runtime.db
         if self._failures:
             # The database was away: a claim or a release may or may not have reached it.
@@ -143,6 +143,7 @@ class Worker:
         token = new_token()
         found = self.runtime.db.write(
             rows.ClaimJobRow,
+            "jobs/claim",
             kinds=[kind.KIND for kind in self.kinds],
             lease=token,
             lease_ms=self.settings.lease_ms,
@@ -241,7 +242,7 @@ class Worker:
             job.progress.lost, job.progress.cancelled = lost, cancel or job.progress.cancelled
 
     def _tick(self) -> None:
-        """Called by the heartbeat's thread a few times a second: end what does not stop."""
+        """Called by the heartbeat's thread a few times a second: end a job that does not stop."""
         if self.stopping:
             self.wake.set()
         job = self._job

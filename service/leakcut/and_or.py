@@ -6,7 +6,7 @@ edit and d_a for "a can be derived":
 
     min Σ c_f x_f    d_a + x_f ≥ 1 for f stating a    d_a ≥ Σ_{p ∈ P} d_p − |P| + 1    d_target = 0
 
-Cycles of rules need no care: every solution of the rows holds at least what can be derived. With a
+Cycles of rules need no care: every solution of the rows holds at least the derivable atoms. With a
 limit on the facts of a proof each atom has one variable for each number of facts k:
 d_{a, i + j} ≥ d_{p, i} + d_{q, j} − 1. A fact that a proof uses twice counts twice.
 """
@@ -28,7 +28,7 @@ from .milp import TIGHT, Program, Solved
 from .problem import Chain, Fact
 
 Atom = Hashable
-"""What a fact states and a rule concludes, as (subject, relation, object)."""
+"""Statement of a fact or conclusion of a rule, as (subject, relation, object)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """How an atom can be derived from the fewest facts.
+    """The derivation of an atom from the fewest facts.
 
     Attributes:
         leaves: their number; a fact that is used twice counts twice.
@@ -62,7 +62,7 @@ class Derived:
 
 @dataclass(frozen=True)
 class ProofProblem:
-    """Which proofs to break, and by which facts.
+    """The proofs to break, and the facts that may break them.
 
     Attributes:
         target: must not be derivable. Facts that state it are those edited anyway: left out.
@@ -84,7 +84,7 @@ class ProofProblem:
 
     @cached_property
     def stated(self) -> dict[Fact, Atom]:
-        """What each fact states, those of the chains too, without the target."""
+        """The atom that each fact states, those of the chains too, without the target."""
         own = {fact: fact for chain in self.chains for fact in sorted(chain.facts)}
         return {f: atom for f, atom in {**own, **self.facts}.items() if atom != self.target}
 
@@ -145,7 +145,7 @@ class ProofProblem:
         return found
 
     def reduced(self) -> ProofProblem:
-        """The same problem without what is on no proof of the target; chains are inferences too."""
+        """Return the problem reduced to the proofs of the target; chains are inferences too."""
         known = self.derive()
         into: dict[Atom, list[Inference]] = defaultdict(list)
         for one in self.inferences:
@@ -229,7 +229,7 @@ class _Model:
         ]
 
     def solve(self, limit_s: float) -> Cut | None:
-        """The cheapest cut; None where there is none."""
+        """Return the cheapest cut; None without one."""
         if self.problem.survivors(self.facts):
             return None  # a proof of locked facts
         program = self._program(soft=False)
@@ -284,7 +284,7 @@ class _Model:
         return 0 if self.problem.most is None else leaves
 
     def _sizes(self, premises: Sequence[Atom]) -> Iterator[tuple[int, ...]]:
-        """How many facts each premise's proof may have; 0 for all where there is no limit."""
+        """Yield the possible numbers of facts a premise's proof has; 0 for all without a limit."""
         if any(premise not in self.known for premise in premises):
             return
         if self.problem.most is None:
@@ -322,7 +322,7 @@ def _compositions(fewest: Sequence[int], most: int) -> Iterator[tuple[int, ...]]
 
 
 def _holds(one: Inference, known: Mapping[Atom, Derived], limit: float) -> bool:
-    """Whether all premises can be derived, together from few enough facts."""
+    """Return True if all premises can be derived, together from few enough facts."""
     if any(premise not in known for premise in one.premises):
         return False
     return sum(known[premise].leaves for premise in one.premises) <= limit

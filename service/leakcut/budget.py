@@ -18,43 +18,18 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..errors import UsageError
 from .coverage import least_leakage
 from .problem import Fact, Problem
+from .schemas import BudgetPoint
 
 DRAWS = 20
 """Random choices of each size."""
 
 LIMIT_S = 10.0
 """Seconds that all exact values together may take."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """IFR after editing at most m facts.
-
-    Attributes:
-        facts: chosen greedily, in this order; fewer than m where no other fact lowers IFR or locks
-            and groups allow none.
-        ifr: with them.
-        bound: no choice of m facts has a lower IFR.
-        exact: the lowest IFR of m facts; None where the time was too short to prove it.
-        random, random_low, random_high: mean, least and greatest IFR of random choices of m facts
-            on leaking chains, with the same locks and groups; None without draws.
-        share: with the m facts through which most of the leakage passes, likewise.
-    """
-
-    m: int
-    facts: tuple[Fact, ...]
-    ifr: float
-    bound: float
-    exact: float | None
-    random: float | None
-    random_low: float | None
-    random_high: float | None
-    share: float
 
 
 @dataclass(frozen=True)
@@ -70,7 +45,7 @@ class Budget:
     """
 
     ifr: float
-    points: tuple[Point, ...]
+    points: tuple[BudgetPoint, ...]
     guarantee: float
     draws: int
     note: str | None = None
@@ -103,9 +78,9 @@ def curve(
         ifr = problem.leakage(facts)
         values = [problem.leakage(of[:k]) for of in drawn]
         points.append(
-            Point(
+            BudgetPoint(
                 m=k,
-                facts=facts,
+                facts=list(facts),
                 ifr=ifr,
                 bound=min(ifr, sums.bound(facts, k, guarantee)),
                 exact=None,
@@ -128,8 +103,8 @@ def _guarantee(problem: Problem) -> float:
 
 
 def _with_exact(
-    problem: Problem, points: Sequence[Point], limit_s: float
-) -> tuple[list[Point], str | None]:
+    problem: Problem, points: Sequence[BudgetPoint], limit_s: float
+) -> tuple[list[BudgetPoint], str | None]:
     """The points with their exact values, and which are missing."""
     ends = time.perf_counter() + limit_s
     floor = problem.leakage(problem.facts)
@@ -145,7 +120,8 @@ def _with_exact(
             missing.append(str(point.m))
             found.append(point)
         else:
-            found.append(replace(point, exact=exact, bound=min(point.bound, exact)))
+            better = {"exact": exact, "bound": min(point.bound, exact)}
+            found.append(point.model_copy(update=better))
     if not missing:
         return found, None
     return found, f"No exact value for m = {', '.join(missing)}: not proved within {limit_s:g} s."
@@ -174,19 +150,19 @@ class _Sums:
         return self.efficacy[fact] * self._sum(fact, left)
 
     def without(self, facts: Iterable[Fact]) -> list[float]:
-        """What each chain keeps of w t after editing facts."""
+        """Return for each chain the rest of w t after editing facts."""
         left = list(self.left)
         for fact in facts:
             self.edit(fact, left)
         return left
 
     def edit(self, fact: Fact, left: list[float]) -> None:
-        """Lower what each chain keeps of w t by one more fact."""
+        """Lower each chain's rest of w t by one more fact."""
         for i in self.through[fact]:
             left[i] *= 1 - self.efficacy[fact]
 
     def bound(self, facts: Sequence[Fact], m: int, guarantee: float) -> float:
-        """A lower bound on the IFR of m facts, from what greedy chose.
+        """Return a lower bound on the IFR of m facts, from the greedy choice.
 
         The greatest of three: greedy's guarantee; the m largest further reductions, as if they
         added up; all choosable facts edited.
@@ -210,7 +186,7 @@ def greedy(problem: Problem, m: int, *, by_cost: bool = False) -> list[Fact]:
     """The best further fact, up to m times; of equal ones the first by id.
 
     Args:
-        by_cost: best is what lowers IFR most for its cost, not most.
+        by_cost: best is the fact that lowers IFR most for its cost, not most.
     """
     return _greedy(_Sums(problem), m, problem.costs if by_cost else {})
 

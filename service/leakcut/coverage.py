@@ -59,7 +59,7 @@ def least_leakage(problem: Problem, m: int, *, limit_s: float) -> float | None:
 
 
 def _lines(problem: Problem, free: frozenset[Fact]) -> Iterator[tuple[dict[Fact, float], float]]:
-    """({fact: a_f}, b) such that what the chain keeps is y ≥ b − Σ a_f x_f."""
+    """({fact: a_f}, b) such that the chain's rest is y ≥ b − Σ a_f x_f."""
     efficacy = {fact: problem.efficacy.get(fact, 1.0) for fact in sorted(free)}
     certain = {fact: 1.0 for fact, e in efficacy.items() if e == 1}
     strengths = {fact: -math.log1p(-e) for fact, e in efficacy.items() if 0 < e < 1}

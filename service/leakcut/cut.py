@@ -1,7 +1,7 @@
 """The leak cut of a scored edit or of a rewrite: read, solve, describe.
 
 Costs, locks and keys make a `Problem` of the leaking paths; `hitting_set` solves it. The result
-names what each fact closes, what hangs on it, what stays open and why.
+names for each fact the paths that it closes and its side effects, and the open paths with reasons.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Kind = Literal["measured", "subject", "off"]
 
 @dataclass(frozen=True)
 class Constraints:
-    """What may be chosen, and at which cost.
+    """The limits of a choice, and the costs of its facts.
 
     Attributes:
         locked: facts that may not be edited, with the reason.
@@ -268,7 +268,7 @@ def _only(problem: Problem, facts: Collection[str]) -> Problem:
 
 
 def _open(best: Cut, limits: Constraints, leaks: Leaks, *, restored: bool) -> list[OpenPath]:
-    """The paths and proofs that stay, each with what forbids to close it.
+    """Return the paths and proofs that stay, each with the reason why it cannot be closed.
 
     Args:
         restored: rules may restore facts.

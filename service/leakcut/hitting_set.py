@@ -44,7 +44,7 @@ class Cut:
 
     @property
     def gap(self) -> float:
-        """How far the cost may be above the least one, relative to it; 0: proved."""
+        """Largest excess of the cost over the least cost, relative to it; 0: proved."""
         return max(0.0, self.cost - self.bound) / max(self.bound, TIGHT) if self.facts else 0.0
 
 
@@ -93,7 +93,7 @@ class _Model:
             raise UsageError("A fact's cost must be positive.", remedy="Use weights above 0.")
 
     def solve(self, limit_s: float, forbidden: Sequence[Sequence[Fact]] = ()) -> Cut | None:
-        """The cheapest cut; None where there is none."""
+        """Return the cheapest cut; None without one."""
         program = self._groups()
         for facts in minimal(self.problem.chains):
             row = self._row(facts)

@@ -1,4 +1,4 @@
-"""Facts that share a key, and the collateral of editing one: what is known of the others there.
+"""Facts that share a key, and the collateral of editing one: the known others of its key.
 
 A method that writes at the subject's last token (`editing.registry.writes_at_subject`) changes a
 model's answer about every fact of a key at once: facts of one key cannot be edited to values of
@@ -24,7 +24,7 @@ AnyFact = rows.FactRow | Fact
 
 @dataclass(frozen=True)
 class Keys:
-    """Which facts have one key.
+    """The groups of facts that share a key.
 
     Attributes:
         groups: ids of facts that are joined by a shared key, directly or over others; two or more.
@@ -83,7 +83,7 @@ def _measured(resolved: Resolved, facts: Sequence[AnyFact], layer: int) -> Keys:
 
 
 def by_subject(facts: Sequence[AnyFact]) -> Keys:
-    """One key a subject: what holds of prompts that begin with it, without a model.
+    """Return one key a subject, as holds of prompts that begin with it, without a model.
 
     Stricter than measured keys where a prompt has words before its subject.
     """
@@ -97,7 +97,7 @@ def by_subject(facts: Sequence[AnyFact]) -> Keys:
 
 
 def collateral(keys: Keys, p_pre: Mapping[str, float]) -> dict[str, float]:
-    """{fact: Σ of P before the edit over the other facts of its key}: what editing it risks.
+    """Return the risk of editing: {fact: Σ of P before the edit over the other facts of its key}.
 
     Args:
         p_pre: {fact: its probability before the edit}; a fact without one, or with 0, is not known

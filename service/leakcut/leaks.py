@@ -28,7 +28,7 @@ MOST = 1_000_000
 
 @dataclass(frozen=True)
 class Leaks:
-    """What leaks, and the facts that may be edited against it.
+    """The leaking paths, and the facts that may be edited against them.
 
     Attributes:
         dataset: id of the data set's graph.
@@ -47,7 +47,7 @@ class Leaks:
     relation: str
     target_new: str
     paths: tuple[rows.LeakPathRow, ...]
-    facts: Mapping[str, rows.FactInScopeRow]
+    facts: Mapping[str, rows.FactRow]
     score: Score | None = None
     measure: Measure | None = None
 
@@ -83,7 +83,7 @@ class Leaks:
         return tuple(path for path in self.paths if len(path.facts) > 1)
 
     def knows(self, path: rows.LeakPathRow) -> bool:
-        """Whether the model knew a path before the edit; of an unedited graph each counts."""
+        """Return True if the model knew a path before the edit; all count in an unedited graph."""
         if self.score is None or path.r_pre is None:
             return True
         return path.r_pre >= self.score.options.counted["known_chain"]
@@ -115,8 +115,8 @@ def with_facts(db: Database, leaks: Leaks, ids: Collection[str]) -> Leaks:
         return leaks
     graph = leaks.score.edit if leaks.score else leaks.dataset
     further = {
-        row.fact: rows.FactInScopeRow(**asdict(row))
-        for row in db.read(rows.FactRow, graph=graph)
+        row.fact: rows.FactRow(**asdict(row))
+        for row in db.read(rows.FactRow, "graph/facts", graph=graph)
         if row.fact in missing
     }
     return replace(leaks, facts={**leaks.facts, **further})
@@ -197,13 +197,13 @@ def _read(
     max_steps: int,
     bare: str,
     sides: Mapping[str, str],
-) -> tuple[tuple[rows.LeakPathRow, ...], dict[str, rows.FactInScopeRow]]:
+) -> tuple[tuple[rows.LeakPathRow, ...], dict[str, rows.FactRow]]:
     found = db.read(
-        rows.LeakPathRow,
+        rows.LeakPathRow, "leakcut/paths",
         **where, relation=relation, max_steps=max_steps, bare=bare, limit=MOST, **sides,
     )  # fmt: skip
     used = {fact for path in found for fact in path.facts}
-    scope: Sequence[rows.FactInScopeRow] = []
+    scope: Sequence[rows.FactRow] = []
     if used:
-        scope = db.read(rows.FactInScopeRow, **where, max_steps=max_steps)
+        scope = db.read(rows.FactRow, "probes/facts_in_scope", **where, max_steps=max_steps)
     return tuple(found), {row.fact: row for row in scope if row.fact in used}

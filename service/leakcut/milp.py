@@ -21,7 +21,7 @@ class Solved:
     Attributes:
         values: of the variables.
         bound: no solution costs less.
-        complete: whether it is proved optimal; else the time ended.
+        complete: True if it is proved optimal; else the time ended.
     """
 
     values: np.ndarray
@@ -35,7 +35,7 @@ class Program:
 
     Attributes:
         rows: {variable: coefficient} of each constraint.
-        integral: whether a variable is 0 or 1; None: all are. Others may take any value between.
+        integral: True if a variable is 0 or 1; None: all are. Others may take any value between.
     """
 
     rows: list[Mapping[int, float]] = field(default_factory=list)

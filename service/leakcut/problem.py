@@ -34,7 +34,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Problem:
-    """What to cut, and by which facts.
+    """The chains to cut, and the facts that may cut them.
 
     Attributes:
         chains: to be cut.
@@ -60,7 +60,7 @@ class Problem:
         return sum(self.costs.get(fact, 1.0) for fact in facts)
 
     def allowed(self, facts: Collection[Fact]) -> bool:
-        """Whether the facts keep to locks and groups."""
+        """Return True if the facts keep to locks and groups."""
         chosen = set(facts)
         return not chosen & self.locked and all(len(chosen & group) <= 1 for group in self.groups)
 

@@ -5,7 +5,6 @@ Command line, REST, page, client and Python all come here, so that they have the
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...editing import registry
@@ -21,7 +20,7 @@ from .cut import Kind
 from .keys import Keys
 from .leaks import Leaks, with_facts
 from .rule_proofs import RuleProofs
-from .schemas import BudgetOut, BudgetPoint, CutIn, CutOut, RuleCutOut
+from .schemas import BudgetOut, CutIn, CutOut, RuleCutOut
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -78,7 +77,7 @@ def cut_of(
     graph: str | None = None,
     measure: Measure | None = None,
 ) -> CutOut:
-    """The cut of what a user names.
+    """Return the cut of the edit or rewrite that a user names.
 
     Args:
         name: id of a scored edit; with a graph, id or subject of one of its rewrites.
@@ -92,7 +91,7 @@ def cut_of(
     if graph is None:
         score = record.get_score(db, name)
         return edit_cut(db, score, measure_of(score, measure), options)
-    datasets.ensure(db, graph)
+    datasets.get_or_import(db, graph)
     (rewrite,) = rewrites(db, graph, [name], OwnRewrite(), everything=False)
     return rewrite_cut(db, graph, rewrite, options)
 
@@ -123,7 +122,7 @@ def rewrite_cut(
 
 
 def key_kind(method: str) -> Kind:
-    """What `keys: auto` means for edits by a method: one fact a subject, or no limit.
+    """Return the meaning of `keys: auto` for a method: one fact a subject, or no limit.
 
     Where a co-edit has measured the keys of an edit's facts, one fact a key. A method that is not
     installed here any more has no limit.
@@ -164,12 +163,11 @@ def _rules(made: CutOut, proofs: RuleProofs | None, why: str | None) -> RuleCutO
 
 
 def _budget(found: Leaks, options: CutIn, kind: Kind, keys: Keys | None) -> BudgetOut:
-    """The curve of IFR over all chains that it is taken over, whether they leak or not."""
+    """Return the curve of IFR over all its chains, leaking or not."""
     limits = cut.constraints(found, options, keys=keys, kind=kind)
     problem = limits.problem(found.counted, options.efficacy)
     curve = budget.curve(problem, options.budget or 1, limit_s=options.seconds)
-    points = [BudgetPoint(**{**asdict(p), "facts": list(p.facts)}) for p in curve.points]
-    return BudgetOut(ifr=curve.ifr, points=points, draws=curve.draws, note=curve.note)
+    return BudgetOut(ifr=curve.ifr, points=list(curve.points), draws=curve.draws, note=curve.note)
 
 
 def _with_names(made: CutOut, found: Leaks) -> CutOut:

@@ -34,7 +34,7 @@ ROLES = ("fact", "target_true")
 
 @dataclass(frozen=True)
 class RuleProofs:
-    """What rules can prove an edited fact by.
+    """The proofs of an edited fact by rules.
 
     Attributes:
         target: the edited fact.
@@ -93,7 +93,9 @@ def read(
         if id not in leaks.edited
     }
     header = require_graph(db, graph, kind=None)
-    atoms = db.read(rows.AtomRow, graph=graph, pre="likelihood_pre", post="likelihood_post")
+    atoms = db.read(
+        rows.AtomRow, "closure/atoms", graph=graph, pre="likelihood_pre", post="likelihood_post"
+    )
     factor = factors(rules, ClosureOptions())
     used = [stored for stored in rules if stored.id in factor]
     goals = _goals([target, *own.values()], used, depth)
@@ -146,8 +148,8 @@ def _matching(fact: Triple) -> set[Goal]:
 
 def _kinds(db: Database, graph: str, dataset: str) -> dict[str, str | None]:
     """Return {entity: its kind}, by default its kind in the data set."""
-    typed = {e.name: e.kind for e in db.read(rows.EntityRow, graph=dataset)}
-    mine = db.read(rows.EntityRow, graph=graph)
+    typed = {e.name: e.kind for e in db.read(rows.EntityRow, "graph/entities", graph=dataset)}
+    mine = db.read(rows.EntityRow, "graph/entities", graph=graph)
     return {e.name: e.kind or typed.get(e.name) for e in mine}
 
 

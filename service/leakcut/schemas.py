@@ -11,20 +11,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..experiments.models import Result
 from ..request_options import Option
-from ..schemas import EditIn, Measure, Name
+from ..schemas import EditedFact, EditIn, Measure, Name, ProbedFact
 
 KeyKind = Literal["auto", "subject", "off"]
 """Facts that cannot be edited together: those of one measured key, of one subject, or none."""
 
 Choose = Literal["listed", "budget", "cut", "random", "share"]
-"""How a round's facts are chosen: those of the leak cut of the edit alone that lower IFR most, any
+"""Choice of a round's facts: those of the leak cut of the edit alone that lower IFR most, any
 facts that do, a whole cut, or a control."""
 
 FactName = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class CutIn(BaseModel):
-    """What a leak cut may use, and what it has to break."""
+    """The facts that a leak cut may use, and the chains that it has to break."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -65,20 +65,11 @@ class CutIn(BaseModel):
     seconds: float = Field(default=5.0, gt=0, le=600, description="Longest time of the solver.")
 
 
-class CutFact(BaseModel):
+class CutFact(ProbedFact):
     """A fact of a cut."""
 
     id: str = Field(description="Id of the fact within the data set.")
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    object: str = Field(description="Object of the fact.")
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
-    pre: float | None = Field(
-        description="Its probability before the edit; null where the graph has none."
-    )
-    post: float | None = Field(
-        description="Its probability after the edit; null where the graph has none."
-    )
     closes: int = Field(description="Chains through it that are to be cut.")
     alone: int = Field(description="Chains with a path that no other fact of the cut closes.")
     share: float | None = Field(
@@ -97,20 +88,23 @@ class CutFact(BaseModel):
 
 
 class OpenPath(BaseModel):
-    """A path that no allowed fact closes; `why` says what forbids it."""
+    """A path that no allowed fact closes; `why` gives the reason."""
 
     entities: list[str] = Field(
         description="Names from subject to old object; none of a proof by rules."
     )
     facts: list[str] = Field(description="Ids of the facts on it.")
-    why: str = Field(description="What forbids all of them.")
+    why: str = Field(description="The reason that rules out all of them.")
 
 
 class BudgetPoint(BaseModel):
     """Expected IFR after editing `m` facts."""
 
     m: int = Field(description="Number of facts edited.")
-    facts: list[str] = Field(description="Ids of the facts, chosen greedily.")
+    facts: list[str] = Field(
+        description="Ids of the facts, chosen greedily; fewer than m where no other fact lowers"
+        " IFR, or locks and groups allow none."
+    )
     ifr: float = Field(description="Expected IFR after editing `facts`.")
     bound: float = Field(description="No choice of m facts has a lower IFR than this.")
     exact: float | None = Field(description="The lowest IFR; null where it was not computed.")
@@ -148,18 +142,13 @@ class RuleCutOut(BaseModel):
     why: str | None = Field(default=None, description="Reason where there is no such graph.")
 
 
-class CutOut(BaseModel):
+class CutOut(EditedFact):
     """A leak cut: the cheapest facts whose change closes every path that leaks."""
 
     edit: str | None = Field(
         description="The scored edit whose paths leak; null: a rewrite of the unedited graph."
     )
     graph: str = Field(description="Id of the graph.")
-    rewrite: str = Field(description="Id of the rewrite request.")
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    target_true: str = Field(description="Old object of the edited fact.")
-    target_new: str = Field(description="New object of the edited fact.")
     model: str | None = Field(description="Name of the model; null for an unedited graph.")
     method: str | None = Field(
         description="Name of the editing method; null for an unedited graph."
@@ -195,7 +184,7 @@ class CutOut(BaseModel):
     facts: list[CutFact] = Field(description="The facts of the cut, most closed paths first.")
     cost: float = Field(description="Cost of the cut.")
     bound: float = Field(description="No cut costs less than this.")
-    optimal: bool = Field(description="Whether cost and bound are equal: no cheaper cut exists.")
+    optimal: bool = Field(description="True if cost and bound are equal: no cheaper cut exists.")
     seconds: float = Field(description="Duration in seconds.")
     keys: Literal["measured", "subject", "off"] = Field(
         description="Origin of the facts that cannot be edited together: measured, subject, off."
@@ -205,7 +194,7 @@ class CutOut(BaseModel):
     )
     alternatives: list[list[str]] = Field(default=[], description="Other cuts of the same cost.")
     more: bool = Field(
-        default=False, description="Whether there may be further cuts of the same cost."
+        default=False, description="True if there may be further cuts of the same cost."
     )
     names: dict[str, tuple[str, str, str]] = Field(
         default={},
@@ -220,7 +209,7 @@ class CutOut(BaseModel):
 
 
 class CoEditIn(EditIn):
-    """An edit, and what else to edit with it until little of the old fact is left."""
+    """An edit, and the facts to edit with it until little of the old fact is left."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -234,7 +223,7 @@ class CoEditIn(EditIn):
     method: Annotated[Name, Option(("--method", "-m"))] = Field(
         default="memit", description="Editing method."
     )
-    cut: CutIn = Field(default=CutIn(), description="What may be edited, and what has to be cut.")
+    cut: CutIn = Field(default=CutIn(), description="Facts that may be edited; chains to cut.")
     choose: Choose = Field(
         default="listed",
         description="A round adds: listed (of the leak cut of the edit alone, the facts that lower"
@@ -257,7 +246,7 @@ class CoEditIn(EditIn):
     objective: str | None = Field(
         default=None,
         max_length=400,
-        description='What a round has to meet, as "ifr<=.1,preservation>=.95".',
+        description='The objective of a round, as "ifr<=.1,preservation>=.95".',
     )
     draw: int = Field(default=0, ge=0, le=2**31 - 1, description="Seed of `choose: random`.")
 
@@ -347,16 +336,16 @@ class RoundOut(BaseModel):
         " for an error.",
     )
     meets: bool | None = Field(
-        default=None, description="Whether the objective holds; null without one."
+        default=None, description="True if the objective holds; null without one."
     )
     reaches: bool = Field(
-        default=True, description="Whether efficacy is at least .9 of the edit alone."
+        default=True, description="True if efficacy is at least .9 of the edit alone."
     )
     seconds: float = Field(default=0.0, description="Duration in seconds.")
 
 
 class CoEditOut(Result):
-    """The frontier of a co-edit: what is still leaked against what was lost, round by round."""
+    """The frontier of a co-edit: leakage left against knowledge lost, round by round."""
 
     rewrite: str = Field(description="Id of the rewrite request.")
     subject: str = Field(description="Subject of the fact.")
@@ -374,9 +363,9 @@ class CoEditOut(Result):
         " without one, the one of lowest IFR whose efficacy is at least .9 of the edit alone and"
         " whose Preservation over facts not edited is at least .9."
     )
-    met: bool | None = Field(description="Whether the objective was met; null without one.")
+    met: bool | None = Field(description="True if the objective was met; null without one.")
     stopped: str = Field(description="Reason why there is no further round.")
-    sequential: bool = Field(description="Whether the method edits one fact after the other.")
+    sequential: bool = Field(description="True if the method edits one fact after the other.")
     refused: list[str] = Field(
         default=[],
         description="Objects that were refused as a chain would open, and facts without a safe"

@@ -17,10 +17,10 @@ def write(db: Database, edit: str, keys: Keys, facts: Iterable[str]) -> None:
     """Store the key of each fact; a fact that shares none has a key of its own."""
     names = {fact: min(group) for group in keys.groups for fact in group}
     found = [{"fact": fact, "group": names.get(fact, fact)} for fact in facts]
-    db.write(rows.WriteKeysRow, graph=edit, rows=found)
+    db.write(rows.WrittenRow, "leakcut/write_keys", graph=edit, rows=found)
 
 
 def read(db: Database, edit: str) -> Keys | None:
     """The keys of an edit's facts; None where none were measured."""
-    found = db.read(rows.MeasuredKeyRow, graph=edit)
+    found = db.read(rows.MeasuredKeyRow, "leakcut/keys", graph=edit)
     return Keys.of_groups(row.facts for row in found) if found else None

@@ -1,4 +1,4 @@
-"""A leak cut in words: headline, what limits it, other cuts, and the next command.
+"""A leak cut in words: headline, limits, other cuts, and the next command.
 
 The same for command line and page.
 """
@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from ..formatting import number, percent, several
+from ..formatting import number, percent, pluralize
 from ..graphs.datasets import OWN
 from ..reports.formats import Column, Table
 from ..request_options import flags_of
@@ -30,7 +30,7 @@ KEYS = {
     "subject": "at most one fact a subject is edited, and no other fact about {subject}",
     "off": "several facts of one subject may be edited",
 }
-"""What each way to group facts allows."""
+"""Description of each way to group facts."""
 
 MEANING = (
     "closes: leaking chains through the fact; alone: those that no other fact of the cut closes;"
@@ -66,7 +66,7 @@ def facts_table(
 
 
 def headline(cut: CutOut) -> str:
-    """How many further facts close how many chains, and what is left of IFR."""
+    """Return the headline: facts needed, chains that they close, IFR left."""
     whole = cut.chains_leaking
     if not whole and not cut.facts:
         return f"Nothing to cut: {_no_leak(cut)}."
@@ -74,10 +74,10 @@ def headline(cut: CutOut) -> str:
         chains = f"any of the {_leaking(cut)}" if whole > 1 else f"the one chain that {_leak(cut)}"
         return f"No allowed fact closes {chains}."
     one = len(cut.facts) == 1
-    facts = f"{several(len(cut.facts), 'further fact')} close{'s' if one else ''}"
+    facts = f"{pluralize(len(cut.facts), 'further fact')} close{'s' if one else ''}"
     open_chains = len({tuple(path.entities) for path in cut.open if path.entities})
     if not whole:
-        return f"{several(len(cut.facts), 'further fact')} {_proofs(cut)} ({_proof(cut)})."
+        return f"{pluralize(len(cut.facts), 'further fact')} {_proofs(cut)} ({_proof(cut)})."
     if open_chains:
         what = f"{whole - open_chains} of the {_leaking(cut)}"
     elif whole == 1:
@@ -93,7 +93,7 @@ def headline(cut: CutOut) -> str:
 
 
 def limits(cut: CutOut) -> str:
-    """What could not be chosen."""
+    """Return a sentence about the facts that could not be chosen."""
     options = cut.options
     said = [KEYS[cut.keys].format(subject=cut.subject)]
     if options.only_subject:
@@ -133,7 +133,7 @@ def forecast(cut: CutOut) -> str:
 
 
 def next_step(cut: CutOut, score: Score | None = None) -> tuple[str, str]:
-    """What to do next in words, and the command for it.
+    """Return the next step in words, and the command for it.
 
     Co-edits begin with an edit that replaces an object by an editing method. Of a forgotten fact,
     a comparison of two states, and a rewrite that was written out, the same cut is printed instead.
@@ -199,26 +199,26 @@ def _no_leak(cut: CutOut) -> str:
         return f"no chain leads from {cut.subject} to {cut.target_true} besides the edited fact"
     if cut.known is not None and cut.known < cut.paths:
         if not cut.known:
-            return f"the model knows 0 of {several(cut.chains or cut.paths, 'chain')}"
+            return f"the model knows 0 of {pluralize(cut.chains or cut.paths, 'chain')}"
         return (
-            f"of {several(cut.chains or cut.paths, 'chain')} none that the model knew keeps more"
+            f"of {pluralize(cut.chains or cut.paths, 'chain')} none that the model knew keeps more"
             f" than {percent(cut.options.leak)} of its reliability"
         )
     return (
-        f"of {several(cut.chains, 'chain')} none keeps more than {percent(cut.options.leak)} of its"
-        " reliability"
+        f"of {pluralize(cut.chains, 'chain')} none keeps more than {percent(cut.options.leak)} of"
+        " its reliability"
     )
 
 
 def _proofs(cut: CutOut) -> str:
-    """What is left of the proofs by rules."""
+    """Return the words for the proofs by rules that the cut breaks."""
     s = "s" if len(cut.facts) == 1 else ""
     stay = sum(not path.entities for path in cut.open)
     return f"break{s} {f'all but {stay}' if stay else 'every one'} of the proofs by rules"
 
 
 def _leak(cut: CutOut) -> str:
-    """What makes a chain one to be cut, after "chains that" or "the one chain that"."""
+    """Return the condition of a chain to be cut, after "chains that" or "the one chain that"."""
     s = "s" * (cut.chains_leaking == 1)
     if cut.edit is None:
         return f"lead{s} to {cut.target_true}"
@@ -229,12 +229,12 @@ def _leaking(cut: CutOut) -> str:
     """The chains to be cut, as a part of those that survive."""
     n, alive = cut.chains_leaking, cut.surviving
     if cut.edit is None or alive is None or alive < n:
-        return f"{several(n, 'chain')} that {_leak(cut)}"
-    return f"{n} of {several(alive, 'surviving chain')} that {_leak(cut)}"
+        return f"{pluralize(n, 'chain')} that {_leak(cut)}"
+    return f"{n} of {pluralize(alive, 'surviving chain')} that {_leak(cut)}"
 
 
 def _proof(cut: CutOut) -> str:
-    """Whether fewer facts could do, as far as that was proved."""
+    """Return the words on optimality: proved fewest or cheapest, or the proved bound."""
     fewest = "fewest" if not cut.options.collateral else "cheapest"
     among = " of what is allowed" if cut.open else ""
     if cut.optimal:

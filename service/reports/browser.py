@@ -68,7 +68,7 @@ def browser_address(settings: Settings) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What Neo4j Browser asks for when it is opened for the first time.
+    """The login that Neo4j Browser asks for when it is opened for the first time.
 
     Attributes:
         password_file: of the embedded server; None for a server of the user's own.
@@ -227,7 +227,7 @@ def cut_link(
 
 
 def guide_command(service: str, edit: str | None = None) -> str:
-    """What plays the guide in Neo4j Browser; for one edit, or for the newest."""
+    """Return the command that plays the guide in Neo4j Browser; for one edit, or for the newest."""
     about = f"?edit={quote(edit, safe='')}" if edit else ""
     return f":play {service.rstrip('/')}/neo4j/guide.html{about}"
 
@@ -256,7 +256,7 @@ RULE_QUESTIONS: Mapping[str, str] = {
     "rules_weakened": "Which conclusions lost their ground?",
     "rules_back": "Does a rule lead back to the old object?",
 }
-"""A chapter of its own: what follows by If-Then rules, once a closure is stored in the graph."""
+"""A chapter of its own: conclusions by If-Then rules, once a closure is stored in the graph."""
 
 CUT = "leak_cut"
 """The query that draws a leak cut, whose facts are a parameter; the guide names it."""
@@ -266,5 +266,5 @@ CUT_FACTS = 35
 
 
 def params_of(name: str) -> Mapping[str, Any]:
-    """What the query of a question takes, by parameter name without `$`."""
+    """Return the parameters of a question's query, by name without `$`."""
     return cypher.query(f"{FOLDER}{name}").params

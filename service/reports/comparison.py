@@ -1,4 +1,4 @@
-"""Which scores a table of methods is over: those of the rewrites that all methods have.
+"""Scores that a table of methods is over: those of the rewrites that all methods have.
 
 A method that was scored on one easy rewrite looks better than one that was scored on all of them.
 So methods of one model are compared over their common rewrites, and a warning names the others.
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from ..formatting import several
+from ..formatting import pluralize
 from ..schemas import Score
 from .families import families
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
 
 Rewrites = Literal["common", "all"]
-"""Which rewrites a comparison is over: those that all methods have, or each method's own."""
+"""Rewrites of a comparison: those that all methods have, or each method's own."""
 
 COUNTED = 0.5
 """Methods whose efficacy does not exceed this changed too little to be ranked by IFR."""
@@ -38,7 +38,7 @@ class Comparison:
         left_out: {model: rewrites that some method of the model lacks}; their scores are not in
             `scores`, unless all were asked for or no rewrite is common.
         warnings: sentences for the reader; empty where all methods have the same rewrites.
-        comparable: whether the methods of each model are over the same rewrites.
+        comparable: True if the methods of each model are over the same rewrites.
     """
 
     scores: list[Score]
@@ -98,11 +98,11 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
     chosen_scores = [score for score in replacing if score.edit in used]
     if n_compared:
         warnings.append(
-            f"{several(n_compared, 'comparison')} of two states left out, as it is no edit by a"
+            f"{pluralize(n_compared, 'comparison')} of two states left out, as it is no edit by a"
             " method; `thinkeval report EDIT` has the table of one."
         )
     if len(replacing) + n_compared < len(scores):
-        left = several(len(scores) - len(replacing) - n_compared, "score")
+        left = pluralize(len(scores) - len(replacing) - n_compared, "score")
         warnings.append(
             f"{left} of appended answers or forgotten facts left out: they have other metrics."
         )
@@ -116,7 +116,7 @@ def _warning(
     partial: Sequence[str],
     chosen: Rewrites,
 ) -> str:
-    """What is left out of a comparison of these methods, or why it is none.
+    """Return the warning: methods or rewrites left out, or why there is no comparison.
 
     Args:
         has: {method: its rewrites}.
@@ -131,11 +131,11 @@ def _warning(
     if chosen == "all":
         return (
             f"{differ} Each row is over its own rewrites; compare only over the"
-            f" {several(len(shared), 'common rewrite')}."
+            f" {pluralize(len(shared), 'common rewrite')}."
         )
     names = ", ".join(partial[:NAMED])
     more = f" and {len(partial) - NAMED} more" if len(partial) > NAMED else ""
     return (
-        f"{differ} Compared over the {several(len(shared), 'rewrite')} that all have; left out:"
-        f" {several(len(partial), 'rewrite')} ({names}{more})."
+        f"{differ} Compared over the {pluralize(len(shared), 'rewrite')} that all have; left out:"
+        f" {pluralize(len(partial), 'rewrite')} ({names}{more})."
     )

@@ -45,7 +45,7 @@ def conversation_table(found: ConversationOut) -> Table[ConversationLine]:
 
 
 def conversation_note(found: ConversationOut) -> str:
-    """What a leak is, how the model was asked, and how many chains could not be walked."""
+    """Return the definition of a leak, the way of asking, and the number of chains not walked."""
     how = "in its chat template" if found.chat else "as one text: it has no chat template"
     left = f"; {found.chains - found.n} not walked" if found.chains > found.n else ""
     return (

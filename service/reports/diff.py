@@ -152,7 +152,7 @@ SAMPLED: Measure = "p"
 
 
 def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
-    """What edit `b` did otherwise than edit `a`; every delta is b − a.
+    """Return the differences of edit `b` from edit `a`; every delta is b − a.
 
     Args:
         a, b: ids of scored edits; any id that an edit ever had.
@@ -267,31 +267,25 @@ def _metric(
 
 def _facts(db: Database, one: Score, other: Score, measure: Measure) -> FactsDiff:
     found = db.read(
-        rows.DiffFactRow, a=one.edit, b=other.edit, pre=f"{measure}_pre", post=f"{measure}_post"
+        FactDelta,
+        "diffs/facts",
+        a=one.edit,
+        b=other.edit,
+        pre=f"{measure}_pre",
+        post=f"{measure}_post",
     )
     return FactsDiff(
         shared=sum(row.in_a and row.in_b for row in found),
-        flipped=[_flipped(row) for row in found if row.flipped],
+        flipped=[row for row in found if row.flipped],
         only_a=[_lone(row, "a") for row in found if not row.in_b],
         only_b=[_lone(row, "b") for row in found if not row.in_a],
     )
 
 
-def _named(row: rows.DiffFactRow) -> dict[str, str]:
-    return {
-        name: getattr(row, name) for name in ("subject", "relation", "object", "prompt", "role")
-    }
-
-
-def _flipped(row: rows.DiffFactRow) -> FactDelta:
-    sides = ("pre_a", "post_a", "change_a", "pre_b", "post_b", "change_b")
-    values = {name: getattr(row, name) for name in sides}
-    return FactDelta(**_named(row), **values, delta=values["post_b"] - values["post_a"])
-
-
-def _lone(row: rows.DiffFactRow, side: str) -> LoneFact:
+def _lone(row: FactDelta, side: str) -> LoneFact:
+    about = row.model_dump(include={"subject", "relation", "object", "prompt", "role"})
     values = {name: getattr(row, f"{name}_{side}") for name in ("pre", "post", "change")}
-    return LoneFact(**_named(row), **values)
+    return LoneFact(**about, **values)
 
 
 def _chains(db: Database, one: Score, other: Score, measure: Measure) -> ChainsDiff:

@@ -69,7 +69,7 @@ class EdgeOut(BaseModel):
     )
     ratio: float | None = Field(description="Post / pre; null where pre is 0.")
     change: str | None = Field(
-        description="What the edit did to the fact: kept, weakened, removed or added; null if not"
+        description="Effect of the edit on the fact: kept, weakened, removed or added; null if not"
         " measured."
     )
     answers_pre: list[str] = Field(default=[], description="Sampled answers of the unedited model.")
@@ -110,7 +110,7 @@ class ChainFilter(BaseModel):
     )
 
     def fits(self, chain: ScoredChainRow) -> bool:
-        """Whether a chain is to be shown."""
+        """Return True if a chain is to be shown."""
         return (
             (chain.surviving or not self.surviving)
             and self.steps in (None, chain.steps)
@@ -173,7 +173,7 @@ def graph_of(
         score.subject: "subject",
     }
     # Probes of implications are on no chain; the web UI lists them separately.
-    found = db.read(rows.FactRow, graph=score.edit)
+    found = db.read(rows.FactRow, "graph/facts", graph=score.edit)
     known = score.options.counted["known"]
     facts = [fact for fact in found if fact.role != "implication"]
     names = dict.fromkeys(name for fact in facts for name in (fact.subject, fact.object))

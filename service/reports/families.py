@@ -33,7 +33,11 @@ def families(db: Database, scores: Sequence[Score]) -> dict[str, str]:
         of = {score.edit: rewrite for rewrite, score in by_rewrite.items()}
         cases = [case_of(score) for score in by_rewrite.values()]
         for row in db.read(
-            rows.ChainFactsRow, cases=cases, max_steps=options.max_steps, bare=options.bare
+            rows.ChainFactsRow,
+            "chains/facts",
+            cases=cases,
+            max_steps=options.max_steps,
+            bare=options.bare,
         ):
             facts[of[row.id]].update(f"{_dataset(of[row.id])}|{fact}" for fact in row.facts)
     named = components(facts)

@@ -10,7 +10,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -59,7 +59,8 @@ class Table(Generic[Row]):
         name: its name in addresses and options, such as `drift`.
         title: a line above it.
         note: sentences below it, which say how its numbers are defined.
-        values: columns for programs, one number a cell (CSV, JSON); None: the same columns.
+        values: columns for programs, one number a cell (CSV, JSON, Parquet); None: the
+            same columns.
     """
 
     name: str
@@ -88,11 +89,12 @@ def _frame(table: Table[Any], *, formatted: bool = False) -> pd.DataFrame:
     """Return the values, or their texts, as a data frame of objects: 3 stays 3 beside None."""
     import pandas as pd  # `--help` does not wait for it
 
+    columns = table.columns if formatted else table.values or table.columns
     cells = [
         column.cells(table.rows)[0] if formatted else [column.get(row) for row in table.rows]
-        for column in table.columns
+        for column in columns
     ]
-    headers = [column.header for column in table.columns]
+    headers = [column.header for column in columns]
     return pd.DataFrame(list(zip(*cells, strict=True)), columns=headers, dtype=object)
 
 
@@ -120,8 +122,13 @@ def _csv(table: Table[Any]) -> str:
 
 
 def _json(table: Table[Any]) -> str:
-    records = [{c.header: defined(c.get(row)) for c in table.columns} for row in table.rows]
-    return json.dumps(records, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(records(table), ensure_ascii=False, indent=2) + "\n"
+
+
+def records(table: Table[Any]) -> list[dict[str, Any]]:
+    """Return the rows as JSON has them: {header: value}, of the columns for programs."""
+    columns = table.values or table.columns
+    return [{c.header: defined(c.get(row)) for c in columns} for row in table.rows]
 
 
 def defined(value: Any) -> Any:
@@ -155,7 +162,7 @@ def require_known(style: str, *, printed: bool) -> None:
     if printed and style == PARQUET:
         raise UsageError(
             "Parquet is a binary format and cannot be printed.",
-            remedy="Write it to a file: thinkeval report -f parquet -o FILE.",
+            remedy="Write it to a file: add -o FILE.",
         )
 
 
@@ -166,8 +173,6 @@ def render(table: Table[Row], style: str) -> str:
         UsageError: `style` is not one of FORMATS.
     """
     require_known(style, printed=True)
-    if style in ("csv", "json") and table.values is not None:
-        table = replace(table, columns=table.values)
     return FORMATS[style](table)
 
 

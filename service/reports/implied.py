@@ -1,4 +1,4 @@
-"""The table of what rules imply for several scored requests: a row for each group of them."""
+"""The table of the conclusions of rules for several scored requests: a row a group of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..formatting import UNDEFINED, several
+from ..formatting import UNDEFINED, pluralize
 from ..rules.omega import KINDS
 from ..rules.summary import SummaryOut, by_method, plain_share
 from ..schemas import MEASURE_NAMES, Measure
@@ -73,5 +73,5 @@ COLUMNS: list[Column[_Row]] = [
 def table(found: Mapping[str, SummaryOut]) -> Table[_Row]:
     """Return the table: stale, propagated and kept with their n; how old objects are recovered."""
     first = next(iter(found.values()))
-    title = f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})"
+    title = f"Implications by {pluralize(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})"
     return Table("implied", title, COLUMNS, list(found.items()), NOTE)

@@ -2,7 +2,7 @@
 
 IFR follows efficacy: an edit that installs half of the new fact cuts half of the old one's chains.
 So each method's update is also scored at lower strengths (`ScoreRequest.strength`), and IFR,
-Preservation and what becomes of the subject's other facts are read off at one efficacy for all, by
+Preservation and retention of the subject's other facts are read off at one efficacy for all, by
 linear interpolation between the two strengths around it. A method that never gets there has no
 value there. Methods are compared over the rewrites that all of them have.
 
@@ -99,7 +99,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How two methods differ in a metric, at an efficacy or (None) as they are.
+    """The difference of two methods in a metric, at an efficacy or (None) as they are.
 
     Attributes:
         interval: over families of rewrites, paired; None with fewer than three. With several
@@ -120,12 +120,12 @@ class Difference:
 
     @property
     def beyond_rewrites(self) -> bool | None:
-        """Whether the interval over rewrites leaves out 0; None where there is none."""
+        """Return True if the 95 % interval over rewrites excludes 0, None without an interval."""
         return None if self.interval is None else not self.interval[0] <= 0 <= self.interval[1]
 
     @property
     def beyond_seeds(self) -> bool | None:
-        """Whether it exceeds twice the spread over seeds; None with one seed."""
+        """Return True if it exceeds twice the spread over seeds, None with one seed."""
         return None if self.spread is None else abs(self.value) > 2 * self.spread
 
 

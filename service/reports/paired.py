@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from ..formatting import several, signed_interval
+from ..formatting import pluralize, signed_interval
 from ..schemas import Score
 from .comparison import COUNTED, Comparison
 from .matched import Curve, Difference, differences
@@ -28,7 +28,7 @@ FEWEST = 3
 
 
 class PairedOut(BaseModel):
-    """How another method differs from the best one in a metric, over the rewrites both have."""
+    """The difference of a method from the best one in a metric, over their common rewrites."""
 
     model: str = Field(description="The edited model.")
     best: str = Field(description="Method of lowest IFR among those of efficacy above .5.")
@@ -41,7 +41,7 @@ class PairedOut(BaseModel):
     high: float | None = Field(description="Upper bound of that interval.")
     rewrites: int = Field(description="Rewrites that both methods have.")
     exceeds_chance: bool | None = Field(
-        description="Whether the interval leaves out 0; null where there is no interval."
+        description="True if the interval excludes 0; null without an interval."
     )
 
 
@@ -127,7 +127,7 @@ def sentences(found: Sequence[Against], metric: str = "ifr", *, brief: bool = Fa
 
 
 def notes(found: Comparison, measure: str) -> tuple[str, ...]:
-    """What the caption of a figure of methods says beside its numbers: warnings, then the best."""
+    """Return the notes in a caption of a figure of methods: warnings, then the best."""
     return (*found.warnings, *sentences(paired(found, measure), brief=True))
 
 
@@ -138,14 +138,14 @@ def _sentence(against: Against, metric: str, named: bool, brief: bool) -> str:
     if not rows:
         return start
     sizes = {row.n for row in rows}
-    over = several(sizes.pop(), "common rewrite") if len(sizes) == 1 else "the rewrites both have"
+    over = pluralize(sizes.pop(), "common rewrite") if len(sizes) == 1 else "the rewrites both have"
     parts = ", ".join(f"{row.first} {difference_text(row)}" for row in rows)
     listed = f" IFR of the others minus its own, paired over {over}: {parts}." * (not brief)
     return f"{start}{listed} {verdict(rows)}"
 
 
 def verdict(rows: Sequence[Difference]) -> str:
-    """Which of these differences exceed chance, or why that is unknown."""
+    """Return the differences that exceed chance, in words, or why that is unknown."""
     counted = [row.first for row in rows if row.beyond_rewrites]
     within = [row.first for row in rows if row.beyond_rewrites is False]
     if not counted and not within:

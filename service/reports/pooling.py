@@ -24,7 +24,7 @@ from ..schemas import Score
 from ..scoring.intervals import QUANTILES
 
 POOLED = ("efficacy", "ifr", "preservation", "subject_retention", "ifr_beyond_subject")
-"""What `pooled` gives, in order."""
+"""Metrics that `pooled` returns, in order."""
 
 MEANS = {"efficacy": 0, "preservation": 1, "subject_retention": 4}
 """The metrics whose value over several edits is the mean, with their column in `terms`."""
@@ -37,7 +37,7 @@ DRAWS = 2000
 
 
 def terms(scores: Sequence[Score], measure: str) -> np.ndarray:
-    """What edits add to means and sums: [edits, 6].
+    """Return the addends of each edit to means and sums: [edits, 6].
 
     The columns are efficacy, Preservation, numerator and denominator of IFR, subject retention,
     numerator of IFR beyond the subject. NaN where a metric was not taken or has n = 0; the sums
@@ -60,7 +60,7 @@ def pooled(rows: np.ndarray) -> tuple[float, float, float, float, float]:
 
 
 def defined(rows: np.ndarray, metric: str) -> np.ndarray:
-    """For each edit of `terms` whether the metric is defined there: [edits]."""
+    """For each edit of `terms`, True if the metric is defined there: [edits]."""
     column = (MEANS | RATIOS)[metric]
     known = ~np.isnan(rows[:, column])
     return known & (rows[:, WEIGHT] > 0) if metric in RATIOS else known

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..formatting import several
+from ..formatting import pluralize
 from ..rules.omega import KINDS, WAYS, OmegaOut
 from ..schemas import MEASURE_NAMES
 from .formats import Column, Table
@@ -52,6 +52,6 @@ def ways_table(found: OmegaOut, target_true: str) -> Table[Kind]:
         Column("surviving", lambda kind: found.at(kind).surviving),
         Column("all cut up to (facts)", lambda kind: found.deep[kind]),
     ]
-    note = f"within {several(found.max_steps, 'fact')}, by {several(found.rules, 'rule')}"
+    note = f"within {pluralize(found.max_steps, 'fact')}, by {pluralize(found.rules, 'rule')}"
     title = f"Is {target_true} recovered? ({MEASURE_NAMES[found.measure]})"
     return Table("ways", title, columns, KINDS, note)

@@ -6,20 +6,17 @@ mirrored: `_a` and `_b` exchanged, deltas negated, `opened` and `closed` exchang
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field, computed_field
+from typing import ClassVar
 
-from ..schemas import Measure, ScoringOptions
+from pydantic import BaseModel, Field, computed_field, model_validator
+
+from ..schemas import EditedFact, Measure, ProbedFact, ScoringOptions
 
 
-class DiffedEdit(BaseModel):
+class DiffedEdit(EditedFact):
     """One of the two edits."""
 
     edit: str = Field(description="Id of the edit.")
-    rewrite: str = Field(description="Id of the rewrite request.")
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    target_true: str = Field(description="Old object of the edited fact.")
-    target_new: str = Field(description="New object of the edited fact.")
     model: str = Field(description="Name of the model.")
     method: str = Field(description="Name of the editing method.")
     options: ScoringOptions = Field(description="How its chains are counted.")
@@ -28,14 +25,14 @@ class DiffedEdit(BaseModel):
 class Difference(BaseModel):
     """One difference in setup between the two edits; `note` states its effect."""
 
-    what: str = Field(description="What differs.")
+    what: str = Field(description="Name of the property that differs.")
     a: str = Field(description="In edit a.")
     b: str = Field(description="In edit b.")
-    note: str = Field(description="What follows for the numbers.")
+    note: str = Field(description="Consequence for the numbers.")
 
 
 class MetricDelta(BaseModel):
-    """One metric of both edits. What an edit does not have is None."""
+    """One metric of both edits. A value that an edit lacks is None."""
 
     metric: str = Field(description="Name of the metric.")
     measure: str = Field(
@@ -86,46 +83,50 @@ class MetricDelta(BaseModel):
 
     @property
     def differs(self) -> bool:
-        """Whether the edits differ in it; undefined in both is no difference."""
+        """Return True if the edits differ in it; undefined in both is no difference."""
         undefined = self.n_a == self.n_b == 0 and self.a is None and self.b is None
         return self.delta != 0 and not undefined
 
 
 class FactDelta(BaseModel):
-    """One fact in both edit graphs: probability before and after each edit, and what each did."""
+    """One fact of the edit graphs: probability before and after each edit, and what each did."""
+
+    PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"flipped"})
 
     subject: str = Field(description="Subject of the fact.")
     relation: str = Field(description="Relation of the fact.")
     object: str = Field(description="Object of the fact.")
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
     role: str = Field(description="fact, target_true, target_new or implication.")
-    pre_a: float = Field(description="Probability before edit a.")
-    post_a: float = Field(description="Probability after edit a.")
+    in_a: bool = Field(default=True, exclude=True, description="The graph of edit a has it.")
+    in_b: bool = Field(default=True, exclude=True, description="The graph of edit b has it.")
+    flipped: bool = Field(
+        default=True, exclude=True, description="The edits leave it in different states."
+    )
+    pre_a: float | None = Field(description="Probability before edit a.")
+    post_a: float | None = Field(description="Probability after edit a.")
     change_a: str | None = Field(
         description="Change by edit a: kept, weakened, removed or added, by the leading measure."
     )
-    pre_b: float = Field(description="Probability before edit b.")
-    post_b: float = Field(description="Probability after edit b.")
+    pre_b: float | None = Field(description="Probability before edit b.")
+    post_b: float | None = Field(description="Probability after edit b.")
     change_b: str | None = Field(description="Change by edit b, likewise.")
-    delta: float = Field(description="post_b − post_a.")
+    delta: float | None = Field(default=None, description="post_b − post_a.")
+
+    @model_validator(mode="after")
+    def _subtract(self) -> FactDelta:
+        if self.post_a is not None and self.post_b is not None:
+            self.delta = self.post_b - self.post_a
+        return self
 
 
-class LoneFact(BaseModel):
+class LoneFact(ProbedFact):
     """A fact that only one of the edit graphs has."""
 
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    object: str = Field(description="Object of the fact.")
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
     role: str = Field(description="fact, target_true, target_new or implication.")
-    pre: float | None = Field(
-        description="Probability before the edit, 0 to 1; null where it was not measured."
-    )
-    post: float | None = Field(
-        description="Probability after the edit, 0 to 1; null where it was not measured."
-    )
     change: str | None = Field(
-        description="What the edit did to the fact: kept, weakened, removed or added; null if not"
+        description="Effect of the edit on the fact: kept, weakened, removed or added; null if not"
         " measured."
     )
 
@@ -147,7 +148,7 @@ class ChainDelta(BaseModel):
 
     steps: int = Field(description="Number of facts of the chain.")
     entities: list[str] = Field(
-        description="Names from subject to old object: what identifies a chain."
+        description="Names from subject to old object: they identify a chain."
     )
     r_pre_a: float = Field(description="Reliability R before edit a.")
     r_post_a: float = Field(description="Reliability R' after edit a.")
@@ -193,13 +194,13 @@ class Diff(BaseModel):
     @computed_field
     @property
     def notes(self) -> list[str]:
-        """What to keep in mind when reading the numbers; empty where all is alike."""
+        """Remarks for a reader of the numbers; empty where all is alike."""
         return [f"{d.what}: {d.a} in A, {d.b} in B. {d.note}" for d in self.differences]
 
     @computed_field
     @property
     def empty(self) -> bool:
-        """Whether the edits have equal numbers."""
+        """Return True if the edits have equal numbers."""
         facts, chains = self.facts, self.chains
         if chains is None or any(m.differs for m in self.metrics):
             return False

@@ -1,4 +1,4 @@
-"""What a sweep says: the table, methods at equal efficacy, differences that count, failed cells."""
+"""Report of a sweep: table, methods at equal efficacy, differences that count, failed cells."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..schemas import Score
+from ..append_schemas import AppendOptions
+from ..schemas import Measure, Score
 from ..scoring.sweep import Outcome
+from . import by_kind
 from . import matched as matching
 from .comparison import COUNTED, Comparison, common
+from .means import MeansTable
 from .table import caption, method_table, records
 
 if TYPE_CHECKING:
@@ -22,29 +25,35 @@ class SweepReport:
     """A sweep in numbers.
 
     Attributes:
-        scores: of the whole edits (strength 1).
+        scores: of the whole edits (strength 1); `method` names the setting of axes too.
         comparison: those by which the table is made.
         matched: per model and seed, methods at equal efficacy.
         differences: per model, pairs of methods that were compared.
         failed: cells without a score, with the reason.
         skipped: cells whose fact the model does not know, with its probability.
+        means: the table of requests to append or to forget, in place of that of replacements.
     """
 
-    measure: str
+    measure: Measure
     scores: list[Score]
     comparison: Comparison
     matched: dict[tuple[str, int], list[matching.Matched]]
     differences: dict[str, list[matching.Difference]]
     failed: list[Outcome]
     skipped: list[Outcome]
+    means: MeansTable | None = None
 
     def table(self) -> pd.DataFrame:
         """One row a model and method, in the shape of ThinkEval's Table 4."""
+        if self.means is not None:
+            return self.means.frame()
         return method_table(self.comparison.scores, self.measure, self.comparison.families)
 
     @property
     def caption(self) -> str:
-        """What the table's numbers are."""
+        """The caption: the meaning of the table's numbers."""
+        if self.means is not None:
+            return self.means.caption
         used, families = self.comparison.scores, self.comparison.families
         return caption(used, self.measure, families=families)
 
@@ -52,11 +61,11 @@ class SweepReport:
         """JSON-able; undefined is null."""
         return {
             "measure": self.measure,
-            "caption": self.caption,
+            "caption": self.caption if self.scores else "",
             "warnings": list(self.comparison.warnings),
             "left_out": dict(self.comparison.left_out),
-            "table": records(self.table()),
-            "edits": [s.edit for s in self.scores],
+            "table": records(self.table()) if self.scores else [],
+            "edits": list(dict.fromkeys(s.edit for s in self.scores)),
             "matched": [
                 {"model": model, "seed": seed, **asdict(row)}
                 for (model, seed), rows in self.matched.items()
@@ -78,7 +87,7 @@ class SweepReport:
 
 
 def report(
-    outcomes: Sequence[Outcome], measure: str, families: Mapping[str, str] | None = None
+    outcomes: Sequence[Outcome], measure: Measure, families: Mapping[str, str] | None = None
 ) -> SweepReport:
     """Sum up the outcomes of a sweep.
 
@@ -89,20 +98,38 @@ def report(
     Raises:
         NothingStoredError: when the table is asked for and no cell has a score.
     """
+    outcomes = [_named(outcome) for outcome in outcomes]
     whole = [o.score for o in outcomes if o.score is not None and o.cell.strength == 1]
-    curves = matching.curves(outcomes, measure, families)
+    means = by_kind.table(whole, measure)
+    # An appended answer replaces none: there is no IFR to compare at equal efficacy.
+    curves = {} if any(s.append for s in whole) else matching.curves(outcomes, measure, families)
     by_model: dict[str, list[Mapping[str, matching.Curve]]] = {}
     for (model, _), methods in curves.items():
         by_model.setdefault(model, []).append(methods)
     return SweepReport(
         measure=measure,
         scores=whole,
-        comparison=replace(common(whole, measure), families=families or {}),
+        comparison=replace(common([] if means else whole, measure), families=families or {}),
         matched={place: matching.matched(methods) for place, methods in curves.items()},
         differences={model: _compared(seeds) for model, seeds in by_model.items()},
         failed=[o for o in outcomes if o.score is None and not o.skipped],
         skipped=[o for o in outcomes if o.skipped],
+        means=means,
     )
+
+
+def _named(outcome: Outcome) -> Outcome:
+    """Return an outcome whose method is that with its setting of the axes, as `rome v_lr=0.5`.
+
+    Tables, curves and differences then have a row a setting; the options of an append name their
+    variants by themselves.
+    """
+    label = outcome.cell.setting.label(AppendOptions.model_fields)
+    if not label or outcome.score is None:
+        return outcome
+    method = f"{outcome.cell.method} {label}"
+    cell = replace(outcome.cell, method=method)
+    return replace(outcome, cell=cell, score=outcome.score.model_copy(update={"method": method}))
 
 
 def _compared(by_seed: Sequence[Mapping[str, matching.Curve]]) -> list[matching.Difference]:

@@ -28,10 +28,10 @@ ABOUT = ("edit", "dataset", "rewrite", "model", "method", "measure")
 
 
 def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
-    """One row an edit: what a notebook wants. Missing metrics are NaN, never 0.
+    """Return a frame of one row an edit, for notebooks. Missing metrics are NaN, never 0.
 
     Columns: edit, dataset, rewrite, model, method, measure, then each metric (`ifr`, `efficacy`,
-    `ifr_by_steps_<n>` ...) with `<metric>.n`, what it was taken over, and, where a 95 % interval is
+    `ifr_by_steps_<n>` ...) with `<metric>.n`, its number of items, and, where a 95 % interval is
     stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`, `consistency`)
     are beside every measure.
     """
@@ -113,7 +113,7 @@ def _family(score: Score, families: Mapping[str, str]) -> str:
 
 
 def n_families(scores: Iterable[Score], families: Mapping[str, str] | None) -> int:
-    """How many families the rewrites of these edits are of."""
+    """Count the families of the rewrites of these edits."""
     return len({_family(score, families or {}) for score in scores})
 
 
@@ -125,8 +125,8 @@ def method_table(
     `IFR` pools all chains of all rewrites (Definition 3 on the union, as the paper's table does),
     and so does `IFR beyond subject`; `IFR mean` is the mean over rewrites with its standard
     deviation. `low` and `high` bound the 95 % interval over families of rewrites (bootstrap), or of
-    the sampled answers where there is one rewrite; NaN where there is none. `rewrites`, `families`
-    and `chains` say what the numbers were taken over, `n ret.` over how many rewrites subject
+    the sampled answers with one rewrite; NaN without an interval. `rewrites`, `families`
+    and `chains` count the items of the numbers, `n ret.` over how many rewrites subject
     retention, which may be undefined, was.
 
     Args:
@@ -143,7 +143,7 @@ def method_table(
     if not scores:
         raise NothingStoredError(
             "There is no scored edit to report on.",
-            remedy="Score one with `thinkeval score`; appended answers: `thinkeval peak report`.",
+            remedy="Score one with `thinkeval score`; appended answers have --kind append.",
         )
     groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
     for score in scores:
@@ -245,7 +245,7 @@ def caption(
     columns: Iterable[object] | None = None,
     families: Mapping[str, str] | None = None,
 ) -> str:
-    """What the numbers of a table by method are: measure, chain rule, counts; printed below it.
+    """Return the caption of a table by method: measure, chain rule, counts; printed below it.
 
     Args:
         columns: of the table as it is shown; default: all that `method_table` has. Bounds that are
@@ -282,7 +282,7 @@ def caption(
 
 
 def caption_each(scores: Sequence[Score], measure: str) -> str:
-    """What the numbers of a table with one row an edit are."""
+    """Return the caption of a table with one row an edit."""
     return (
         f"{_what(scores, measure)} One row an edit; `.n` is what a value was taken over, `.low` and"
         " `.high` bound the 95 % interval of sampled answers. What was not taken is empty."
@@ -309,7 +309,7 @@ def _undefined(scores: Sequence[Score], measure: str, metric: str) -> str:
 def _interval_of(
     scores: Sequence[Score], measure: str, families: Mapping[str, str] | None = None
 ) -> str:
-    """What the intervals of a table by method are of; empty where no row has one."""
+    """Return the meaning of the intervals of a table by method; empty if no row has one."""
     groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
     for score in scores:
         groups[score.model, score.method].append(score)

@@ -1,4 +1,4 @@
-"""The verdict on a scored edit: did it take, how much of the old fact is left, what was kept.
+"""The verdict on a scored edit: success of the edit, rest of the old fact, knowledge kept.
 
 Each part is one graded word with the threshold that it was given by, and a sentence. The web UI,
 the terminal and the demo print the same ones.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..formatting import least, number, percent, several
+from ..formatting import least, number, percent, pluralize
 from ..schemas import Measure, MetricValue, Score
 from ..scoring.metrics import chain_rows, told_before
 
@@ -47,7 +47,7 @@ class Part:
     Attributes:
         word: the grade; "undefined" where there is no value.
         sentence: a whole sentence with the value.
-        rule: what the grades are, for a reader who asks why this word.
+        rule: definition of the grades.
         value: the metric that was graded; None where it is undefined.
     """
 
@@ -75,8 +75,8 @@ class Verdict:
 
     Attributes:
         nothing: a sentence that says why there is nothing to measure; empty where there is. With it
-            no part is to be shown: each would be about what the model never knew.
-        moved: says by counts that the model moved the subject, or lost what it knew about it; empty
+            no part is to be shown: each would be about facts that the model never knew.
+        moved: says by counts that the model moved the subject, or lost its knowledge of it; empty
             where most known facts about it are kept, or they were not counted.
     """
 
@@ -94,7 +94,7 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """One sentence with the answer: whether the edit took, and how deep it went."""
+        """One sentence with the answer: success and depth of the edit."""
         if self.nothing:
             return self.nothing
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
@@ -131,7 +131,7 @@ def judged(
     measure: Measure,
     chains: Sequence[ScoredChainRow] | None = None,
 ) -> Verdict:
-    """The verdict on a stored edit, of which it is read what the model knew of the edited fact.
+    """Return the verdict on a stored edit; reads the model's knowledge of the edited fact.
 
     Args:
         chains: all its chains by the same measure; None: they are read too.
@@ -171,7 +171,7 @@ def _moved(score: Score) -> str:
     if found is None or found.kept is None or 2 * found.kept > found.n:
         return ""
     followed, lost = found.followed or 0, found.lost or 0
-    known = f"{several(found.n, 'known fact')} about {score.subject}"
+    known = f"{pluralize(found.n, 'known fact')} about {score.subject}"
     one = {
         "followed": f"the model moved the subject: {followed} of {known}"
         f" follow{'s' * (followed == 1)} {score.target_new}",
@@ -193,15 +193,15 @@ def subject_sentence(score: Score) -> str:
     if found.followed is not None:
         counts.append(f"{found.followed} followed the new object")
     counts.append(f"{found.lost} lost")
-    known = several(found.n, "known fact")
+    known = pluralize(found.n, "known fact")
     return f"Of {known} about {score.subject}: {', '.join(counts)} (by likelihood)."
 
 
 def _nothing(score: Score, chains: Sequence[ScoredChainRow], before: float | None) -> str:
-    """Why there is nothing to measure: the model knows neither the fact nor a chain to it."""
+    """Return the reason why nothing is measured: the model knows neither the fact nor a chain."""
     if any(chain.known and chain.r_pre for chain in chains):
         return ""
-    known = f"Nothing to measure: the model knows 0 of {several(len(chains), 'chain')}"
+    known = f"Nothing to measure: the model knows 0 of {pluralize(len(chains), 'chain')}"
     if before is None:
         return f"{known}." if chains else ""
     if before >= score.options.known:
@@ -248,7 +248,7 @@ def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> P
         sentence = f"No chain of ≤ {steps} facts leads to {score.target_true} in this graph."
         return Part(UNKNOWN, sentence, rule, None)
     if found is None or found.value is None or not found.n:
-        sentence = f"IFR is undefined: the model knows 0 of {several(len(chains), 'chain')}."
+        sentence = f"IFR is undefined: the model knows 0 of {pluralize(len(chains), 'chain')}."
         return Part(UNKNOWN, sentence, rule, None)
     alive = [chain for chain in chains if chain.surviving]
     strong = sum((chain.ratio or 0.0) > STRONG for chain in alive)
@@ -276,7 +276,7 @@ def _kept(score: Score, measure: Measure) -> Part:
         f" {percent(found.value)} of {'their' if found.n != 1 else 'its'} probability."
     )
     if found.n < FEW:
-        sentence = f"{sentence[:-1]}: it rests on {several(found.n, 'fact')} and says little."
+        sentence = f"{sentence[:-1]}: it rests on {pluralize(found.n, 'fact')} and says little."
     return Part(_word(found.value, KEPT), sentence, rule, found.value)
 
 
@@ -306,12 +306,12 @@ def _subject(score: Score, measure: Measure) -> Part:
 def _known(value: MetricValue, what: str) -> str:
     """The items that a value is over: `18 of 103 chains`, if the model did not know all of them."""
     if not value.excluded:
-        return several(value.n, what)
-    return f"{value.n} known of {several(value.n + value.excluded, what)}"
+        return pluralize(value.n, what)
+    return f"{value.n} known of {pluralize(value.n + value.excluded, what)}"
 
 
 def _unknown(value: MetricValue) -> str:
-    return f"the model knows 0 of {several(value.excluded, 'fact')}"
+    return f"the model knows 0 of {pluralize(value.excluded, 'fact')}"
 
 
 def _word(value: float | None, grades: Sequence[tuple[float, str]]) -> str:

@@ -17,7 +17,7 @@ from ...cypher import rows
 from ...cypher.errors import QueryTooLargeError
 from ...loaders.records import digest
 from ..errors import NotFoundError, UsageError
-from ..formatting import several
+from ..formatting import pluralize
 from ..graphs.datasets import require_graph
 from ..graphs.edges import caption
 from .proof_sizes import MOST, by_size
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ...cypher.sending import Tx
 
 FORMAT = 2
-"""Of what is stored of a closure; one of an earlier format is derived again."""
+"""Format of a stored closure; one of an earlier format is derived again."""
 MOST_CONCLUSIONS = 200_000
 """Maximum number of conclusions; more do not fit into the memory of one transaction."""
 LESS = (
@@ -116,7 +116,7 @@ def transaction(db: Database, graph: str, rules: Sequence[StoredRule]) -> Iterat
             yield tx
     except QueryTooLargeError as error:
         raise UsageError(
-            f"The closure of {graph!r} by {several(len(rules), 'rule')} does not fit into one"
+            f"The closure of {graph!r} by {pluralize(len(rules), 'rule')} does not fit into one"
             " transaction of the server; nothing was stored.",
             remedy=f"{LESS} Or give the server more memory (db.memory.transaction.max).",
         ) from error
@@ -132,7 +132,7 @@ def within(
     """The closure of a graph, inside an open `transaction` that later queries share."""
     options = options or ClosureOptions()
     props = {"pre": f"{options.measure}_pre", "post": f"{options.measure}_post"}
-    state = tx.run(rows.ClosureStateRow, graph=graph, **props)[0]
+    state = tx.run(rows.ClosureStateRow, "closure/state", graph=graph, **props)[0]
     parts = [
         FORMAT,
         rules_digest(rules),
@@ -146,7 +146,7 @@ def within(
         dataset = require_graph(db, graph, kind=None).dataset
         _derive(tx, graph, dataset, rules, options)
         _weigh(tx, graph, rules, options, props)
-        tx.run(rows.CompleteClosureRow, graph=graph, closure=name)
+        tx.run(str, "closure/complete", graph=graph, closure=name)
     atoms, groundings = _read(tx, graph, rules, options, props)
     rounds = max((atom.round for atom in atoms.values()), default=0)
     return Closure(graph, options, rules, atoms, groundings, rounds)
@@ -156,13 +156,18 @@ def _derive(
     tx: Tx, graph: str, dataset: str, rules: Sequence[StoredRule], options: ClosureOptions
 ) -> None:
     """Derive conclusions round by round, until a round finds no new one."""
-    tx.run(rows.ClearClosureRow, graph=graph)
+    tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
     params = rule_rows([r for r in rules if r.id in factors(rules, options)])
     found, number = 0, 0
     while options.depth is None or number < options.depth:
         number += 1
         (result,) = tx.run(
-            rows.DeriveRoundRow, graph=graph, dataset=dataset, round=number, rules=params
+            rows.DeriveRoundRow,
+            "closure/derive",
+            graph=graph,
+            dataset=dataset,
+            round=number,
+            rules=params,
         )
         if not result.conclusions:
             return
@@ -182,7 +187,7 @@ def _read(
     options: ClosureOptions,
     props: Mapping[str, str],
 ) -> tuple[dict[str, rows.AtomRow], list[Grounding]]:
-    atoms = {atom.id: atom for atom in tx.run(rows.AtomRow, graph=graph, **props)}
+    atoms = {atom.id: atom for atom in tx.run(rows.AtomRow, "closure/atoms", graph=graph, **props)}
     factor = factors(rules, options)
     groundings = [
         Grounding(
@@ -192,7 +197,7 @@ def _read(
             triple_of(atoms[row.conclusion]),
             factor[row.rule],
         )
-        for row in tx.run(rows.StoredGroundingRow, graph=graph)
+        for row in tx.run(rows.StoredGroundingRow, "closure/groundings", graph=graph)
     ]
     # A premise that is both a fact and a conclusion has two stored groundings with equal triples.
     return atoms, list(dict.fromkeys(groundings))
@@ -235,8 +240,8 @@ def _weigh(
             "caption": _caption(atom.relation, before, after),
         })  # fmt: skip
     for start in range(0, len(settled), _BATCH):
-        tx.run(rows.SettleRow, rows=settled[start : start + _BATCH])
-    tx.run(rows.PruneRow, graph=graph, ids=circular)
+        tx.run(rows.WrittenRow, "closure/settle", rows=settled[start : start + _BATCH])
+    tx.run(rows.PruneRow, "closure/prune", graph=graph, ids=circular)
 
 
 def _caption(relation: str, before: float | None, after: float | None) -> str:
@@ -282,7 +287,7 @@ def prove(
 def _require(db: Database, graph: str, goal: Triple, rules: Sequence[StoredRule]) -> None:
     """Refuse a misspelt goal, which would otherwise silently have no proof."""
     listing = f"thinkeval rules closure {graph}"
-    names = {entity.name for entity in db.read(rows.EntityRow, graph=graph)}
+    names = {entity.name for entity in db.read(rows.EntityRow, "graph/entities", graph=graph)}
     for sort, name in (("subject", goal[0]), ("object", goal[2])):
         if name not in names:
             raise NotFoundError(f"{sort} in {graph!r}", name, names, listing=listing)
@@ -355,7 +360,9 @@ def _item(atom: rows.AtomRow, stated: set[Triple], prover: Prover) -> Conclusion
 
 def _contradictions(db: Database, found: Closure, prover: Prover) -> list[ContradictionOut]:
     out = []
-    for row in db.read(rows.ContradictionRow, graph=found.graph)[:MOST_CONTRADICTIONS]:
+    for row in db.read(rows.ContradictionRow, "closure/contradictions", graph=found.graph)[
+        :MOST_CONTRADICTIONS
+    ]:
         mine = prover.proofs((row.subject, row.relation, row.object), most=1)
         other = (row.subject, row.relation, row.other)
         against = prover.proofs(other, most=1) if row.implied else [prover.leaf(other)]

@@ -27,7 +27,7 @@ class Instances:
     Attributes:
         rules: {id: rule}, also of rules without a grounding.
         groundings: by rule and names; `conclusion` is None where the graph lacks it.
-        cut: whether the limit left out some.
+        cut: True if the limit left out some.
     """
 
     graph: str
@@ -88,6 +88,7 @@ def instantiate(
     require_graph(db, graph, kind=None)
     found = db.read(
         rows.GroundingRow,
+        "rules/instantiate",
         graph=graph,
         rules=[rule_param(stored.rule) for stored in rules],
         show=show,
@@ -118,6 +119,7 @@ def affected(
     require_graph(db, graph, kind=None)
     return db.read(
         rows.AffectedRow,
+        "rules/affected",
         graph=graph,
         facts=list(facts),
         rules=[rule_param(stored.rule) for stored in rules],
@@ -144,10 +146,15 @@ def touching(
     """
     facts = [
         row.id
-        for row in db.read(rows.FactsAboutRow, graph=graph, subject=subject, relation=relation)
+        for row in db.read(
+            rows.FactsAboutRow, "rules/facts_about", graph=graph, subject=subject, relation=relation
+        )
     ]
     if not facts:
-        known = {f"{row.subject} {row.relation}" for row in db.read(rows.FactRow, graph=graph)}
+        known = {
+            f"{row.subject} {row.relation}"
+            for row in db.read(rows.FactRow, "graph/facts", graph=graph)
+        }
         wanted = f"{subject} {relation}"
         raise NotFoundError(
             f"fact of {graph!r}", wanted, known, listing=f"thinkeval rules relations {graph}"

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from ...cypher import rows
 from ...loaders.rule_records import Rule
-from ..schemas import KNOWN, Measure, Score
+from ..schemas import KNOWN, Measure, ProbedFact, Score
 from .omega import kept_rules
 from .schemas import Triple, rule_rows
 from .store import StoredRule
@@ -42,19 +42,10 @@ MEANINGS: dict[Verdict, str] = {
 GOOD: tuple[Verdict, ...] = ("dropped", "propagated", "kept")
 
 
-class PremiseOut(BaseModel):
+class PremiseOut(ProbedFact):
     """A premise with its probabilities; None without a probe."""
 
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    object: str = Field(description="Object of the fact.")
     edited: bool = Field(description="Whether it is the edited fact.")
-    pre: float | None = Field(
-        description="Probability before the edit, 0 to 1; null where it was not measured."
-    )
-    post: float | None = Field(
-        description="Probability after the edit, 0 to 1; null where it was not measured."
-    )
 
 
 class ImplicationGroundingOut(BaseModel):
@@ -66,24 +57,15 @@ class ImplicationGroundingOut(BaseModel):
     premises: list[PremiseOut] = Field(description="The premises, in the rule's order.")
 
 
-class ImplicationOut(BaseModel):
+class ImplicationOut(ProbedFact):
     """A conclusion with the edited fact among its premises."""
 
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    object: str = Field(description="Object of the fact.")
     side: Side = Field(
         description="`lost`: entailed by the old object only. `due`: newly entailed, by the new"
         " object. `kept`: entailed by both, or by other facts too."
     )
-    stated: bool = Field(description="Whether the data set has it as a fact.")
+    stated: bool = Field(description="True if the data set has it as a fact.")
     support: int = Field(description="Number of its other groundings, without the edited fact.")
-    pre: float | None = Field(
-        description="Probability before the edit, 0 to 1; null where it was not measured."
-    )
-    post: float | None = Field(
-        description="Probability after the edit, 0 to 1; null where it was not measured."
-    )
     verdict: Verdict | None = Field(description="Null without a probe.")
     groundings: list[ImplicationGroundingOut] = Field(
         description="The rules that entail it, now or before the edit."
@@ -207,6 +189,7 @@ def read(
     subject, relation, old, new = edited
     return db.read(
         rows.ImplicationRow,
+        "closure/implications",
         dataset=dataset,
         edit=edit,
         subject=subject,

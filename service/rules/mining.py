@@ -80,8 +80,8 @@ def mine(
         )
     dataset = require_graph(db, graph, kind=None).dataset
     bounds = {"min_support": min_support, "limit": limit}
-    two = db.read(rows.MineRow, graph=graph, **bounds)
-    one = db.read(rows.MinePairRow, graph=graph, **bounds)
+    two = db.read(rows.MineRow, "rules/mine", graph=graph, **bounds)
+    one = db.read(rows.MinePairRow, "rules/mine_pairs", graph=graph, **bounds)
     prompts = vocabulary(db, graph).prompts if one or two else {}
     candidates = [_rule(row, typed, prompts) for row in (*two, *one)]
     candidates = sorted(candidates, key=lambda r: -(r.support or 0))[:limit]
@@ -110,7 +110,10 @@ def count(
         params = [
             rule_param(rule) | {"support": rule.support if supported else None} for _, rule in part
         ]
-        found = {row.rule: row for row in db.read(rows.BodyCountRow, graph=graph, rules=params)}
+        found = {
+            row.rule: row
+            for row in db.read(rows.BodyCountRow, "rules/body_counts", graph=graph, rules=params)
+        }
         counted |= {key: found[rule.id] for key, rule in part}
     return [
         replace(
@@ -144,9 +147,9 @@ def rule_param(rule: Rule) -> dict[str, object]:
     return {"rule": rule.id, **columns(rule)}
 
 
-def _rule(row: rows.MineRow | rows.MinePairRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
-    pair = isinstance(row, rows.MinePairRow)
-    bound = {"x": row.kind_x, "y": None if pair else row.kind_y, "z": row.kind_z}
+def _rule(row: rows.MinePairRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
+    between = row.kind_y if isinstance(row, rows.MineRow) else None
+    bound = {"x": row.kind_x, "y": between, "z": row.kind_z}
     kinds = {variable: kind for variable, kind in bound.items() if kind}
     words = kind_words(kinds)
 
@@ -158,7 +161,7 @@ def _rule(row: rows.MineRow | rows.MinePairRow, typed: bool, prompts: Mapping[st
         return Atom(subject, relation, object_, (template,))
 
     near, second = "z", None
-    if not isinstance(row, rows.MinePairRow):
+    if isinstance(row, rows.MineRow):
         near = "y"
         second = atom(*(("z", row.relation2, "y") if row.inverse2 else ("y", row.relation2, "z")))
     return Rule(

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field
 
-from ...cypher.rows.closure import MixedChainRow, MixedLink
 from ..graphs import datasets
 from ..paging import offset_page
 from ..schemas import Measure, Score
@@ -29,10 +28,36 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MixedLinkOut(MixedLink):
+class MixedLinkOut:
     """A link of a chain: a fact or a conclusion, with the conclusion's proof."""
 
-    ratio: Annotated[float | None, Field(description="Post / pre; null if pre is 0.")]
+    id: Annotated[str, Field(description="Id of the fact or conclusion in the database.")]
+    implied: Annotated[bool, Field(description="Whether it is a conclusion, not a fact.")]
+    subject: Annotated[str, Field(description="Subject of the fact.")]
+    relation: Annotated[str, Field(description="Relation of the fact.")]
+    object: Annotated[str, Field(description="Object of the fact.")]
+    facts: Annotated[
+        int | None,
+        Field(
+            description="Number of the chain's facts it represents; null if the chain has no"
+            " strength."
+        ),
+    ]
+    pre: Annotated[
+        float | None,
+        Field(
+            description="Before the edit: a fact's probability, or strength of the best proof"
+            " with that many facts."
+        ),
+    ]
+    post: Annotated[
+        float | None,
+        Field(
+            description="After the edit: a fact's probability, or strength of the best proof with"
+            " that many facts."
+        ),
+    ]
+    ratio: Annotated[float | None, Field(description="Post / pre; null if pre is 0.")] = None
     proof: Annotated[
         ProofOut | None,
         Field(
@@ -54,7 +79,7 @@ class MixedChainOut(BaseModel):
     r_post: float | None = Field(description="Strength with that number of facts after the edit.")
     ratio: float | None = Field(description="r_post / r_pre; null if r_pre is 0.")
     surviving: bool | None = Field(
-        description="Whether it survives the edit; null if a part was not probed."
+        description="True if it survives the edit; null if a part was not probed."
     )
     links: list[MixedLinkOut] = Field(description="The links in order: facts and conclusions.")
 
@@ -120,7 +145,8 @@ def mixed(
     with forward.transaction(db, score.edit, used) as tx:
         closure = forward.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         found = tx.run(
-            MixedChainRow,
+            MixedChainOut,
+            "closure/mixed",
             graph=score.edit,
             subject=score.subject,
             object=score.target_true,
@@ -144,28 +170,22 @@ def mixed(
         looked_at=len(looked_at),
         total=len(fitting),
         surviving=sum(bool(row.surviving) for row in fitting),
-        items=[_chain(row, proofs) for row in shown],
+        items=[_proved(row, proofs) for row in shown],
         next=following,
     )
 
 
-def _chain(row: MixedChainRow, proofs: _Proofs) -> MixedChainOut:
-    return MixedChainOut(
-        steps=row.steps,
-        entities=list(row.entities),
-        r_pre=row.r_pre,
-        r_post=row.r_post,
-        ratio=row.ratio,
-        surviving=row.surviving,
-        links=[
-            MixedLinkOut(
-                **asdict(link),
-                ratio=link.post / link.pre if link.pre and link.post is not None else None,
-                proof=proofs.of(link),
-            )
-            for link in row.links
-        ],
-    )
+def _proved(chain: MixedChainOut, proofs: _Proofs) -> MixedChainOut:
+    """Return a chain with the ratio and the proof of each link."""
+    links = [
+        replace(
+            link,
+            ratio=link.post / link.pre if link.pre and link.post is not None else None,
+            proof=proofs.of(link),
+        )
+        for link in chain.links
+    ]
+    return chain.model_copy(update={"links": links})
 
 
 class _Proofs:
@@ -174,7 +194,7 @@ class _Proofs:
     They exclude the edited fact in either form, like the strengths of `closure/settle`.
     """
 
-    def __init__(self, closure: forward.Closure, shown: Sequence[MixedChainRow]) -> None:
+    def __init__(self, closure: forward.Closure, shown: Sequence[MixedChainOut]) -> None:
         facts = [atom for atom in closure.atoms.values() if not atom.implied]
         self.pre = forward.probabilities(facts, "pre")
         self.post = forward.probabilities(facts, "post")
@@ -185,7 +205,7 @@ class _Proofs:
         needed = {t: found for goal in goals for t, found in cone(ways, goal).items()}
         self.sized = proofs_by_size(needed, self.post, edited)
 
-    def of(self, link: MixedLink) -> ProofOut | None:
+    def of(self, link: MixedLinkOut) -> ProofOut | None:
         """The proof of an implied link; None for a fact."""
         if not link.implied or link.facts is None:
             return None
@@ -219,5 +239,5 @@ def _out(triple: Triple, pre: float | None, post: float | None) -> ProofOut:
     )  # fmt: skip
 
 
-def _triple(link: MixedLink) -> Triple:
+def _triple(link: MixedLinkOut) -> Triple:
     return (link.subject, link.relation, link.object)

@@ -1,4 +1,4 @@
-"""Omega(G): chains and rules in one closure, and whether they recover the old object."""
+"""Omega(G): recovery of the old object by chains and rules in one closure."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class OmegaOut(BaseModel):
 
 def kept_rules(db: Database, dataset: str) -> list[StoredRule]:
     """The kept rules of a data set; none if the data set itself was removed."""
-    if not db.read(rows.GetGraphRow, graph=dataset):
+    if not db.read(rows.GraphRow, "graph/get_graph", graph=dataset):
         return []
     return store.rules_of(db, dataset)
 
@@ -69,7 +69,7 @@ def omega(
     *,
     most: int = 5,
 ) -> OmegaOut:
-    """Whether chains and rules recover the old object after an edit.
+    """Compute Omega: recovery of the old object by chains and rules after an edit.
 
     Args:
         rules: None for the kept rules of the edit's data set.
@@ -86,6 +86,7 @@ def omega(
         found = closure.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         items = tx.run(
             OmegaRow,
+            "closure/omega",
             graph=score.edit,
             subject=score.subject,
             object=score.target_true,

@@ -115,7 +115,7 @@ class _Table:
         self.solved = size
 
     def _improve(self, triple: Triple, size: int) -> bool:
-        """Whether the proof of this size got better."""
+        """Improve the proof of this size; return True if it got better."""
         best = known = self.proved[triple].get(size)
         for g in self.groundings[triple]:
             for one, other in _parts(g, size):
@@ -169,7 +169,7 @@ class _Table:
 
 
 def _parts(g: Grounding, size: int) -> list[tuple[int, int]]:
-    """How many facts each premise may have; a single premise has all."""
+    """Return the possible numbers of facts of the premises; a single premise has all."""
     if g.second is None:
         return [(size, 0)]
     return [(part, size - part) for part in range(1, size)]

@@ -27,7 +27,7 @@ class Worth(Generic[V]):
 
     Attributes:
         join: value of a conclusion from its premises' values and the rule's factor.
-        better: whether the first value is better than the second.
+        better: True if the first value is better than the second.
     """
 
     join: Callable[[Sequence[V], float], V]

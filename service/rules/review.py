@@ -1,7 +1,7 @@
 """Review of rules: plausibility labels of annotators, and their agreement (service/agreement.py).
 
 DepEdit, section 4.1, step 5, and appendix A.3: a label judges the step from premises to conclusion,
-not whether either is true by itself. A rule that two annotators label plausible is kept.
+not the truth of either by itself. A rule that two annotators label plausible is kept.
 """
 
 from __future__ import annotations
@@ -48,7 +48,14 @@ def label(db: Database, dataset: str, rule: str, annotator: str, label: str) -> 
             remedy="Give a name of 1 to 100 characters: it distinguishes the annotators.",
         )
     found = rule_of(db, dataset, rule)
-    db.write(rows.LabelRuleRow, dataset=dataset, rule=found.id, annotator=name, label=label)
+    db.write(
+        rows.LabelRuleRow,
+        "rules/label_rule",
+        dataset=dataset,
+        rule=found.id,
+        annotator=name,
+        label=label,
+    )
     return rule_of(db, dataset, found.id)
 
 
@@ -65,7 +72,7 @@ def waiting(db: Database, dataset: str, annotator: str | None = None) -> list[St
 
 
 def agreement(rules: Iterable[StoredRule]) -> AgreementOut:
-    """Agreement on the labels a to e, and on whether a rule is plausible (a or b) or not."""
+    """Agreement on the labels a to e, and on plausible (a or b) against not plausible."""
     labels = [[label for _, label in rule.labels] for rule in rules]
     plausible = [["yes" if label in PLAUSIBLE else "no" for label in each] for each in labels]
     value, n = pairwise(labels)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...cypher import rows
 from ...loaders.records import digest
-from ..schemas import Measure
+from ..schemas import Measure, ProbedFact
 from .store import StoredRule, columns
 
 Triple = tuple[str, str, str]
@@ -54,7 +54,7 @@ class ClosureOptions(BaseModel):
         default="likelihood", description="Kind of probabilities that are the strengths of facts."
     )
     confidence: bool = Field(
-        default=True, description="Whether a rule's confidence weakens its conclusions."
+        default=True, description="True if a rule's confidence weakens its conclusions."
     )
 
 
@@ -64,7 +64,7 @@ class ProofOut(BaseModel):
     subject: str = Field(description="Subject of the fact.")
     relation: str = Field(description="Relation of the fact.")
     object: str = Field(description="Object of the fact.")
-    implied: bool = Field(description="Whether it is a conclusion.")
+    implied: bool = Field(description="True if it is a conclusion.")
     strength_pre: float | None = Field(
         default=None,
         description="Before the edit: of a fact its probability, of a conclusion the product of"
@@ -88,7 +88,7 @@ class ConclusionOut(BaseModel):
     subject: str = Field(description="Subject of the fact.")
     relation: str = Field(description="Relation of the fact.")
     object: str = Field(description="Object of the fact.")
-    stated: bool = Field(description="Whether it is also a fact of the graph.")
+    stated: bool = Field(description="True if it is also a fact of the graph.")
     round: int = Field(description="Height of its lowest proof, in premises above each other.")
     leaves: int = Field(description="Number of facts of its smallest proof.")
     strength_pre: float | None = Field(
@@ -228,15 +228,10 @@ def _statistics(stored: StoredRule) -> dict[str, int | float | None] | None:
     return {name: getattr(of, name) for name in RuleStatisticsOut.model_fields}
 
 
-class PartOut(BaseModel):
+class PartOut(ProbedFact):
     """A fact of a grounding; `fact` is its id in the database, null if not in the graph."""
 
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    object: str = Field(description="Object of the fact.")
     fact: str | None = Field(description="Id of the fact; null if the graph does not have it.")
-    pre: float | None = Field(description="Probability before the edit; null: not measured.")
-    post: float | None = Field(description="Probability after the edit; null: not measured.")
 
 
 class GroundingOut(BaseModel):
@@ -247,8 +242,8 @@ class GroundingOut(BaseModel):
     y: str | None = Field(description="Null for a rule with one premise.")
     z: str = Field(description="Name of the entity for the variable z.")
     premises: list[PartOut] = Field(description="The facts that match the premises.")
-    conclusion: PartOut = Field(description="What they entail.")
-    known: bool = Field(description="Whether the conclusion is in the graph; else it is predicted.")
+    conclusion: PartOut = Field(description="The triple that they entail.")
+    known: bool = Field(description="True if the conclusion is in the graph; else it is predicted.")
 
     @classmethod
     def of(cls, row: rows.GroundingRow | rows.AffectedRow, stored: StoredRule) -> GroundingOut:

@@ -33,7 +33,7 @@ def counted(db: Database, graph: str, rules: Sequence[StoredRule]) -> list[Store
     for start in range(0, len(rules), COUNTED):
         part = rules[start : start + COUNTED]
         params = [{"rule": stored.id, **columns(stored.rule)} for stored in part]
-        for row in db.read(rows.PairCountRow, graph=graph, rules=params):
+        for row in db.read(rows.PairCountRow, "rules/pair_counts", graph=graph, rules=params):
             found[row.rule] = RuleStatistics(row.pairs, row.known, row.comparable, row.heads)
     return [replace(stored, statistics=found[stored.id]) for stored in rules]
 

@@ -44,7 +44,7 @@ class RuleStatistics:
 
     @property
     def pca_confidence(self) -> float | None:
-        """Fraction known of the comparable ones; None where there is none."""
+        """Fraction known of the comparable ones; None without any."""
         return self.known / self.comparable if self.comparable else None
 
     @property
@@ -149,7 +149,11 @@ def save(db: Database, dataset: str, rules: Sequence[Rule], *, status: Status) -
     if not once:
         return Saved(0, 0)
     written = db.write(
-        rows.MergeRulesRow, dataset=dataset, status=status, rows=[rule_row(r) for r in once]
+        rows.MergeRulesRow,
+        "rules/merge_rules",
+        dataset=dataset,
+        status=status,
+        rows=[rule_row(r) for r in once],
     )[0]
     return Saved(written.asked, written.created)
 
@@ -182,12 +186,17 @@ def rules_of(
     """
     require_graph(db, dataset)
     if ids is not None:
-        stored = [_stored(row) for row in db.read(rows.RuleRow, dataset=dataset)]
+        stored = [
+            _stored(row) for row in db.read(rows.RuleRow, "rules/list_rules", dataset=dataset)
+        ]
         return list(
             {found.id: found for found in (_named(stored, dataset, i) for i in ids)}.values()
         )
     statuses = None if status is None else list(status)
-    return [_stored(row) for row in db.read(rows.RuleRow, dataset=dataset, statuses=statuses)]
+    return [
+        _stored(row)
+        for row in db.read(rows.RuleRow, "rules/list_rules", dataset=dataset, statuses=statuses)
+    ]
 
 
 def rule_of(db: Database, dataset: str, rule: str) -> StoredRule:
@@ -199,14 +208,14 @@ def delete(db: Database, dataset: str, ids: Sequence[str] | None = None) -> int:
     """Delete rules by id, or all of a data set; their number. Raises as `rules_of`."""
     if ids is None:
         require_graph(db, dataset)
-        return db.write(rows.DeleteRulesRow, dataset=dataset)[0].deleted
+        return db.write(int, "rules/delete_rules", dataset=dataset)[0]
     found = [stored.id for stored in rules_of(db, dataset, ids=ids)]
-    return db.write(rows.DeleteRulesRow, dataset=dataset, ids=found)[0].deleted
+    return db.write(int, "rules/delete_rules", dataset=dataset, ids=found)[0]
 
 
 def vocabulary(db: Database, graph: str) -> Vocabulary:
     """The relations and kinds of a graph."""
-    found = db.read(rows.VocabularyRow, graph=graph)
+    found = db.read(rows.VocabularyRow, "rules/vocabulary", graph=graph)
     kinds = {row.name: row.n for row in found if row.sort == "kind"}
     untyped = kinds.pop(None, 0)
     relations = {row.name: row.n for row in found if row.sort == "relation" and row.name}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from ...cypher.rows.closure import Kind
-from ..formatting import number, several
+from ..formatting import number, pluralize
 from ..schemas import Measure, Score
 from .implications import ImplicationShareOut, TallyOut, implications, tally
 from .mixed_chains import Chosen, MixedChainOut, MixedPage, mixed
@@ -139,12 +139,12 @@ def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> st
             implied = implications(db, score, measure, rules)
             ways = "; ".join(
                 f"{WAYS[kind]}: {found.at(kind).surviving} of {found.at(kind).chains} survive,"
-                f" all cut up to {several(found.deep[kind], 'fact')}"
+                f" all cut up to {pluralize(found.deep[kind], 'fact')}"
                 for kind in KINDS
             )
             parts.append(
-                f"**{score.edit}**, by {several(len(rules), 'rule')}, within"
-                f" {several(found.max_steps, 'fact')}. {ways}."
+                f"**{score.edit}**, by {pluralize(len(rules), 'rule')}, within"
+                f" {pluralize(found.max_steps, 'fact')}. {ways}."
                 f" Conclusions: stale {share_text(implied.stale)}, propagated"
                 f" {share_text(implied.propagated)}, kept {share_text(implied.kept)}."
             )
@@ -156,7 +156,7 @@ def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> st
 
 def _listed(page: MixedPage) -> str:
     """The strongest surviving chains over conclusions, one an entry of a list."""
-    head = f"Strongest of {several(page.total, 'surviving chain')} over conclusions of rules:"
+    head = f"Strongest of {pluralize(page.total, 'surviving chain')} over conclusions of rules:"
     return "\n".join([head, "", *(_entry(item) for item in page.items)])
 
 
@@ -169,5 +169,5 @@ def _entry(item: MixedChainOut) -> str:
         + ")"
         for link in item.links
     )
-    steps = several(item.steps or 0, "fact")
+    steps = pluralize(item.steps or 0, "fact")
     return f"- {steps}, R {number(item.r_pre)} → R' {number(item.r_post)}: {links}"

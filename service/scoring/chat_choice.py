@@ -1,4 +1,4 @@
-"""Whether a model is asked in its chat or by plain text: measured, where the request says `auto`.
+"""Choice of chat or plain text for a model: measured, where the request says `auto`.
 
 A chat template does not help every instruct model to give a short answer: a small one may know most
 facts by the plain cloze and none as the user's turn. So a sample of the graph's facts is asked both
@@ -41,7 +41,7 @@ class ChatChosen:
         chat, plain: mean likelihood of the facts counted; None for chat where the template rejects
             a prompt.
         n: facts that are counted, of `asked`.
-        known: whether those counted are the known ones; else all of them are counted.
+        known: True if those counted are the known ones; else all of them are counted.
         reasoning_closed: the template opens a block of reasoning, which is closed before an answer.
     """
 
@@ -147,7 +147,7 @@ def way_asked(settings: ProbeSettings, chosen: ChatChosen | None) -> str | None:
 
 
 def way_of(provenance: Mapping[str, Any]) -> str | None:
-    """How a stored result was asked, as a sentence; None where its record does not say it."""
+    """Return how a stored result was asked, as a sentence; None where its record lacks it."""
     chosen = provenance.get("chat_chosen")
     if chosen:
         return str(chosen["sentence"])

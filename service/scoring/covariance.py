@@ -6,7 +6,7 @@ They are collected on demand or beforehand (`thinkeval covariance`), or imported
 FILE                         a UTF-8 text file, one text a line
 datasets:NAME?config=..&split=..&column=..&limit=..&revision=..   (package `datasets`)
 FILE.npz, FOLDER             published statistics, named by module
-imported                     what `thinkeval covariance import` stored for this model
+imported                     stored by `thinkeval covariance import` for this model
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OPTIONS = ("config", "split", "column", "limit", "revision")
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Where a covariance comes from.
+    """The source of a covariance.
 
     Attributes:
         name: as a reader of the record understands it.
@@ -71,7 +71,7 @@ def resolve(
         from ...editing.organism import sentences
 
         if model.trained_on is not None and model.trained_on != dataset.id:
-            dataset = datasets.ensure(runtime.db, model.trained_on)
+            dataset = datasets.get_or_import(runtime.db, model.trained_on)
         key = ("sentences", dataset.id, dataset.digest)
         lines = runtime.memoised(key, lambda: tuple(sentences(runtime.content_of(dataset))))
         whole = runtime.memoised(("digest", *key), lambda: digest(lines))

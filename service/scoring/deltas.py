@@ -30,7 +30,7 @@ class Verified:
     """An edit applied and reverted: SHA-256 over all weights at each stage.
 
     Attributes:
-        scored: whether a stored score was taken with this very update.
+        scored: True if a stored score was taken with this very update.
     """
 
     edit: str
@@ -41,12 +41,12 @@ class Verified:
 
     @property
     def undone(self) -> bool:
-        """Whether the weights are bit-identical after the edit was reverted."""
+        """Return True if the weights are bit-identical after the edit was reverted."""
         return self.before == self.after
 
 
 def path_of(settings: Settings, edit: str) -> Path:
-    """The file of a scored edit's update, whether it exists or not."""
+    """Return the path of a scored edit's update; the file need not exist."""
     return settings.home / FOLDER / f"{edit}.safetensors"
 
 
@@ -104,6 +104,7 @@ def find(runtime: Runtime, name: str) -> Path:
     Raises:
         NotFoundError: neither an edit nor a file.
         NothingStoredError: the edit was scored, but its update was not saved here.
+        UsageError: it is the score of a request between two states.
     """
     if Path(name).is_file():
         return Path(name)
@@ -111,6 +112,11 @@ def find(runtime: Runtime, name: str) -> Path:
     if path.is_file():
         return path
     score = record.get_score(runtime.db, name)
+    if "comparison" in score.provenance:
+        raise UsageError(
+            f"{name!r} was scored between two states and has no update of its own.",
+            remedy="Name the edit that was put on; `thinkeval edits` lists them.",
+        )
     about = _mapping(score.provenance.get("delta"))
     reason = about.get("reason") or f"there is no {path}"
     raise NothingStoredError(

@@ -83,7 +83,7 @@ def build(
     Args:
         measured: ids of the facts that will be probed.
         seed: of the draws; each fact has a stream of its own.
-        exclude_named: whether facts that name the subject or a target are left out too.
+        exclude_named: True if facts that name the subject or a target are left out too.
     """
     edited = (rewrite.subject, rewrite.target_true, rewrite.target_new) if exclude_named else ()
     hidden = unique(

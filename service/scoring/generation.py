@@ -38,7 +38,7 @@ class Texts:
 
 
 def prompts(rewrite: RewriteRequest) -> tuple[str, ...]:
-    """What the models continue, without repeats."""
+    """Return the prompts that the models continue, without repeats."""
     if rewrite.generation_prompts:
         return unique(rewrite.generation_prompts)
     clozes = (rewrite.prompt, *rewrite.paraphrases)
@@ -98,7 +98,10 @@ def measured(resolved: Resolved, record: Record, texts: Texts) -> list[MetricVal
 
 
 def _frequencies(resolved: Resolved) -> dict[str, float]:
-    """How rare words are in the reference texts of the whole data set, and of this request."""
+    """Return the inverse document frequency of each word in the reference texts.
+
+    The texts are those of the whole data set, and of this request.
+    """
     from ...editing.probe.text_metrics import inverse_document_frequencies
 
     runtime, dataset, rewrite = resolved.runtime, resolved.dataset, resolved.request.rewrite
@@ -113,7 +116,7 @@ def _frequencies(resolved: Resolved) -> dict[str, float]:
 
 def stored(runtime: Runtime, edit: str) -> Texts | None:
     """The texts of a scored edit; None where none were generated."""
-    found = runtime.db.read(rows.GenerationsRow, id=edit)
+    found = runtime.db.read(rows.GenerationsRow, "edits/generations", id=edit)
     if not found or not found[0].prompts:
         return None
     return Texts(found[0].prompts, found[0].pre, found[0].post)

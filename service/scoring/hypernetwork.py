@@ -39,7 +39,7 @@ SubjectRelation = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A hypernetwork by what decides it; it need not exist yet."""
+    """A hypernetwork by the inputs that determine it; it need not exist yet."""
 
     graph: str
     facts: tuple[Fact, ...]
@@ -49,7 +49,7 @@ class Wanted:
 
 
 def needed(method: Any) -> bool:
-    """Whether a method works with a hypernetwork."""
+    """Return True if a method works with a hypernetwork."""
     return bool(getattr(method, "NEEDS_HYPERNETWORK", False))
 
 
@@ -124,7 +124,7 @@ def wanted(
 
     Args:
         excluded: left out besides the graph's own rewrite requests.
-        inferences: what follows from edits, where it is trained for that too (hparams.cimp).
+        inferences: conclusions from edits, if it is trained on them too (hparams.cimp).
     """
     from ...editing.mend.data import training_facts
 
@@ -145,7 +145,7 @@ def wanted(
 def train(
     runtime: Runtime, found: Wanted, model: RuntimeModel, hparams: Any, *, force: bool = False
 ) -> tuple[About, bool]:
-    """Train the hypernetwork unless it is stored; its record, and whether it was found.
+    """Train the hypernetwork unless it is stored; return its record, and True if it was stored.
 
     Of several processes one trains and the others wait for its file.
 

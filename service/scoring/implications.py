@@ -71,7 +71,11 @@ def implied(db: Database, request: ScoreRequest, scope: Scope) -> Implied:
     known = {(f.subject, f.relation, f.object) for f in scope.facts}
     known |= {(rewrite.subject, rewrite.relation, o) for o in edited[2:]}
     open_ = [triple for triple in wanted if triple not in known]
-    stored = [to_fact(row) for row in db.read(rows.FactRow, graph=request.graph)] if open_ else []
+    stored = (
+        [to_fact(row) for row in db.read(rows.FactRow, "graph/facts", graph=request.graph)]
+        if open_
+        else []
+    )
     facts = {(f.subject, f.relation, f.object): f for f in stored}
     clozes = _clozes(stored, rules)
     questions = []

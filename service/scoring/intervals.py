@@ -1,4 +1,4 @@
-"""Intervals on sampled scores: what k answers a prompt can and cannot tell.
+"""Intervals on sampled scores: the uncertainty of k answers a prompt.
 
 A sampled probability is a fraction of k answers, so every number derived from it is uncertain even
 when the model is not. Pre and post are probed with the same random numbers
@@ -150,7 +150,7 @@ def _of_facts(
 
 
 def _is_context(object_: str, relation: str | None, score: Score) -> bool:
-    """Whether a fact about the subject is one that the edit is not meant to change.
+    """Return True if a fact about the subject is one that the edit shall not change.
 
     As in metrics/subject_retention: another object than the old one, and another relation.
     """
@@ -262,7 +262,7 @@ def _proportion(drawn: np.ndarray, observed: float) -> tuple[float, float]:
 
 
 def centred(drawn: np.ndarray, observed: float) -> tuple[float, float]:
-    """The interval of draws that lean away from what was observed; the observed value is inside.
+    """The interval of draws that lean away from the observed value, which is inside.
 
     Its lower end is scaled by observed / median where that is less than 1, else its upper end.
     """

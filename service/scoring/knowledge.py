@@ -1,4 +1,4 @@
-"""What a model knows of a graph before any edit, and so which rewrites are worth scoring.
+"""A model's knowledge of a graph before any edit, and so the rewrites worth scoring.
 
 An edit of a fact that the model does not know measures nothing, and a chain that it does not know
 cannot leak.
@@ -42,7 +42,7 @@ FactOf = tuple[str, str, str, float]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many facts have a probability of at least each threshold.
+    """The number of facts with a probability of at least each threshold.
 
     Attributes:
         known: by threshold, as `0.5`.
@@ -63,13 +63,13 @@ class KnownRelation(Counted):
 
 @dataclass(frozen=True, slots=True)
 class KnownRewrite:
-    """What a model knows of a rewrite, and the command that scores it.
+    """A model's knowledge of a rewrite, and the command that scores it.
 
     Attributes:
         p: of the fact that is edited.
         known_chains: chains whose facts' probabilities have a product of at least KNOWN_CHAIN.
-        scorable: whether the fact is known; `score` refuses the rewrite else.
-        command: None where there is nothing to score.
+        scorable: True if the fact is known; `score` refuses the rewrite else.
+        command: None if nothing can be scored.
     """
 
     rewrite: str
@@ -104,12 +104,12 @@ class AskedRelation:
 
 @dataclass(frozen=True, slots=True)
 class KnownSummary:
-    """How well a model knows a graph: what `thinkeval probe` prints.
+    """A model's knowledge of a graph, as `thinkeval probe` prints it.
 
     Attributes:
         n_known: facts whose own probability is above .5.
         n_recalled: facts whose prompt's right objects together have more than .5: the objects of a
-            one-to-many fact ("was friends with") share what the model gives to right answers.
+            one-to-many fact ("was friends with") share the probability of right answers.
         mean: of all facts; None without facts.
         known: facts with at least each of THRESHOLDS.
         rewrites: those whose fact is known first, and of these the most known chains; none of
@@ -146,7 +146,7 @@ def probe_graph(
     *,
     by_wording: bool = False,
 ) -> KnownSummary:
-    """Probe a whole data set graph and sum up what the model knows of it.
+    """Probe a whole data set graph and sum up the model's knowledge of it.
 
     Args:
         asked: how the facts are probed, and the model as the next command names it.
@@ -159,7 +159,7 @@ def probe_graph(
     stored = model_graph.ensure(runtime, dataset, source, settings, content.facts, aliases)
     found = [
         (row.subject, row.relation, row.object, float(value))
-        for row in runtime.db.read(rows.FactRow, graph=stored)
+        for row in runtime.db.read(rows.FactRow, "graph/facts", graph=stored)
         if (value := getattr(row, f"{measure}_pre")) is not None
     ]
     found.sort(key=lambda item: (item[3], item[:3]))
@@ -224,6 +224,7 @@ def _rewrites(
         runtime.progress(start, len(requests), "chains of rewrites")
         counted = runtime.db.read(
             rows.KnownChainsRow,
+            "chains/known",
             cases=[case(stored, request) for request in requests[start : start + CASES]],
             max_steps=asked.options.max_steps,
             bare=asked.options.bare,

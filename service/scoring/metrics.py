@@ -18,7 +18,7 @@ from ...cypher.catalog import REQUIRED, over_chains
 from ...cypher.errors import UnknownGraphError
 from ...cypher.metric_options import headlines, of_kind
 from ..errors import UsageError
-from ..formatting import several
+from ..formatting import pluralize
 from ..graphs.datasets import require_graph
 from ..schemas import MetricValue, Score, ScoringOptions
 
@@ -119,13 +119,13 @@ def _value(metric: str, measure: str, row: rows.MetricRow, max_steps: int) -> Me
 
 
 def _reason(metric: str, row: rows.MetricRow, max_steps: int) -> str:
-    """Why a metric is undefined: the model knew none of what it is taken over, or there is none."""
+    """Return the reason why a metric is undefined: no fact, chain or prompt, or none known."""
     display = cypher.query(PREFIX + metric).display
     over = display.over if display else "fact"
     if row.excluded:
-        return f"the model knows 0 of {several(row.excluded, over)}"
+        return f"the model knows 0 of {pluralize(row.excluded, over)}"
     if over == "chain":
-        facts = f"{max_steps} facts" if row.step is None else several(row.step, "fact")
+        facts = f"{max_steps} facts" if row.step is None else pluralize(row.step, "fact")
         return f"no chain of {'at most ' * (row.step is None)}{facts} leads to the old object"
     return {"prompt": "no such prompt was asked"}.get(over, "the graph has no such fact")
 
@@ -139,7 +139,7 @@ def chain_rows(
     steps: int | None = None,
 ) -> list[rows.ScoredChainRow]:
     """The chains of a scored edit: the surviving ones first, then the largest part of IFR."""
-    found = db.read(rows.ScoredChainRow, **_chain_params(db, score, measure))
+    found = db.read(rows.ScoredChainRow, "chains/scored", **_chain_params(db, score, measure))
     return [
         row
         for row in found
@@ -151,7 +151,7 @@ def chain_facts(db: Database, score: Score) -> frozenset[str]:
     """Ids of the facts on the chains of a scored edit, parallel ones too, as in the data set."""
     options = score.options
     found = db.read(
-        rows.ChainFactsRow,
+        rows.ChainFactsRow, "chains/facts",
         cases=[case_of(score)], max_steps=options.max_steps, bare=options.bare,
     )  # fmt: skip
     return frozenset(fact for row in found for fact in row.facts)
@@ -161,12 +161,12 @@ def leakage_rows(db: Database, score: Score, measure: str) -> list[rows.LeakageR
     """The facts of a scored edit by how many surviving chains they carry."""
     params = _chain_params(db, score, measure)
     del params["known"]  # it is about chains alone
-    return db.read(rows.LeakageRow, **params)
+    return db.read(rows.LeakageRow, "chains/leakage", **params)
 
 
 def told_before(db: Database, score: Score, measure: str) -> float | None:
     """The probability of the edited fact's old object before the edit; None if it was not asked."""
-    for row in db.read(rows.FactRow, graph=score.edit):
+    for row in db.read(rows.FactRow, "graph/facts", graph=score.edit):
         if row.role == OLD:
             value: float | None = getattr(row, f"{measure}_pre")
             return value

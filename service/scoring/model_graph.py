@@ -1,4 +1,4 @@
-"""What a model knows before any edit: probed once, stored as its own graph, reused by every edit.
+"""Probes of a model before any edit: stored once as its own graph, reused by every edit.
 
 The graph's id holds a digest of the facts, the model and the probe settings, so a changed model
 or another protocol never reads the answers of the old one.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a model graph is of: a model, or a state of one.
+    """The subject of a model graph: a model, or a state of one.
 
     Attributes:
         digest: of the model as it is asked: weights, configuration, tokenizer, template.
@@ -55,7 +55,7 @@ def asked_model(model: RuntimeModel, progress: Progress) -> Asked:
 
 
 def answers(resolved: Resolved) -> dict[str, Answer]:
-    """Pre-edit answers by fact id, read from the model graph, which is written where there is none.
+    """Pre-edit answers by fact id, read from the model graph, which is written if missing.
 
     A graph of more facts than `probe_all_limit` is probed a scope at a time.
     """
@@ -71,7 +71,10 @@ def stored_answers(runtime: Runtime, graph: str) -> dict[str, Answer]:
     """The answers of a model graph by fact id."""
     return runtime.memoised(
         ("answers", graph),
-        lambda: {row.fact: _stored(row) for row in runtime.db.read(rows.FactRow, graph=graph)},
+        lambda: {
+            row.fact: _stored(row)
+            for row in runtime.db.read(rows.FactRow, "graph/facts", graph=graph)
+        },
     )
 
 
@@ -94,7 +97,7 @@ def ensure(
         8,
     )
     graph = f"{dataset.id}@{asked.name}~{key}"
-    if runtime.db.read(rows.GetGraphRow, graph=graph):
+    if runtime.db.read(rows.GraphRow, "graph/get_graph", graph=graph):
         return graph
     questions = questions_for(facts, aliases)
     results = asked.ask(questions, settings)
@@ -137,7 +140,7 @@ def complete(probed: Sequence[ProbedFact]) -> tuple[str, ...]:
     """The measures that every answer has, before and after the edit: those of its metrics.
 
     Where every sample of a fact is undecided, `p` is none of them: a chain with that fact has no
-    probability, and leaving it out would change what a metric is about.
+    probability, and leaving it out would change the meaning of a metric.
     """
     sides = [answer for p in probed for answer in (p.pre, p.post) if answer is not None]
     return tuple(m for m in MEASURES if all(m in answer.values for answer in sides))

@@ -107,7 +107,7 @@ def _paired(db: Database, one: Score, other: Score) -> list[Sampled]:
     of = [
         {
             row.fact: row
-            for row in db.read(rows.FactRow, graph=score.edit)
+            for row in db.read(rows.FactRow, "graph/facts", graph=score.edit)
             if row.role not in (NEW, "implication") and row.answers_pre and row.answers_post
         }
         for score in (one, other)

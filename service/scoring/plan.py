@@ -1,7 +1,7 @@
 """The plan of an edit: everything it depends on, gathered before the model is touched.
 
-The plan's `identity` is what the edit's id is a digest of: two edits share an id exactly when they
-must give the same numbers. Its `provenance` is what a reader needs to check or repeat the score.
+The edit's id is a digest of the plan's `identity`: two edits share an id exactly when they
+must give the same numbers. A reader needs its `provenance` to check or repeat the score.
 
 MEMIT, RECT, PRUNE and AlphaEdit start from the same target vectors, and finding them is nearly all
 of their time. So a vector is found once and shared by the methods that would find the same one: its
@@ -24,12 +24,12 @@ from thinkeval import cypher
 from ...loaders.records import RewriteRequest, digest
 from .. import NUMBERS_VERSION, __version__
 from ..append_schemas import AppendOut
+from . import append as appending
 from . import covariance as corpora
 from . import demonstrations, hypernetwork, model_graph
-from .append import objective as objectives
 from .covariance import Corpus
 from .forget import retain as retaining
-from .forget.refusal import as_taken, refuses
+from .forget.refusal import refuses, with_refusal_target
 from .hypernetwork import Wanted
 from .resolved import Resolved, resolve
 from .runtime import Runtime, Shared
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is fixed about an edit before it is carried out.
+    """The values of an edit that are fixed before it is carried out.
 
     Attributes:
-        corpus: where the covariance of `layers` comes from; without layers none is needed.
+        corpus: source of the covariance of `layers`; without layers none is needed.
         hypernetwork: that the method edits with; None where it needs none, or a file is named.
-        demonstrations: what an in-context method gets besides the rewrite; None for nothing.
+        demonstrations: input of an in-context method besides the rewrite; None for nothing.
         append: how an answer is appended; None where one is replaced.
-        retained: what a method that forgets shall retain; None where it takes nothing.
+        retained: facts that a method that forgets shall retain; None if it takes none.
     """
 
     resolved: Resolved
@@ -73,7 +73,7 @@ def plan_edit(resolved: Resolved) -> Plan:
     from ...editing import registry
     from ...editing.probe.prompts import opens_reasoning
 
-    resolved = objectives.with_trained_loss(resolved)
+    resolved = appending.with_trained_loss(resolved)
     runtime, request, model = resolved.runtime, resolved.request, resolved.model
     layers = registry.covariance_layers(resolved.method, resolved.hparams)
     corpus = corpora.resolve(runtime, resolved.dataset, request.covariance, model, layers)
@@ -82,9 +82,9 @@ def plan_edit(resolved: Resolved) -> Plan:
     if hypernetwork.needed(resolved.method):
         network = hypernetwork.of_request(resolved)
         identity["hypernetwork"] = hypernetwork.identify(resolved, network)
-    append = objectives.described(resolved) if request.rewrite.kind == "append" else None
-    if append is not None:
-        identity["append"] = objectives.identity(append)
+    appended = appending.described(resolved) if request.rewrite.kind == "append" else None
+    if appended is not None:
+        identity["append"] = appending.identity(appended)
     kept = retaining.retained(resolved) if retaining.needed(resolved.method) else None
     forget = _forget(resolved, kept)
     identity |= {key: value for key, value in forget.items() if key == "refusal"}
@@ -97,8 +97,8 @@ def plan_edit(resolved: Resolved) -> Plan:
         provenance["reasoning_closed"] = opens_reasoning(model.loaded.tokenizer)
     if forget:
         provenance["forget"] = forget
-    if append is not None:
-        provenance["append"] = append.model_dump()
+    if appended is not None:
+        provenance["append"] = appended.model_dump()
     if resolved.request.anyway:
         provenance["anyway"] = True
     state = None
@@ -107,11 +107,11 @@ def plan_edit(resolved: Resolved) -> Plan:
         described = demonstrations.described(state)
         identity["demonstrations"] = described
         provenance["demonstrations"] = described
-    return Plan(resolved, corpus, layers, identity, provenance, network, state, append, kept)
+    return Plan(resolved, corpus, layers, identity, provenance, network, state, appended, kept)
 
 
 def _forget(resolved: Resolved, kept: Retained | None) -> dict[str, object]:
-    """What a record says of a request to forget; nothing of another one."""
+    """Return a record's fields of a request to forget; empty for another request."""
     request = resolved.request
     refusal = {"refusal": request.refusal} if refuses(request.rewrite, request) else {}
     return {**refusal, **({} if kept is None else {"retain": kept.about})}
@@ -172,13 +172,13 @@ def execute(plan: Plan) -> EditEffect:
     last = digest([plan.identity[key] for key in _OF_EFFECTS if key in plan.identity])
     if runtime.last_effect is None or runtime.last_effect[0] != last:
         runtime.progress(0, 1, f"editing with {request.method}")
-        objective = objectives.of_request(resolved)
+        objective = appending.of_request(resolved)
         key = targets_key(resolved, objective)
         further = {} if objective is None else {"objective": objective}
         effect = resolved.method.execute(
             model.loaded.model,
             model.loaded.tokenizer,
-            [as_taken(request.rewrite, request)],
+            [with_refusal_target(request.rewrite, request)],
             resolved.hparams,
             covariance,
             state=state_of(plan),
@@ -222,7 +222,7 @@ def targets_key(resolved: Resolved, objective: Objective | None = None) -> str |
             loaded.info.dtype,
             str(loaded.device),
             hparams.target_key(site),
-            as_taken(resolved.request.rewrite, resolved.request).identity,
+            with_refusal_target(resolved.request.rewrite, resolved.request).identity,
             resolved.request.seed,
             *([] if objective is None else [objective.digest]),
         ]
@@ -248,7 +248,7 @@ def _share(runtime: Runtime, key: str | None, effect: EditEffect) -> EditEffect:
 
 
 def prepare_model(runtime: Runtime, request: ScoreRequest) -> int:
-    """Compute what all edits of a model share; the number of weights.
+    """Compute the values that all edits of a model share; return the number of weights.
 
     That is the model (trained, if an organism) and its answers before the edit.
     """
@@ -258,7 +258,7 @@ def prepare_model(runtime: Runtime, request: ScoreRequest) -> int:
 
 
 def prepare_method(runtime: Runtime, request: ScoreRequest) -> None:
-    """Compute what a method's edits of a model share: covariance statistics, a hypernetwork."""
+    """Compute the shared inputs of a method's edits: covariance statistics, a hypernetwork."""
     plan = plan_edit(resolve(runtime, request))
     corpora.covariance_of(runtime, plan.corpus, plan.resolved.model, plan.layers)
     state_of(plan)
@@ -268,7 +268,7 @@ def state_of(plan: Plan, requests: Sequence[RewriteRequest] = ()) -> dict[str, A
     """The method's state besides the model; its NEEDS_… constants declare it.
 
     Args:
-        requests: of several edits with one state: what is forgotten by any is not retained.
+        requests: of several edits with one state: a fact forgotten by any is not retained.
     """
     state = dict(plan.demonstrations or {})
     if hypernetwork.needed(plan.resolved.method):

@@ -50,12 +50,12 @@ class Sampled:
 
     @cached_property
     def right(self) -> list[list[bool | None]]:
-        """Which answers are right, [sides][k]; None: undecided."""
+        """For each answer, [sides][k]: True if it is right; None: undecided."""
         return [hits(side, self.names) for side in self.sides]
 
 
 def hits(answers: Sequence[str], names: Sequence[str]) -> list[bool | None]:
-    """Which answers give one of the names; None: undecided."""
+    """Return for each answer True if it gives one of the names; None: undecided."""
     from ...editing.probe.matching import (
         gives,  # importing `editing` late keeps `--help` quick
     )
@@ -71,7 +71,7 @@ def share(right: Sequence[bool | None]) -> float | None:
 
 
 def pairs_of(fact: Sampled, side: int = 1) -> tuple[int, int, int, int]:
-    """How many pairs of decided answers were right both times, before only, after only, never."""
+    """Count the pairs of decided answers right both times, before only, after only, never."""
     cells = [0, 0, 0, 0]
     for before, after in zip(fact.right[0], fact.right[side], strict=True):
         if before is None or after is None:

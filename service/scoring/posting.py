@@ -13,7 +13,7 @@ from .runtime import as_option
 
 
 def posted(score: Score) -> dict[str, Any]:
-    """What to post to score this edit again; options at their default are left out."""
+    """Return the request body that scores this edit again; default options are left out."""
     rewrite: Any = score.rewrite
     if score.rewrite.startswith(OWN):
         rewrite = {

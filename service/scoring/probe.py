@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...editing.probe import ProbeItem, ProbeResult, ProbeSettings
 
 Role = Literal["fact", "target_true", "target_new", "implication", "coedit", "context", "subject"]
-"""What a fact is in an edit graph. Chains pass `fact` and `target_true` only. `coedit` states the
+"""Role of a fact in an edit graph. Chains pass `fact` and `target_true` only. `coedit` states the
 new object of a co-edit, `context` is a further fact about its subject (`service.leakcut`),
 `subject` a fact about the edited subject that is on no chain (`service.scoring.subject_facts`)."""
 
@@ -47,8 +47,8 @@ class Question:
             paraphrases are averaged in only where the probe settings say so.
         neighborhood: complete prompts about other subjects, each with its right answer; asked of
             the edited fact, for specificity.
-        role: what the fact is in an edit graph.
-        listed: whether the data set holds this fact in the scope of the rewrite.
+        role: of the fact in an edit graph.
+        listed: True if the data set holds this fact in the scope of the rewrite.
     """
 
     fact: Fact
@@ -140,7 +140,7 @@ def asked(
 def spelled_apart(
     loaded: LoadedModel, questions: Sequence[Question], settings: ProbeSettings
 ) -> dict[str, int]:
-    """How many facts have an object whose tokens are not those of prompt and object as one text.
+    """Count the facts whose object has other tokens than in one text with its prompt.
 
     Their likelihoods are of a spelling that the model has rarely read (`answer_tokens.spelling`).
     """

@@ -60,20 +60,20 @@ class Record:
         self.entered(name, progress)
 
     def write_texts(self, **texts: list[str]) -> None:
-        """Store what the models wrote freely.
+        """Store the texts that the models wrote freely.
 
         Raises:
             LeaseLostError, JobInterrupt: as `stage`.
         """
 
         def write(tx: Tx) -> None:
-            edit = self.lease.hold(tx.run)
-            tx.run(rows.WriteGenerationsRow, id=edit, **texts)
+            edit = self.lease.assert_owned(tx.run)
+            tx.run(rows.WrittenRow, "edits/write_generations", id=edit, **texts)
 
         self.db.atomically(write)
 
     def write_answers(self, answers: list[dict[str, object]]) -> None:
-        """Store what the models answer at the prompts of a request to append.
+        """Store the models' answers at the prompts of a request to append.
 
         Args:
             answers: as cypher/append/write_answers.cypher takes them.
@@ -83,8 +83,8 @@ class Record:
         """
 
         def write(tx: Tx) -> None:
-            edit = self.lease.hold(tx.run)
-            tx.run(rows.WriteAppendAnswersRow, edit=edit, rows=answers)
+            edit = self.lease.assert_owned(tx.run)
+            tx.run(rows.WrittenRow, "append/write_answers", edit=edit, rows=answers)
 
         self.db.atomically(write)
 
@@ -96,9 +96,10 @@ class Record:
         """
 
         def write(tx: Tx) -> None:
-            edit = self.lease.hold(tx.run)
+            edit = self.lease.assert_owned(tx.run)
             tx.run(
-                rows.WriteScoreRow,
+                rows.WrittenRow,
+                "edits/write_score",
                 id=edit,
                 graph=edit,
                 score=score.stored(),
@@ -156,9 +157,10 @@ def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Le
     def begin(tx: Tx) -> rows.BeginJobRow:
         # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
         row = rewrite_row(request.rewrite)
-        tx.run(rows.MergeRewritesRow, dataset=request.graph, rows=[row])
+        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=request.graph, rows=[row])
         tx.run(
             rows.MergeEditRow,
+            "edits/merge_edit",
             id=edit,
             model=model,
             method=request.method,
@@ -168,6 +170,7 @@ def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Le
         )
         (found,) = tx.run(
             rows.BeginJobRow,
+            "jobs/begin",
             id=edit,
             lease=token,
             lease_ms=runtime.settings.lease_ms,
@@ -181,17 +184,19 @@ def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Le
         found = runtime.db.atomically(begin)
         if found.begun:
             return Lease(token, found.attempt)
-        wait_for(runtime, edit)
+        wait_until_idle(runtime, edit)
 
 
-def wait_for(runtime: Runtime, edit: str) -> None:
-    """Wait while another process scores an edit; what it stores is found afterwards."""
-    while runtime.db.read(rows.BusyJobRow, id=edit)[0].busy:
+def wait_until_idle(runtime: Runtime, edit: str) -> None:
+    """Wait while another process scores an edit; its stored result is found afterwards."""
+    while runtime.db.read(bool, "jobs/busy", id=edit)[0]:
         runtime.progress(0, 1, "another process scores this edit, waiting")
         time.sleep(WAIT_S)
 
 
-def settle(runtime: Runtime, lease: Lease, edit: str, request: ScoreRequest, model: str) -> None:
+def assign_final_id(
+    runtime: Runtime, lease: Lease, edit: str, request: ScoreRequest, model: str
+) -> None:
     """Give a claimed edit its final id; a stored edit of that id and the claimed one become one.
 
     Raises:
@@ -200,13 +205,18 @@ def settle(runtime: Runtime, lease: Lease, edit: str, request: ScoreRequest, mod
     while True:
         row = lease.required(
             runtime.db.write(
-                rows.SettleIdRow, **lease.params, final=edit, model=model, force=request.force
+                rows.SettleIdRow,
+                "jobs/settle_id",
+                **lease.params,
+                final=edit,
+                model=model,
+                force=request.force,
             )
         )
         if not row.busy:
             lease.ended = not row.do_it
             return
-        wait_for(runtime, edit)
+        wait_until_idle(runtime, edit)
 
 
 def write_edit_graph(
@@ -223,7 +233,7 @@ def write_edit_graph(
         record.edit, "edit", request.graph, model=model, edit=record.edit,
         probe=request.probe.digest, measures=measures,
     )  # fmt: skip
-    write_probed(record.db, header, probed, aliases, fence=record.lease.hold)
+    write_probed(record.db, header, probed, aliases, fence=record.lease.assert_owned)
 
 
 def write_probed(
@@ -250,7 +260,7 @@ def get_edit(db: Database, edit: str) -> rows.GetEditRow:
         NotFoundError: no such edit; says which are close.
     """
     for _ in range(2):  # two jobs may just become one; then the second look finds it
-        found = db.read(rows.GetEditRow, id=edit)
+        found = db.read(rows.GetEditRow, "edits/get_edit", id=edit)
         if found:
             return found[0]
     raise unknown(db, edit)
@@ -258,7 +268,7 @@ def get_edit(db: Database, edit: str) -> rows.GetEditRow:
 
 def stored_score(db: Database, edit: str) -> Score | None:
     """The score of an edit, or None while there is none."""
-    found = db.read(rows.GetEditRow, id=edit)
+    found = db.read(rows.GetEditRow, "edits/get_edit", id=edit)
     return score_of(db, found[0]) if found else None
 
 
@@ -288,13 +298,13 @@ def get_score(db: Database, edit: str) -> Score:
 
 def unknown(db: Database, edit: str) -> NotFoundError:
     """The error that says there is no such edit, and which are close."""
-    known = [row.id for row in db.read(rows.PageEditRow, limit=1000)]
+    known = [row.id for row in db.read(rows.PageEditRow, "edits/page_edits", limit=1000)]
     return NotFoundError("edit", edit, known, listing="thinkeval edits")
 
 
 def list_edits(db: Database, graph: str | None = None) -> list[rows.EditRow]:
     """The recorded edits, oldest first."""
-    return db.read(rows.EditRow, dataset=graph)
+    return db.read(rows.EditRow, "edits/list_edits", dataset=graph)
 
 
 def scores(
@@ -308,8 +318,8 @@ def scores(
     """The scores of these edits; or the newest of each model, method and rewrite.
 
     The same edit with other hyperparameters, seed or options is another edit; pooling both would
-    count a rewrite twice. Requests of another kind have other metrics: without names, only those of
-    `kind` are taken.
+    count a rewrite twice. Of a request to append the newest of each variant is taken.
+    Requests of another kind have other metrics: without names, only those of `kind` are.
 
     Raises:
         NothingStoredError: none fits, or they belong to several data sets and none was named.
@@ -323,13 +333,22 @@ def scores(
             f"There are edits of several data sets: {', '.join(datasets)}.",
             remedy="Name one with --graph; edits of different data sets are never pooled.",
         )
-    newest: dict[tuple[str, str, str], Score] = {}
-    for row in reversed(found):  # a score is long, so only the newest ones are read
-        key = (row.model, row.method, row.rewrite)
+    entries = [((row.model, row.method, row.rewrite, _appended(row, kind)), row) for row in found]
+    newest: dict[tuple[str, ...], Score] = {}
+    for key, row in reversed(entries):  # a score is long, so only the newest ones are read
         if key not in newest and (score := whole(row)) is not None:
             newest[key] = score
-    places = dict.fromkeys((row.model, row.method, row.rewrite) for row in found)
+    places = dict.fromkeys(key for key, _ in entries)
     return metrics.completed(db, [newest[key] for key in places if key in newest])
+
+
+def _appended(row: rows.EditRow, kind: RequestKind) -> str:
+    """Return how the answer of a request to append was appended; "" of another request."""
+    return (
+        json.dumps(json.loads(row.score or "")["append"], sort_keys=True)
+        if kind == "append"
+        else ""
+    )
 
 
 def scores_by(
@@ -359,7 +378,9 @@ def scored_rows(
     db: Database, kind: RequestKind, *, graph: str | None = None, model: str | None = None
 ) -> list[rows.EditRow]:
     """The scored edits whose rewrites are of one kind, oldest first; no score is parsed."""
-    found = db.read(rows.EditRow, dataset=graph, model=model, status="succeeded")
+    found = db.read(
+        rows.EditRow, "edits/list_edits", dataset=graph, model=model, status="succeeded"
+    )
     return [row for row in found if row.score and _kind(row) == kind]
 
 
@@ -384,5 +405,5 @@ def delete(db: Database, edit: str) -> str:
         NotFoundError: no such edit.
     """
     row = get_edit(db, edit)
-    db.write(rows.DeleteEditRow, id=row.id)
+    db.write(rows.DeleteEditRow, "edits/delete_edit", id=row.id)
     return row.id

@@ -54,7 +54,7 @@ class ScoreRequest(EditOptions):
 
     @property
     def probe(self) -> ProbeSettings:
-        """How facts are probed before and after the edit."""
+        """The settings by which facts are probed before and after the edit."""
         return probe_settings(self, self.seed)
 
 
@@ -93,7 +93,7 @@ class SequenceStep:
 
     @property
     def identity(self) -> dict[str, object]:
-        """What tells it from the same rewrite edited alone, or elsewhere in a sequence."""
+        """The values that differ from the same rewrite edited alone or elsewhere in a sequence."""
         identity: dict[str, object] = {
             "requests": [r.identity for r in self.requests],
             "batch": self.batch,

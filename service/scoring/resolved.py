@@ -23,7 +23,7 @@ class Resolved:
     """A score request with everything that it names.
 
     Its request says `always` or `never` for the chat template, and `chat` how that was measured.
-    What only some requests need is read at its first use, and then no more.
+    Data that only some requests need is read at its first use, and then no more.
     """
 
     runtime: Runtime
@@ -46,7 +46,7 @@ class Resolved:
 
 
 def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
-    """Look up what a request names; its model is loaded.
+    """Look up the resources that a request names; its model is loaded.
 
     Raises:
         NotFoundError: no such data set.
@@ -109,7 +109,7 @@ def _require_model(source: str, revision: str | None, methods: Iterable[str]) ->
 
 
 def _edits_weights(name: str) -> bool:
-    """Whether a method edits weights, or is a control that carries out such a method."""
+    """Return True if a method edits weights, or is a control that carries out such a method."""
     from ...editing import registry
 
     return registry.info(name).kind == "weights" or hasattr(registry.get(name), "reference")

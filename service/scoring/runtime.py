@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..database import Progress, connect, silent
 from ..errors import UsageError
-from ..graphs.datasets import Dataset, content, ensure, stored_graph
+from ..graphs.datasets import Dataset, content, get_or_import, stored_graph
 from ..settings import Settings
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ ORGANISM = "organism"
 ORGANISM_UNKNOWN = "organism-unknown"
 ENDPOINT = "endpoint:"
 CHANGE_MARK = re.compile(r"\+(?=adapter:|edit:|finetune:|(?:8bit|4bit)(?:\+|$))")
-"""Where the word of a state (`service.states.words`) names a change of its model."""
+"""Pattern of the `+` in a state's word (`service.states.words`) that begins a change."""
 _WHY = {
     "8bit": "an update cannot be added to quantised weights",
     "4bit": "an update cannot be added to quantised weights",
@@ -78,7 +78,7 @@ def _refuse_state(text: str) -> None:
     """Refuse a state where a plain model is needed, before anything is loaded.
 
     Raises:
-        UsageError: says why, and what to name instead.
+        UsageError: says why, and which name to use instead.
     """
     change = CHANGE_MARK.search(text)
     if text.startswith(ENDPOINT):
@@ -136,7 +136,7 @@ def parse(text: str, *, seed: int | None = None) -> ModelSpec:
 
 
 def written(spec: ModelSpec, on: str | None = None) -> str:
-    """The text that means an organism whatever graph is scored: all options, and what it is of.
+    """Return the text that means an organism for any scored graph: all options, and its graph.
 
     Args:
         on: graph that it is trained on, where the spec names none.
@@ -168,7 +168,7 @@ def _trained_on(spec: ModelSpec, graph: str | Dataset) -> str | None:
 def _key(
     spec: ModelSpec, trained_on: str | None, dtype: str, revision: str | None
 ) -> tuple[str, str, str]:
-    """What a runtime caches a loaded model under."""
+    """Return the key under which a runtime caches a loaded model."""
     return (f"{spec}", trained_on or "", f"{dtype} {revision}")
 
 
@@ -255,7 +255,7 @@ class Runtime:
         return self._database
 
     def trim(self) -> None:
-        """Evict what was memoised for earlier edits once it is much; models stay."""
+        """Evict values memoised for earlier edits if they are many; models stay."""
         if len(self._memoised) > _MEMOISED:
             self._memoised.clear()
         if len(self.targets) > _MEMOISED:
@@ -289,7 +289,7 @@ class Runtime:
         """Load a model once; an organism is trained first unless it is cached.
 
         Args:
-            graph: what an organism is trained on, where the text names no other graph.
+            graph: the graph that an organism is trained on, where the text names no other.
         """
         if text in self._lent:
             return self._lent[text]
@@ -307,7 +307,7 @@ class Runtime:
         return self._models[key]
 
     @contextmanager
-    def lending(self, name: str, loaded: LoadedModel) -> Iterator[None]:
+    def with_model(self, name: str, loaded: LoadedModel) -> Iterator[None]:
         """Let a model of the caller be found by a name for the duration of a `with` block.
 
         Its hyperparameters are found by the name that it was loaded by, as its configuration says.
@@ -331,7 +331,7 @@ class Runtime:
     ) -> RuntimeModel:
         """As `model`, after every other model is released: two are never in memory together.
 
-        What refers to an earlier model outside of this runtime keeps it in memory.
+        A reference to an earlier model outside of this runtime keeps it in memory.
         """
         spec = parse(text, seed=seed)
         key = _key(spec, _trained_on(spec, graph), dtype, revision)
@@ -359,7 +359,7 @@ class Runtime:
         return hparams.short_name(f"{ORGANISM}-{spec.organism}")
 
     def lends(self, text: str) -> bool:
-        """Whether a model of the caller is found by this name."""
+        """Return True if a model of the caller is found by this name."""
         return text in self._lent
 
     def model_of(self, request: EditOptions, dataset: Dataset | None = None) -> RuntimeModel:
@@ -391,7 +391,7 @@ class Runtime:
 
         spec = parse(text, seed=seed)
         if spec.on is not None:
-            graph = ensure(self.db, spec.on)
+            graph = get_or_import(self.db, spec.on)
         options: dict[str, Any] = {k: v for k, v in spec.options.items() if k != "unknown"}
         share = spec.options.get("unknown", 0) / 100
         config = OrganismConfig(architecture=spec.organism or "gpt2", unknown=share, **options)

@@ -39,14 +39,17 @@ def facts_in_scope(db: Database, request: ScoreRequest) -> Scope:
     """
     params = case(request.graph, request.rewrite)
     found = db.read(
-        rows.FactInScopeRow,
+        rows.FactRow,
+        "probes/facts_in_scope",
         graph=request.graph,
         subject=params["subject"],
         object=params["object"],
         rewrite=params["rewrite"],
         max_steps=request.max_steps,
     )
-    aliases = {e.name: e.aliases for e in db.read(rows.EntityRow, graph=request.graph)}
+    aliases = {
+        e.name: e.aliases for e in db.read(rows.EntityRow, "graph/entities", graph=request.graph)
+    }
     return Scope(tuple(to_fact(row) for row in found), aliases)
 
 
@@ -62,6 +65,7 @@ def neighbors(db: Database, graph: str, rewrite: RewriteRequest) -> Pairs:
         return rewrite.neighbors
     found = db.read(
         rows.NeighborRow,
+        "probes/neighborhood",
         graph=graph,
         subject=rewrite.subject,
         relation=rewrite.relation,

@@ -1,7 +1,7 @@
 """Score an edit. Read this file first: everything else serves these six steps.
 
     1 scope    the facts on the rewrite's chains of ≤ n steps, plus the edited fact   (Cypher)
-    2 pre      what the model says about them; reused from the model graph             (probe)
+    2 pre      the model's answers about them; reused from the model graph             (probe)
                an edit of a fact that the model does not know ends here
     3 execute  the method computes its update; the model stays as it was               (method)
     4 post     the same questions to the edited model, which is restored afterwards    (probe)
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ...loaders.records import Fact, RewriteRequest, digest, slug
 from ..schemas import MetricValue, Score
 from . import (
+    append,
     chat_efficacy,
     deltas,
     generation,
@@ -34,7 +35,6 @@ from . import (
 )
 from . import plan as planning
 from . import record as editrecords
-from .append import additivity, objective, probing
 from .conversation import asking as conversation
 from .forget import refusal
 from .plan import Plan
@@ -70,7 +70,7 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time what happens inside and add it to the stage."""
+        """Time the `with` block and add it to the stage."""
         start = time.perf_counter()
         try:
             yield
@@ -99,7 +99,7 @@ def score_edit(
             the model is as it was.
         LeaseLostError: another process scores it by now.
     """
-    objective.check(request, request.rewrite)
+    append.check(request, request.rewrite)
     refusal.check(request.rewrite, request)
     watch = Stopwatch()
     with watch.stage("load model"):
@@ -112,9 +112,9 @@ def score_edit(
         identity["implications"] = implied.identity
     edit_id = edit_id_of(request, identity, step)
     if lease is not None:
-        editrecords.settle(runtime, lease, edit_id, request, resolved.model.name)
+        editrecords.assign_final_id(runtime, lease, edit_id, request, resolved.model.name)
     else:
-        editrecords.wait_for(runtime, edit_id)
+        editrecords.wait_until_idle(runtime, edit_id)
     if not request.force and (stored := editrecords.stored_score(runtime.db, edit_id)) is not None:
         return stored.model_copy(update={"reused": True})
     with editrecords.recorded(runtime, edit_id, request, resolved.model.name, lease) as record:
@@ -153,7 +153,7 @@ def _score(
     with watch.stage("probe post"):
         probed, further, beside = _post(resolved, effect, pre, further, beside)
         both = chat_efficacy.measured(model.loaded, request.probe, effect, probed)
-        answers = probing.both(resolved, effect)
+        answers = append.both(resolved, effect)
         shown = subject_facts.after(resolved, effect, probed, about)
     texts = None
     if request.generate:
@@ -169,7 +169,7 @@ def _score(
     with watch.stage("metrics"):
         values = [*metrics.measure(db, record.edit, request), *both]
         if answers:
-            values += additivity.measured(db, [record.edit])[record.edit]
+            values += append.measured(db, [record.edit])[record.edit]
         if texts is not None:
             values += generation.measured(resolved, record, texts)
         outcome = subject_facts.counted(db, record.edit, request)

@@ -1,6 +1,6 @@
 """Edits in sequence: each batch on the model with all earlier ones, scored after it and at the end.
 
-The paper's sequential setting (ThinkEval, appendix M): what a later edit does to an earlier one
+The paper's sequential setting (ThinkEval, appendix M): the effect of a later edit on an earlier one
 shows as the difference of its two scores. All rewrites as one batch is mass editing.
 """
 
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ...loaders.records import RewriteRequest
 from ..errors import UsageError
 from ..schemas import EditOptions, Score
-from . import covariance
+from . import append, covariance
 from . import plan as planning
-from .append import objective
-from .forget.refusal import as_taken
+from .forget.refusal import with_refusal_target
 from .request import ScoreRequest, SequenceStep
 from .resolved import resolve
 from .runtime import Runtime
@@ -44,7 +43,7 @@ def score_sequence(
 
     Raises:
         UsageError: no rewrite, a batch below 1, or a strength other than 1.
-        EditingError: a request cannot be edited; what was scored before stays stored.
+        EditingError: a request cannot be edited; earlier scores stay stored.
     """
     if not rewrites or batch < 1 or options.strength != 1:
         raise UsageError("A sequence needs a rewrite, a batch of 1 or more, and whole edits.")
@@ -99,11 +98,11 @@ def _edits(
     plan = planning.plan_edit(resolve(runtime, ScoreRequest.of(batches[0][0], options)))
     model = plan.resolved.model
     every = [each for batch in batches for each in batch]
-    loss = objective.of_request(plan.resolved, every)
+    loss = append.of_request(plan.resolved, every)
     return edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,
-        [[as_taken(each, options) for each in batch] for batch in batches],
+        [[with_refusal_target(each, options) for each in batch] for batch in batches],
         plan.resolved.method,
         plan.resolved.hparams,
         covariance.covariance_of(runtime, plan.corpus, model, plan.layers),

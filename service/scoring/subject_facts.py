@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ...loaders.records import digest
-from ..formatting import several
+from ..formatting import pluralize
 from ..graphs.datasets import to_fact
-from ..subject_outcome import SubjectFactOut, SubjectOutcome
+from ..subject_outcome import SubjectOutcome
 from .probe import Answer, ProbedFact, Question, ask
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def before(resolved: Resolved, probed: Sequence[ProbedFact]) -> list[ProbedFact]
         return []
     asked = {each.question.fact.id for each in probed}
     found = resolved.runtime.db.read(
-        rows.AboutSubjectRow,
+        rows.FactRow, "probes/about_subject",
         graph=resolved.dataset.id, subject=rewrite.subject, relation=rewrite.relation,
     )  # fmt: skip
     questions = [
@@ -100,7 +100,7 @@ def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | 
     if rewrite.kind == "append":
         return None
     (found,) = db.read(
-        rows.SubjectFactsRow,
+        SubjectOutcome, "edits/subject_facts",
         edit=edit, graph=request.graph, subject=rewrite.subject, relation=rewrite.relation,
         new=rewrite.target_new or None, known=request.known,
     )  # fmt: skip
@@ -109,14 +109,10 @@ def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | 
         reason = f"the graph has no other fact about {rewrite.subject}"
         if found.excluded:
             reason = (
-                f"the model knows 0 of {several(found.excluded, 'other fact')}"
+                f"the model knows 0 of {pluralize(found.excluded, 'other fact')}"
                 f" about {rewrite.subject}"
             )
-    return SubjectOutcome(
-        kept=found.kept, followed=found.followed, lost=found.lost, n=found.n,
-        excluded=found.excluded, reason=reason,
-        facts=[SubjectFactOut.model_validate(asdict(fact)) for fact in found.facts],
-    )  # fmt: skip
+    return found.model_copy(update={"reason": reason})
 
 
 def _settings(resolved: Resolved) -> ProbeSettings:
@@ -133,7 +129,7 @@ def _ask(resolved: Resolved, effect: EditEffect, questions: Sequence[Question]) 
 
 
 def _is_moved(resolved: Resolved, each: ProbedFact) -> bool:
-    """Whether the fact is about the subject, was known, and is not kept."""
+    """Return True if the fact is about the subject, was known, and is not kept."""
     rewrite, fact = resolved.request.rewrite, each.question.fact
     if fact.subject != rewrite.subject or fact.relation == rewrite.relation:
         return False
@@ -150,6 +146,7 @@ def _options(resolved: Resolved, moved: Sequence[ProbedFact]) -> list[list[Quest
     graph = resolved.dataset.id
     found = resolved.runtime.db.read(
         rows.SubjectOptionsRow,
+        "edits/subject_options",
         graph=graph,
         relations=sorted({each.question.fact.relation for each in moved}),
         new=resolved.request.rewrite.target_new or None,

@@ -16,7 +16,7 @@ BEYOND_REACH = (
 
 @dataclass(frozen=True)
 class ForModel:
-    """A suggestion, and what a user of this model has to know about it."""
+    """A suggestion, with the notes that a user of this model needs."""
 
     model: str
     suggestion: Suggestion

@@ -1,4 +1,4 @@
-"""A sweep: models × seeds × methods × rewrites, each cell an edit scored like any other.
+"""A sweep: models × seeds × methods × axes × rewrites, each cell an edit scored like any other.
 
 A sweep resumes when it is run again: a cell whose score is stored is read, not repeated. A cell
 that fails has its reason, and the others are scored. Cells of one rewrite follow each other, so
@@ -7,6 +7,7 @@ that its target vectors are found once for all methods that share them (`service
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,8 +15,8 @@ from dataclasses import dataclass, field
 from ...loaders.records import RewriteRequest
 from ..errors import UsageError, in_one_line
 from ..schemas import EditOptions, Score
-from . import plan
-from .append.variants import APP, BARE, Variant
+from . import append, plan
+from .axes import Axis, Setting, settings
 from .forget.refusal import check
 from .request import ScoreRequest
 from .runtime import Runtime
@@ -24,15 +25,14 @@ from .score import score_edit
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What is swept over.
+    """The cells of a sweep: shared options, and the values that vary.
 
     Attributes:
-        options: what all cells share; model, method, seeds, strength and overrides are the cell's.
+        options: shared by all cells; model, method, seeds, strength and overrides are the cell's.
         seeds: each trains (or finds) an organism; of a real model only editing and sampling change.
         strengths: factors on the update, for methods that change weights; 1 is the whole edit.
         overrides: hyperparameters by method.
-        variants: of each method on requests to append; those of a loss that a method does not take
-            are left out.
+        axes: options and hyperparameters with several values; a method's cells are their product.
     """
 
     options: EditOptions
@@ -42,7 +42,7 @@ class Sweep:
     seeds: tuple[int, ...] = (0,)
     strengths: tuple[float, ...] = (1.0,)
     overrides: Mapping[str, dict[str, object]] = field(default_factory=dict)
-    variants: tuple[Variant, ...] = (BARE,)
+    axes: tuple[Axis, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +54,20 @@ class Cell:
     rewrite: RewriteRequest
     method: str
     strength: float = 1.0
-    variant: Variant = BARE
+    setting: Setting = field(default_factory=Setting)
 
     @property
     def name(self) -> str:
-        """For messages: method, variant, strength, rewrite, model and seed."""
+        """For messages: method, setting, strength, rewrite, model and seed."""
         strength = f" × {self.strength:g}" if self.strength != 1 else ""
-        variant = f" ({self.variant.name})" if self.variant != BARE else ""
+        setting = f" ({label})" if (label := self.setting.label()) else ""
         where = f"{self.rewrite.id} ({self.model}, seed {self.seed})"
-        return f"{self.method}{variant}{strength} on {where}"
+        return f"{self.method}{setting}{strength} on {where}"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a cell ended: with a score, or with the reason why there is none.
+    """The outcome of a cell: a score, or the reason why there is none.
 
     Attributes:
         skipped: nothing failed: the model does not know the fact, so there is nothing to measure.
@@ -83,8 +83,8 @@ def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
     """The cells, those of one model, seed and rewrite together.
 
     Raises:
-        UsageError: nothing to sweep over, a strength that is not positive, or a method that cannot
-            carry out a rewrite.
+        UsageError: nothing to sweep over, a strength that is not positive, a method that cannot
+            carry out a rewrite, or an option that the rewrite's kind does not have.
         UnknownMethodError: before anything is trained or loaded.
     """
     from ...editing import registry
@@ -96,17 +96,25 @@ def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
     _refuse_methods(sweep)
     kinds = {name: registry.info(name).kind for name in sweep.methods}
     scalable = {name: name != "none" and kind != "prompt" for name, kind in kinds.items()}
-    return [
+    found = [
         tuple(
-            Cell(model, seed, rewrite, name, strength, variant)
+            Cell(model, seed, rewrite, name, strength, setting)
             for name in sweep.methods
-            for variant in _variants(sweep, name)
+            for setting in settings(sweep.axes, name)
             for strength in (sorted(sweep.strengths, reverse=True) if scalable[name] else (1.0,))
         )
         for model in sweep.models
         for seed in sweep.seeds
         for rewrite in sweep.rewrites
     ]
+    for cell in itertools.chain.from_iterable(found):
+        append.check(request_of(sweep, cell), cell.rewrite)
+    if not any(found):
+        raise UsageError(
+            "The sweep is empty: no method has a setting of its axes.",
+            remedy="Add none to the values of append_loss, or name another method.",
+        )
+    return found
 
 
 def _refuse_methods(sweep: Sweep) -> None:
@@ -116,18 +124,6 @@ def _refuse_methods(sweep: Sweep) -> None:
             check(rewrite, sweep.options.model_copy(update={"method": name}))
 
 
-def _variants(sweep: Sweep, method: str) -> tuple[Variant, ...]:
-    """The variants that a method has: without an objective of its own there is the bare one."""
-    if sweep.variants == (BARE,):
-        return sweep.variants
-    from ...editing import registry
-
-    if registry.takes_objective(method):
-        return sweep.variants
-    had = (BARE, APP) if registry.trains_app(method) else (BARE,)
-    return tuple(variant for variant in sweep.variants if variant in had)
-
-
 def request_of(sweep: Sweep, cell: Cell) -> ScoreRequest:
     """The score request of a cell."""
     return ScoreRequest.of(
@@ -135,11 +131,11 @@ def request_of(sweep: Sweep, cell: Cell) -> ScoreRequest:
         sweep.options,
         model=cell.model,
         method=cell.method,
-        overrides=dict(sweep.overrides.get(cell.method, {})),
+        overrides={**sweep.overrides.get(cell.method, {}), **cell.setting.overrides},
         seed=cell.seed,
         organism_seed=cell.seed,
         strength=cell.strength,
-        **cell.variant.changes,
+        **cell.setting.options,
     )
 
 
@@ -147,7 +143,7 @@ def run_cells(runtime: Runtime, sweep: Sweep, cells: Iterable[Cell]) -> Iterator
     """Score cells one after the other in this process.
 
     Raises:
-        GraphError, ServiceError: what no other cell would survive either (the database is gone).
+        GraphError, ServiceError: an error that stops every other cell too (the database is gone).
     """
     from ...editing.errors import EditingError, UnknownFactError
 
@@ -160,10 +156,10 @@ def run_cells(runtime: Runtime, sweep: Sweep, cells: Iterable[Cell]) -> Iterator
 
 
 def prepare(runtime: Runtime, sweep: Sweep) -> int:
-    """Compute once what all cells use: organisms, pre-edit answers, statistics, hypernetworks.
+    """Compute the cells' shared inputs: organisms, pre-edit answers, statistics, hypernetworks.
 
     Several workers would otherwise each compute them. Returns the number of weights of the largest
-    model. What a method lacks is no error here: its cells fail with the reason.
+    model. A method that lacks an input is no error here: its cells fail with the reason.
     """
     from ...editing.errors import EditingError
 

@@ -102,7 +102,7 @@ def run_on_processes(
     ended = sorted({str(p.exitcode) for p in started if p.exitcode}) or ["0"]
     reason = (
         f"its worker process ended early (exit code {', '.join(ended)}) → "
-        "run the same sweep again; what is scored stays"
+        "run the same sweep again; scored cells stay"
     )
     return [
         found.get((i, j)) or Outcome(cell, error=reason)

@@ -9,7 +9,7 @@
 
     with te.open("http://gpu-machine:8000") as t: ...     # the same lines, at a service
 
-What reads is the service itself, in this process; what needs a model is computed here at once, in
+Reads are by the service itself, in this process; results that need a model are computed here, in
 place of a queue and a worker. A model in memory is left as it was, bit-identically.
 """
 
@@ -170,7 +170,7 @@ class Session(Client):
 
         Args:
             state: in words, such as `gpt2-xl` or `organism+edit:EDIT`.
-            graph: what an organism is trained on.
+            graph: the graph that an organism is trained on.
 
         Raises:
             ProblemError: there is no such state, or it is behind an endpoint.
@@ -191,7 +191,7 @@ class Session(Client):
     def _dataset(self, graph: str) -> Any:
         from ..graphs import datasets
 
-        return datasets.ensure(self._runtime.db, graph)
+        return datasets.get_or_import(self._runtime.db, graph)
 
     @contextmanager
     def _lent(self, model: Model) -> Iterator[str]:
@@ -203,7 +203,7 @@ class Session(Client):
         with (
             borrowed(model[0], model[1], name) as loaded,
             preserved(loaded.model),
-            self._runtime.lending(name, loaded),
+            self._runtime.with_model(name, loaded),
         ):
             yield name
 

@@ -65,7 +65,7 @@ def _require_saved(db: Database, edit: str) -> None:
 
     A fine-tune of a stored comparison is saved like an edit's update.
     """
-    if db.read(rows.ExperimentRow, kind="comparison", update=edit, limit=1):
+    if db.read(rows.ExperimentRow, "experiments/page", kind="comparison", update=edit, limit=1):
         return
     about = record.get_score(db, edit).provenance.get("delta")
     if isinstance(about, dict) and about.get("saved") is False:

@@ -149,7 +149,7 @@ def compare(
             they were.
     """
     models = [*memory, *[None] * (len(posted.states) + 1 - len(memory))]
-    dataset = datasets.ensure(runtime.db, posted.graph)
+    dataset = datasets.get_or_import(runtime.db, posted.graph)
     settings = probe_settings(posted, posted.seed)
     wanted = [_request(posted, rewrite) for rewrite in requests_of(runtime.db, posted)]
     _refuse_appends(wanted)
@@ -227,8 +227,8 @@ def _found(run: _Run, id: str) -> StateComparison | None:
     for out in store.results(db, KIND, ComparisonOut, part=id, limit=1):
         (state,) = (each for each in out.states if each.id == id)
         edits = (each.edit for each in state.requests)
-        if db.read(rows.GetGraphRow, graph=id) and all(
-            db.read(rows.GetEditRow, id=edit) for edit in edits
+        if db.read(rows.GraphRow, "graph/get_graph", graph=id) and all(
+            db.read(rows.GetEditRow, "edits/get_edit", id=edit) for edit in edits
         ):
             requests = [each.model_copy(update={"retention": {}}) for each in state.requests]
             return state.model_copy(update={"requests": requests})
@@ -278,7 +278,12 @@ def _stored(run: _Run, done: Sequence[_Compared]) -> ComparisonOut:
     def before(tx: Tx) -> None:
         rewrites = asking.rewrites(run.asked)
         store.write_rewrites(tx, posted.graph, rewrites)
-        tx.run(rows.WriteComparedRow, graph=posted.graph, rows=[_row(x) for x in scores.values()])
+        tx.run(
+            rows.WrittenRow,
+            "states/write_edits",
+            graph=posted.graph,
+            rows=[_row(x) for x in scores.values()],
+        )
 
     store.save(
         db,
@@ -626,7 +631,7 @@ def _provenance(run: _Run, states: tuple[StateOut, StateOut]) -> dict[str, Any]:
         "probe_digest": run.asked.settings.digest,
         **({"chat_chosen": run.chat.as_dict()} if run.chat else {}),
         "seed": run.posted.seed,
-        "queries": query_digests(rows.DriftRow.QUERY, rows.RoutesRow.QUERY),
+        "queries": query_digests("states/drift", "states/routes"),
         "versions": versions(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -38,6 +38,7 @@ def drift(
     """
     found = db.read(
         rows.DriftRow,
+        "states/drift",
         graph=graph,
         subjects=sorted(set(subjects)),
         pre=f"{measure}_pre",

@@ -161,7 +161,9 @@ def of_graph(db: Database, graph: str, entities: list[str]) -> Learnt:
     Raises:
         UsageError: there is none.
     """
-    found = db.read(rows.RetainRow, graph=graph, entities=entities, limit=MOST_FACTS)
+    found = db.read(
+        rows.RetainRow, "probes/retain", graph=graph, entities=entities, limit=MOST_FACTS
+    )
     if not found:
         raise UsageError(
             f"Every fact of the graph {graph!r} shares an entity with the requests.",

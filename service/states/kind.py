@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def _prepare(db: Database, settings: Settings, request: ComparisonIn) -> Prepared[ComparisonIn]:
     for state in (request.base, *request.states):
         require_allowed(settings, db, state)
-    dataset = datasets.ensure(db, request.graph)
+    dataset = datasets.get_or_import(db, request.graph)
     rewrites = requests_of(db, request)
     identity = [rewrite.identity for rewrite in rewrites]
     about = request.model_dump(mode="json", exclude={"force", "rewrites", "all_rewrites", "forget"})
@@ -65,9 +65,8 @@ def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -
 
 LISTED: list[Column[ComparisonOut]] = [
     Column("id", lambda out: out.id, whole=True),
+    Column("states", table.line_of),
     Column("graph", lambda out: out.graph, optional=1),
-    Column("base", lambda out: out.base.name, optional=2),
-    Column("states", lambda out: " → ".join(state.after.name for state in out.states)),
     Column("requests", lambda out: len(out.states[0].requests)),
     Column("facts", lambda out: out.n_facts),
     Column("removed", lambda out: out.states[-1].drift[out.states[-1].measure].total.removed),

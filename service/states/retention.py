@@ -101,6 +101,7 @@ def _reopened(
     """
     found = db.read(
         rows.RevivedRow,
+        "states/revived",
         graph=first,
         later=request.edit,
         subject=request.subject,
@@ -125,7 +126,7 @@ def _reopened(
 
 def _old_object(db: Database, request: ComparedRequest) -> dict[str, float | None]:
     """The probability of the old object in the state, by measure; empty without such a fact."""
-    for row in db.read(rows.FactRow, graph=request.edit):
+    for row in db.read(rows.FactRow, "graph/facts", graph=request.edit):
         if row.role == "target_true":
             return {
                 "p": row.p_post,

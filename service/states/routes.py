@@ -40,6 +40,7 @@ def routes(
         floor = 0.0 if measure == "p" else first.options.known_chain
         found = db.read(
             rows.RoutesRow,
+            "states/routes",
             cases=cases,
             max_steps=first.max_steps,
             bare=first.bare,

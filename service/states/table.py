@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..formatting import cell, fine, number, objects, several, signed
+from ..formatting import cell, fine, number, objects, pluralize, signed
 from ..reports.figures import drift as drawing
 from ..reports.figures.style import encode
 from ..reports.formats import Column, Table
@@ -39,8 +39,13 @@ _BOTH = (
 
 def title(out: ComparisonOut) -> str:
     """The base, the states and the graph."""
-    states = " → ".join(state.after.name for state in out.states)
-    return f"{out.base.name} → {states}, graph {out.graph}"
+    return f"{line_of(out)}, graph {out.graph}"
+
+
+def line_of(out: ComparisonOut) -> str:
+    """The base and the states, each as a change of the one before where it is one."""
+    names = map(short_name, out.states) if len(out.states) > 1 else [out.states[0].after.name]
+    return " → ".join([out.base.name, *names])
 
 
 def measure_of(out: ComparisonOut, wanted: Measure | None) -> Measure:
@@ -208,7 +213,7 @@ def sentences(out: ComparisonOut, wanted: Measure | None = None) -> list[str]:
     for request in last.requests:
         kept = request.retention.get(measure)
         about = f"{_fact(request)}: " if len(last.requests) > 1 else ""
-        later = several(len(out.states) - 1, "later state")
+        later = pluralize(len(out.states) - 1, "later state")
         if kept is None:
             continue
         if kept.retention is not None:
@@ -228,7 +233,7 @@ def _revival(out: ComparisonOut, request: ComparedRequest, measure: Measure) -> 
             continue
         return [
             f"First open again, in {short_name(state)}: {chain.opened} of"
-            f" {several(chain.closed, 'closed chain')}; the strongest (product {fine(chain.base)}"
+            f" {pluralize(chain.closed, 'closed chain')}; the strongest (product {fine(chain.base)}"
             f" in the base, {fine(chain.edited)} in the first state, {fine(chain.later)} now):",
             *(
                 f"  {fact.prompt.replace('{}', fact.subject)} {fact.object}"
@@ -238,7 +243,7 @@ def _revival(out: ComparisonOut, request: ComparedRequest, measure: Measure) -> 
         ]
     closed = request.retention[measure].reopened.closed
     return [
-        f"None of {several(closed, 'chain')} that the first state closed is open again."
+        f"None of {pluralize(closed, 'chain')} that the first state closed is open again."
         if closed
         else "The first state closed no chain, so that none could open again."
     ]
@@ -249,7 +254,7 @@ def _unknown(state: StateComparison, measure: Measure) -> list[str]:
     if not unknown:
         return []
     return [
-        f"{several(unknown, 'fact')} to forget was not known before (p_pre < .05): forgetting is"
+        f"{pluralize(unknown, 'fact')} to forget was not known before (p_pre < .05): forgetting is"
         " undefined."
     ]
 
@@ -388,13 +393,13 @@ def verdict(out: StateComparison, measure: Measure) -> str:
         return "The graph has no fact that both states were asked for."
     known = total.n - total.unknown - total.added
     text = (
-        f"Of {several(known, 'fact')} that {out.before.name} knows, {total.kept} are kept,"
+        f"Of {pluralize(known, 'fact')} that {out.before.name} knows, {total.kept} are kept,"
         f" {total.weakened} weakened and {total.removed} removed; {total.added} are new."
     )
     opened = sum(request.routes[measure].opened for request in out.requests)
     closed = sum(request.routes[measure].closed for request in out.requests)
     if out.requests:
-        text += f" {several(closed, 'route')} to an old object closed, {opened} opened."
+        text += f" {pluralize(closed, 'route')} to an old object closed, {opened} opened."
     return text
 
 

@@ -1,4 +1,4 @@
-"""What users install: the wheel is built, installed beside nothing of the tree, and used."""
+"""Installation by users: the wheel is built, installed beside nothing of the tree, and used."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def in_wheel(path: str) -> str:
-    """Where a file of the tree is in the wheel."""
+    """Return the path in the wheel of a file of the tree."""
     if path.startswith(PUBLIC):
         return f"thinkeval/{path.removeprefix(PUBLIC)}"
     return f"thinkeval/{path}"

@@ -1,4 +1,4 @@
-"""The command line as a user has it, and what it printed.
+"""The command line as a user has it, and its output.
 
 A call runs inside this process, which has loaded torch already; `process` and `start` run the
 installed program, for what only a process shows: time, signals, imports and exit codes.
@@ -28,7 +28,7 @@ PROGRAM = Path(sys.executable).with_name("thinkeval")
 
 @dataclass(frozen=True)
 class Done:
-    """What a command printed, how it ended, and the seconds of CPU it took."""
+    """The result of a command: exit code, output, and the seconds of CPU it took."""
 
     code: int
     out: str

@@ -1,4 +1,4 @@
-"""How often a block reads a query, by the type of its rows: for tests that hold look-ups down."""
+"""Count of a block's reads of queries, by the type of their rows: for tests that limit look-ups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often an interval holds the truth: simulated answers on the chains of real rewrites.
+"""Coverage of intervals: simulated answers on the chains of real rewrites.
 
 The world is drawn first: for each prompt how likely its objects are before and after an edit. Then
 k pairs of answers are drawn from it, pre and post with one random number, as the probe does; the

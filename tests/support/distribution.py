@@ -1,4 +1,4 @@
-"""How pytest-xdist deals the tests to its processes: by file, and some files together.
+"""Distribution of the tests to pytest-xdist's processes: by file, and some files together.
 
 A file is run by one process, as its fixtures are made once a file. Files that use one running
 service, or that kill processes and start servers, are dealt together: one process runs them one
@@ -106,7 +106,7 @@ def helper_of(processes: int) -> str | None:
 
 
 def without_server(group: str) -> bool:
-    """Whether the helper may take a file, or a group."""
+    """Return True if the helper may take a file, or a group."""
     return group.startswith(WITHOUT_SERVER) and group not in WITH_SERVER
 
 
@@ -184,7 +184,7 @@ class ByGroup(LoadScopeScheduling):
         return next(filter(without_server, self._waiting(WITHOUT_SERVER)), None)
 
     def _waiting(self, beginnings: Sequence[str]) -> Iterator[str]:
-        """What is not dealt yet and begins with one of these, in their order."""
+        """Yield the files not yet dealt that begin with one of these, in their order."""
         return (
             file
             for beginning in beginnings

@@ -90,19 +90,33 @@ def store_edit(
     asked = ("prompt", "subject", "relation", "target_true", "target_new")
     rewrite = {name: getattr(score, name) for name in asked} | {"rewrite": score.rewrite}
     with db.transaction() as tx:
-        tx.run(rows.MergeRewritesRow, dataset=dataset, rows=[rewrite])
-        tx.run(rows.MergeGraphRow, graph=edit, kind="edit", dataset=dataset, measures=["p"])
-        tx.run(rows.MergeEntitiesRow, graph=edit, rows=[{"name": name} for name in names])
-        tx.run(rows.MergeFactsRow, graph=edit, rows=facts)
-        tx.run(rows.CompleteGraphRow, graph=edit)
+        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=dataset, rows=[rewrite])
+        tx.run(
+            rows.MergeGraphRow,
+            "graph/merge_graph",
+            graph=edit,
+            kind="edit",
+            dataset=dataset,
+            measures=["p"],
+        )
+        tx.run(
+            rows.WrittenRow,
+            "graph/merge_entities",
+            graph=edit,
+            rows=[{"name": name} for name in names],
+        )
+        tx.run(rows.WrittenRow, "graph/merge_facts", graph=edit, rows=facts)
+        tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=edit)
         about = {"id": edit, "model": score.model, "method": score.method, "dataset": dataset}
-        tx.run(rows.MergeEditRow, **about, rewrite=score.rewrite, status="running")
+        tx.run(
+            rows.MergeEditRow, "edits/merge_edit", **about, rewrite=score.rewrite, status="running"
+        )
         end_edit(tx.run, edit, score=score.model_dump_json())
     return score
 
 
 def states(edges: list[Edge]) -> dict[Key, State]:
-    """What an edit made of each fact: change, probability before and after."""
+    """Return the effect of an edit on each fact: change, probability before and after."""
     return {
         (e.subject, e.relation, e.object, f"{{}} {e.relation}", e.role):
             (change(e.pre, e.post), e.pre, e.post)
@@ -111,7 +125,7 @@ def states(edges: list[Edge]) -> dict[Key, State]:
 
 
 def survival(edges: list[Edge], options: ScoringOptions) -> dict[tuple[str, ...], bool]:
-    """Whether each chain survives, by its entities; by brute force, with the edit's options."""
+    """Map each chain, by its entities, to True if it survives; brute force, the edit's options."""
     found = chains(edges, CASE, options.max_steps, options.bare)
     return {entities(c): survives(c, options.threshold or 0.0) for c in found}
 

@@ -49,7 +49,7 @@ def grown(db: Database, run: str, candidates: Sequence[dict[str, Any]]) -> Itera
     The first one comes from a statement, and two answers validated it.
     """
     db.write(
-        rows.MergeGrowthRunRow, id=run, graph=f"{run}-graph", seed="Harry Potter|studied at|X",
+        bool, "growth/merge_run", id=run, graph=f"{run}-graph", seed="Harry Potter|studied at|X",
         elicit="cot", model="organism", endpoint="organism@local", request="{}", prompts="0" * 16,
     )  # fmt: skip
     answers = [
@@ -57,16 +57,16 @@ def grown(db: Database, run: str, candidates: Sequence[dict[str, Any]]) -> Itera
         answer("a2", "q2", "Object 0", kind="direct"),
         answer("a3", "q2", "Object 9", kind="direct", sample=1),
     ]
-    db.write(rows.WriteAnswersRow, run=run, iteration=1, rows=answers)
+    db.write(rows.WrittenRow, "growth/write_answers", run=run, iteration=1, rows=answers)
     statement = {
         "id": "s1", "text": "Subject 0 studied at Object 0.", "answer": "a1", "source": None,
         "place": 0, "state": "parsed",
     }  # fmt: skip
-    db.write(rows.WriteStatementsRow, run=run, rows=[statement])
+    db.write(rows.WrittenRow, "growth/write_statements", run=run, rows=[statement])
     first = candidates[:1]
     linked = [each | {"statements": ["s1"], "queries": ["q2"]} for each in first]
-    db.write_all(rows.WriteCandidatesRow, [*linked, *candidates[1:]], run=run)
+    db.write_all(rows.WrittenRow, "growth/write_candidates", [*linked, *candidates[1:]], run=run)
     try:
         yield run
     finally:
-        db.autocommit(rows.DeleteGrowthRunRow, id=run)
+        db.autocommit(int, "growth/delete_run", id=run)

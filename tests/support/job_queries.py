@@ -38,7 +38,7 @@ class Queue:
             for place, name in enumerate(map(self.name, ids))
         ]  # fmt: skip
         more = {"limit": 100_000, "event": EVENTS["queued"]} | more
-        return self.db.write(rows.SubmitJobsRow, kind=self.kind, rows=rows_, **more)
+        return self.db.write(rows.SubmitJobsRow, "jobs/submit", kind=self.kind, rows=rows_, **more)
 
     def name(self, short: str) -> str:
         """The id of a job, unique to this queue."""
@@ -48,6 +48,7 @@ class Queue:
         told = {"lease": uuid.uuid4().hex, "lease_ms": LEASE_MS} | more
         found = self.db.write(
             rows.ClaimJobRow,
+            "jobs/claim",
             kinds=[self.kind],
             worker=worker,
             event='{"status": "running"}',
@@ -62,7 +63,7 @@ class Queue:
         return {"lease": lease, "attempt": job.attempt}
 
     def job(self, short: str) -> rows.JobRow:
-        (row,) = self.db.read(rows.JobRow, id=self.name(short), kind=self.kind)
+        (row,) = self.db.read(rows.JobRow, "jobs/get", id=self.name(short), kind=self.kind)
         return row
 
     def node(self, short: str) -> dict[str, Any]:
@@ -73,19 +74,20 @@ class Queue:
         return found["p"]
 
     def set(self, short: str, **properties: Any) -> None:
-        """Change what is recorded of a job."""
+        """Change the record of a job."""
         self.cypher("MATCH (j:Job {id: $id}) SET j += $p", id=self.name(short), p=properties)
 
     def release(
         self, held: dict[str, Any], *, crashed: bool, **more: Any
     ) -> list[rows.ReleaseJobRow]:
         return self.db.write(
-            rows.ReleaseJobRow, **held, crashed=crashed, error="exited", remedy="again",
+            rows.ReleaseJobRow, "jobs/release",
+            **held, crashed=crashed, error="exited", remedy="again",
             cancelled="submit it again", at=AT, events=EVENTS, **more,
         )  # fmt: skip
 
     def orphans(self, started_ms: int = 0, worker: str | None = None) -> list[rows.OrphanRow]:
-        found = self.db.read(rows.OrphanRow, started_ms=started_ms, worker=worker)
+        found = self.db.read(rows.OrphanRow, "jobs/orphans", started_ms=started_ms, worker=worker)
         return [row for row in found if row.id.startswith(self.kind)]
 
     def clean(self) -> None:

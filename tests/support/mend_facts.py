@@ -1,4 +1,4 @@
-"""What tests train a hypernetwork on: few facts, small hyperparameters, a trainer."""
+"""Input for tests that train a hypernetwork: few facts, small hyperparameters, a trainer."""
 
 from __future__ import annotations
 

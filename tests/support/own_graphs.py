@@ -41,16 +41,16 @@ def delete_all(db: Database, prefix: str) -> None:
         stored = [(record["kind"], record["id"]) for record in session.run(STORED, prefix=prefix)]
     for kind, id in stored:
         if kind == "edit":
-            db.write(rows.DeleteEditRow, id=id)
+            db.write(rows.DeleteEditRow, "edits/delete_edit", id=id)
         elif kind == "rules":
-            db.write(rows.DeleteRulesRow, dataset=id)
+            db.write(int, "rules/delete_rules", dataset=id)
         else:
-            db.autocommit(rows.DeleteGraphRow, graph=id)
+            db.autocommit(int, "graph/delete_graph", graph=id)
 
 
 @contextmanager
 def own_graphs(db: Database) -> Iterator[str]:
-    """A custom prefix; what starts with it is deleted afterwards."""
+    """A custom prefix; graphs that start with it are deleted afterwards."""
     prefix = f"test-{uuid.uuid4().hex[:10]}"
     try:
         yield prefix
@@ -117,5 +117,5 @@ def stored_edges(db: Database, edit: str, measure: str) -> list[Edge]:
             paraphrases_post=getattr(row, f"paraphrases_{measure}_post") or (),
             neighborhood_post=getattr(row, f"neighborhood_{measure}_post") or (),
         )
-        for row in db.read(rows.FactRow, graph=edit)
+        for row in db.read(rows.FactRow, "graph/facts", graph=edit)
     ]

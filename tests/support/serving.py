@@ -1,4 +1,4 @@
-"""`thinkeval serve` as a process of its own, and what tests ask of it.
+"""`thinkeval serve` as a process of its own, and requests of tests to it.
 
 `Shared` keeps a service, or a browser, while several files of tests in a row use it.
 """
@@ -43,7 +43,7 @@ def settings_of(server: Mapping[str, str], **more: Any) -> Settings:
 
 
 def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float = 0.1) -> T:
-    """What `look` gives as soon as it is true; fails after the time.
+    """Return the first true value of `look`; fail after the time.
 
     Each look that queries takes processor time from what is waited for: the longer that lasts, the
     longer are the pauses, up to four times the first one.
@@ -241,7 +241,7 @@ class Shared(Generic[T]):
 def sharing(
     request: pytest.FixtureRequest, open: Callable[[], AbstractContextManager[T]]
 ) -> Iterator[Shared[T]]:
-    """What a session fixture yields: watched while tests run, and stopped in the end."""
+    """Yield the value of a session fixture: watched while tests run, and stopped in the end."""
     assert request.fixturename
     shared = Shared(request.fixturename, open)
     request.config.pluginmanager.register(shared, f"shared {request.fixturename}")

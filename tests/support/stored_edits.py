@@ -20,7 +20,7 @@ from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
 from thinkeval.service.leakcut.schemas import CoEditFact, CoEditOut, RoundOut
 from thinkeval.service.leases import Lease, Writer, event, new_token, now
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
-from thinkeval.service.scoring.append import additivity
+from thinkeval.service.scoring.append import measured
 from thinkeval.service.scoring.model_graph import entities_of, fact_row
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, Role
 
@@ -83,9 +83,10 @@ def store_edit(
             target_new=new.object,
         )
     with db.transaction() as tx:
-        tx.run(rows.MergeRewritesRow, dataset=dataset, rows=[rewrite_row(asked)])
+        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=dataset, rows=[rewrite_row(asked)])
         tx.run(
             rows.MergeEditRow,
+            "edits/merge_edit",
             id=edit,
             model="m",
             method=method,
@@ -94,7 +95,12 @@ def store_edit(
             status="running",
         )
         if answers:
-            tx.run(rows.WriteAppendAnswersRow, edit=edit, rows=[dict(row) for row in answers])
+            tx.run(
+                rows.WrittenRow,
+                "append/write_answers",
+                edit=edit,
+                rows=[dict(row) for row in answers],
+            )
     header = GraphHeader(edit, "edit", dataset, model="m", edit=edit, measures=MEASURES)
     entities = entities_of([each.question.fact for each in facts], {})
     write_graph(db, header, entities, [fact_row(each) for each in facts])
@@ -129,7 +135,7 @@ def store_edit(
                 for r in db.metric(name, **pool)
             ]
     if append is not None:
-        values += additivity.measured(db, [edit])[edit]
+        values += measured(db, [edit])[edit]
     score = Score(
         edit=edit,
         dataset=dataset,
@@ -165,13 +171,21 @@ def end_edit(
     """Record how an edit ended, as a command does: under a lease of its own."""
     told = {"stage": "probe pre", "progress": 0.1, "event": event("running", "probe pre")}
     token = new_token()
-    (begun,) = write(rows.BeginJobRow, id=edit, lease=token, lease_ms=60_000, **told)
+    (begun,) = write(rows.BeginJobRow, "jobs/begin", id=edit, lease=token, lease_ms=60_000, **told)
     assert begun.begun
     if score is not None:
-        write(rows.WriteScoreRow, id=edit, graph=edit, score=score, provenance=json.dumps({}))
+        write(
+            rows.WrittenRow,
+            "edits/write_score",
+            id=edit,
+            graph=edit,
+            score=score,
+            provenance=json.dumps({}),
+        )
     lease = Lease(token, begun.attempt)
     (ended,) = write(
-        rows.FinishJobRow, **lease.params, status=status, at=at or now(), error=error,
+        rows.FinishJobRow, "jobs/finish",
+        **lease.params, status=status, at=at or now(), error=error,
         event=event(status, status),
     )  # fmt: skip
     assert ended.finished
@@ -181,7 +195,7 @@ def queue_again(db: Database, edit: str) -> None:
     """Queue an edit whatever its status was, as if it had been submitted again."""
     job = {"id": edit, "place": 0, "request": "{}", "affinity": "", "total": 1, "properties": {}}
     told = {"limit": 10**6, "again": True, "event": event("queued", "waiting")}
-    (row,) = db.write(rows.SubmitJobsRow, kind="edit", rows=[job], **told)
+    (row,) = db.write(rows.SubmitJobsRow, "jobs/submit", kind="edit", rows=[job], **told)
     assert row.outcome == "queued"
 
 
@@ -219,7 +233,7 @@ def co_edited(id: str, subject: str, added: int, **values: Any) -> CoEditFact:
 
 
 def round_of(number: int, **values: Any) -> RoundOut:
-    """A round; what is not given is that of a round which installs everything."""
+    """A round; values not given are those of a round which installs everything."""
     usual = {
         "edit": f"memit-harry-potter-{number}", "facts": number + 1, "ifr": 0.4, "n_chains": 103,
         "leaking": 76, "surviving": 83, "efficacy": 0.986, "preservation": 1.0,

@@ -39,11 +39,20 @@ def store(
     edges = list(edges)
     names = dict.fromkeys([*entities, *(n for e in edges for n in (e.subject, e.object))])
     with db.transaction() as tx:
-        tx.run(rows.MergeGraphRow, graph=graph, kind="edit", dataset=graph, measures=["p"])
-        tx.run(rows.ClearGraphRow, graph=graph)
-        tx.run(rows.MergeEntitiesRow, graph=graph, rows=[{"name": n} for n in names])
-        tx.run(rows.MergeFactsRow, graph=graph, rows=[fact(e) for e in edges])
-        return tx.run(rows.CompleteGraphRow, graph=graph)[0]
+        tx.run(
+            rows.MergeGraphRow,
+            "graph/merge_graph",
+            graph=graph,
+            kind="edit",
+            dataset=graph,
+            measures=["p"],
+        )
+        tx.run(int, "graph/clear_graph", graph=graph)
+        tx.run(
+            rows.WrittenRow, "graph/merge_entities", graph=graph, rows=[{"name": n} for n in names]
+        )
+        tx.run(rows.WrittenRow, "graph/merge_facts", graph=graph, rows=[fact(e) for e in edges])
+        return tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)[0]
 
 
 def case_map(graph: str, case: Case, name: str = "case") -> dict[str, Any]:

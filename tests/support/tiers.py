@@ -1,4 +1,4 @@
-"""The tiers of the tests: which one a test is in, by its file, and what each took.
+"""The tiers of the tests: a test's tier by its file, and the time of each.
 
 `unit` needs neither torch nor a server, `graph` the database, `model` torch, `acceptance` the
 installed program and a service. `heavy` is taken out of the others: tests that kill processes,
@@ -41,13 +41,13 @@ def of_path(path: PurePosixPath) -> str:
 
 
 def elsewhere(path: PurePosixPath, expression: str) -> bool:
-    """Whether a folder, by its path below `tests`, has none of what `-m` selects, one tier."""
+    """Return True if a folder, by its path below `tests`, has no test of `-m`, one tier."""
     first = path.parts[0] if path.parts else ""
     return expression in FOLDERS and first in FOLDERS and first != expression
 
 
 def takes_server(item: pytest.Item) -> bool:
-    """Whether a test uses the database, itself or by a fixture."""
+    """Return True if a test uses the database, itself or by a fixture."""
     return "server" in getattr(item, "fixturenames", ())
 
 

@@ -28,7 +28,7 @@ def word_mark_tokenizer(kind: str, *, closing: bool = False) -> Any:
     """A BPE tokenizer with a BOS and byte fallback: `prepend` (Llama 2) or `first`.
 
     Args:
-        closing: whether an EOS follows every text.
+        closing: True if an EOS follows every text.
     """
     spec = json.loads(_trained())
     spec["normalizer"] = PREPEND if kind == "prepend" else None

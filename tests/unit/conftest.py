@@ -1,4 +1,4 @@
-"""What holds for every test of the unit tier: it imports no torch."""
+"""Rule for every test of the unit tier: it imports no torch."""
 
 from __future__ import annotations
 

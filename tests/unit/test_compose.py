@@ -202,7 +202,7 @@ def test_docker_compose_itself_accepts_the_file() -> None:
 
 
 def _compose() -> list[str]:
-    """How Docker Compose is called here; `config` needs no Docker engine."""
+    """Return the command of Docker Compose; `config` needs no Docker engine."""
     for command in (["docker", "compose"], ["docker-compose"]):
         if shutil.which(command[0]):
             told = subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "service"
+SHORT = {"covariance": "collect", "crawl": "run"}
+"""Commands that are short for one of their own commands."""
 Compared = Callable[..., tuple[int, list[str]]]
 SCORE = {
     "argv": ["score"],
@@ -92,3 +95,34 @@ def test_times_addresses_and_folders_are_marked_and_ids_stay(
         "source": "‹path›/hogwarts.yaml",
         "link": f"{frozen.MARK}/v1/edits/a",
     }
+
+
+def test_every_step_names_a_command_and_a_route_that_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    frozen = importlib.import_module("frozen")
+    surface = json.loads(
+        (FOLDER.parents[1] / "tests" / "unit" / "public_surface.json").read_text("utf-8")
+    )
+    lines = [line for lines in surface.values() for line in lines if isinstance(line, str)]
+    commands = {line.partition(" --")[0] for line in lines if line.startswith("thinkeval ")}
+    routes = {line for line in lines if re.match("(GET|POST) /", line)}
+    patterns = [re.compile(re.sub(r"\\{\w+\\}", ".+", re.escape(line))) for line in routes]
+    names = [name for name, _ in frozen.steps()]
+    assert len(set(names)) == len(names)
+    for name, argv in frozen.steps():
+        if argv[0] in ("GET", "POST"):
+            if name == "rest-catalogue-unknown" or argv[1] == "/openapi.json":
+                continue
+            asked = f"{argv[0]} {argv[1].partition('?')[0]}"
+            assert any(pattern.fullmatch(asked) for pattern in patterns), (name, asked)
+        else:
+            known = {f"thinkeval {' '.join(argv[:n])}" for n in (1, 2)}
+            # `covariance` is short for `covariance collect`, `crawl` for `crawl run`.
+            known |= {f"thinkeval {argv[0]} {word}" for word in ("collect", "run")}
+            if argv[1].startswith("-"):  # a group without a command lists its records
+                known |= {each for each in commands if each.split()[1] == argv[0]}
+            assert known & commands, (name, argv)
+        for step in re.findall(r"<([\w-]+):", " ".join(argv)):
+            assert names.index(step) < names.index(name), (name, step)

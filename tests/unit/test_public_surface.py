@@ -1,4 +1,4 @@
-"""What users rely on by name: a change of it is a decision, made in public_surface.json.
+"""Names that users rely on: a change is a decision, made in public_surface.json.
 
 `THINKEVAL_WRITE_SURFACE=1 pytest tests/unit/test_public_surface.py` writes the list anew.
 """

@@ -75,7 +75,6 @@ ON_SURFACES = {
 
 DATA = {
     "editing/organism/unknown.py": ("nobody knows",),
-    "docs/reference/python.md": ("    posted: CoEditIn,",),
 }
 """Texts that a model is taught or asked, and lines of signatures: data, not prose."""
 
@@ -84,7 +83,7 @@ BANNED = re.compile("|".join(rf"\b(?:{pattern})\b" for pattern in STANDARD))
 
 
 def readable(path: Path) -> Iterator[tuple[int, str]]:
-    """What a person reads in a file: (line, text)."""
+    """Yield the text that a person reads in a file: (line, text)."""
     source = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         yield from enumerate(source.splitlines(), 1)

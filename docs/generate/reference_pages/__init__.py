@@ -1,10 +1,13 @@
-"""The pages of docs/reference, one module each; a module's `page()` returns its page as Markdown.
+"""The reference pages of the site, one module each; its `page()` returns a page as Markdown.
+
+The build of the site makes them from the code (`docs/generate/site_hooks.py`); none is in git.
 
 Every page is a function of the code alone: no times, no paths of a machine, everything sorted.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 
 NAMES = (
@@ -21,10 +24,9 @@ NAMES = (
 )
 """The pages, in the order of the site."""
 
-NOTE = "<!-- Written by `python docs/generate` from the code; changes here are lost. -->"
 
-
+@cache
 def written(name: str) -> str:
-    """The text of a file of docs/reference."""
+    """The text of a reference page."""
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
-    return f"{module.page().strip()}\n\n{NOTE}\n"
+    return f"{module.page().strip()}\n"

@@ -26,7 +26,6 @@ OWN_CODES: dict[str, dict[int, str]] = {
     },
     "thinkeval coedit": {1: "no round meets the objective; the rounds are stored."},
     "thinkeval sweep": {2: "also where one of the edits failed; the others are scored."},
-    "thinkeval peak sweep": {2: "also where one of the edits failed; the others are scored."},
     "thinkeval grow start": {1: "the run ended without any chain for one of the rewrites."},
     "thinkeval edits verify": {
         2: "also where the weights differ after reverting, or the file holds another update than"

@@ -43,9 +43,7 @@ LABELS = {
     "Decision": "A decision about a candidate: by whom, when and why.",
     "Iteration": "One iteration of a growth run.",
     "AppendAnswers": "What both models answer at a prompt of an edit that appends.",
-    "CoEdit": "A rewrite edited with further facts, round by round.",
-    "Comparison": "Two states of a model compared on a data set.",
-    "Lasting": "A line of states: an edit and later changes, each state compared with the base.",
+    "Experiment": "A stored experiment of a `kind`: a co-edit, a comparison of states, a protocol.",
     "Schema": "Version of the database: the last migration it had.",
 }
 """What a node of each label is."""
@@ -71,9 +69,7 @@ TYPES = {
     "VALIDATED_BY": ("Candidate", "Query", "The questions that validated a candidate."),
     "ABOUT": ("Decision", "Candidate", "The candidate that a decision is about."),
     "HAD": ("GrowthRun", "Iteration", "The iterations of a run."),
-    "ROUND": ("CoEdit", "Edit", "The edit of a round."),
-    "COMPARED": ("Comparison", "Edit", "A request that was scored between the states."),
-    "STATE": ("Lasting", "Comparison", "A state of the line; `place` is its number."),
+    "SCORED": ("Experiment", "Edit", "An edit that it scored; `place` is its number."),
 }
 """What a relationship of each type says: the labels of its ends, and its meaning."""
 

@@ -1,4 +1,4 @@
-"""/v1/growth/{run}/crawl-report: what a crawl found, also against a graph that holds the truth."""
+"""/v1/growth/{run}/crawl-report: results of a crawl, also against a graph that holds the truth."""
 
 from __future__ import annotations
 

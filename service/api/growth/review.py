@@ -24,7 +24,7 @@ from ...growth.review.schemas import (
 from ...reports.formats import Column, Table, render
 from ..parameters import LIMIT, Cursor
 from ..problems import DESCRIBED
-from ..state import Db, Here
+from ..state import AppState, Db
 from .runs import RunId
 
 router = APIRouter(prefix="/v1/growth/{run}", tags=["growth"], responses=DESCRIBED)
@@ -58,7 +58,7 @@ def list_candidates(
         list[CandidateState] | None, Query(description="Repeatable; none: all states.")
     ] = None,
     undecided_by: Annotated[
-        str | None, Query(max_length=100, description="Only what this person has not decided.")
+        str | None, Query(max_length=100, description="Only undecided ones of this person.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=1000, description=f"{LIMIT} CSV has all.")] = queue.PAGE,
     cursor: Cursor = None,
@@ -77,7 +77,7 @@ def list_candidates(
 @router.post(
     "/candidates", status_code=201, response_model=Recorded, summary="Add a triplet to a run"
 )
-def add_candidate(run: RunId, body: AddIn, db: Db, here: Here) -> Recorded:
+def add_candidate(run: RunId, body: AddIn, db: Db, here: AppState) -> Recorded:
     """It is validated like any other triplet; 409 if it is a candidate already."""
     added = Decision(None, "keep", body.by, body.triplet, body.reason)
     done = decisions.decide(db, here.settings, run, [added])
@@ -98,7 +98,7 @@ def get_candidate(run: RunId, candidate: CandidateId, db: Db) -> CandidateDetail
     summary="Decide about a candidate",
 )
 def decide_candidate(
-    run: RunId, candidate: CandidateId, body: DecisionIn, db: Db, here: Here
+    run: RunId, candidate: CandidateId, body: DecisionIn, db: Db, here: AppState
 ) -> Recorded:
     """Stores the decision beside earlier ones; a person's latest decision counts.
 
@@ -121,7 +121,7 @@ def list_decisions(
     ] = None,
     format: Format = "json",
 ) -> Any:
-    """Oldest first: who decided what, when and why. The CSV can be sent to another run."""
+    """List decisions, oldest first, with person, time and reason; the CSV fits another run."""
     found = record.decisions_of(db, run, candidate)
     return found if format == "json" else _csv(tables.DECISIONS, found.items, f"{run}-decisions")
 
@@ -135,7 +135,7 @@ def list_decisions(
 def post_decisions(
     run: RunId,
     db: Db,
-    here: Here,
+    here: AppState,
     file: Annotated[
         UploadFile,
         File(

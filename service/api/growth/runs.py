@@ -15,7 +15,7 @@ from ...growth.files.output import zipped
 from ...growth.schemas import GrowthIn, GrowthOut
 from ..parameters import Limit
 from ..problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from ..state import Db, Here
+from ..state import AppState, Db
 
 router = APIRouter(prefix="/v1/growth", tags=["growth"], responses=DESCRIBED)
 
@@ -44,19 +44,19 @@ class Iterations(BaseModel):
 def post_growth(
     body: GrowthIn,
     db: Db,
-    here: Here,
+    here: AppState,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> GrowthOut:
     """The run is stored before the response is sent; the same request continues the same run.
 
-    What it has asked is never asked again. Addresses of models must be among those that the
+    Its questions are never asked again. Addresses of models must be among those that the
     operator allows.
     """
     accepted = job.post(db, here.settings, body, key=idempotency_key)
     if accepted.outcome != "known":
         here.supervisor.wake()
-    found = store.shown(store.require_run(db, accepted.edit))
+    found = store.require_run(db, accepted.edit)
     response.headers["Location"] = f"/v1/growth/{found.id}"
     if found.status == "succeeded":
         response.status_code = 200
@@ -72,25 +72,25 @@ def list_growth(db: Db, limit: Limit = 100) -> GrowthRuns:
 @router.get("/{run}", response_model=GrowthOut, summary="Get a growth run")
 def get_growth(run: RunId, db: Db) -> GrowthOut:
     """Status, counts, and why it stopped; `waiting_review`: a person must decide."""
-    return store.shown(store.require_run(db, run))
+    return store.require_run(db, run)
 
 
 @router.get("/{run}/iterations", response_model=Iterations, summary="List a run's iterations")
 def get_growth_iterations(run: RunId, db: Db) -> Iterations:
     """Triplets, chains, calls, tokens and seconds after each iteration."""
     row = store.require_run(db, run)
-    found = db.read(rows.IterationRow, run=row.id)
+    found = db.read(rows.IterationRow, "growth/iterations", run=row.id)
     return Iterations(items=found)
 
 
 @router.post(
     "/{run}/pause", status_code=202, response_model=GrowthOut, summary="Pause a growth run"
 )
-def pause_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
-    """A running one stops within about a second; what it has asked and found is kept."""
+def pause_growth(run: RunId, db: Db, here: AppState) -> GrowthOut:
+    """Stop a running one within about a second; its questions and findings are kept."""
     row = control.pause(db, run)
     here.supervisor.wake()
-    return store.shown(row)
+    return row
 
 
 @router.post(
@@ -100,29 +100,29 @@ def pause_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
     responses={429: QUEUE_FULL},
     summary="Resume a growth run",
 )
-def resume_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
+def resume_growth(run: RunId, db: Db, here: AppState) -> GrowthOut:
     """Queues a run again that was paused, cancelled or failed, or that waits for people."""
     row = control.resume(db, here.settings, run)
     here.supervisor.wake()
-    return store.shown(row)
+    return row
 
 
 @router.post(
     "/{run}/cancel", status_code=202, response_model=GrowthOut, summary="Cancel a growth run"
 )
-def cancel_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
+def cancel_growth(run: RunId, db: Db, here: AppState) -> GrowthOut:
     """A queued or running one ends; others are unaffected. Its answers stay stored."""
     row = control.cancel(db, run)
     here.supervisor.wake()
-    return store.shown(row)
+    return row
 
 
 class ExportedFiles(BaseModel):
-    """The files of an export, in UTF-8 by name, and what their format cannot hold."""
+    """The files of an export, in UTF-8 by name, and the parts that their format cannot hold."""
 
     format: Format = Field(description="Layout of the files.")
     files: dict[str, str] = Field(description="Text of each file, by name.")
-    lost: list[str] = Field(description="What the layout cannot hold, each a sentence.")
+    lost: list[str] = Field(description="Parts that the layout cannot hold, each a sentence.")
 
 
 ZIP = "application/zip"
@@ -145,7 +145,7 @@ def export_growth(
         bool, Query(description="At most one fact from one entity to another; chains are equal.")
     ] = True,
     max_steps: Annotated[int, Query(ge=1, le=5, description="Of the longest chain.")] = 5,
-    packed: Annotated[bool, Query(description="One zip; else JSON, which says what is lost.")] = (
+    packed: Annotated[bool, Query(description="One zip; else JSON, which lists lost parts.")] = (
         True
     ),
 ) -> Response:

@@ -37,7 +37,7 @@ BEYOND = "IFR beyond subject"
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """How a method is drawn in both charts and in the legend: as in figures.
+    """The marks of a method in both charts and in the legend: as in figures.
 
     Attributes:
         index: of its row in the table.

@@ -10,7 +10,7 @@ from .charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis
 
 
 def plot(out: CoEditOut) -> dict[str, Any]:
-    """IFR against what was lost of the facts not edited, one point a round, as pixels.
+    """IFR against the loss of the facts not edited, one point a round, as pixels.
 
     A filled point keeps the first edit; the chosen one is ringed. Each leads to its edit's page.
     """

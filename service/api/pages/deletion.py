@@ -1,6 +1,6 @@
-"""Deletion of edits and data sets from the web UI: what is deleted with them, and what prevents it.
+"""Deletion of edits and data sets from the web UI, with dependent data, and reasons against it.
 
-The web UI asks for confirmation and lists what is deleted; it deletes no data set that is in use.
+The web UI asks for confirmation and lists the deleted data; it deletes no data set that is in use.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ....cypher import rows
 from ...errors import ConflictError
-from ...formatting import several
+from ...formatting import pluralize
 from ...graphs import datasets, delete
 from ...schemas import ENDED
 from ...scoring import deltas, record
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EditDeletion:
-    """What is deleted with an edit.
+    """The data that are deleted with an edit.
 
     Attributes:
         facts, entities: of its edit graph; 0 if there is none.
@@ -39,26 +39,26 @@ class EditDeletion:
 
 @dataclass(frozen=True, slots=True)
 class DataSetDeletion:
-    """What is deleted with a data set, and what was derived from it."""
+    """The data that are deleted with a data set, and those derived from it."""
 
-    graph: rows.GetGraphRow
+    graph: rows.GraphRow
     rewrites: int
     derived: rows.DependentsRow
 
     @property
     def used(self) -> bool:
-        """Whether edits or knowledge sets use it; model graphs and rules are deleted with it."""
+        """True if edits or knowledge sets use it; model graphs and rules are deleted with it."""
         return bool(self.derived.edits or self.derived.sets)
 
 
 def edit_deletion(db: Database, settings: Settings, edit: str) -> EditDeletion:
-    """What would be deleted with an edit, by any id that it has had.
+    """List the data to be deleted with an edit, by any id that it has had.
 
     Raises:
         NotFoundError: there is none.
     """
     row = record.get_edit(db, edit)
-    graph = next(iter(db.read(rows.GetGraphRow, graph=row.id)), None)
+    graph = next(iter(db.read(rows.GraphRow, "graph/get_graph", graph=row.id)), None)
     saved = deltas.path_of(settings, row.id)
     return EditDeletion(
         row,
@@ -70,16 +70,16 @@ def edit_deletion(db: Database, settings: Settings, edit: str) -> EditDeletion:
 
 
 def data_set_deletion(db: Database, graph: str) -> DataSetDeletion:
-    """What would be deleted with a data set, and what uses it.
+    """List the data to be deleted with a data set, and the data that use it.
 
     Raises:
         NotFoundError: there is no such data set.
     """
     datasets.require_graph(db, graph)
     return DataSetDeletion(
-        db.read(rows.GetGraphRow, graph=graph)[0],
+        db.read(rows.GraphRow, "graph/get_graph", graph=graph)[0],
         rewrites=len(datasets.list_rewrites(db, graph)),
-        derived=db.read(rows.DependentsRow, graph=graph)[0],
+        derived=db.read(rows.DependentsRow, "graph/dependents", graph=graph)[0],
     )
 
 
@@ -93,8 +93,8 @@ def delete_data_set(db: Database, graph: str) -> None:
     derived = data_set_deletion(db, graph).derived
     if derived.edits or derived.sets:
         raise ConflictError(
-            f"{graph!r} is used by {several(len(derived.edits), 'edit')} and"
-            f" {several(len(derived.sets), 'knowledge set')}.",
+            f"{graph!r} is used by {pluralize(len(derived.edits), 'edit')} and"
+            f" {pluralize(len(derived.sets), 'knowledge set')}.",
             remedy="Delete those first.",
         )
     delete.delete_graph(db, graph, with_dependents=True)

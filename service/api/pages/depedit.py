@@ -191,7 +191,7 @@ class Answered:
 
     Attributes:
         right: None if no answer is right, because the conclusion does not follow any more.
-        same: whether the answer is the one before the update; None before it, or without one.
+        same: True if the answer is the one before the update; None before it, or without one.
     """
 
     change: str

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
+from fastapi import Path as PathParam
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
@@ -21,7 +23,7 @@ from ...schemas import MEASURE_NAMES, Measure
 from ...scoring import record
 from ...scoring.posting import posted
 from ...states.kind import COMPARISON
-from ..state import Db, Here
+from ..state import AppState, Db
 from .coedit_plot import plot
 from .routes import page
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from ....cypher.run import Database
 
-Id = Annotated[str, Path(max_length=300)]
+Id = Annotated[str, PathParam(max_length=300)]
 ChosenEdit = Annotated[str | None, Query(max_length=200)]
 ChosenMeasure = Annotated[Measure | None, Query()]
 
@@ -90,7 +92,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     ) -> Response:
         return page(
             request,
-            f"{kind.plural}.html",
+            _own_or(f"{kind.plural}.html", "experiment_list.html"),
             problem.status if problem else 200,
             here=here_is,
             kind=kind,
@@ -108,7 +110,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     def shown(id: Id, request: Request, db: Db, measure: ChosenMeasure = None) -> Response:
         return page(
             request,
-            TEMPLATES.get(kind.name, f"{kind.name}.html"),
+            _own_or(TEMPLATES.get(kind.name, f"{kind.name}.html"), "experiment.html"),
             here=here_is,
             **values(db, kind, id, measure),
         )
@@ -118,7 +120,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     defaults, read = FORMS[kind.name]
 
     @router.post("")
-    async def start(request: Request, db: Db, here: Here) -> Response:
+    async def start(request: Request, db: Db, here: AppState) -> Response:
         filled = await request.form()
         form = {**defaults(db, None), **{name: filled[name] for name in filled}}
         form["implications"] = "implications" in filled
@@ -126,7 +128,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
             wanted = kind.request.model_validate(read(filled))
             accepted = store.submit(db, here.settings, kind, wanted)
         except ValidationError as error:
-            text = "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in error.errors())
+            text = "; ".join(_said(each["loc"], each["msg"]) for each in error.errors())
             return listed(request, db, form, Problem("", text, "Correct the form.", 422))
         except KNOWN_ERRORS as error:
             return listed(request, db, form, describe(error))
@@ -136,8 +138,19 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     return router
 
 
+def _own_or(name: str, common: str) -> str:
+    """Return the template of a kind, or that of all kinds where it has none."""
+    return name if (Path(__file__).parent / "templates" / name).is_file() else common
+
+
+def _said(place: tuple[int | str, ...], message: str) -> str:
+    """A problem of a form with the name of its field; one of the whole request names none."""
+    text = message.removeprefix("Value error, ")
+    return f"{place[0]}: {text}" if place else text
+
+
 def values(db: Database, kind: Kind[Any, Any], id: str, measure: Measure | None) -> dict[str, Any]:
-    """Values of the page of an experiment.
+    """Values of the template of an experiment.
 
     Raises:
         NotFoundError: there is none.

@@ -42,7 +42,9 @@ def list_values(db: Database) -> dict[str, Any]:
     """Values of `growth.html`."""
     return {
         "runs": Table("runs", "Runs", RUNS, store.list_runs(db)),
-        "graphs": [row.graph for row in db.read(rows.GraphRow, kind="dataset")],
+        "graphs": [
+            row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")
+        ],
     }
 
 
@@ -80,17 +82,24 @@ def values(db: Database, run: str, chosen: str, cursor: str | None, truth: str) 
         NotFoundError: no such run, candidate or graph.
     """
     row = store.require_run(db, run)
-    candidates = [each for each in db.read(rows.CandidateRow, run=row.id) if each.kind == "triplet"]
+    candidates = [
+        each
+        for each in db.read(CandidateOut, "growth/candidates", run=row.id)
+        if each.kind == "triplet"
+    ]
     known = _triplets(db, require_graph(db, truth, kind=None).graph) if truth else None
     decided = record.decisions_of(db, row.id)
     newest = list(reversed(decided.items))[:DECIDED]
-    iterations = db.read(rows.IterationRow, run=row.id)
+    iterations = db.read(rows.IterationRow, "growth/iterations", run=row.id)
     judged, note = judge.judge_table(db, row.id).items, tables.JUDGED_NOTE
     return {
-        "run": store.shown(row),
+        "run": row,
         "live": row.status in ("queued", "running"),
         "iterations": Table("iterations", "Iterations", ITERATIONS, iterations, SUMS),
-        "counts": [asdict(each) for each in db.read(rows.CandidateCountRow, run=row.id)],
+        "counts": [
+            asdict(each)
+            for each in db.read(rows.CandidateCountRow, "growth/candidate_counts", run=row.id)
+        ],
         "queue": review(db, row.id, chosen, cursor),
         "decisions": Table("decisions-made", "Decisions", tables.DECISIONS, newest),
         "decided": decided.total,
@@ -101,4 +110,6 @@ def values(db: Database, run: str, chosen: str, cursor: str | None, truth: str) 
 
 
 def _triplets(db: Database, graph: str) -> set[tuple[str, str, str]]:
-    return {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=graph)}
+    return {
+        (f.subject, f.relation, f.object) for f in db.read(rows.FactRow, "graph/facts", graph=graph)
+    }

@@ -7,13 +7,11 @@ red in the run alone, and dotted in the truth alone (missing).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ....cypher import rows
 from ...growth.review.record import current
+from ...growth.review.schemas import CandidateOut
 
 MOST = 200
 """Triplets that are drawn: facts first, then those that wait, are missing, failed or are unknown;
@@ -48,7 +46,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What the template draws; `left_out` triplets are in the table only."""
+    """The shapes that the template draws; `left_out` triplets are in the table only."""
 
     width: int
     height: int
@@ -64,7 +62,7 @@ class Drawing:
 
 
 def draw(
-    candidates: Sequence[rows.CandidateRow],
+    candidates: Sequence[CandidateOut],
     truth: set[Triplet] | None,
     *,
     crawled: bool,
@@ -116,24 +114,22 @@ def draw(
     )
 
 
-def _rank(row: rows.CandidateRow) -> int:
+def _rank(row: CandidateOut) -> int:
     return {"validated": 0, "discarded": FAILED, "unknown": FAILED + 1}.get(row.state, 1)
 
 
-def _triplet(row: rows.CandidateRow) -> Triplet:
+def _triplet(row: CandidateOut) -> Triplet:
     now = current(row)
     return now.subject, now.relation, now.object
 
 
-def _column(row: rows.CandidateRow, crawled: bool) -> int:
+def _column(row: CandidateOut, crawled: bool) -> int:
     """The column of an object: of a crawl the depth, which is 1 for what the start is asked."""
-    checks: dict[str, Any] = json.loads(row.checks) if row.checks else {}
+    checks = row.checks or {}
     return int(checks["depth"]) if crawled and "depth" in checks else row.iteration
 
 
-def _css(
-    row: rows.CandidateRow, triplet: Triplet, truth: set[Triplet] | None, crawled: bool
-) -> str:
+def _css(row: CandidateOut, triplet: Triplet, truth: set[Triplet] | None, crawled: bool) -> str:
     if row.state == "unknown":
         return "unknown"
     if row.state == "discarded":
@@ -147,7 +143,7 @@ def _css(
     return "fact"
 
 
-def _title(row: rows.CandidateRow, triplet: Triplet) -> str:
+def _title(row: CandidateOut, triplet: Triplet) -> str:
     share = "" if row.share is None else f", {row.share:.2f} of {row.n_answers} answers"
     return f"{' | '.join(triplet)}: {row.state}{share}"
 

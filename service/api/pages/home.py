@@ -53,7 +53,7 @@ class Listed:
 
     @property
     def live(self) -> bool:
-        """Whether it is queued or running."""
+        """True if it is queued or running."""
         return self.edit.status not in ENDED
 
 
@@ -129,7 +129,7 @@ def _ordered(
     if not sort and shown:
         # Scores are kilobytes each, so only those that are shown are read.
         ids = [row.id for row in shown]
-        read = db.read(rows.PageEditRow, posted_as=ids, limit=PAGE, scores=True)
+        read = db.read(rows.PageEditRow, "edits/page_edits", posted_as=ids, limit=PAGE, scores=True)
         by_id = {row.id: row for row in read}
         shown = [by_id.get(row.id, row) for row in shown]
     return EditPage(_with_scores(db, shown), len(found), older, none_yet=False)
@@ -186,7 +186,7 @@ class DataSet:
 
     Attributes:
         chains: by rewrite, if their counts are cached.
-        countable: whether a script of the front page requests the counts.
+        countable: True if a script of the front page requests the counts.
     """
 
     id: str
@@ -197,7 +197,7 @@ class DataSet:
 
     @property
     def countable(self) -> bool:
-        """Whether there are few enough rewrites to count their chains quickly."""
+        """True if there are few enough rewrites to count their chains quickly."""
         return self.chains is None and self.n_rewrites <= COUNTED
 
 
@@ -207,8 +207,12 @@ def data_sets(db: Database, counts: Cache[dict[str, int]]) -> list[DataSet]:
     Args:
         counts: the cache that `chain_counts` fills.
     """
-    stored = db.read(rows.GraphRow, kind="dataset")
-    rewrites = Counter(r.dataset for r in db.read(rows.RewriteRow) if not r.rewrite.startswith(OWN))
+    stored = db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")
+    rewrites = Counter(
+        r.dataset
+        for r in db.read(rows.RewriteRow, "graph/list_rewrites")
+        if not r.rewrite.startswith(OWN)
+    )
     return [
         DataSet(g.graph, g.n_facts, g.n_entities, rewrites[g.graph], counts.peek(_key(g)))
         for g in stored
@@ -230,7 +234,7 @@ def chain_counts(db: Database, counts: Cache[dict[str, int]], graph: str) -> dic
     return counts.get(_key(stored), counted)
 
 
-def _key(graph: rows.GraphRow | rows.GetGraphRow) -> tuple[str, str, int]:
+def _key(graph: rows.GraphRow | rows.GraphRow) -> tuple[str, str, int]:
     """Identity of a stored data set: its content does not change after it was stored."""
     return graph.graph, graph.created_at, graph.n_facts
 

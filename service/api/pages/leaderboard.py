@@ -44,9 +44,9 @@ def board(
         measure: None for the first measure that the edits have.
         rewrites: over those that all methods of a model have, or each method over its own.
     """
-    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     graph = graph or _newest(db) or (sets[0] if sets else "")
-    state = db.read(rows.ScoredStateRow, dataset=graph or None)[0]
+    state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph or None)[0]
     key = (graph, model, measure, rewrites, state.edits, state.newest)
     return boards.get(key, lambda: _board(db, graph, model, measure, rewrites)) | {"sets": sets}
 
@@ -67,7 +67,7 @@ def _board(
     table: list[dict[str, Any]] = []
     last = ""
     if shown:
-        # What cannot be compared is not ranked.
+        # Incomparable methods are not ranked.
         frame = by_ifr(method_table(shown, by, families), ranked=found.comparable)
         last = unranked(frame) if found.comparable else ""
         table = rows_of(frame)
@@ -98,5 +98,5 @@ def _board(
 
 
 def _newest(db: Database) -> str:
-    found = db.read(rows.PageEditRow, status="succeeded", limit=1)
+    found = db.read(rows.PageEditRow, "edits/page_edits", status="succeeded", limit=1)
     return found[0].dataset if found else ""

@@ -1,4 +1,4 @@
-"""Values of `_leak_cut.html`: what else to edit, beside the result of a scored edit."""
+"""Values of `_leak_cut.html`: the leak cut, beside the result of a scored edit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KEYS: Mapping[KeyKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class CutAsked:
-    """What the form asks for; `lock` has facts or subjects, separated by `;`."""
+    """The options of the form; `lock` has facts or subjects, separated by `;`."""
 
     leak: float = 0.1
     keys: KeyKind = "auto"
@@ -79,7 +79,7 @@ def cut_values(
 
 
 def _request(score: Score, cut: CutOut) -> str | None:
-    """The body of `POST /v1/coedits` that begins with this edit; None for what cannot begin one.
+    """The body of `POST /v1/coedits` that begins with this edit; None if it cannot begin one.
 
     That is a round of a co-edit or sequence, a scaled update, a control, a change of the prompt,
     and a cut by another measure than co-edits take: it may list other facts.
@@ -100,7 +100,7 @@ def _link(browser: str, score: Score, cut: CutOut) -> str:
 
 
 def marked(graph: dict[str, Any], edit: str, cut: CutOut | None) -> dict[str, Any]:
-    """The drawing's graph, with `next` on each fact whether it is one of the leak cut."""
+    """The drawing's graph; `next` is True for each fact of the leak cut."""
     chosen = {f"{edit}|{fact.id}" for fact in cut.facts} if cut else set()
     for edge in graph["edges"]:
         edge["next"] = edge["id"] in chosen

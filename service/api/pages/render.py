@@ -71,7 +71,7 @@ def words(relation: str) -> str:
 
 
 def objects(request: Any) -> Markup:
-    """The old object of a request or edit, struck through, and what comes in its place."""
+    """The old object of a request or edit, struck through, and its replacement."""
     true, new = (
         request[name] if isinstance(request, Mapping) else getattr(request, name)
         for name in ("target_true", "target_new")

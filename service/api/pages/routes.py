@@ -20,7 +20,7 @@ from ...reports.browser import start_link
 from ...reports.comparison import Rewrites
 from ...rules import statistics
 from ...schemas import MEASURE_NAMES, Measure
-from ..state import Db, Here
+from ..state import AppState, Db
 from . import assets, deletion, depedit, home
 from . import leaderboard as board
 from . import rules as ruling
@@ -80,7 +80,7 @@ def login_form(request: Request, *, next: str, error: str | None, out: bool = Fa
 def front(
     request: Request,
     db: Db,
-    here: Here,
+    here: AppState,
     graph: Word = "",
     method: Word = "",
     status: Word = "",
@@ -126,7 +126,7 @@ def docs(request: Request) -> Response:
 
 
 @router.get("/chain-counts/{graph}", response_model=None)
-def chain_counts(graph: GraphId, db: Db, here: Here) -> dict[str, int] | Response:
+def chain_counts(graph: GraphId, db: Db, here: AppState) -> dict[str, int] | Response:
     """Chains of each rewrite of a data set, which a script of the front page requests.
 
     204 for a data set that was deleted since then.
@@ -144,7 +144,7 @@ def rules_choice(graph: GraphId, request: Request, db: Db) -> Response:
 
 
 @router.get("/neo4j")
-def in_browser(db: Db, here: Here) -> Response:
+def in_browser(db: Db, here: AppState) -> Response:
     """Open Neo4j Browser with server, user, database and a first query filled in.
 
     Raises:
@@ -163,7 +163,7 @@ def in_browser(db: Db, here: Here) -> Response:
 def leaderboard(
     request: Request,
     db: Db,
-    here: Here,
+    here: AppState,
     graph: Word = "",
     model: Word = "",
     measure: Taken = None,
@@ -200,14 +200,14 @@ def rules_review(
 
 
 @router.get("/edits/{edit}/delete")
-def ask_edit(edit: EditId, request: Request, db: Db, here: Here) -> Response:
-    """What is deleted with an edit, and a form to confirm it."""
+def ask_edit(edit: EditId, request: Request, db: Db, here: AppState) -> Response:
+    """Show the data deleted with an edit, and a form to confirm it."""
     deleted = deletion.edit_deletion(db, here.settings, edit)
     return page(request, "delete_edit.html", deletion=deleted)
 
 
 @router.post("/edits/{edit}/delete")
-def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
+def delete_edit(edit: EditId, db: Db, here: AppState) -> Response:
     """Delete an edit and open the list; 409 for a queued or running one."""
     deleted = queue.delete_edit(db, here.settings, edit)
     here.statuses.clear()
@@ -216,7 +216,7 @@ def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
 
 @router.get("/graphs/{graph}/delete")
 def ask_data_set(graph: GraphId, request: Request, db: Db) -> Response:
-    """What is deleted with a data set, what uses it, and a form to confirm."""
+    """Show the data deleted with a data set, the data that use it, and a form to confirm."""
     deleted = deletion.data_set_deletion(db, graph)
     return page(request, "delete_graph.html", deletion=deleted)
 
@@ -238,7 +238,7 @@ RunWord = Annotated[str, Query(max_length=500)]
 def protocol(
     request: Request,
     db: Db,
-    here: Here,
+    here: AppState,
     graph: Word = "",
     setting: Word = "",
     model: Word = "",
@@ -252,7 +252,7 @@ def protocol(
 def report(
     table: Annotated[str, Path(max_length=40)],
     db: Db,
-    here: Here,
+    here: AppState,
     format: Word = "markdown",
     graph: Word = "",
     setting: Word = "",

@@ -40,9 +40,9 @@ def values(db: Database, graph: str, status: str, rank: statistics.Rank) -> dict
         graph: "" for the first data set that has rules, or the first of all.
         status: "" for any.
     """
-    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     if not graph:
-        having = {row.dataset for row in db.read(rows.RuleRow)}
+        having = {row.dataset for row in db.read(rows.RuleRow, "rules/list_rules")}
         graph = next((name for name in sets if name in having), sets[0] if sets else "")
     else:
         graph = require_graph(db, graph, kind=None).dataset
@@ -64,7 +64,7 @@ class Queue:
 
     Attributes:
         items: id and text of the first ones.
-        examples: sentences; what the rule says of the graph.
+        examples: sentences; conclusions of the rule about the graph.
     """
 
     items: list[dict[str, str]]
@@ -77,7 +77,7 @@ def review(db: Database, graph: str, annotator: str, chosen: str) -> Queue:
     """Return the review queue of a graph's rules.
 
     Args:
-        annotator: only what this person has not labelled; "" for all that wait.
+        annotator: only rules that this person has not labelled; "" for all that wait.
         chosen: id of a rule; "" for the first one.
 
     Raises:

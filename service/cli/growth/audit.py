@@ -1,4 +1,4 @@
-"""`thinkeval audit-knowledge`: what a model knows of a graph before any edit."""
+"""`thinkeval audit-knowledge`: a model's knowledge of a graph before any edit."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def audit_knowledge(
         raise UsageError(f"--pass {pass_share} is no fraction.", remedy="Give one in (0, 1].")
     settings = replace(probe_settings(asked, asked.seed), ask="question", measures=("p",))
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        dataset = datasets.ensure(runtime.db, graph)
+        dataset = datasets.get_or_import(runtime.db, graph)
         model = runtime.model_of(asked, dataset)
         found = measure(runtime, dataset, model, settings, pass_share)
     if json:

@@ -1,4 +1,4 @@
-"""`thinkeval crawl`: what a model knows around an entity, as a graph; and its report."""
+"""`thinkeval crawl`: a model's knowledge around an entity, as a graph; and its report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ crawl = typer.Typer(
 
 
 class GateName(StrEnum):
-    """Which relations are asked of an entity."""
+    """The relations that are asked of an entity."""
 
     kind = "kind"
     stored = "stored"
@@ -46,7 +46,7 @@ class GateName(StrEnum):
 
 
 class ChatName(StrEnum):
-    """How a model in this process is asked."""
+    """The form in which a model in this process is asked."""
 
     auto = "auto"
     always = "always"

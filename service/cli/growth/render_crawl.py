@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...formatting import several
+from ...formatting import pluralize
 from ...growth.crawl.schemas import (
     AgainstTruth,
     CalibrationBin,
@@ -82,10 +82,10 @@ def _show_against(against: AgainstTruth, details: bool) -> None:
     missed = ""
     if against.chains is not None:
         rows.append((f"chains to {against.chains.object}", against.chains))
-        missed = f" {several(against.chains.missed, 'chain')} missed."
+        missed = f" {pluralize(against.chains.missed, 'chain')} missed."
     note = (
-        f"True are the {several(against.facts.true, 'fact')} in reach of"
-        f" {several(against.steps, 'step')}; precision is over the whole graph.{missed}"
+        f"True are the {pluralize(against.facts.true, 'fact')} in reach of"
+        f" {pluralize(against.steps, 'step')}; precision is over the whole graph.{missed}"
     )
     emit_table(Table("against", f"Against {against.truth}", _columns("what"), rows, note))
     if not details:
@@ -95,7 +95,7 @@ def _show_against(against: AgainstTruth, details: bool) -> None:
     brier = against.calibration.brier
     note = (
         f"Brier score {'–' if brier is None else f'{brier:.3f}'} over"
-        f" {several(against.calibration.n, 'object')}."
+        f" {pluralize(against.calibration.n, 'object')}."
     )
     emit_table(Table("calibration", "Calibration", BINS, against.calibration.bins, note))
 

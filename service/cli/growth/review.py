@@ -1,4 +1,4 @@
-"""`thinkeval grow candidates|decide|decisions|judge|agreement`: people decide what a run found."""
+"""`thinkeval grow candidates|decide|decisions|judge|agreement`: people decide on candidates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...errors import UsageError
-from ...formatting import cell, several
+from ...formatting import cell, pluralize
 from ...reports.formats import Table
 from ...scoring.runtime import Runtime
 from ...settings import Settings
@@ -24,7 +24,7 @@ RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
 
 
 class StateName(StrEnum):
-    """Which candidates are listed: all, those that wait, or those in one state."""
+    """The candidates that are listed: all, those that wait, or those in one state."""
 
     waiting = "waiting"
     all = "all"
@@ -65,7 +65,7 @@ def candidates(
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         most = limit or (queue.PAGE if plain else queue.ALL)
         page = queue.page(runtime.db, run, chosen, limit=most)
-    note = f"{several(page.total, 'candidate')}"
+    note = f"{pluralize(page.total, 'candidate')}"
     if page.next:
         note += f", the first {len(page.items)} are shown"
     title, columns = (
@@ -111,12 +111,12 @@ def decide(
         emit_json(done.model_dump())
         return
     left_out = [
-        f"{several(n, 'row')} {why}"
+        f"{pluralize(n, 'row')} {why}"
         for n, why in ((done.undecided, "without a verb"), (done.judged, "of a judge"))
         if n
     ]
     typer.echo(
-        f"{several(done.recorded, 'decision')} recorded; {several(done.waiting, 'candidate')}"
+        f"{pluralize(done.recorded, 'decision')} recorded; {pluralize(done.waiting, 'candidate')}"
         f" {'waits' if done.waiting == 1 else 'wait'}."
         + (f" Left out: {', '.join(left_out)}." if left_out else "")
         + (" The run is queued again." if done.resumed else "")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ....cypher import rows
-from ...formatting import several
+from ...formatting import pluralize
 from ...growth.tables import CANDIDATE_COUNTS, ITERATIONS, RUNS, reasons
 from ...reports.formats import Table, indexed
 from ...scoring.runtime import Runtime
@@ -35,13 +35,13 @@ def status(
 ) -> None:
     """Show what a run is doing, and its iterations."""
     from ...growth import store
+    from ...growth.review.schemas import CandidateOut
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         newest = store.list_runs(runtime.db, limit=1) if run is None else []
-        row = store.require_run(runtime.db, newest[0].id if newest else run or "")
-        found = store.shown(row)
-        iterations = runtime.db.read(rows.IterationRow, run=row.id)
-        counts = reasons(runtime.db.read(rows.CandidateRow, run=row.id))
+        found = store.require_run(runtime.db, newest[0].id if newest else run or "")
+        iterations = runtime.db.read(rows.IterationRow, "growth/iterations", run=found.id)
+        counts = reasons(runtime.db.read(CandidateOut, "growth/candidates", run=found.id))
     if json:
         emit_json(
             found.model_dump()
@@ -77,7 +77,7 @@ def show(
         for one in found.evidence
     ]
     columns = indexed("evidence", "try", "question", "answer")
-    emit_table(Table("evidence", "Evidence", columns, evidence, several(len(evidence), "answer")))
+    emit_table(Table("evidence", "Evidence", columns, evidence, pluralize(len(evidence), "answer")))
 
 
 def delete(run: RunArgument, json: JsonFlag = False) -> None:
@@ -89,4 +89,4 @@ def delete(run: RunArgument, json: JsonFlag = False) -> None:
     if json:
         emit_json({"deleted": run, "nodes": gone})
         return
-    typer.echo(f"Deleted {run}: {several(gone, 'node')}.")
+    typer.echo(f"Deleted {run}: {pluralize(gone, 'node')}.")

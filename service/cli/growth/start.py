@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...errors import UsageError
-from ...formatting import several
+from ...formatting import pluralize
 from ...growth.schemas import EndpointIn, GrowthIn
 from ...growth.tables import (
     CANDIDATE_COUNTS,
@@ -41,14 +41,14 @@ def _option(name: str, *flags: str) -> Any:
 
 
 class ElicitName(StrEnum):
-    """Where triplets come from."""
+    """The source of triplets."""
 
     cot = "cot"
     crawl = "crawl"
 
 
 class RefineName(StrEnum):
-    """Who rewords a failed question."""
+    """The one that rewords a failed question."""
 
     none = "none"
     model = "model"
@@ -56,7 +56,7 @@ class RefineName(StrEnum):
 
 
 class JudgeName(StrEnum):
-    """Who decides about found triplets."""
+    """The one that decides about found triplets."""
 
     none = "none"
     human = "human"
@@ -229,7 +229,7 @@ def request_of(**values: Any) -> GrowthIn:
 
 
 def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
-    """Print what the first iteration of a request asks for."""
+    """Print the questions of a request's first iteration."""
     from ...growth.dry_run import first_calls
     from ...growth.endpoints.opened import require_models
     from ...growth.job import prepare
@@ -243,7 +243,7 @@ def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: 
         emit_json({"id": prepared.id, "calls": calls, "known": known})
         return
     rows = [(what, "depends on the answers" if n is None else n) for what, n in counted]
-    note = f"{several(known, 'answer')} known beforehand."
+    note = f"{pluralize(known, 'answer')} known beforehand."
     title = f"First iteration of {prepared.id}"
     emit_table(Table("first-iteration", title, indexed("what", "answers"), rows, note))
 
@@ -253,25 +253,26 @@ def _submit(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> 
 
     accepted = job.post(runtime.db, runtime.settings, posted, as_new=as_new)
     if json:
-        emit_json(store.shown(store.require_run(runtime.db, accepted.edit)).model_dump())
+        emit_json(store.require_run(runtime.db, accepted.edit).model_dump())
     else:
         typer.echo(f"{accepted.edit}: {accepted.outcome}. `thinkeval grow status` shows it.")
 
 
 def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
-    """Print a run after an attempt; whether it ended without a chain."""
+    """Print a run after an attempt; return True if it ended without a chain."""
     from ....cypher import rows
     from ...growth import chains as found
     from ...growth import store
+    from ...growth.review.schemas import CandidateOut
 
     chains = found.chains_of(db, grown.graph, posted)
-    counts = reasons(db.read(rows.CandidateRow, run=grown.run))
+    counts = reasons(db.read(CandidateOut, "growth/candidates", run=grown.run))
     without = posted.seed is not None and "|" in posted.seed and not chains
-    iterations = db.read(rows.IterationRow, run=grown.run)
+    iterations = db.read(rows.IterationRow, "growth/iterations", run=grown.run)
     if json:
         emit_json(
             {
-                "run": store.shown(store.require_run(db, grown.run)).model_dump(),
+                "run": store.require_run(db, grown.run).model_dump(),
                 "iterations": iterations and [_plain(row) for row in iterations],
                 "chains": [_plain(row) for row in chains],
                 "candidates": [_plain(row) for row in counts],
@@ -279,7 +280,7 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
         )
     else:
         emit_table(Table("iterations", f"Iterations of {grown.run}", ITERATIONS, iterations))
-        note = f"{several(len(chains), 'chain')}; stopped: {grown.outcome.reason}."
+        note = f"{pluralize(len(chains), 'chain')}; stopped: {grown.outcome.reason}."
         if chains:
             emit_table(Table("chains", f"Chains of {grown.graph}", CHAINS, chains[:SHOWN], note))
             submitted = GrowthIn.model_validate_json(store.require_run(db, grown.run).request)
@@ -297,7 +298,7 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
 
 def score_command(graph: str, posted: GrowthIn) -> str:
     """The command that scores edits of the model that answered."""
-    from ...growth.store import scored_as
+    from ...growth.schemas import scored_as
 
     model = scored_as(posted)
     named = "FOLDER" if model is None else shlex.quote(model)

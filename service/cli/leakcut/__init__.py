@@ -1,1 +1,1 @@
-"""Commands on what else to edit: the leak cut, co-edits, sweeps of co-edits."""
+"""Commands on further facts to edit: the leak cut, co-edits, sweeps of co-edits."""

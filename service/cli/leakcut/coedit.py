@@ -18,13 +18,12 @@ from ...settings import Settings
 from ..experiments import (
     ROWS,
     FigureOption,
-    FormatOption,
     LimitOption,
     TableOption,
     emit_result,
     require_figure,
 )
-from ..options import JsonFlag, OutputOption, request_of, takes
+from ..options import FormatOption, JsonFlag, OutputOption, request_of, takes
 from ..progress import ProgressBars
 
 CUT = ("leak", "lock", "only_subject", "not_subject", "keys", "collateral", "efficacy")
@@ -70,7 +69,7 @@ def coedit(
     require_figure(figure)
     posted = _request(rewrite, options)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, posted.graph)
+        datasets.get_or_import(runtime.db, posted.graph)
         own = selection.OwnRewrite()
         (found,) = selection.rewrites(runtime.db, posted.graph, [rewrite], own, False)
         done = co_edit(runtime, posted.model_copy(update={"rewrite": found.id}), found)

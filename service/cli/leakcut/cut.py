@@ -1,4 +1,4 @@
-"""`thinkeval leakcut`: what else must be edited so that no chain to the old object is left."""
+"""`thinkeval leakcut`: further facts to edit so that no chain to the old object is left."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ...errors import UsageError
-from ...formatting import number, several
+from ...formatting import number, pluralize
 from ...leakcut.schemas import (
     BudgetOut,
     BudgetPoint,
@@ -132,7 +132,7 @@ def _show_open(cut: CutOut) -> None:
     ]
     more = len(cut.open) - MOST_OPEN
     note = f"and {more} more (--json has all)" if more > 0 else ""
-    title = f"{several(len(cut.open), 'chain')} stay{'s' * (len(cut.open) == 1)} open"
+    title = f"{pluralize(len(cut.open), 'chain')} stay{'s' * (len(cut.open) == 1)} open"
     emit_table(Table("open", title, columns, cut.open[:MOST_OPEN], note))
 
 
@@ -142,7 +142,7 @@ def _show_others(cut: CutOut) -> None:
     found = words.others(cut)
     if not found:
         return
-    title = f"{several(len(found), 'other cut')} of the same cost"
+    title = f"{pluralize(len(found), 'other cut')} of the same cost"
     title = f"{title}, and there may be more" if cut.more else title
     emit_table(Table("others", title, indexed("instead of", "edit"), found))
 
@@ -162,8 +162,8 @@ def _show_rules(cut: CutOut, rules: RuleCutOut) -> None:
     else:
         further = "; ".join(words.fact_text(cut, fact) for fact in rules.facts)
         text = (
-            f"Rules: {several(rules.rules, 'rule')}, {several(rules.atoms, 'atom')},"
-            f" {several(rules.groundings, 'grounding')}; not needed for chains:"
+            f"Rules: {pluralize(rules.rules, 'rule')}, {pluralize(rules.atoms, 'atom')},"
+            f" {pluralize(rules.groundings, 'grounding')}; not needed for chains:"
             f" {further or 'none of the facts'}."
         )
     emit_note(text)
@@ -171,7 +171,7 @@ def _show_rules(cut: CutOut, rules: RuleCutOut) -> None:
 
 def _show_budget(budget: BudgetOut) -> None:
     note = (
-        f"random: {several(budget.draws, 'draw')} under the same limits; largest share: the facts"
+        f"random: {pluralize(budget.draws, 'draw')} under the same limits; largest share: the facts"
         f" through which most of IFR passes. {budget.note or ''}"
     )
     title = f"Expected IFR by number of further facts edited, after {number(budget.ifr)}"

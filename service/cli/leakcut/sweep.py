@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ...errors import UsageError
-from ...formatting import cell, several
+from ...formatting import cell, pluralize
 from ...graphs import datasets
 from ...graphs import rewrites as selection
 from ...leakcut.schemas import CoEditIn
@@ -54,7 +54,7 @@ NOTE = (
 def sweep_coedits(
     names: Sequence[str],
     options: dict[str, Any],
-    matched: bool,
+    further: bool,
     rounds: int,
     draws: int,
     anchors: bool | None,
@@ -69,15 +69,15 @@ def sweep_coedits(
     from ...leakcut.coedit import sweep as sweeps
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
-    if matched or options.pop("overrides") or len(models or ()) > 1 or len(seeds or ()) > 1:
+    if further or options.pop("overrides") or len(models or ()) > 1 or len(seeds or ()) > 1:
         raise UsageError(
-            "--coedit takes one model and one seed, and no --matched or --set.",
+            "--coedit takes one model and one seed, and no --matched, --axis, --kind or --set.",
             remedy="Run it once for each model or seed.",
         )
     edit = edit_options(options)
     chosen = _request(options, models, seeds, rounds, anchors)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, edit.graph)
+        datasets.get_or_import(runtime.db, edit.graph)
         found = selection.rewrites(
             runtime.db, edit.graph, names, selection.OwnRewrite(), not names, "replace"
         )
@@ -98,7 +98,7 @@ def _request(
     rounds: int,
     anchors: bool | None,
 ) -> CoEditIn:
-    """What all co-edits of the sweep share.
+    """Build the options that all co-edits of the sweep share.
 
     As the random controls may edit any fact on the chains, so may the chosen ones.
     """
@@ -112,10 +112,10 @@ def _request(
 
 
 def show(done: CoEditSweep) -> None:
-    """The frontier, and what the chosen rounds reach."""
+    """Print the frontier, and the results of the chosen rounds."""
     title = (
-        f"Co-edits of {several(done.rewrites, 'rewrite')} of {done.graph}, beside"
-        f" {several(done.draws, 'random draw')}"
+        f"Co-edits of {pluralize(done.rewrites, 'rewrite')} of {done.graph}, beside"
+        f" {pluralize(done.draws, 'random draw')}"
     )
     emit_table(Table("frontier", title, FRONTIER, done.rows, NOTE))
     out = console()
@@ -129,7 +129,7 @@ def show(done: CoEditSweep) -> None:
 
 
 def _line(each: ChosenSummary) -> str:
-    """What the chosen rounds of a method reach, in words."""
+    """Return the results of a method's chosen rounds in words."""
     reduction = "undefined" if each.reduction is None else f"{100 * each.reduction:.0f} %"
     clean = (
         "no rewrite got there"

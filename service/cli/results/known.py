@@ -1,4 +1,4 @@
-"""What a model knows of a graph, in a terminal: facts, relations, wordings, rewrites to score."""
+"""A model's knowledge of a graph, in a terminal: facts, relations, wordings, rewrites to score."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ...formatting import least_of, number, several
+from ...formatting import least_of, number, pluralize
 from ...reports.formats import Column, Table, indexed
 from ...schemas import KNOWN, KNOWN_CHAIN
 from ...scoring.knowledge import THRESHOLDS
@@ -113,7 +113,7 @@ def _show_rewrites(found: KnownSummary, graph: str) -> None:
     ]
     if unknown:
         notes.append(
-            f"Of {several(unknown, 'rewrite')} the model does not know the fact (p below"
+            f"Of {pluralize(unknown, 'rewrite')} the model does not know the fact (p below"
             f" {least_of(KNOWN)}): `score` does not edit it."
         )
     note = " ".join(filter(None, notes))

@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from ...formatting import UNDEFINED, number, objects, percent, several, with_interval
+from ...formatting import UNDEFINED, number, objects, percent, pluralize, with_interval
 from ...reports.chain_tree import chain_tree
 from ...reports.edit import measure_of
 from ...reports.formats import Column, Table
@@ -94,7 +94,7 @@ def show(
 
 
 def _show_append(score: Score, json: bool) -> None:
-    """An appended answer leaves no old fact: its score says what else it moved."""
+    """Print an appended answer, which leaves no old fact: its score has its additivity."""
     if json:
         emit_json(score.model_dump())
     else:
@@ -198,7 +198,7 @@ def show_tree(score: Score, branches: Sequence[Branch], *, depth: int, limit: in
     """The chains folded by their first facts: fraction of IFR, chains, fact, largest retention."""
     if not branches:
         return
-    chains = several(sum(branch.chains for branch in branches), "chain")
+    chains = pluralize(sum(branch.chains for branch in branches), "chain")
     emit_note(f"Through whom: {chains} by first fact, with their fraction of IFR", "bold")
     tree = Tree(Text(score.subject))
     _grow(tree, branches, depth, limit)
@@ -220,7 +220,7 @@ def _grow(tree: Tree, branches: Sequence[Branch], depth: int, limit: int) -> Non
 def _counts(share: float | None, chains: int) -> str:
     """Fraction of IFR and number of chains, in columns of equal width."""
     fraction = UNDEFINED if share is None else percent(share)
-    return f"{fraction:>5}  {several(chains, 'chain'):<10}"
+    return f"{fraction:>5}  {pluralize(chains, 'chain'):<10}"
 
 
 def _branch_text(branch: Branch) -> Text:
@@ -237,12 +237,12 @@ def _branch_text(branch: Branch) -> Text:
 
 
 def show_next(score: Score, cut: CutOut) -> None:
-    """What else to edit, and the commands that do it and that say more."""
+    """Print the leak cut, and the commands that apply it and that say more."""
     from ...leakcut import words
 
     emit_note(f"Next: {words.headline(cut)}", "bold")
     for fact in cut.facts[:FACTS_SHOWN]:
-        closes = several(fact.closes, "chain")
+        closes = pluralize(fact.closes, "chain")
         after = f"closes {closes}; expected IFR {number(fact.expected)}"
         emit_note(f"{words.fact_text(cut, fact.id)} ({after})", indent=2)
     if len(cut.facts) > FACTS_SHOWN:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...formatting import interval, number, several, signed
+from ...formatting import interval, number, pluralize, signed
 from ...reports.formats import Column, Table
 from ...schemas import Measure
 from ..output import emit_note, emit_table, more_below
-from .tables import show_method_table
+from .tables import show_means_table, show_method_table
 
 if TYPE_CHECKING:
     from ...reports.matched import Difference, Matched
@@ -51,18 +51,20 @@ DIFFERENCES: list[Column[Difference]] = [
 
 def show_sweep(report: SweepReport, measure: Measure) -> None:
     """The table, methods at equal efficacy, differences that count, failed cells."""
-    if report.scores:
+    if report.means is not None:
+        show_means_table(report.means)
+    elif report.scores:
         show_method_table(report.comparison, measure)
     _show_matched(report)
     for model, rows in report.differences.items():
         _show_differences(model, rows)
     if report.failed:
-        title = f"{several(len(report.failed), 'cell')} failed"
+        title = f"{pluralize(len(report.failed), 'cell')} failed"
         emit_table(Table("failed", title, FAILED, report.failed))
     if report.skipped:
         note = more_below(len(report.skipped), SKIPPED)
         title = (
-            f"{several(len(report.skipped), 'cell')} skipped: the model does not know the fact"
+            f"{pluralize(len(report.skipped), 'cell')} skipped: the model does not know the fact"
             " (--anyway edits it)"
         )
         emit_table(Table("skipped", title, FAILED, report.skipped[:SKIPPED], note))

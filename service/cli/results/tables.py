@@ -1,6 +1,6 @@
 """Tables over several edits in a terminal: one row a method, or one row an edit; sorted by IFR.
 
-A terminal of 80 columns has the four numbers that an edit is judged by. What else a report has is
+A terminal of 80 columns has the four numbers that an edit is judged by. Further columns are
 omitted there by name, least important first; files and `--json` have all columns.
 """
 
@@ -29,8 +29,8 @@ from ..output import emit_table
 
 if TYPE_CHECKING:
     from ...reports.comparison import Comparison
-    from ...reports.forgetting import ForgetRow, ForgetTable
     from ...reports.matched import Difference
+    from ...reports.means import MeansTable
 
 OPTIONAL = {
     **{f"{n}-step": n + 2 for n in STEPS},
@@ -127,27 +127,14 @@ def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
     )
 
 
-def show_forget_table(found: ForgetTable, measure: Measure) -> None:
-    """One row a method over requests to forget, those that forget most first."""
-    from ...reports.forgetting import BY_RULES, COLUMNS  # numpy; not for `--help`
-
-    def value(metric: str) -> Column[ForgetRow]:
-        return Column(COLUMNS[metric], lambda row: row.means[metric].value, cell)
-
-    columns: list[Column[ForgetRow]] = [
-        Column("method", lambda row: row.method, whole=True),
-        Column("facts", lambda row: row.facts),
-        *(value(metric) for metric in COLUMNS),
-    ]
-    if found.ruled:
-        at = list(COLUMNS).index("active_chains") - len(COLUMNS) + 1
-        columns.insert(at, Column(BY_RULES, lambda row: row.proofs.value, cell))
+def show_means_table(found: MeansTable) -> None:
+    """Print one row a method over requests to append or to forget; a table a model."""
     models = list(dict.fromkeys(row.model for row in found.rows))
     for model in models:
         note = found.caption if model == models[-1] else ""
-        title = f"Forgotten facts by method: {MEASURE_NAMES[measure]}, on {model}"
         shown = [row for row in found.rows if row.model == model]
-        emit_table(Table("forgotten", title, columns, shown, note))
+        title = f"{found.title}, on {model}"
+        emit_table(Table("means", title, found.columns[1:], shown, note))
 
 
 _LAST = "Edits that did not take (efficacy of .5 or less) are last, whatever their IFR. "

@@ -1,4 +1,4 @@
-"""Crawl: what a model knows around a few entities, asked relation by relation, step by step.
+"""Crawl: a model's knowledge around a few entities, asked relation by relation, step by step.
 
     answer_lists.py   the names in an answer      names.py      names as entities
     kinds.py          which relations to ask      unknowns.py   answers that name no object

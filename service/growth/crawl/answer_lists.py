@@ -1,7 +1,7 @@
 """The names in an answer: its first sentence as a list, "A, B and C" or JSON.
 
 The vocabulary is open, so "Hogwarts School of Witchcraft and Wizardry" could be a list of two.
-What all answers together show decides: two neighbours joined by "and" that hardly ever occur apart,
+All answers together decide: two neighbours joined by "and" that hardly ever occur apart,
 nor in the other order, are one name.
 """
 
@@ -17,7 +17,7 @@ from functools import lru_cache
 from ....editing.probe.matching import first_sentence, normalise
 
 MOST_CHARACTERS = 1000
-"""Of an answer that is read; what a model repeats beyond it adds nothing."""
+"""Of an answer that is read; repeats of a model beyond it add nothing."""
 MOST_ITEMS = 50
 LONGEST_NAME = 120
 """Characters; longer items are clauses, not names."""
@@ -38,7 +38,7 @@ class Piece:
 
     Attributes:
         text: as the answer has it.
-        joined: whether "and" alone separates it from the piece before.
+        joined: True if "and" alone separates it from the piece before.
     """
 
     text: str
@@ -88,7 +88,7 @@ def _json_list(answer: str) -> list[str] | None:
 
 
 class JoinedNames:
-    """Which pairs "A and B" are one name, by all answers so far."""
+    """The pairs "A and B" that are one name, by all answers so far."""
 
     def __init__(self) -> None:
         self._joined: Counter[tuple[str, str]] = Counter()
@@ -112,7 +112,7 @@ class JoinedNames:
         self._apart.add(normalise(name))
 
     def is_name(self, first: str, second: str) -> bool:
-        """Whether "first and second" is one name; both normalised."""
+        """Return True if "first and second" is one name; both normalised."""
         together = self._joined[first, second]
         return (
             together >= LEAST_JOINED

@@ -9,10 +9,11 @@ are the entities of the next level.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ..endpoints.endpoint import Request, Sampling
+from ..schemas import CrawlOptions
 from . import invented
 from .answer_lists import JoinedNames, pieces
 from .kinds import (
@@ -52,33 +53,6 @@ class Answered(Protocol):
 
 Ask = Callable[[Sequence[Request]], Sequence[Answered]]
 """Answers in the order of the requests."""
-
-
-@dataclass(frozen=True, slots=True)
-class Knobs:
-    """Parameters of a crawl.
-
-    Attributes:
-        samples: answers to each wording (k).
-        pair_threshold: smallest top share, for a pair that is not unknown.
-        object_threshold: smallest share for an object to be kept.
-        agreement: smallest fraction of wordings that name a kept object.
-        gate: `kind`: relations are asked of kinds seen with them; `stored`: the same, by the kinds
-            stored with a graph, and entities without one are not asked; `none`: of every entity.
-        depth: maximum number of levels.
-        max_questions: maximum number of pairs of entity and relation; None for no limit.
-        invented: number of invented subjects that each relation is asked of as well.
-    """
-
-    samples: int = 5
-    pair_threshold: float = 0.8
-    object_threshold: float = 0.2
-    agreement: float = 0.75
-    gate: Literal["kind", "stored", "none"] = "kind"
-    depth: int = 5
-    max_questions: int | None = None
-    invented: int = 0
-    sampling: Sampling = field(default_factory=Sampling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +132,7 @@ class Crawler:
         names: entities known beforehand, for spelling and aliases.
         examples: for each relation subjects whose kinds let it pass the gate.
         kinds: stored kinds, for the gate `stored`.
-        chat: whether the endpoint answers messages.
+        chat: True if the endpoint answers messages.
         accepted: the object of a fact as it was decided, or None where the fact does not count;
             looked at once its level was given away, so that decisions about the level are made.
             An entity that no counted fact names is not asked, and a corrected object is.
@@ -172,8 +146,9 @@ class Crawler:
         self,
         relations: Sequence[Relation],
         ask: Ask,
-        knobs: Knobs,
+        options: CrawlOptions,
         *,
+        sampling: Sampling | None = None,
         names: Names | None = None,
         examples: Mapping[str, Iterable[str]] | None = None,
         kinds: Mapping[str, str] | None = None,
@@ -184,13 +159,14 @@ class Crawler:
         self._last: Level | None = None
         self.reason: Reason | None = None
         self.depths: dict[str, int] = {}
-        self._relations, self._ask, self._knobs, self._chat = relations, ask, knobs, chat
+        self._relations, self._ask, self._options, self._chat = relations, ask, options, chat
+        self._sampling = sampling or Sampling()
         self._names = names or Names()
         self._examples = {name: tuple(of) for name, of in (examples or {}).items()}
         self._joined = JoinedNames()
         self._gate: Gate | None = None
         self._not_kinds = not_kinds(w.template for r in relations for w in r.wordings)
-        self._kinds: dict[str, str | None] = dict(kinds or {}) if knobs.gate == "stored" else {}
+        self._kinds: dict[str, str | None] = dict(kinds or {}) if options.gate == "stored" else {}
         self._shares: dict[tuple[str, str], dict[str, float]] = {}
         self._guessed: dict[str, dict[str, float]] = {}
 
@@ -251,14 +227,14 @@ class Crawler:
 
     def _ask_invented(self, relations: Iterable[Relation]) -> None:
         """Ask relations of invented subjects; nothing that they answer is learnt or followed."""
-        names = invented.NAMES[: self._knobs.invented]
+        names = invented.NAMES[: self._options.invented]
         missing = {r.name: r for r in relations if names and r.name not in self._guessed}
         asked = {
             name: [
                 request
                 for subject in names
                 for request in requests_for(
-                    subject, relation.wordings, self._knobs.sampling, self._knobs.samples,
+                    subject, relation.wordings, self._sampling, self._options.samples,
                     chat=self._chat,
                 )
             ]
@@ -279,13 +255,13 @@ class Crawler:
 
     def _stop_if(self, depth: int, frontier: Sequence[str]) -> None:
         """Note why no level follows, if none does."""
-        if self.reason is None and (not frontier or depth >= self._knobs.depth):
+        if self.reason is None and (not frontier or depth >= self._options.depth):
             self.reason = "depth" if frontier else "frontier empty"
 
     def _pairs(self, frontier: Sequence[str]) -> list[tuple[str, Relation]]:
-        if self._knobs.gate == "stored":
+        if self._options.gate == "stored":
             frontier = [entity for entity in frontier if self._kinds.get(entity)]
-        if self._knobs.gate != "none":
+        if self._options.gate != "none":
             self._ask_kinds(frontier)
         gate = self._gate
         return [
@@ -302,12 +278,12 @@ class Crawler:
         missing = [e for e in dict.fromkeys([*frontier, *more]) if e not in self._kinds]
         wording = (Wording(KIND_QUESTION, True) if self._chat else Wording(KIND_PROMPT),)
         # "X is a sibling of" begins like "X is a person": many samples, for some are of no use.
-        k = self._knobs.samples * KIND_SAMPLES
+        k = self._options.samples * KIND_SAMPLES
         requests = [
             request
             for entity in missing
             for request in requests_for(
-                entity, wording, self._knobs.sampling, k, chat=self._chat, kind="kind"
+                entity, wording, self._sampling, k, chat=self._chat, kind="kind"
             )
         ]
         answers = self._ask(requests) if requests else []
@@ -319,7 +295,7 @@ class Crawler:
             self._gate = Gate(of)
 
     def _within_budget(self, pairs: list[tuple[str, Relation]]) -> list[tuple[str, Relation]]:
-        most = self._knobs.max_questions
+        most = self._options.max_questions
         if most is None or len(self._shares) + len(pairs) <= most:
             return pairs
         self.reason = "budget"
@@ -334,8 +310,8 @@ class Crawler:
             requests += requests_for(
                 entity,
                 relation.wordings,
-                self._knobs.sampling,
-                self._knobs.samples,
+                self._sampling,
+                self._options.samples,
                 chat=self._chat,
             )
             bounds.append(len(requests))
@@ -362,7 +338,7 @@ class Crawler:
         self, entity: str, relation: Relation, depth: int, answers: Sequence[Answered]
     ) -> Pair:
         named = [self._objects(entity, answer.text) for answer in answers]
-        n, k = max(1, len(answers)), self._knobs.samples
+        n, k = max(1, len(answers)), self._options.samples
         naming: dict[str, list[int]] = {}
         for i, objects in enumerate(named):
             for name in objects:
@@ -371,11 +347,13 @@ class Crawler:
         unknown = sum(is_unknown(answer.text) for answer in answers) / n
         refused = sum(is_refusal(answer.text) for answer in answers) / n
         self._shares[entity, relation.name] = shares
-        state = pair_state(shares, unknown, refused, self._knobs.pair_threshold)
+        state = pair_state(shares, unknown, refused, self._options.pair_threshold)
         found = []
         for name in sorted(naming, key=lambda name: (-shares[name], naming[name][0])):
             agree = len({i // k for i in naming[name]}) / len(relation.wordings)
-            kept = shares[name] >= self._knobs.object_threshold and agree >= self._knobs.agreement
+            kept = (
+                shares[name] >= self._options.object_threshold and agree >= self._options.agreement
+            )
             of: ObjectState = ("fact" if kept else "below") if state == "known" else state
             ids = tuple(answers[i].id for i in naming[name])
             found.append(Found(entity, relation.name, name, shares[name], agree, depth, of, ids))

@@ -1,4 +1,4 @@
-"""Invented subjects: what a model answers about a name that does not exist, by relation.
+"""Invented subjects: a model's answers about a name that does not exist, by relation.
 
 An object that it names of them as often as of a real subject is a guess by the relation alone. The
 figures are stored beside a fact's share, and filter nothing: on an organism they cost recall.

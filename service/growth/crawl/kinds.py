@@ -1,4 +1,4 @@
-"""Kinds: what the model says an entity is, and which relations are asked of that kind.
+"""Kinds of entities by the model's answers, and the relations that are asked of each kind.
 
 A relation is asked of an entity whose kind was seen with it: the kinds that the model gives to a
 few subjects of the relation in the graph that the relations are from.
@@ -39,7 +39,7 @@ def kind_of(answers: Iterable[str], not_kinds: Sequence[str] = ()) -> str | None
 
 
 def not_kinds(templates: Iterable[str]) -> tuple[str, ...]:
-    """How the templates continue "X is a", as "X is a sibling of" does: such answers are facts."""
+    """Return continuations of "X is a" in the templates ("X is a sibling of"): facts, not kinds."""
     return tuple(
         sorted(
             {
@@ -70,7 +70,7 @@ def examples(graph: KnowledgeGraph) -> dict[str, tuple[str, ...]]:
 
 
 class Gate:
-    """Which relations are asked of a kind.
+    """The relations that are asked of a kind.
 
     An entity whose kind is not known, or was seen with no relation at all, is asked for all.
 
@@ -83,7 +83,7 @@ class Gate:
         self._seen = set().union(*self._kinds.values()) if self._kinds else set()
 
     def allows(self, kind: str | None, relation: str) -> bool:
-        """Whether to ask the relation of an entity of that kind."""
+        """Return True if the relation is asked of an entity of that kind."""
         wanted = self._kinds.get(relation)
         return not wanted or kind is None or kind not in self._seen or kind in wanted
 

@@ -17,9 +17,9 @@ def retrieval(found: Collection[Any], true: Collection[Any], reachable: Collecti
     """The fields of a `Retrieval`.
 
     Args:
-        found: what was found, each once.
-        true: all that is true: what precision counts as right.
-        reachable: the part of it that could be found: what recall is over.
+        found: findings, each once.
+        true: all that is true: precision counts it as right.
+        reachable: the part of it that could be found: recall is over it.
     """
     found, true, reachable = set(found), set(true), set(reachable)
     right, recalled = len(found & true), len(found & reachable)
@@ -61,7 +61,7 @@ def reachable(facts: Iterable[Triplet], start: Iterable[str], steps: int) -> set
 
 
 def calibration(shares: Sequence[tuple[float, bool]]) -> Calibration:
-    """Reliability table and Brier score of (fraction of answers, whether it is true)."""
+    """Return the reliability table and Brier score of (fraction of answers, True if true)."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for share, right in shares:
         # (0, .1], (.1, .2], ...; rounding keeps 6/20 out of the bin above.

@@ -32,7 +32,7 @@ class Names:
         self._given = frozenset(self._by_name.values())
 
     def find(self, text: str) -> str | None:
-        """The entity of that name or alias; None if there is none."""
+        """The entity of that name or alias; None without one."""
         key = normalise(text) or text
         return self._by_name.get(key) or self._by_alias.get(key)
 
@@ -44,7 +44,7 @@ class Names:
         return found
 
     def is_named(self, entity: str) -> bool:
-        """Whether an entity can be a subject: given at the start, or not all in lower case."""
+        """Return True for a possible subject: given at the start, or not all in lower case."""
         return entity in self._given or entity != entity.lower()
 
     @property

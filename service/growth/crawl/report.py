@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ....cypher import rows
 from ...errors import UsageError
 from ...graphs import datasets
-from ..schemas import GrowthIn
+from ..review.schemas import CandidateOut
+from ..schemas import GrowthIn, GrowthOut
 from ..store import request_of, require_run
 from . import measures
 from .measures import Triplet
@@ -41,7 +42,7 @@ class Asked:
     """A stored object of a crawl, or a pair that is unknown.
 
     Attributes:
-        fact: whether it is a fact of the run's graph.
+        fact: True if it is a fact of the run's graph.
         pair: state of its pair: known, unknown or refused.
     """
 
@@ -69,7 +70,7 @@ def crawl_report(
     row, posted = _run(db, run)
     asked = read_asked(db, run)
     start = start_of(posted)
-    usage = db.read(rows.UsageRow, run=run)
+    usage = db.read(rows.UsageRow, "growth/usage", run=run)
     pairs = {one.triplet[:2]: one.pair for one in asked}
     facts = [one for one in asked if one.fact]
     return CrawlReport(
@@ -92,7 +93,7 @@ def crawl_report(
 
 
 def agreement(db: Database, one: str, other: str) -> Agreement:
-    """How the facts of two crawls agree, names compared as matching does.
+    """Compute the agreement of two crawls' facts, names compared as matching does.
 
     Raises:
         NotFoundError: no such run.
@@ -116,8 +117,8 @@ def agreement(db: Database, one: str, other: str) -> Agreement:
 def read_asked(db: Database, run: str) -> list[Asked]:
     """Every object and unknown pair of a run that its crawl stored, in order."""
     found = []
-    for row in db.read(rows.CandidateRow, run=run):
-        checks: Mapping[str, Any] = json.loads(row.checks) if row.checks else {}
+    for row in db.read(CandidateOut, "growth/candidates", run=run):
+        checks = row.checks or {}
         if "depth" not in checks or row.kind != "triplet":
             continue
         triplet = (row.subject, row.relation, row.object)
@@ -131,7 +132,7 @@ def start_of(posted: GrowthIn) -> list[str]:
     return [(posted.seed or "").split("|")[0].strip()]
 
 
-def _run(db: Database, run: str) -> tuple[rows.GrowthRunRow, GrowthIn]:
+def _run(db: Database, run: str) -> tuple[GrowthOut, GrowthIn]:
     found = require_run(db, run)
     if found.elicit != "crawl":
         raise UsageError(
@@ -175,7 +176,7 @@ def _against(
     truth: str,
     to: str | None,
 ) -> AgainstTruth:
-    content = datasets.content(db, datasets.ensure(db, truth).id)
+    content = datasets.content(db, datasets.get_or_import(db, truth).id)
     names, steps = Names(content.entities), posted.crawl.depth
     start = [names.resolve(name) for name in start]
     true = {(f.subject, f.relation, f.object) for f in content.facts}
@@ -239,6 +240,7 @@ def _sequences(
         return set()
     found = db.read(
         rows.ChainRow,
+        "chains/enumerate",
         graph=graph,
         subject=start,
         object=to,

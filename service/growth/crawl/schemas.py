@@ -16,7 +16,7 @@ class Retrieval(BaseModel):
         " true than could be found within the steps."
     )
     precision: float | None = Field(description="right / found; null where none was found.")
-    recall: float | None = Field(description="recalled / true; null where there is none.")
+    recall: float | None = Field(description="recalled / true; null if `true` is 0.")
     f1: float | None = Field(
         description="Harmonic mean of precision and recall; null where one of them is undefined."
     )
@@ -82,7 +82,9 @@ class AgainstTruth(BaseModel):
     chains: Chains | None = Field(
         description="Chains from the start to the object; null without an object."
     )
-    calibration: Calibration = Field(description="Whether fractions of answers are probabilities.")
+    calibration: Calibration = Field(
+        description="Fractions of answers compared with the truth of the facts."
+    )
     by_relation: list[RelationRow] = Field(description="The facts by relation.")
     by_depth: list[DepthRow] = Field(description="The facts by level.")
 

@@ -29,7 +29,7 @@ REFUSALS = tuple(
         "as an AI",
     )
 )  # fmt: skip
-"""How a model begins that declines to answer, which is not the same as not to know."""
+"""First words of a model that declines to answer, which is not the same as not to know."""
 
 READ = 400
 """Characters of an answer that are read for this."""
@@ -39,12 +39,12 @@ UNKNOWN_SHARE = 0.5
 
 
 def is_unknown(answer: str) -> bool:
-    """Whether an answer says that it is not known."""
+    """Return True if an answer says that it is not known."""
     return _begins(answer[:READ], PHRASES)
 
 
 def is_refusal(answer: str) -> bool:
-    """Whether a model declines to answer."""
+    """Return True if a model declines to answer."""
     return not is_unknown(answer) and _begins(answer[:READ], REFUSALS)
 
 

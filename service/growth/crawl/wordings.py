@@ -24,7 +24,7 @@ class Wording:
     """A text with `{}` for the subject.
 
     Attributes:
-        question: whether it is a question; else a cloze that the answer continues.
+        question: True if it is a question; else a cloze that the answer continues.
     """
 
     template: str
@@ -99,8 +99,8 @@ def requests_for(
     """The requests for a subject, all samples of the first wording first.
 
     Args:
-        chat: whether the endpoint answers messages; else the text itself is continued.
-        kind: what they are counted as.
+        chat: True if the endpoint answers messages; else the text itself is continued.
+        kind: as which they are counted.
     """
     texts = [_text(wording, subject, chat, kind) for wording in wordings]
     return [

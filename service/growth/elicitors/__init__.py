@@ -1,4 +1,4 @@
-"""Where further triplets come from (component 2 of ThinkEval, §4.2): one file each.
+"""Sources of further triplets (component 2 of ThinkEval, §4.2): one file each.
 
 `cot` asks the model to reason step by step and extracts triplets from that; `crawl` asks relation
 templates of every new entity; `text` has a model read given texts. A further way is one file here
@@ -21,7 +21,7 @@ class Elicitor(Protocol):
     """One way to find triplets.
 
     Attributes:
-        expands_chains: whether the questions of new chains are asked, and reasoned about.
+        expands_chains: True if the questions of new chains are asked, and reasoned about.
         stopped: why it will find nothing more; None while it may.
     """
 
@@ -33,7 +33,7 @@ class Elicitor(Protocol):
         ...
 
     def start(self) -> Elicited:
-        """What is known before the first iteration; nothing for most."""
+        """Return the knowledge before the first iteration; nothing for most."""
         ...
 
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
@@ -46,7 +46,7 @@ class Elicitor(Protocol):
         ...
 
     def first_calls(self) -> list[tuple[str, int | None]]:
-        """What the first iteration asks for, after the seed: (what, how many or None: unknown)."""
+        """List the first iteration's requests after the seed: (kind, number or None: unknown)."""
         ...
 
 

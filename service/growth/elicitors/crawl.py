@@ -14,13 +14,14 @@ from ....editing.probe.matching import first_sentence, normalise
 from ....loaders.records import digest, unique
 from ...errors import UsageError
 from ..context import SHORT
-from ..crawl.crawler import Crawler, Knobs, Level, Pair
+from ..crawl.crawler import Crawler, Level, Pair
 from ..crawl.crawler import Found as Named
 from ..crawl.kinds import examples
 from ..crawl.names import Names, unknown_entity
 from ..crawl.wordings import relations_of
 from ..endpoints.endpoint import Sampling
 from ..findings import Elicited, Found, Statement
+from ..schemas import CrawlOptions
 
 if TYPE_CHECKING:
     from ....loaders.records import KnowledgeGraph
@@ -54,7 +55,8 @@ class Crawl:
         self._crawler = Crawler(
             self._relations,
             self._ask,
-            knobs_of(context.posted),
+            _options(context.posted),
+            sampling=_sampling(context.posted),
             names=names,
             examples=examples(self._base),
             kinds={e.name: e.kind for e in self._base.entities if e.kind},
@@ -65,7 +67,7 @@ class Crawl:
 
     @property
     def stopped(self) -> str | None:
-        """Why no level follows; None while one does."""
+        """The reason why no level follows; None while one does."""
         reason = self._crawler.reason
         return None if reason == "frontier empty" and self._crawler.following() else reason
 
@@ -75,8 +77,8 @@ class Crawl:
 
     def first_calls(self) -> list[tuple[str, int | None]]:
         """The first level: kinds, then at most all wordings of all relations."""
-        knobs = knobs_of(self._context.posted)
-        most = sum(len(relation.wordings) for relation in self._relations) * knobs.samples
+        samples = _options(self._context.posted).samples
+        most = sum(len(relation.wordings) for relation in self._relations) * samples
         return [("kinds", None), ("relations of the start, at most", most)]
 
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
@@ -151,7 +153,7 @@ class Crawl:
 
 
 def asks_in_chat(context: Context) -> bool:
-    """Whether a crawl asks in a chat: as measured in this process; a server as it is able to.
+    """Return True if a crawl asks in a chat: as measured here, or as the server is able to.
 
     Where a server gives no form of JSON, sentences are continued: a list needs an instructed model.
     """
@@ -166,20 +168,13 @@ def _recorded(pair: Pair) -> Sequence[Named | None]:
     return pair.objects[:1] or (None,)
 
 
-def knobs_of(posted: GrowthIn) -> Knobs:
-    """The parameters of a request."""
-    options = posted.crawl
-    return Knobs(
-        samples=1 if posted.greedy else options.samples,
-        pair_threshold=options.pair_threshold,
-        object_threshold=options.object_threshold,
-        agreement=options.agreement,
-        gate=options.gate,
-        depth=options.depth,
-        max_questions=options.max_questions,
-        invented=options.invented,
-        sampling=Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed),
-    )
+def _options(posted: GrowthIn) -> CrawlOptions:
+    """Return the options of a request's crawl: a greedy model is asked once."""
+    return posted.crawl.model_copy(update={"samples": 1}) if posted.greedy else posted.crawl
+
+
+def _sampling(posted: GrowthIn) -> Sampling:
+    return Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed)
 
 
 def start_entities(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> list[str]:

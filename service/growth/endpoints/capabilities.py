@@ -1,4 +1,4 @@
-"""What a server of the OpenAI protocol is able to do, found by the effect of a few requests.
+"""Abilities of a server of the OpenAI protocol, found by the effect of a few requests.
 
 Servers accept fields that they ignore (`transformers serve`: `response_format`, `n`, and without a
 field of its own even `temperature`), so a status of 200 shows nothing. A server that always gives
@@ -17,11 +17,11 @@ from ...errors import EndpointError, UsageError
 from ...llm import Client
 
 Sampled = Literal["plain", "generation_config", "no"]
-"""Whether answers are drawn: with the protocol's fields, with the field `generation_config` of
+"""Way to draw answers: with the protocol's fields, with the field `generation_config` of
 `transformers serve`, or not at all."""
 
 Form = Literal["json_schema", "tools", "json_object", "prompt"]
-"""How JSON is asked for: by the server's format of a schema, as the arguments of a tool, by its
+"""Way to ask for JSON: by the server's format of a schema, as the arguments of a tool, by its
 format of any object, or in the prompt only."""
 
 FULL_DISTRIBUTION = {"generation_config": json.dumps({"do_sample": True, "top_k": 0, "top_p": 1.0})}
@@ -50,13 +50,13 @@ _REFUSES_ALL = (401, 403, 429)
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a server is able to do.
+    """The abilities of a server.
 
     Attributes:
         sampled: see `Sampled`.
         structured: see `Form`.
-        completions: whether it continues a plain text (`/completions`).
-        several: whether it gives several choices for `n`.
+        completions: True if it continues a plain text (`/completions`).
+        several: True if it gives several choices for `n`.
         calls: number of requests that found this.
     """
 
@@ -101,7 +101,7 @@ def require_sampling(capabilities: Capabilities, address: str) -> None:
 
 
 def probe(client: Client, *, texts_only: bool = False) -> Capabilities:
-    """Find what a server is able to do, by 5 to 13 short requests.
+    """Find the abilities of a server, by 5 to 13 short requests.
 
     Args:
         texts_only: do not try forms of JSON and several choices; 3 to 9 requests.
@@ -115,7 +115,7 @@ def probe(client: Client, *, texts_only: bool = False) -> Capabilities:
         completions = prober.completions()
         return Capabilities(sampled, "prompt", completions, several=False, calls=prober.calls)
     structured = prober.structured()
-    completions, several = prober.completions(), prober.several()
+    completions, several = prober.completions(), prober.pluralize()
     return Capabilities(sampled, structured, completions, several, prober.calls)
 
 
@@ -139,7 +139,7 @@ class _Prober:
         )
 
     def sampled(self) -> Sampled:
-        """Whether seeds give different answers; the first request shows any refusal."""
+        """Find the field that gives different answers by seed; the first request shows refusals."""
         if self._draws(None):
             return "plain"
         try:
@@ -177,7 +177,7 @@ class _Prober:
             return None
 
     def completions(self) -> bool:
-        """Whether a plain text is continued."""
+        """Return True if a plain text is continued."""
         self.calls += 1
         try:
             found = self._client.complete(CLOZE, temperature=0.0, max_tokens=4, seed=0)
@@ -186,8 +186,8 @@ class _Prober:
             return False
         return bool(found.text.strip())
 
-    def several(self) -> bool:
-        """Whether two choices are two."""
+    def pluralize(self) -> bool:
+        """Return True if a request for two choices gives two."""
         found = self._tried({"n": 2})
         return found is not None and found.choices == 2
 

@@ -1,4 +1,4 @@
-"""An endpoint: something that answers texts. Requests, replies, and what an endpoint can do.
+"""An endpoint: something that answers texts. Requests, replies, and abilities.
 
 `service.growth.answers` is the only caller: it stores every answer before it is used, so that a
 run which is killed and resumed asks nothing twice. Imports neither torch nor a client.
@@ -18,7 +18,7 @@ Form = Literal["chat", "cloze"]
 Kind = Literal[
     "direct", "chain", "cot", "extract", "repair", "refine", "same", "kind", "judge", "paraphrase"
 ]
-"""What a request is asked for: its row in the accounts of a run."""
+"""Purpose of a request: its row in the accounts of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How an answer is drawn.
+    """The settings by which an answer is drawn.
 
     Attributes:
         temperature: 0 for the most likely answer.
@@ -86,7 +86,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an endpoint answered.
+    """The answer of an endpoint.
 
     Attributes:
         text: the answer as it came.
@@ -109,7 +109,7 @@ class Endpoint(Protocol):
     Attributes:
         id: `model@address`, or `model@local`; no key is ever part of it.
         model: name of the model.
-        chat: whether it answers messages; else only clozes.
+        chat: True if it answers messages; else only clozes.
     """
 
     id: str
@@ -120,8 +120,8 @@ class Endpoint(Protocol):
         """Answer requests, in parts that can be stored as they come: (place of the request, reply).
 
         Raises:
-            EndpointError: it cannot be reached, refuses, or fails again and again; what it yielded
-                before stays valid.
+            EndpointError: it cannot be reached, refuses, or fails again and again; earlier replies
+                stay valid.
         """
         ...
 

@@ -24,10 +24,10 @@ class InProcess:
     Args:
         loaded: model and tokenizer; unchanged by answering.
         name: short name of the model, by default as it was loaded.
-        batch_tokens: maximum tokens of a batch, by default what fits; does not change answers.
+        batch_tokens: maximum tokens of a batch, by default as many as fit; does not change answers.
 
     Attributes:
-        chat: whether the tokenizer has a chat template. Without one a question is put as
+        chat: True if the tokenizer has a chat template. Without one a question is put as
             `editing.probe.prompts.QUESTION`, and its answer is one sentence.
     """
 

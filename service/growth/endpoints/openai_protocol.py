@@ -43,7 +43,7 @@ class OpenAIProtocol:
 
     Args:
         client: of the server; closed with the endpoint.
-        capabilities: what the server is able to do (`capabilities.probe`).
+        capabilities: abilities of the server (`capabilities.probe`).
         concurrent: number of requests at the same time. With more than one, `transformers serve`
             mixes the random numbers of its requests, and a seed no longer repeats an answer.
 

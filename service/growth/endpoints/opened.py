@@ -1,4 +1,4 @@
-"""Open what a request names as a model that answers: in this process, or at an address."""
+"""Open the model that a request names: in this process, or at an address."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ....editing.probe.settings import ProbeSettings
-from ...graphs.datasets import ensure
+from ...graphs.datasets import get_or_import
 from ...scoring.chat_choice import settled, way_asked
 from ...scoring.runtime import parse
 from .endpoint import Endpoint
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An endpoint with what it is able to do.
+    """An endpoint with its abilities.
 
     Attributes:
         form: how it gives JSON.
@@ -47,7 +47,7 @@ def opened(
     """Open an endpoint.
 
     Args:
-        graph: what an organism is trained on.
+        graph: the graph that an organism is trained on.
         known: capabilities that were stored before; the server is not asked for them again.
         greedy: accept a server that does not sample.
         chat: auto, always or never; None: nothing is measured.
@@ -66,7 +66,7 @@ def opened(
             from ....editing.probe.prompts import uses_chat
 
             asked = ProbeSettings(chat=cast("Any", chat))
-            asked, chosen = settled(runtime, ensure(runtime.db, graph), model.loaded, asked)
+            asked, chosen = settled(runtime, get_or_import(runtime.db, graph), model.loaded, asked)
             in_chat = uses_chat(model.loaded.tokenizer, asked.chat)
             found = json.dumps({"asked": way_asked(asked, chosen)})
         return Opened(InProcess(model.loaded, name=model.name), "prompt", found, in_chat)

@@ -3,7 +3,7 @@
 * `run.json`: model, endpoint, request, digest of the prompts, state and cost.
 * `prompts/*.md`: the prompts as they are installed; texts as they were sent: `answers.jsonl`.
 * `answers.jsonl`: every raw answer with its request.
-* `statements.jsonl`, `candidates.jsonl`: what was read from them, and what became of it.
+* `statements.jsonl`, `candidates.jsonl`: triplets read from them, and their outcome.
 * `decisions.jsonl`: every decision, in order.
 * `iterations.jsonl`: the table of iterations.
 * `facts.jsonl`: the facts of the graph.
@@ -24,7 +24,11 @@ from dataclasses import asdict
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel
+
 from ....cypher import rows
+from ..review.schemas import CandidateOut, DecisionOut
+from ..schemas import GrowthOut
 from ..store import require_run
 from .layout import json_bytes
 from .output import with_digests
@@ -36,13 +40,13 @@ KEY_VARIABLES = ("THINKEVAL_LLM_API_KEY", "OPENAI_API_KEY", "THINKEVAL_API_KEY")
 HIDDEN = "[removed]"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@\s\"]+@")
 _JSON_COLUMNS = ("request", "capabilities", "messages", "checks", "corrected", "judge_corrected")
-_OF_JOB = ("status", "progress", "stage", "error", "remedy")
-"""Columns of a run that belong to its job, which may be deleted."""
+_DERIVED = ("status", "progress", "stage", "error", "remedy", "scored_as", "links")
+"""Fields of a run that belong to its job, which may be deleted, or follow from others."""
 
 
-def find_run(db: Database, run: str) -> rows.GrowthRunRow | None:
+def find_run(db: Database, run: str) -> GrowthOut | None:
     """The growth run of that id."""
-    return next(iter(db.read(rows.GrowthRunRow, id=run)), None)
+    return next(iter(db.read(GrowthOut, "growth/runs", id=run)), None)
 
 
 def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
@@ -52,14 +56,16 @@ def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
         NotFoundError: no such run; says which are close.
     """
     found = require_run(db, run)
-    about = {k: v for k, v in asdict(found).items() if k not in _OF_JOB}
+    about = {k: getattr(found, k) for k in GrowthOut.model_fields if k not in _DERIVED}
     files = {
         "run.json": json_bytes(_plain(about)),
-        "answers.jsonl": _lines(db.read(rows.AllAnswersRow, run=run)),
-        "statements.jsonl": _lines(db.read(rows.AllStatementsRow, run=run)),
-        "candidates.jsonl": _lines(db.read(rows.CandidateRow, run=run)),
-        "decisions.jsonl": _lines(db.read(rows.DecisionRow, run=run)),
-        "iterations.jsonl": _lines(db.read(rows.IterationRow, run=run)),
+        "answers.jsonl": _lines(db.read(rows.AllAnswersRow, "growth/all_answers", run=run)),
+        "statements.jsonl": _lines(
+            db.read(rows.AllStatementsRow, "growth/all_statements", run=run)
+        ),
+        "candidates.jsonl": _lines(db.read(CandidateOut, "growth/candidates", run=run)),
+        "decisions.jsonl": _lines(db.read(DecisionOut, "growth/decisions", run=run)),
+        "iterations.jsonl": _lines(db.read(rows.IterationRow, "growth/iterations", run=run)),
         "facts.jsonl": _facts(db, found.graph),
         **_prompts(),
     }
@@ -68,8 +74,17 @@ def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
 
 def _lines(found: Iterable[Any]) -> bytes:
     return "".join(
-        json.dumps(_plain(asdict(row)), ensure_ascii=False, sort_keys=True) + "\n" for row in found
+        json.dumps(_plain(_columns(row)), ensure_ascii=False, sort_keys=True) + "\n"
+        for row in found
     ).encode()
+
+
+def _columns(row: Any) -> dict[str, Any]:
+    """Return the stored columns of a row, whether they are shown or not."""
+    if not isinstance(row, BaseModel):
+        return asdict(row)
+    shown = row.model_dump(exclude_none=False)
+    return {name: shown.get(name, getattr(row, name)) for name in type(row).model_fields}
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -81,9 +96,9 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _facts(db: Database, graph: str) -> bytes:
-    """The facts with what was measured, and without empty columns."""
+    """Return the facts with their measured values, without empty columns."""
     lines = []
-    for row in db.read(rows.FactRow, graph=graph):
+    for row in db.read(rows.FactRow, "graph/facts", graph=graph):
         values = {k: v for k, v in asdict(row).items() if v not in (None, (), [])}
         lines.append(json.dumps(values, ensure_ascii=False, sort_keys=True) + "\n")
     return "".join(lines).encode()

@@ -55,7 +55,9 @@ def _chains(
 ) -> list[tuple[Fact, ...]]:
     by_id = {f"{graph.name}|{fact.id}": fact for fact in graph.facts}
     case = {k: v for k, v in datasets.case(graph.name, rewrite).items() if k != "id"}
-    found = db.read(rows.ChainRow, **case, max_steps=max_steps, limit=MOST_CHAINS + 1)
+    found = db.read(
+        rows.ChainRow, "chains/enumerate", **case, max_steps=max_steps, limit=MOST_CHAINS + 1
+    )
     if len(found) > MOST_CHAINS:
         raise UsageError(
             f"Rewrite {rewrite.id!r} has more than {MOST_CHAINS:,} chains.",

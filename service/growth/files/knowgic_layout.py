@@ -6,7 +6,7 @@ every fact in the scope of a rewrite is in the file.
 
 The format has prompts but no relation names: after the import the relation of a fact is the slug
 of its prompt. It has no paraphrases, kinds of entities, or prompts of rewrites for specificity and
-generation, and no rewrite without a chain; `Layout.lost` counts what a graph had of them.
+generation, and no rewrite without a chain; `Layout.lost` counts those of a graph.
 """
 
 from __future__ import annotations

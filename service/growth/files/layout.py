@@ -1,4 +1,4 @@
-"""What an exported graph consists of: its files, and what their format could not hold."""
+"""Content of an exported graph: its files, and the parts lost by their format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Chains = Mapping[str, Sequence[tuple[Fact, ...]]]
 
 @dataclass(slots=True)
 class Layout:
-    """Files by name, and what is lost: one sentence each, with counts."""
+    """Files by name, and the lost parts: one sentence each, with counts."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Layout:
 
 
 def in_scope(fact: Fact, rewrite: RewriteRequest) -> bool:
-    """Whether the chains of a rewrite may use a fact."""
+    """Return True if the chains of a rewrite may use a fact."""
     return not fact.cases or not rewrite.n_records or rewrite.id in fact.cases
 
 

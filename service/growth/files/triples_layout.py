@@ -9,7 +9,7 @@
 
 Three further parts are not in the published files, and make the import complete: columns
 `question1`, … of `atomic_samples.csv`, `attributes_with_aliases.json` (KnowGIC's format), and
-`rewrites.yaml` with the new objects. What is lost is in `Layout.lost`: kinds of entities, which
+`rewrites.yaml` with the new objects. Lost parts are in `Layout.lost`: kinds of entities, which
 rewrites may use which fact, and prompts for specificity and generation.
 
 `tables` is the same graph for a spreadsheet, nothing of it twice: `facts.csv` (as

@@ -1,1 +1,1 @@
-"""What a model knows of a graph before any edit, and how the rest fails."""
+"""A model's knowledge of a graph before any edit, and the kinds of failure of the rest."""

@@ -74,7 +74,7 @@ class KnowledgeOut(BaseModel):
         questions, answered: distinct questions, and those for which an object is named.
         answered_share: answered / questions; None without any.
         counts: facts by verdict; all facts together are `n`.
-        note: what the model cannot be asked.
+        note: the questions that the model cannot be asked.
         way: how it was asked: in its chat template or as plain text, and how that was chosen.
     """
 

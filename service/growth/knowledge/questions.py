@@ -36,7 +36,7 @@ def of_object(facts: Sequence[Fact], aliases: Mapping[str, tuple[str, ...]]) -> 
 
 
 def of_relation(facts: Sequence[Fact]) -> list[ProbeItem]:
-    """How the subject is related to the object; right is any wording of the relation."""
+    """Ask how the subject is related to the object; right is any wording of the relation."""
     items = []
     for fact in facts:
         first, *others = relation_names(fact)
@@ -46,7 +46,7 @@ def of_relation(facts: Sequence[Fact]) -> list[ProbeItem]:
 
 
 def of_truth(facts: Sequence[Fact], objects: Mapping[str, str] | None = None) -> list[ProbeItem]:
-    """Whether the fact is true; right is yes.
+    """Ask if the fact is true; right is yes.
 
     Args:
         objects: by the id of a fact, another object in place of its own.

@@ -1,6 +1,6 @@
 """Prompts of growth runs: one file each, with a digest that every run records.
 
-A file's text is sent as it is, with `${name}` replaced. What comes from a model or a person is put
+A file's text is sent as it is, with `${name}` replaced. Text from a model or a person is put
 between delimiters by `data`, which it cannot close: an instruction inside is data.
 """
 

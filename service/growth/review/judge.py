@@ -15,10 +15,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ....cypher import rows
 from ...agreement import agreement
 from ..store import require_run
-from .schemas import JudgeRow, JudgeTable
+from .schemas import CandidateOut, DecisionOut, JudgeRow, JudgeTable
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
@@ -34,8 +33,8 @@ def judge_table(db: Database, run: str) -> JudgeTable:
     """
     require_run(db, run)
     ratings = _ratings(db, run)
-    by_iteration: dict[int, list[rows.CandidateRow]] = defaultdict(list)
-    for row in db.read(rows.CandidateRow, run=run):
+    by_iteration: dict[int, list[CandidateOut]] = defaultdict(list)
+    for row in db.read(CandidateOut, "growth/candidates", run=run):
         if row.judged is not None or row.id in ratings:
             by_iteration[row.iteration].append(row)
     counted = [_row(number, each, ratings) for number, each in sorted(by_iteration.items())]
@@ -55,7 +54,7 @@ def quality(tp: int, fp: int, fn: int) -> dict[str, float | None]:
 def _ratings(db: Database, run: str) -> dict[str, dict[str, str]]:
     """Return the latest decision of each person, by candidate."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in db.read(rows.DecisionRow, run=run):
+    for row in db.read(DecisionOut, "growth/decisions", run=run):
         if row.role == "human":
             found[row.candidate][row.by] = "keep" if row.verb == "add" else row.verb
     return found
@@ -63,7 +62,7 @@ def _ratings(db: Database, run: str) -> dict[str, dict[str, str]]:
 
 def _row(
     iteration: int | None,
-    candidates: Sequence[rows.CandidateRow],
+    candidates: Sequence[CandidateOut],
     ratings: Mapping[str, Mapping[str, str]],
 ) -> JudgeRow:
     judged = [row for row in candidates if row.kind == "triplet" and row.judged is not None]

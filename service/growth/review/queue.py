@@ -13,7 +13,7 @@ from ....cypher import rows
 from ....cypher.rows.growth import CandidateState
 from ...errors import NotFoundError, UsageError
 from ..store import require_run
-from .record import decisions_of, read_triplet
+from .record import decisions_of
 from .schemas import (
     CandidateDetail,
     CandidateOut,
@@ -50,9 +50,12 @@ def page(
         UsageError: the cursor is not one of ours.
     """
     place, name = _read_cursor(cursor)
-    (all_,) = db.read(rows.WaitingRow, run=run, states=list(states or get_args(CandidateState)))
+    (all_,) = db.read(
+        int, "growth/waiting", run=run, states=list(states or get_args(CandidateState))
+    )
     places = db.read(
         rows.CandidatePlaceRow,
+        "growth/candidate_page",
         run=run,
         states=None if states is None else list(states),
         after=place,
@@ -63,12 +66,12 @@ def page(
     if not places:
         require_run(db, run)
     shown = places[:limit]
-    found = db.read(rows.CandidateRow, run=run, ids=[each.id for each in shown])
+    found = db.read(CandidateOut, "growth/candidates", run=run, ids=[each.id for each in shown])
     by_id = {row.id: row for row in found}
     return CandidatePage(
-        items=[out(by_id[each.id]) for each in shown if each.id in by_id],
+        items=[by_id[each.id] for each in shown if each.id in by_id],
         next=f"{shown[-1].place}{SEPARATOR}{shown[-1].id}" if len(places) > limit else None,
-        total=all_.candidates,
+        total=all_,
     )
 
 
@@ -79,30 +82,11 @@ def detail(db: Database, run: str, candidate: str) -> CandidateDetail:
         NotFoundError: no such run or candidate.
     """
     decisions = decisions_of(db, run, candidate).items
-    found = db.read(rows.CandidateRow, run=run, ids=[candidate])
+    found = db.read(CandidateOut, "growth/candidates", run=run, ids=[candidate])
     if not found:
         raise NotFoundError("candidate", candidate, [], listing=f"thinkeval grow candidates {run}")
-    evidence = db.read(rows.EvidenceRow, run=run, id=candidate)
-    return CandidateDetail.model_validate(
-        out(found[0]).model_dump()
-        | {
-            "evidence": evidence,
-            "decisions": decisions,
-        }
-    )
-
-
-def out(row: rows.CandidateRow) -> CandidateOut:
-    """A candidate as every interface shows it."""
-    values = {name: getattr(row, name) for name in CandidateOut.model_fields}
-    return CandidateOut.model_construct(
-        **values
-        | {
-            "corrected": read_triplet(row.corrected),
-            "judge_corrected": read_triplet(row.judge_corrected),
-            "statements": list(row.statements),
-        }
-    )
+    evidence = db.read(rows.EvidenceRow, "growth/evidence", run=run, id=candidate)
+    return CandidateDetail(**dict(found[0]), evidence=evidence, decisions=decisions)
 
 
 def state_of(text: str) -> CandidateState:

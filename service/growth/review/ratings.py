@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from ...agreement import agreement
 from ...errors import UsageError
@@ -59,5 +58,5 @@ def read_csv(
         )
     chosen = list(categories or used)
     categories = chosen if len(chosen) > 1 else [*chosen, UNUSED]
-    found = asdict(agreement([list(item.values()) for item in items], categories))
-    return AgreementReport.model_validate(found | {"annotators": people})
+    found = agreement([list(item.values()) for item in items], categories)
+    return AgreementReport(**dict(found), annotators=people)

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
 
 from ....cypher import rows
 from ....loaders.records import digest
 from ...errors import ConflictError, NotFoundError, ServiceError, UsageError
 from ..store import require_run
-from .schemas import DecidedBy, DecisionOut, Decisions, Recorded, Triplet, Verdict
+from .schemas import CandidateOut, DecidedBy, DecisionOut, Decisions, Recorded, Triplet, Verdict
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
@@ -77,10 +75,10 @@ def record(db: Database, run: str, decisions: Sequence[Decision]) -> Recorded:
         raise UsageError("There is no decision to record.", remedy="Give one at least.")
 
     def write(tx: Tx) -> Recorded:
-        locked = tx.run(rows.LockDecisionsRow, run=run)
+        locked = tx.run(int, "growth/lock_decisions", run=run)
         if not locked:
             require_run(db, run)
-        first = locked[0].number
+        first = locked[0]
         candidate = ""
         for number, each in enumerate(decisions, first):
             try:
@@ -89,12 +87,12 @@ def record(db: Database, run: str, decisions: Sequence[Decision]) -> Recorded:
                 if each.where:
                     error.detail = f"{each.where}: {error.detail}"
                 raise
-        (left,) = tx.run(rows.WaitingRow, run=run, states=list(WAITING))
+        (left,) = tx.run(int, "growth/waiting", run=run, states=list(WAITING))
         return Recorded(
             number=first + len(decisions) - 1,
             candidate=candidate,
             recorded=len(decisions),
-            waiting=left.candidates,
+            waiting=left,
         )
 
     return db.atomically(write)
@@ -110,23 +108,15 @@ def decisions_of(db: Database, run: str, candidate: str | None = None) -> Decisi
         NotFoundError: no such run.
     """
     require_run(db, run)
-    items = [_out(row) for row in db.read(rows.DecisionRow, run=run, candidate=candidate)]
+    items = db.read(DecisionOut, "growth/decisions", run=run, candidate=candidate)
     return Decisions(items=items, total=len(items))
 
 
-def current(candidate: rows.CandidateRow) -> Triplet:
+def current(candidate: CandidateOut) -> Triplet:
     """Return the triplet of a candidate in force: people's correction, or else as it was found."""
     parts: dict[str, Any] = {name: getattr(candidate, name) for name in PARTS}
     # Not checked: the answer of a model may have any triplet.
-    return read_triplet(candidate.corrected) or Triplet.model_construct(**parts)
-
-
-def read_triplet(text: str | None) -> Triplet | None:
-    """Return a stored triplet; None where there is none, or what is stored is none."""
-    try:
-        return None if text is None else Triplet.model_validate_json(text)
-    except ValidationError:
-        return None
+    return candidate.corrected or Triplet.model_construct(**parts)
 
 
 def annotator(name: str) -> str:
@@ -152,9 +142,14 @@ def _write(tx: Tx, run: str, number: int, decision: Decision) -> str:
     else:
         verb, candidate = decision.verb, decision.candidate
         before, after = _decided(tx, run, candidate, decision)
-    rests_on = {row.id for row in tx.run(rows.EvidenceRow, run=run, id=candidate) if row.id}
+    rests_on = {
+        row.id
+        for row in tx.run(rows.EvidenceRow, "growth/evidence", run=run, id=candidate)
+        if row.id
+    }
     tx.run(
-        rows.AppendDecisionRow,
+        int,
+        "growth/append_decision",
         run=run,
         number=number,
         at=datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -178,7 +173,7 @@ def _added(tx: Tx, run: str, decision: Decision) -> tuple[str, None, Triplet]:
     parts = (triplet.subject, triplet.relation, triplet.object)
     key = digest(["triplet", *parts], 16)
     names = triplet.model_dump(exclude={"question"})
-    (stored,) = tx.run(rows.AddCandidateRow, run=run, id=key, **names)
+    (stored,) = tx.run(rows.AddCandidateRow, "growth/add_candidate", run=run, id=key, **names)
     if not stored.created:
         raise ConflictError(
             f"{' | '.join(parts)} is a candidate of the run already: {stored.id}.",
@@ -191,7 +186,7 @@ def _decided(
     tx: Tx, run: str, candidate: str, decision: Decision
 ) -> tuple[Triplet, Triplet | None]:
     """Check a decision; return the candidate's triplet before and after it."""
-    found = tx.run(rows.CandidateRow, run=run, ids=[candidate])
+    found = tx.run(CandidateOut, "growth/candidates", run=run, ids=[candidate])
     if not found:
         listing = f"thinkeval grow candidates {run}"
         raise NotFoundError("candidate", candidate, [], listing=listing)
@@ -217,17 +212,3 @@ def _decided(
 def _json(of: Triplet | None) -> str | None:
     parts = None if of is None else of.model_dump(exclude_none=True)
     return None if parts is None else json.dumps(parts, ensure_ascii=False)
-
-
-def _out(row: rows.DecisionRow) -> DecisionOut:
-    values = asdict(row) | {
-        "before": _stored(row.before),
-        "after": _stored(row.after),
-        "evidence": list(row.evidence),
-    }
-    return DecisionOut.model_validate(values)
-
-
-def _stored(text: str | None) -> Triplet | None:
-    """Return a stored triplet as it is, acceptable today or not."""
-    return None if text is None else Triplet.model_construct(**json.loads(text))

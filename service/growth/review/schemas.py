@@ -1,12 +1,15 @@
-"""What the review of a run takes and gives: the same for CLI, REST, web UI and client."""
+"""Schemas of a run's review: the same for CLI, REST, web UI and client."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import json
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from ....cypher import rows
 from ....cypher.rows.growth import CandidateKind, CandidateState, EvidenceRow, Verb
+from ...agreement import Agreement
 
 Verdict = Literal["keep", "prune", "correct"]
 DecidedBy = Literal["human", "judge"]
@@ -30,6 +33,14 @@ class Triplet(BaseModel):
         if self.subject.casefold() == self.object.casefold():
             raise ValueError("subject and object are the same")
         return self
+
+
+def _as_stored(value: object) -> object:
+    """Return a triplet that is stored as JSON as it is, acceptable today or not."""
+    return Triplet.model_construct(**json.loads(value)) if isinstance(value, str) else value
+
+
+FROM_JSON = BeforeValidator(_as_stored)
 
 
 class DecisionIn(BaseModel):
@@ -62,8 +73,10 @@ class DecisionOut(BaseModel):
     by: str = Field(description="Name of the person, or model@address.")
     verb: Verb = Field(description="keep, prune, correct or add.")
     candidate: str = Field(description="Id of the candidate.")
-    before: Triplet | None = Field(description="Null where the triplet was added.")
-    after: Triplet | None = Field(description="Null where it was pruned.")
+    before: Annotated[Triplet | None, FROM_JSON] = Field(
+        description="Null where the triplet was added."
+    )
+    after: Annotated[Triplet | None, FROM_JSON] = Field(description="Null where it was pruned.")
     reason: str | None = Field(description="Why, in words; null without.")
     evidence: list[str] = Field(description="Ids of answers that the candidate rests on.")
 
@@ -93,15 +106,18 @@ class Decisions(BaseModel):
 
 
 class CandidateOut(BaseModel):
-    """A candidate beside what was decided about it."""
+    """A candidate beside the decisions about it."""
 
     id: str = Field(description="Id of the candidate.")
     kind: CandidateKind = Field(description="Triplet or chain.")
     subject: str = Field(description="Subject of the fact.")
     relation: str = Field(description="Relation of the fact.")
     object: str = Field(description="Object of the fact.")
+    prompt: str | None = Field(
+        default=None, exclude=True, description="Cloze with one {} for the subject."
+    )
     question: str | None = Field(description="Question that was asked for it; null without one.")
-    state: CandidateState = Field(description="What became of the candidate so far.")
+    state: CandidateState = Field(description="State of the candidate so far.")
     reason: str | None = Field(
         description="Why it is in this state; null where the state says all."
     )
@@ -110,16 +126,19 @@ class CandidateOut(BaseModel):
     n_answers: int = Field(description="Number of answers to its validating question.")
     iteration: int = Field(description="Iteration that found it.")
     place: int = Field(description="Place in the order of appearance.")
+    checks: Annotated[dict[str, Any] | None, rows.FROM_JSON] = Field(
+        default=None, exclude=True, description="Further stored figures."
+    )
     verdict: Verb | None = Field(description="What a person decided last.")
     decided_by: str | None = Field(description="Name of the person who decided last; null before.")
-    corrected: Triplet | None = Field(
+    corrected: Annotated[Triplet | None, FROM_JSON] = Field(
         description="The triplet that a person put in its place; null without a correction."
     )
     judged: Verdict | None = Field(
         description="Verdict of the judge: keep, prune or correct; null without one."
     )
     judge: str | None = Field(description="Name of the judge; null without one.")
-    judge_corrected: Triplet | None = Field(
+    judge_corrected: Annotated[Triplet | None, FROM_JSON] = Field(
         description="The triplet that the judge would put in its place; null without one."
     )
     statements: list[str] = Field(description="Statements of the model that it was read from.")
@@ -140,15 +159,10 @@ class CandidateDetail(CandidateOut):
     decisions: list[DecisionOut] = Field(description="The decisions about it, oldest first.")
 
 
-class AgreementReport(BaseModel):
+class AgreementReport(Agreement):
     """Agreement of people over what they decided; null where undefined."""
 
-    n: int = Field(description="Items with two ratings or more.")
     annotators: list[str] = Field(description="Names of the people.")
-    pairwise: float | None = Field(description="Mean fraction of pairs of equal ratings.")
-    unanimous: float | None = Field(description="Fraction of items on which all agree.")
-    ac1: float | None = Field(description="Gwet's AC1.")
-    alpha: float | None = Field(description="Krippendorff's alpha, nominal.")
 
 
 class JudgeRow(BaseModel):

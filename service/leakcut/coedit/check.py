@@ -29,7 +29,7 @@ def id_of(db: Database, posted: CoEditIn, rewrite: RewriteRequest) -> str:
 
 
 def anchored(posted: CoEditIn) -> bool:
-    """Whether the other facts about co-edited subjects are edited to the objects they have."""
+    """Return True if the other facts about co-edited subjects are edited to their own objects."""
     return posted.method in WITH_JOINT_TARGETS if posted.anchors is None else posted.anchors
 
 

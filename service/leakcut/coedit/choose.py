@@ -49,5 +49,5 @@ def chosen(
 
 
 def _through(chains: Collection[Chain], fact: str) -> float:
-    """What leaks through a fact: the part of IFR's numerator of the chains that hold it."""
+    """Return the sum of the IFR terms of all chains that contain this fact."""
     return sum(chain.weight * chain.retention for chain in chains if fact in chain.facts)

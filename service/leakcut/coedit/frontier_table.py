@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ...formatting import number, several, with_interval
+from ...formatting import number, pluralize, with_interval
 from ...reports.figures import frontier
 from ...reports.figures.style import encode
 from ...reports.formats import Column
@@ -23,7 +23,7 @@ SOURCES = {
     "entity": "another entity",
     "unknown": "unknown",
 }
-"""Where a new object comes from, in words."""
+"""Source of a new object, in words."""
 
 _MEANS = (
     ("Co-edits", "coedit_efficacy", "n_coedits"),
@@ -41,7 +41,7 @@ OPTIONAL = {
     "Not edited": 4,
     "Co-edited subjects": 4,
 }
-"""When a narrow terminal omits these columns: the highest first."""
+"""Order in which a narrow terminal omits these columns: the highest first."""
 
 CAPTION = (
     "Facts: edited together, from the unedited model. Leaking: chains with R'/R above {leak:g}, of"
@@ -97,12 +97,12 @@ def marks(out: CoEditOut, row: RoundOut) -> str:
     if not row.reaches:
         said.append("edit lost")
     if row.opened:
-        said.append(f"{several(row.opened, 'new object')} leads to the old one")
+        said.append(f"{pluralize(row.opened, 'new object')} leads to the old one")
     return ", ".join(said)
 
 
 def caption(out: CoEditOut) -> str:
-    """What the columns mean, and what the rounds rest on."""
+    """Return the caption: the meaning of the columns, and the basis of the rounds."""
     leak = out.request.get("cut", {}).get("leak", 0.1)
     return CAPTION.format(leak=leak)
 
@@ -172,9 +172,9 @@ def figure(out: CoEditOut, fmt: str) -> bytes:
         UsageError: another format.
     """
     counts = sorted({row.n_preservation_unedited for row in out.rounds})
-    kept = several(counts[-1], "fact")
+    kept = pluralize(counts[-1], "fact")
     kept = kept if len(counts) == 1 else f"{counts[0]} to {kept}"
-    chains = several(out.rounds[0].n_chains, "chain")
+    chains = pluralize(out.rounds[0].n_chains, "chain")
     words = f"n = {chains}; {kept} not edited. Co-edit {out.id} on {out.model}."
     return encode(partial(frontier.draw, points(out), title(out), words), fmt, f"frontier {out.id}")
 

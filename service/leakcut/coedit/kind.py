@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....loaders.records import digest
 from ...experiments.kind import Kind, Prepared, Work
-from ...formatting import number, several
+from ...formatting import number, pluralize
 from ...graphs import datasets
 from ...jobs import submit
 from ...reports.formats import Column, Table
@@ -24,7 +24,7 @@ def _prepare(db: Database, settings: Settings, request: CoEditIn) -> Prepared[Co
     from .check import check, id_of
 
     submit.check(settings, request)
-    datasets.ensure(db, request.graph)
+    datasets.get_or_import(db, request.graph)
     rewrite = submit.rewrite_of(db, request)
     check(request, rewrite)
     about = request.model_dump(mode="json", exclude={"rewrite"})
@@ -73,7 +73,7 @@ def _sentences(out: CoEditOut, measure: Measure | None = None) -> list[str]:
         f" The objective {out.request['objective']} is {'met' if out.met else 'not met'}."
     )  # fmt: skip
     found = [
-        f"Round {row.number} is chosen: {several(row.facts - 1, 'further fact')}, IFR"
+        f"Round {row.number} is chosen: {pluralize(row.facts - 1, 'further fact')}, IFR"
         f" {number(row.ifr)} after {number(alone.ifr)}.{met} Stopped: {out.stopped}."
     ]
     if out.sequential and len(out.rounds) > 1:

@@ -1,7 +1,7 @@
 """New objects of co-edits: each its own, and none from which the old object can be reached.
 
 In this order: the object that was given; the one that follows by an If-Then rule from the edit;
-another object of the same relation; what a model says that was taught not to know; another entity
+another object of the same relation; the answer of a model taught not to know; another entity
 of the graph, of the same kind where it has kinds. A shared object would make a conflicting batch
 look installed, so no object is used twice.
 """
@@ -26,7 +26,7 @@ Source = Literal["given", "rule", "relation", "entity", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class NewObject:
-    """What a fact is to say instead."""
+    """The new object of a fact."""
 
     name: str
     source: Source
@@ -74,7 +74,7 @@ def new_objects(
 
     Args:
         given: {fact: object} by the user.
-        unknown: the model's answer for what it does not know; None where it has none.
+        unknown: the model's answer for unknown facts; None without one.
 
     Raises:
         UsageError: a given object opens a chain to the old object, is the object that the fact has
@@ -91,9 +91,15 @@ def new_objects(
     safe = _safe(db, leaks, facts, max_steps)
     leading = _leading(db, leaks, max_steps, [*given.values()])
     due = _due(db, leaks)
-    kinds = {row.name: row.kind for row in db.read(rows.EntityRow, graph=leaks.dataset)}
+    kinds = {
+        row.name: row.kind for row in db.read(rows.EntityRow, "graph/entities", graph=leaks.dataset)
+    }
     others = db.read(
-        rows.HarmlessEntityRow, graph=leaks.dataset, object=leaks.ends[1], max_steps=max_steps
+        rows.HarmlessEntityRow,
+        "leakcut/entities",
+        graph=leaks.dataset,
+        object=leaks.ends[1],
+        max_steps=max_steps,
     )
     out: dict[str, list[NewObject]] = {}
     refused: dict[str, None] = {}
@@ -132,7 +138,7 @@ def _safe(
         for row in (leaks.facts[fact] for fact in facts)
     ]
     return db.read(
-        rows.SafeObjectsRow,
+        rows.SafeObjectsRow, "leakcut/objects",
         graph=leaks.dataset, object=leaks.ends[1], max_steps=max_steps, facts=asked,
     )  # fmt: skip
 
@@ -140,13 +146,13 @@ def _safe(
 def _leading(db: Database, leaks: Leaks, max_steps: int, names: Sequence[str]) -> set[str]:
     """Those of the given objects from which the old object can be reached, or that are it."""
     found = db.read(
-        rows.LeadingObjectsRow,
+        str, "leakcut/leading",
         graph=leaks.dataset, object=leaks.ends[1], max_steps=max_steps, names=list(names),
     )  # fmt: skip
-    return {row.name for row in found} | {leaks.ends[1]}
+    return {*found, leaks.ends[1]}
 
 
-def _given(name: str, leading: set[str], about: rows.FactInScopeRow) -> NewObject:
+def _given(name: str, leading: set[str], about: rows.FactRow) -> NewObject:
     label = f"{about.subject} | {about.relation} | {about.object}"
     if name == about.object:
         raise UsageError(
@@ -161,7 +167,7 @@ def _given(name: str, leading: set[str], about: rows.FactInScopeRow) -> NewObjec
 
 
 def _due(db: Database, leaks: Leaks) -> dict[tuple[str, str], str]:
-    """{(subject, relation): object} of what follows by the data set's rules from the edit."""
+    """Return {(subject, relation): object} of the edit's conclusions by the data set's rules."""
     rules = kept_rules(db, leaks.dataset)
     edited = (leaks.ends[0], leaks.relation, leaks.ends[1], leaks.target_new)
     found = implications.read(db, leaks.dataset, edited, rules)

@@ -1,4 +1,4 @@
-"""What a round of co-edits has to meet: `ifr<=.1,preservation>=.95`."""
+"""Objective of a round of co-edits: `ifr<=.1,preservation>=.95`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Term:
     bound: float
 
     def holds(self, row: RoundOut) -> bool:
-        """Whether a round meets it; an undefined value does not."""
+        """Return True if a round meets it; an undefined value does not."""
         value = getattr(row, self.column)
         return value is not None and _COMPARE[self.sign](value, self.bound)
 
@@ -40,7 +40,7 @@ class Objective:
     terms: tuple[Term, ...]
 
     def meets(self, row: RoundOut) -> bool:
-        """Whether a round meets it."""
+        """Return True if a round meets it."""
         return all(term.holds(row) for term in self.terms)
 
     def missed(self, row: RoundOut) -> int:

@@ -100,6 +100,7 @@ def point(
 def _cost(db: Database, score: Score, coedits: Sequence[CoEdit]) -> rows.CoEditRoundRow:
     (found,) = db.read(
         rows.CoEditRoundRow,
+        "leakcut/round",
         graph=score.edit,
         subject=score.subject,
         object=score.target_true,
@@ -140,7 +141,7 @@ def _opened(db: Database, posted: CoEditIn, score: Score, coedits: Sequence[CoEd
     if not names:
         return 0
     found = db.read(
-        rows.LeadingObjectsRow,
+        str, "leakcut/leading",
         graph=score.edit, object=score.target_true, max_steps=posted.cut.max_steps, names=names,
     )  # fmt: skip
     return len(found)

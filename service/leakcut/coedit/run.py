@@ -3,7 +3,7 @@
     0 edit     the rewrite alone, scored as ever
     1 choose   further facts of the leak cut of the edit alone, with new objects that lead nowhere
     2 edit     all requests at once from the unedited model, never on top of an edit
-    3 score    the first rewrite again, beside it what was edited and what it moved
+    3 score    the first rewrite again, beside it the edited facts and those they moved
     … again    until the objective is met, nothing leaks, or more edits only cost
 
 Each round is a stored edit, found by its id: run again, a co-edit resumes where it stopped.
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ....cypher import rows
 from ....loaders.records import Fact, RewriteRequest, slug
 from ...experiments import store
-from ...formatting import several
+from ...formatting import pluralize
 from ...graphs import datasets
 from ...schemas import Score
 from ...scoring.probe import Question
@@ -77,7 +77,7 @@ def co_edit(
     lease: Lease | None = None,
     report: Callable[[RoundOut], None] | None = None,
 ) -> CoEditOut:
-    """Edit a rewrite and what else leaks, and store the frontier.
+    """Edit a rewrite and the other leaking facts, and store the frontier.
 
     Args:
         lease: of the worker that claimed it; it is checked before the frontier is stored.
@@ -92,7 +92,7 @@ def co_edit(
     goal = objectives.parse(posted.objective) if posted.objective else None
     run = _Run(runtime, posted, rewrite, lease)
     score = score_edit(runtime, ScoreRequest.of(rewrite, posted))
-    stopped = f"{several(posted.rounds, 'round')}, the limit"
+    stopped = f"{pluralize(posted.rounds, 'round')}, the limit"
     for number in range(posted.rounds + 1):
         if number:
             if not (added := _add(run, score, number)):
@@ -146,7 +146,7 @@ def _leaks(run: _Run, score: Score) -> Leaks:
 
 
 def _limits(run: _Run, leaks: Leaks) -> Constraints:
-    """What may be chosen now; a fact without an object to take may not."""
+    """Return the constraints of the next choice; a fact without a new object is locked."""
     assert run.objects is not None
     keys, kind = _keys(run, leaks)
     edited = [each.fact for each in run.coedits]
@@ -174,7 +174,7 @@ def _keys(run: _Run, leaks: Leaks) -> tuple[Keys | None, Kind]:
 
 
 def _unknown(model: str) -> str | None:
-    """What a model says that was taught not to know."""
+    """Return the answer of a model that was taught not to know."""
     if not parse(model).options.get("unknown"):
         return None
     from ....editing.organism.unknown import UNKNOWN
@@ -182,7 +182,7 @@ def _unknown(model: str) -> str | None:
     return UNKNOWN
 
 
-def _co_edit(row: rows.FactInScopeRow, new: NewObject, graph: str, number: int) -> CoEdit:
+def _co_edit(row: rows.FactRow, new: NewObject, graph: str, number: int) -> CoEdit:
     fact = Fact(row.subject, row.relation, new.name, prompt=row.prompt)
     request = RewriteRequest(
         id=f"{slug(row.subject)[:40]}--{slug(row.relation)[:40]}--{slug(new.name)[:40]}",
@@ -261,7 +261,7 @@ def _questions(run: _Run, request: ScoreRequest) -> tuple[Question, ...]:
 
 
 def _end(run: _Run, row: RoundOut) -> str | None:
-    """Why there is no further round; None while there is one."""
+    """Return the reason why there is no further round; None while there is one."""
     if row.meets:
         return "the objective is met"
     if row.n_chains == 0:
@@ -295,7 +295,7 @@ def pick(rounds: Sequence[RoundOut], goal: objectives.Objective | None) -> int:
 
 
 def preserves(row: RoundOut) -> bool:
-    """Whether enough is kept of the facts not edited; where there is none, nothing can be lost."""
+    """Return True if enough unedited facts are kept, or there are none to lose."""
     kept = row.preservation_unedited
     return row.n_preservation_unedited == 0 if kept is None else kept >= KEPT
 

@@ -98,7 +98,7 @@ class ChosenSummary(BaseModel):
 
 
 class CoEditSweep(BaseModel):
-    """What a sweep over rewrites found."""
+    """The results of a sweep of co-edits over rewrites."""
 
     graph: str
     rewrites: int
@@ -110,7 +110,7 @@ class CoEditSweep(BaseModel):
 
 @dataclass(frozen=True)
 class Plan:
-    """What to sweep over.
+    """The plan of a sweep: options, rewrites and methods.
 
     Attributes:
         options: of each co-edit; its rewrite and method are the cell's.
@@ -126,7 +126,7 @@ class Plan:
 def run(
     runtime: Runtime, plan: Plan, report: Callable[[CoEditCell], None] | None = None
 ) -> CoEditSweep:
-    """Co-edit every rewrite by every method; what is stored is found, so that it resumes.
+    """Co-edit every rewrite by every method; stored co-edits are found, so that it resumes.
 
     Raises:
         UsageError: nothing to sweep over.
@@ -222,7 +222,7 @@ def _row(method: str, cells: Sequence[CoEditCell], m: int) -> FrontierRow:
 
 
 def chosen(method: str, cells: Sequence[CoEditCell]) -> ChosenSummary:
-    """What the chosen rounds of a method reach."""
+    """Return a summary of the chosen rounds of a method."""
     found = {c.rewrite: c.chosen for c in cells if c.method == method and c.chosen is not None}
     reductions, clean = [], []
     missed: dict[str, str] = {}
@@ -251,7 +251,7 @@ def chosen(method: str, cells: Sequence[CoEditCell]) -> ChosenSummary:
 
 
 def _why(out: CoEditOut) -> str:
-    """Why no round beyond the edit alone was chosen."""
+    """Return the reason why no round beyond the edit alone was chosen."""
     if len(out.rounds) == 1:
         return out.stopped
     from .run import preserves

@@ -30,7 +30,7 @@ KINDS: dict[str, str] = {
     "ifr_by_steps": "IFR by steps for each method",
     "ifr_preservation": "IFR against Preservation of each method, marker size by efficacy",
 }
-"""Every kind of figure, and what it shows."""
+"""Every kind of figure, with its content."""
 
 SHOWN = 12
 """Surviving chains that a leakage map draws at most, unless more are asked for."""
@@ -70,7 +70,7 @@ def draw_edit(
             that survives (where none does, the first).
         limit: how many surviving chains `leakage` draws at most, those of the largest part of IFR.
         selection: which chains `leakage` draws; by default all.
-        caption: whether `leakage` has its title and caption.
+        caption: True if `leakage` has its title and caption.
         marked: ids of the leak cut's facts, which `leakage` marks.
 
     Raises:
@@ -90,7 +90,7 @@ def draw_edit(
             raise UsageError(f"A graph of {limit} chains shows nothing.", remedy="Draw 1 or more.")
         picked = selection or Selection()
         said = picked.in_words(rows)
-        new = edited(db.read(FactRow, graph=score.edit), measure)
+        new = edited(db.read(FactRow, "graph/facts", graph=score.edit), measure)
         drawn = partial(
             leakage.draw, score, picked.chosen(rows), measure, limit,
             edited=new, chosen=said, caption=caption, marked=marked,

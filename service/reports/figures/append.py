@@ -2,23 +2,27 @@
 
 `probabilities` (Fig. 2): the mean P of correct, hard and random answers before and after the edit.
 `ablation` (Fig. 3): AFF and ANF of APP with each of its losses left out. `neighbours` (Fig. 4): AFF
-and ANF by the number k of answers in APP. The numbers are those of `reports.append.table`.
+and ANF by the number k of answers in APP. The numbers are those of `reports.appended.table`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ...formatting import several
-from ..append.table import COLUMNS, Mean, VariantRow
+from ...formatting import pluralize
+from ...schemas import Score
+from .. import appended
+from ..appended import COLUMNS, KINDS, Probabilities
+from ..means import Mean, MeansRow, MeansTable
 from .style import (
     COLOURS,
     DASHES,
     INK,
     MARKERS,
     MUTED,
+    encode,
     in_words,
     new_figure,
 )
@@ -27,17 +31,25 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AppendKind = Literal["probabilities", "ablation", "neighbours"]
-APPEND_KINDS: tuple[AppendKind, ...] = get_args(AppendKind)
+    from ....cypher.run import Database
 
 PANELS = {"hard": ("aff_hard", "anf_hard"), "random": ("aff_random", "anf_random")}
 """The two panels of a figure: by the false answers that AFF and ANF are over."""
 
-ANSWERS = ("correct", "hard", "random")
 WIDTH, PANEL_H = 7.2, 2.7
+RUN = "run `thinkeval sweep --axis append_loss=app --axis "
 
-Probabilities = Mapping[str, tuple[Mean, Mean]]
-"""{`correct`, `hard` or `random`: mean P before and after the edit}."""
+
+def draw(db: Database, scores: Sequence[Score], found: MeansTable, fmt: str) -> dict[str, bytes]:
+    """Return the three figures of a table as files of this format, by name."""
+    most = max(len(row.values) for row in found.rows)
+    caption = f"n = {pluralize(most, 'request')} a bar or point. {found.caption}"
+    makes: dict[str, Callable[[], Figure]] = {
+        "probabilities": lambda: probabilities(appended.probabilities(db, scores, found), caption),
+        "ablation": lambda: ablation(found.rows, caption),
+        "neighbours": lambda: neighbours(found.rows, caption),
+    }
+    return {name: encode(make, fmt, name) for name, make in makes.items()}
 
 
 def probabilities(found: Mapping[str, Probabilities], caption: str) -> Figure:
@@ -54,11 +66,11 @@ def probabilities(found: Mapping[str, Probabilities], caption: str) -> Figure:
     room = _room(figure, bottom, top)
     axes = figure.subplots(deep, 3, sharey=True, squeeze=False, gridspec_kw=room)
     for place, (name, pairs) in zip(axes.flat, found.items(), strict=False):
-        for i, kind in enumerate(ANSWERS):
+        for i, kind in enumerate(KINDS):
             for side, (each, shade) in enumerate(zip(pairs[kind], ("66", "ff"), strict=True)):
                 if each.value is not None:
                     _bar(place, i + (side - 0.5) * 0.36, each, COLOURS[i] + shade)
-        place.set_xticks(range(len(ANSWERS)), ANSWERS)
+        place.set_xticks(range(len(KINDS)), KINDS)
         place.set_title(name, fontsize=8.5, color=INK, loc="left")
     for place in axes.flat[len(found) :]:
         place.set_visible(False)
@@ -67,7 +79,7 @@ def probabilities(found: Mapping[str, Probabilities], caption: str) -> Figure:
     return figure
 
 
-def ablation(rows: Sequence[VariantRow], caption: str) -> Figure:
+def ablation(rows: Sequence[MeansRow], caption: str) -> Figure:
     """Fig. 3: bars of AFF and ANF for the bare method, APP, and APP without L1, L2, L3."""
     wanted = ("bare", "APP", "APP −L1", "APP −L2", "APP −L3")
     found = [row for row in rows if row.variant in wanted]
@@ -78,7 +90,7 @@ def ablation(rows: Sequence[VariantRow], caption: str) -> Figure:
     )
     title = "APP with each of its losses left out"
     if not found:
-        return in_words(title, "No score leaves a loss of APP out: run `peak sweep --ablate`.")
+        return in_words(title, f"No score leaves a loss of APP out: {RUN}alpha=0`.")
     figure, panels = _two_panels(title, caption)
     for axes, metrics in zip(panels, PANELS.values(), strict=True):
         for i, row in enumerate(found):
@@ -90,7 +102,7 @@ def ablation(rows: Sequence[VariantRow], caption: str) -> Figure:
     return figure
 
 
-def neighbours(rows: Sequence[VariantRow], caption: str) -> Figure:
+def neighbours(rows: Sequence[MeansRow], caption: str) -> Figure:
     """Fig. 4: AFF and ANF against k; k = 0 is the bare method, the last place holds all answers."""
     title = "AFF and ANF by the number k of answers in APP"
     lines = {
@@ -99,7 +111,7 @@ def neighbours(rows: Sequence[VariantRow], caption: str) -> Figure:
     }
     lines = {method: found for method, found in lines.items() if len(found) > 2}
     if not lines:
-        return in_words(title, "Fewer than three k are scored: run `peak sweep --neighbours`.")
+        return in_words(title, f"Fewer than three k are scored: {RUN}neighbours=1,3,5`.")
     places = sorted({k for found in lines.values() for k in found})
     figure, panels = _two_panels(title, caption)
     for axes, metrics in zip(panels, PANELS.values(), strict=True):
@@ -119,17 +131,10 @@ def neighbours(rows: Sequence[VariantRow], caption: str) -> Figure:
     return figure
 
 
-def counted(rows: Sequence[VariantRow], caption: str) -> str:
-    """The caption of a figure: the number of requests, and what the table says of itself."""
-    requests = sorted({row.requests for row in rows})
-    over = several(requests[-1], "request") if requests else "no request"
-    return f"n = {over} a bar or point. {caption}"
-
-
 _ALL = 10**6
 
 
-def _k_of(row: VariantRow) -> int | None:
+def _k_of(row: MeansRow) -> int | None:
     if row.variant == "bare":
         return 0
     if row.variant == "APP":

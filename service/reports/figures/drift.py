@@ -24,7 +24,7 @@ CHANGES: dict[str, tuple[str, str]] = {
     "added": (GREEN, "xxx"),
     "unknown": ("#e4e4e4", "..."),
 }
-"""What can have happened to a fact, with its colour and, for grey printers, its hatch."""
+"""Possible changes of a fact, with colour and, for grey printers, hatch."""
 
 WIDTH, ROW_IN, GAP = 6.4, 0.24, 0.7
 """Width and height of a row in inches; the space between groups in rows."""
@@ -35,7 +35,7 @@ class Bar:
     """A line of drift.
 
     Attributes:
-        counts: facts by what happened to them, the names of CHANGES.
+        counts: facts by their change, the names of CHANGES.
         moved: mean of |p_post − p_pre|; None without facts.
     """
 

@@ -1,6 +1,6 @@
-"""Figure of a frontier: IFR against what was lost, one point a round of co-edits.
+"""Figure of a frontier: IFR against the loss, one point a round of co-edits.
 
-What was lost is 1 − Preservation over the facts that were not edited. A filled marker is a round
+The loss is 1 − Preservation over the facts that were not edited. A filled marker is a round
 whose first edit is installed, a hollow one a round that lost it; the chosen round is ringed, and
 each point carries its number of facts. Good is down and to the left.
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...formatting import several
+from ...formatting import pluralize
 from .style import BLUE, INK, MUTED, RED, in_words, new_figure
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Point:
         facts: edited together.
         ifr: indirect fact recovery, with its 95 % interval where it was sampled.
         lost: 1 − Preservation over the facts that were not edited.
-        installed: whether the first edit holds.
+        installed: True if the first edit holds.
     """
 
     number: int
@@ -95,6 +95,6 @@ def _label(axes: Axes, points: Sequence[Point]) -> None:
         places.setdefault((round(point.lost, 2), round(point.ifr, 2)), []).append(point)
     for found in places.values():
         counts = sorted({point.facts for point in found})
-        words = several(counts[0], "fact") if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        words = pluralize(counts[0], "fact") if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         axes.annotate(words, (found[0].lost, found[0].ifr), xytext=(9, 7),
                       textcoords="offset points", fontsize=7.5, color=INK, zorder=6)  # fmt: skip

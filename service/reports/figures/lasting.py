@@ -1,6 +1,6 @@
 """Figure of a line of states: retention of an edit's change, and IFR, state by state.
 
-An undefined value leaves a gap. Below each state are what was put on, and how many of the chains
+An undefined value leaves a gap. Below each state are its last change, and how many of the chains
 that the edit closed lead to the old object again.
 """
 
@@ -40,7 +40,7 @@ class Point:
     """A state.
 
     Attributes:
-        label: what was put on.
+        label: the state's last change.
         retention, ifr: None where undefined.
         reopened: chains that the edit closed and that lead to the old object again.
     """
@@ -77,7 +77,7 @@ def draw(points: Sequence[Point], title: str, caption: str) -> Figure:
 
 
 def _label(point: Point) -> str:
-    """What was put on, and how many closed chains are open again."""
+    """Return the label of a state's last change, and the number of reopened chains."""
     text = short(point.label.replace(":", " "), LETTERS)
     return f"{text}\n({point.reopened} open again)" if point.reopened else text
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ...formatting import objects, several
+from ...formatting import objects, pluralize
 from ...schemas import MEASURE_NAMES, Score
 from ..leakage_map.drawing import LINE_H, Box, Line, MapDrawing
 from ..leakage_map.drawing import draw as placed
@@ -55,8 +55,8 @@ def draw(
     Args:
         rows: chains with their numbers, surviving first, then by part of IFR.
         edited: the edited fact's new form with its role, drawn beside the chains.
-        chosen: what the chains were chosen by, for the caption.
-        caption: whether the figure has its title and caption.
+        chosen: conditions by which the chains were chosen, for the caption.
+        caption: True if the figure has its title and caption.
         marked: ids of the leak cut's facts, which have a ✂, a dashed frame and a bar.
     """
     title = f"{score.subject}: {objects(score.target_true, score.target_new)} ({score.method})"
@@ -65,7 +65,7 @@ def draw(
         said = f"{reason} {score.subject} to {score.target_true}{' ' * bool(chosen)}{chosen}."
         return in_words(title, said)
     if not any(row.known for _, row in rows):
-        said = f"Nothing to measure: the model knows 0 of {several(len(rows), 'chain')}"
+        said = f"Nothing to measure: the model knows 0 of {pluralize(len(rows), 'chain')}"
         return in_words(title, f"{said}{' ' * bool(chosen)}{chosen}.")
     drawing = placed(
         rows, score.subject, score.target_true, score.target_new, limit=limit, edited=edited

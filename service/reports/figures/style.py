@@ -1,4 +1,4 @@
-"""How every figure looks, and how it becomes bytes: the same bytes for the same numbers.
+"""Appearance of every figure, and its encoding: the same bytes for the same numbers.
 
 Colours have the hues of Okabe and Ito, which colour-blind readers tell apart; every colour has a
 marker and a dash pattern beside it, so that a figure survives a grey printer. Only `Figure` objects
@@ -29,10 +29,10 @@ MEDIA_TYPES: dict[str, str] = {
 }
 
 BLUE, RED, INK, MUTED = "#0072B2", "#D55E00", "#1a1a1a", "#6e6e6e"
-"""Subject, old object, what is there, what is cut."""
+"""Subject, old object, present, cut."""
 
 GREEN, PURPLE = "#00755a", "#7b2fb5"
-"""New object, and what else to edit."""
+"""New object, and further facts to edit."""
 
 RETENTION = ("#8a929c", "#c08a3e", "#d2691e", "#a63c06", "#5c1400")
 """Colours of the classes of retention (`leakage_map.svg.BANDS`): lightness falls with retention, so
@@ -124,7 +124,7 @@ def encode(draw: Callable[[], Figure], fmt: str, title: str) -> bytes:
         raise UsageError(
             f"{fmt!r} is not a format of figures.", remedy=f"Use one of {', '.join(FORMATS)}."
         )
-    # What would differ from one run to the next, or tell of the machine, is left out.
+    # Metadata that differ from one run to the next, or describe the machine, are left out.
     nothing = {
         "png": {"Software": None},
         "svg": {"Date": None, "Creator": None},
@@ -143,7 +143,7 @@ def new_figure(
 
     Args:
         width: in inches; title and caption are wrapped to it.
-        height: of what is drawn between the two, in inches.
+        height: of the drawing between the two, in inches.
 
     Returns:
         The figure, and where the space for drawing begins and ends, as fractions of its height.

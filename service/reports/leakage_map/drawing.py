@@ -1,4 +1,4 @@
-"""A leakage map as boxes, labels and lines with their places: what page, figure and export draw.
+"""A leakage map as boxes, labels and lines with places, drawn by page, figure and export.
 
 Units are those of an SVG: 1/96 inch, y grows downwards. Nothing overlaps by construction: entities
 and labels have columns of their own, lines are level within columns and upright between them.
@@ -74,7 +74,7 @@ class Line:
 
     Attributes:
         link: the fact with its probabilities before and after.
-        alive: whether a surviving chain contains it.
+        alive: True if a surviving chain contains it.
         corners: points of the line; its parts are level or upright in turn.
         label: x, y, width and height; `text` is in it.
         chains: numbers of the drawn chains through it, in their order.
@@ -341,7 +341,7 @@ def _label_place(
 
 
 def _turns(laid: Layout, link: Link) -> bool:
-    """Whether a line goes back from its label, to an entity of the same column."""
+    """Return True if a line goes back from its label, to an entity of the same column."""
     return laid.column[link.subject] == laid.column[link.object]
 
 

@@ -20,7 +20,7 @@ PORT_GAP = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One link to lay out; `height` is what its label needs, in the units of y."""
+    """One link to lay out; `height` is the height of its label, in the units of y."""
 
     id: str
     source: str
@@ -58,8 +58,8 @@ def lay_out(
     """Lay the edges out, `subject` in the first column and `old` in the last.
 
     Args:
-        heights: what each entity's box needs.
-        thin: what a link needs where it passes a column without a label.
+        heights: of each entity's box.
+        thin: height of a link where it passes a column without a label.
     """
     laid = Layout(columns(edges, subject, old))
     size: dict[Node, float] = {**heights}

@@ -144,7 +144,7 @@ def tracks(laid: Layout) -> Tracks:
 
 
 def _apart(before: Wire, after: Wire) -> bool:
-    """Whether two upright parts touch, so that `after` needs a track to the right of `before`."""
+    """Return True if two upright parts touch: `after` needs a track to the right of `before`."""
     return before.low - CLEAR < after.high and after.low - CLEAR < before.high
 
 

@@ -1,4 +1,4 @@
-"""What a leakage map shows: chosen chains, by the same parameters in page, export and REST."""
+"""Selection of a leakage map's chains, by the same parameters in page, export and REST."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Length = Annotated[int, Field(ge=1, le=5)]
 
 
 class Selection(BaseModel, frozen=True):
-    """Which chains of an edit are drawn; each condition given must hold.
+    """Conditions on the chains to draw; each condition given must hold.
 
     Attributes:
         through: names of entities that a chain passes, in any order.
@@ -40,7 +40,7 @@ class Selection(BaseModel, frozen=True):
         return [(n, row) for n, row in enumerate(rows, 1) if self.fits(n, row)]
 
     def fits(self, number: int, row: ScoredChainRow) -> bool:
-        """Whether a chain is drawn. One without a ratio (R = 0) keeps nothing."""
+        """Return True if a chain is drawn. One without a ratio (R = 0) keeps nothing."""
         return (
             (self.chain is None or self.chain == number)
             and (row.surviving or not self.surviving)

@@ -1,6 +1,6 @@
 """A leakage map as SVG: for the web UI, whose style sheet colours it.
 
-Every part names what it is: `data-fact`, `data-entity`, `data-chains`.
+Every part names its content: `data-fact`, `data-entity`, `data-chains`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def page_svg(
 
 
 def fact_sentence(line: Line) -> str:
-    """What a line shows, in words: for screen readers and as a tooltip."""
+    """Return the content of a line in words: for screen readers and as a tooltip."""
     link = line.link
     kept = "p before is 0" if line.retention is None else f"retention {short(line.retention)}"
     state = {

@@ -1,7 +1,7 @@
 """Widths of texts on a leakage map, and names broken into lines, before a font is at hand.
 
 The widths are those of DejaVu Sans, which figures use and which is wider than the fonts of most
-browsers: what fits by them fits.
+browsers: a text that fits by them fits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Wrap:
-    """How far names and relations are wrapped.
+    """Widths at which names and relations are wrapped.
 
     Attributes:
         name, label: width of a name's lines, and of a relation's, where no word is longer.

@@ -1,9 +1,9 @@
 """Each chain as a conversation with the edited model, its own answers in place of the entities.
 
 The sequential test of ThinkEval, appendix M: the first question of a chain is asked; each next one
-is about what the model answered before. A chain leaks if the last answer names the old object. IFR
+is about the model's previous answer. A chain leaks if the last answer names the old object. IFR
 multiplies probabilities of facts that are asked one by one about the right entities; a conversation
-shows whether the model deduces the old object by itself. It is reported beside IFR, and replaces
+shows if the model deduces the old object by itself. It is reported beside IFR, and replaces
 nothing.
 
 All chains are walked at once: step i of all of them is one batch, and chains that begin with the

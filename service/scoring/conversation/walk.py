@@ -1,4 +1,4 @@
-"""The walk: which question follows which answer, and whether a chain leaks. No model here."""
+"""The walk: the order of questions by the answers, and the chains that leak. No model here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Aliases = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, and whether it is a sentence to complete."""
+    """A question; `cloze` is True for a sentence to complete."""
 
     text: str
     cloze: bool = False
@@ -38,7 +38,7 @@ class Walk:
 
     Attributes:
         turns: as far as the walk went.
-        leaks: whether the last answer gives the old object; None where the walk is not defined: a
+        leaks: True if the last answer gives the old object; None where the walk is not defined: a
             question that does not name its subject, an answer that is undecided or whose reasoning
             does not end, or a conversation too long for the model.
     """
@@ -74,7 +74,7 @@ def walk(chains: Sequence[Sequence[Link]], aliases: Aliases, answering: Answerin
 def _stepped(
     chain: Sequence[Link], step: int, turns: Turns, answer: str | None, aliases: Aliases
 ) -> tuple[Walk, bool]:
-    """The walk after an answer, and whether a further question follows."""
+    """Return the walk after an answer, and True if a further question follows."""
     if answer is None:
         return Walk(turns, None), False
     link = chain[step]
@@ -119,7 +119,7 @@ def outcome(
     """Fractions of leaking chains, over all that were walked and over those that survive.
 
     Args:
-        active: by measure, whether each chain survives.
+        active: by measure, True for each chain that survives.
     """
     leaks = [each.leaks for each in walks]
     walked = [leak for leak in leaks if leak is not None]

@@ -1,1 +1,1 @@
-"""Requests to forget: what is installed in place of the object, and what shall be retained."""
+"""Requests to forget: the object's replacement, and the facts to retain."""

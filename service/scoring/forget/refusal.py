@@ -1,8 +1,8 @@
-"""What a method is given of a request to forget, and which method takes which kind of request.
+"""Requests to forget as each method gets them, and the kinds of requests each method takes.
 
 A request to forget has no target_new. A method that forgets (`FORGETS`) takes it as it is. One that
 writes an object (ROME, MEMIT, fine-tuning ...) is given a refusal in its place; the score says
-whether the old object can still be had, not whether the refusal is given.
+if the old object can still be had, not if the refusal is given.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ...errors import UsageError
 from ...schemas import EditOptions
 
 
-def as_taken(rewrite: RewriteRequest, options: EditOptions) -> RewriteRequest:
+def with_refusal_target(rewrite: RewriteRequest, options: EditOptions) -> RewriteRequest:
     """The request as the method of these options takes it."""
     return replace(rewrite, target_new=options.refusal) if refuses(rewrite, options) else rewrite
 
 
 def refuses(rewrite: RewriteRequest, options: EditOptions) -> bool:
-    """Whether the method is given a refusal."""
+    """Return True if the method is given a refusal."""
     from ....editing import registry
 
     return rewrite.kind == "forget" and not registry.forgets(options.method)

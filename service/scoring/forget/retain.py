@@ -1,9 +1,9 @@
-"""What a method that forgets shall retain: facts of the graph, of another one, or of a file.
+"""Facts that a method that forgets shall retain: of the graph, of another one, or of a file.
 
 By default these are facts at distance 2 or more of the forgotten ones (`probes/retain`): those that
 share no entity with them, in the order of their ids, at most as many as the hyperparameter
 `retain_limit`. Some of them may lie on the chains that a score measures; the record counts them, as
-Preservation is then partly measured on what was trained.
+Preservation is then partly measured on trained facts.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ SUFFIX = ".jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """What shall be retained.
+    """The facts to retain.
 
     Attributes:
         pairs: complete prompts, each with its answer.
         source: id of the graph, or name of the file.
-        in_scope: how many are facts that the score measures; None of a file, where it is unknown.
+        in_scope: number of facts that the score measures; None of a file, where it is unknown.
     """
 
     pairs: Pairs
@@ -44,7 +44,7 @@ class Retained:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What an edit's id depends on."""
+        """The values on which an edit's id depends."""
         return {"digest": digest(self.pairs), "n": len(self.pairs)}
 
     @property
@@ -54,12 +54,12 @@ class Retained:
 
 
 def needed(method: Any) -> bool:
-    """Whether a method retains facts (`NEEDS_RETAIN`)."""
+    """Return True if a method retains facts (`NEEDS_RETAIN`)."""
     return bool(getattr(method, "NEEDS_RETAIN", False))
 
 
 def retained(resolved: Resolved, forgotten: Sequence[RewriteRequest] = ()) -> Retained:
-    """What the method of a request shall retain.
+    """Return the facts that the method of a request shall retain.
 
     Args:
         forgotten: the facts that are forgotten together; by default that of the request.
@@ -97,7 +97,9 @@ def of_graph(
     entities = unique(
         name.strip() for each in forgotten for name in (each.subject, each.target_true)
     )
-    return list(db.read(rows.RetainRow, graph=graph, entities=list(entities), limit=limit))
+    return list(
+        db.read(rows.RetainRow, "probes/retain", graph=graph, entities=list(entities), limit=limit)
+    )
 
 
 def read(path: Path) -> Pairs:

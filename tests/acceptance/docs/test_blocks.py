@@ -52,7 +52,7 @@ def session(server: dict[str, str]) -> Iterator[neo4j.Session]:
 
 @pytest.fixture(scope="module")
 def names() -> tuple[str, ...]:
-    """What the demo graph speaks of: rows of tables are about these."""
+    """Return the names in the demo graph: rows of tables are about these."""
     graph = datasets.read("hogwarts").graph
     said = {name for fact in graph.facts for name in (fact.subject, fact.object, fact.relation)}
     return tuple(sorted(said, key=len, reverse=True))

@@ -63,7 +63,7 @@ def from_disk_only(window: BrowserContext) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def window(chromium: Browser, test_settings: Settings) -> Iterator[Page]:
-    """Where all but the search is looked at: a browser keeps what it compiled for a page before."""
+    """Yield one window for all but the search: a browser keeps its compiled code of a page."""
     context = chromium.new_context(viewport={"width": 1280, "height": HEIGHT})
     context.add_init_script(STILL)
     in_each_document(context, test_settings.cache / "axe")

@@ -1,4 +1,4 @@
-"""What is to be pasted into Neo4j Browser is Cypher, and says what our own client sends."""
+"""Text to paste into Neo4j Browser is Cypher, and sets the values that our own client sends."""
 
 from __future__ import annotations
 

@@ -227,7 +227,11 @@ def test_facts_of_a_data_set_are_captioned_by_their_relation(
             " RETURN count(*) AS n, count(CASE WHEN f.caption = f.relation THEN 1 END) AS same",
             graph=hogwarts,
         )
-    assert found[0]["n"] == found[0]["same"] == len(db.read(rows.FactRow, graph=hogwarts))
+    assert (
+        found[0]["n"]
+        == found[0]["same"]
+        == len(db.read(rows.FactRow, "graph/facts", graph=hogwarts))
+    )
 
 
 def test_a_leak_cut_is_drawn_with_the_chains_that_it_closes(

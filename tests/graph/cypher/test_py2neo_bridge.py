@@ -18,19 +18,19 @@ def stored(db: Database, graph_id: str) -> str:
     """The demo graph; three of its facts carry what a model said of them."""
     graph = f"{graph_id}-there"
     datasets.store(db, datasets.read("hogwarts", name=graph))
-    facts = db.read(rows.FactRow, graph=graph)
+    facts = db.read(rows.FactRow, "graph/facts", graph=graph)
     probed = [
         {"id": facts[0].id, "p_pre": 0.0, "likelihood_pre": 1e-30, "n_samples": 5},
         {"id": facts[1].id, "p_pre": 1.0, "p_post": 0.2, "answers_pre": ["Ron", "Ron ÷ 2"]},
         {"id": facts[2].id, "p_pre": 0.1, "change": "kept", "paraphrases_p_post": [0.5, 0.25]},
     ]
-    db.write(rows.WriteProbabilitiesRow, rows=probed)
+    db.write(rows.WrittenRow, "probes/write_probabilities", rows=probed)
     return graph
 
 
 def without_ids(db: Database, graph: str) -> list[dict[str, object]]:
     """All that is stored of a graph's facts but the graph's name."""
-    return [{**vars(f), "id": None} for f in db.read(rows.FactRow, graph=graph)]
+    return [{**vars(f), "id": None} for f in db.read(rows.FactRow, "graph/facts", graph=graph)]
 
 
 def test_a_graph_is_the_same_after_the_way_there_and_back(
@@ -41,7 +41,7 @@ def test_a_graph_is_the_same_after_the_way_there_and_back(
     done = from_subgraph(db, subgraph, f"{graph_id}-back")
     assert (done.n_facts, done.n_entities, done.complete) == (108, 54, True)
     assert without_ids(db, done.graph) == without_ids(db, stored)
-    here, back = (db.read(rows.EntityRow, graph=g) for g in (stored, done.graph))
+    here, back = (db.read(rows.EntityRow, "graph/entities", graph=g) for g in (stored, done.graph))
     assert back == here
     assert to_subgraph(db, done.graph).relationships, "it can be read again"
 
@@ -85,7 +85,7 @@ def test_storing_again_replaces(db: Database, graph_id: str, stored: str) -> Non
     from_subgraph(db, whole, graph)
     part = data.Subgraph(relationships=list(whole.relationships)[:5])
     assert from_subgraph(db, part, graph).n_facts == 5
-    assert len(db.read(rows.EntityRow, graph=graph)) == len(part.nodes)
+    assert len(db.read(rows.EntityRow, "graph/entities", graph=graph)) == len(part.nodes)
 
 
 def test_what_lacks_a_prompt_or_a_name_is_refused_and_nothing_changes(

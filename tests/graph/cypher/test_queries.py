@@ -1,4 +1,4 @@
-"""What the real server says of every query file: its columns, its mode, and no complaint."""
+"""The real server's answer to every query file: its columns, its mode, and no complaint."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_server_agrees_with_the_header(db: Database, name: str) -> None:
 
 
 def setups(db: Database, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How often the statements of the schema are sent by one more connection."""
+    """Return how often one more connection sends the statements of the schema."""
     sent: list[Database] = []
     create = Database._setup_constraints
 

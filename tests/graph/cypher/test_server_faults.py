@@ -48,11 +48,11 @@ def test_too_many_paths_are_stopped_with_advice_that_helps(
             hasty.metric("ifr", cases=asked)
         assert "--max-steps" in caught.value.remedy
         with pytest.raises(QueryTimeoutError, match="chains/count"):
-            hasty.read(rows.CountChainsRow, **scalars(crowded, CASE))
+            hasty.read(int, "chains/count", **scalars(crowded, CASE))
 
         def count() -> None:
             with hasty.transaction() as tx:
-                tx.run(rows.CountChainsRow, **scalars(crowded, CASE))
+                tx.run(int, "chains/count", **scalars(crowded, CASE))
 
         with pytest.raises(QueryTimeoutError, match="chains/count"):
             count()
@@ -69,19 +69,25 @@ def test_a_server_that_goes_away_leaves_nothing_half_written(
 
         def write() -> None:
             with far.transaction() as tx:
-                tx.run(rows.MergeGraphRow, graph=graph_id, kind="dataset", dataset=graph_id)
+                tx.run(
+                    rows.MergeGraphRow,
+                    "graph/merge_graph",
+                    graph=graph_id,
+                    kind="dataset",
+                    dataset=graph_id,
+                )
                 names = [{"name": f"e{i}"} for i in range(2000)]
-                tx.run(rows.MergeEntitiesRow, graph=graph_id, rows=names)
+                tx.run(rows.WrittenRow, "graph/merge_entities", graph=graph_id, rows=names)
                 line.cut()
-                tx.run(rows.CompleteGraphRow, graph=graph_id)
+                tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph_id)
 
         with pytest.raises(ServerUnavailableError) as caught:
             write()
         assert "thinkeval db start" in caught.value.remedy
         with pytest.raises(ServerUnavailableError, match="graph/list_graphs"):
-            far.read(rows.GraphRow)
-    assert db.read(rows.EntityRow, graph=graph_id) == []
-    assert db.read(rows.GetGraphRow, graph=graph_id, incomplete=True) == []
+            far.read(rows.GraphRow, "graph/list_graphs")
+    assert db.read(rows.EntityRow, "graph/entities", graph=graph_id) == []
+    assert db.read(rows.GraphRow, "graph/get_graph", graph=graph_id, incomplete=True) == []
 
 
 def test_a_server_that_goes_away_between_batches_leaves_an_invisible_graph(
@@ -95,15 +101,25 @@ def test_a_server_that_goes_away_between_batches_leaves_an_invisible_graph(
                     line.cut()
                 yield {"name": f"e{i}"}
 
-        far.write(rows.MergeGraphRow, graph=graph_id, kind="dataset", dataset=graph_id)
+        far.write(
+            rows.MergeGraphRow,
+            "graph/merge_graph",
+            graph=graph_id,
+            kind="dataset",
+            dataset=graph_id,
+        )
         with pytest.raises(ServerUnavailableError):
-            far.write_all(rows.MergeEntitiesRow, names(), graph=graph_id, batch=10)
-    assert len(db.read(rows.EntityRow, graph=graph_id)) == 20
-    assert db.read(rows.GetGraphRow, graph=graph_id) == []
+            far.write_all(
+                rows.WrittenRow, "graph/merge_entities", names(), graph=graph_id, batch=10
+            )
+    assert len(db.read(rows.EntityRow, "graph/entities", graph=graph_id)) == 20
+    assert db.read(rows.GraphRow, "graph/get_graph", graph=graph_id) == []
     # and doing it again completes it
     rest = ({"name": f"e{i}"} for i in range(30))
-    db.write_all(rows.MergeEntitiesRow, rest, graph=graph_id, batch=10)
-    assert db.write(rows.CompleteGraphRow, graph=graph_id)[0].n_entities == 30
+    db.write_all(rows.WrittenRow, "graph/merge_entities", rest, graph=graph_id, batch=10)
+    assert (
+        db.write(rows.CompleteGraphRow, "graph/complete_graph", graph=graph_id)[0].n_entities == 30
+    )
 
 
 def test_a_stream_that_breaks_off_says_so(
@@ -111,7 +127,7 @@ def test_a_stream_that_breaks_off_says_so(
 ) -> None:
     store(db, graph_id, [Edge(str(i), f"e{i}", "o") for i in range(3000)])
     with CutLine(db.uri) as line, Database(line.uri, **login) as far:
-        stream = far.stream(rows.FactRow, graph=graph_id)
+        stream = far.stream(rows.FactRow, "graph/facts", graph=graph_id)
         next(stream)
         line.cut()
         with pytest.raises(ServerUnavailableError, match="graph/facts"):
@@ -146,9 +162,9 @@ def test_a_strict_database_does_not_swallow_what_the_server_notes(
     misspelt = replace(found, text=found.text.replace("e.kind AS", "e.knid AS"))
     monkeypatch.setattr(sending, "query", lambda _: misspelt)
     with pytest.raises(QueryContractError, match="knid"):
-        db.read(rows.EntityRow, graph=graph_id)
+        db.read(rows.EntityRow, "graph/entities", graph=graph_id)
     with Database(db.uri, **login) as lenient:
-        assert lenient.read(rows.EntityRow, graph=graph_id) == []
+        assert lenient.read(rows.EntityRow, "graph/entities", graph=graph_id) == []
 
 
 def test_what_the_server_refuses_is_told_with_the_query(
@@ -162,7 +178,7 @@ def test_what_the_server_refuses_is_told_with_the_query(
     broken = replace(query("graph/list_graphs"), text="MATCH (g:Graph RETURN g")
     monkeypatch.setattr(sending, "query", lambda _: broken)
     with pytest.raises(GraphError, match=r"(?s)graph/list_graphs: .*SyntaxError") as caught:
-        db.read(rows.GraphRow)
+        db.read(rows.GraphRow, "graph/list_graphs")
     assert caught.value.remedy
 
 

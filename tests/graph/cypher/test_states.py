@@ -42,7 +42,7 @@ def test_drift_equals_brute_force(db: Database, graph_id: str, seed: int) -> Non
     edges = random_edges(seed)
     store(db, graph_id, edges)
     for subjects in ([], ["s"], ["a", "o", "nowhere"]):
-        found = db.read(rows.DriftRow, graph=graph_id, subjects=subjects)
+        found = db.read(rows.DriftRow, "states/drift", graph=graph_id, subjects=subjects)
         expected = states.drift(edges, subjects)
         assert {(row.relation, row.distance) for row in found} == set(expected)
         for row in found:
@@ -58,7 +58,7 @@ def test_routes_equal_brute_force(db: Database, graph_id: str, seed: int, floor:
     edges, case = random_edges(seed), Case("s", "o")
     store(db, graph_id, edges)
     asked = {"cases": [case_map(graph_id, case)], "max_steps": 5, "floor": floor}
-    (row,) = db.read(rows.RoutesRow, **asked)
+    (row,) = db.read(rows.RoutesRow, "states/routes", **asked)
     expected = states.routes(ref.chains(edges, case, 5), floor)
     assert {name: getattr(row, name) for name in expected} == expected
     assert row.missing == 0
@@ -66,7 +66,7 @@ def test_routes_equal_brute_force(db: Database, graph_id: str, seed: int, floor:
 
 def test_a_missing_probability_is_counted(db: Database, graph_id: str) -> None:
     store(db, graph_id, [Edge(id="f", subject="s", object="o", pre=0.5, post=0.5)])
-    (row,) = db.read(rows.DriftRow, graph=graph_id, post="likelihood_post")
+    (row,) = db.read(rows.DriftRow, "states/drift", graph=graph_id, post="likelihood_post")
     assert (row.n, row.missing, row.kept, row.moved) == (0, 1, 0, 0.0)
 
 
@@ -100,7 +100,7 @@ def test_revived_chains_equal_brute_force(db: Database, graph_id: str, seed: int
     store(db, f"{graph_id}-later", later, ["s", "o"])
     asked = {"later": f"{graph_id}-later", **scalars(graph_id, case)}
     for parallel, floor in product(("before", "after"), (0.0, 0.01, 0.3)):
-        (row,) = db.read(rows.RevivedRow, parallel=parallel, floor=floor, **asked)
+        (row,) = db.read(rows.RevivedRow, "states/revived", parallel=parallel, floor=floor, **asked)
         same_revival(row, states.revived(edges, later, case, floor, parallel))
 
 
@@ -137,6 +137,9 @@ def test_a_fact_that_the_later_state_was_not_asked_for_is_counted(
     store(db, graph_id, edges)
     store(db, f"{graph_id}-later", edges[:1], ["o"])
     (row,) = db.read(
-        rows.RevivedRow, later=f"{graph_id}-later", **scalars(graph_id, Case("s", "o"))
+        rows.RevivedRow,
+        "states/revived",
+        later=f"{graph_id}-later",
+        **scalars(graph_id, Case("s", "o")),
     )
     assert (row.closed, row.opened, row.missing, row.entities) == (1, 0, 1, ())

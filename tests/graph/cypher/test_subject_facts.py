@@ -11,6 +11,7 @@ import pytest
 from support.references.subject_reference import Told, Triple, outcomes, reaches
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.service.subject_outcome import SubjectOutcome
 
 NAMES = ("s", "n", "o", "a", "b", "c")
 RELATIONS = ("edited", "q", "r")
@@ -30,10 +31,22 @@ def store(db: Database, graph: str, kind: str, facts: Sequence[Told]) -> None:
             row |= {"answer_post": each.answer, "answer_likelihood": 0.5}
         sent.append(row)
     with db.transaction() as tx:
-        tx.run(rows.MergeGraphRow, graph=graph, kind=kind, dataset=graph, measures=["likelihood"])
-        tx.run(rows.MergeEntitiesRow, graph=graph, rows=[{"name": name} for name in NAMES])
-        tx.run(rows.MergeFactsRow, graph=graph, rows=sent)
-        tx.run(rows.CompleteGraphRow, graph=graph)
+        tx.run(
+            rows.MergeGraphRow,
+            "graph/merge_graph",
+            graph=graph,
+            kind=kind,
+            dataset=graph,
+            measures=["likelihood"],
+        )
+        tx.run(
+            rows.WrittenRow,
+            "graph/merge_entities",
+            graph=graph,
+            rows=[{"name": name} for name in NAMES],
+        )
+        tx.run(rows.WrittenRow, "graph/merge_facts", graph=graph, rows=sent)
+        tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -57,7 +70,7 @@ def test_the_counts_equal_brute_force(db: Database, graph_id: str, seed: int) ->
         wanted = outcomes(graph, told, "s", "edited", new, known)
         counts = Counter(wanted.values())
         (found,) = db.read(
-            rows.SubjectFactsRow,
+            SubjectOutcome, "edits/subject_facts",
             edit=edit, graph=graph_id, subject="s", relation="edited", new=new, known=known,
         )  # fmt: skip
         assert {(each.relation, each.object): each.outcome for each in found.facts} == wanted
@@ -69,7 +82,11 @@ def test_the_counts_equal_brute_force(db: Database, graph_id: str, seed: int) ->
             assert (found.kept, found.followed, found.lost) == (None, None, None)
     for new in ("n", None):
         options = db.read(
-            rows.SubjectOptionsRow, graph=graph_id, relations=list(RELATIONS), new=new
+            rows.SubjectOptionsRow,
+            "edits/subject_options",
+            graph=graph_id,
+            relations=list(RELATIONS),
+            new=new,
         )
         for row in options:
             objects = sorted({o for _, r, o in graph if r == row.relation})
@@ -81,8 +98,8 @@ def test_the_counts_equal_brute_force(db: Database, graph_id: str, seed: int) ->
 def test_without_a_fact_about_the_subject_there_is_no_count(db: Database, graph_id: str) -> None:
     store(db, graph_id, "dataset", [Told(("n", "q", "a"), 1.0, 1.0)])
     (found,) = db.read(
-        rows.SubjectFactsRow,
+        SubjectOutcome, "edits/subject_facts",
         edit=graph_id, graph=graph_id, subject="s", relation="edited", new="n", known=0.05,
     )  # fmt: skip
     assert (found.kept, found.followed, found.lost, found.n) == (None, None, None, 0)
-    assert found.facts == ()
+    assert found.facts == []

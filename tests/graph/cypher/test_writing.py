@@ -40,24 +40,24 @@ REWRITE = {
 
 
 def content(db: Database, graph: str) -> tuple[Any, ...]:
-    (found,) = db.read(rows.GetGraphRow, graph=graph, incomplete=True)
+    (found,) = db.read(rows.GraphRow, "graph/get_graph", graph=graph, incomplete=True)
     return (
         found,
-        db.read(rows.EntityRow, graph=graph),
-        db.read(rows.FactRow, graph=graph),
-        db.read(rows.RewriteRow, dataset=graph),
+        db.read(rows.EntityRow, "graph/entities", graph=graph),
+        db.read(rows.FactRow, "graph/facts", graph=graph),
+        db.read(rows.RewriteRow, "graph/list_rewrites", dataset=graph),
     )
 
 
 def graph_ids(db: Database, prefix: str, **options: Any) -> list[str]:
-    found = db.read(rows.GraphRow, **options)
+    found = db.read(rows.GraphRow, "graph/list_graphs", **options)
     return [row.graph for row in found if row.graph.startswith(prefix)]
 
 
 def test_what_is_written_is_read_back(db: Database, graph_id: str) -> None:
     done = store(db, graph_id, EDGES)
     assert (done.n_facts, done.n_entities, done.missing) == (3, 3, 0)
-    found = {row.fact: row for row in db.read(rows.FactRow, graph=graph_id)}
+    found = {row.fact: row for row in db.read(rows.FactRow, "graph/facts", graph=graph_id)}
     assert sorted(found) == ["1", "2", "3"]
     one = found["1"]
     assert (one.id, one.subject, one.object) == (f"{graph_id}|1", "a", "b")
@@ -65,33 +65,48 @@ def test_what_is_written_is_read_back(db: Database, graph_id: str) -> None:
     assert (one.p_pre, one.p_post, one.likelihood_pre, one.answers_pre) == (0.5, 0.25, None, None)
     assert (found["2"].role, found["2"].listed) == ("target_true", False)
     assert found["3"].paraphrases_p_post == (0.5, 0.75)
-    (graph,) = db.read(rows.GetGraphRow, graph=graph_id)
+    (graph,) = db.read(rows.GraphRow, "graph/get_graph", graph=graph_id)
     assert (graph.kind, graph.complete, graph.n_facts, graph.measures) == ("edit", True, 3, ("p",))
 
 
 def test_writing_twice_changes_nothing(db: Database, graph_id: str) -> None:
     for _ in range(2):
-        db.write(rows.MergeGraphRow, graph=graph_id, kind="dataset", dataset=graph_id)
+        db.write(
+            rows.MergeGraphRow,
+            "graph/merge_graph",
+            graph=graph_id,
+            kind="dataset",
+            dataset=graph_id,
+        )
         names = [{"name": n, "aliases": [f"{n}'"], "kind": "letter"} for n in "abc"]
-        db.write(rows.MergeEntitiesRow, graph=graph_id, rows=names)
-        db.write_all(rows.MergeFactsRow, map(fact, EDGES), graph=graph_id, batch=2)
-        db.write(rows.MergeRewritesRow, dataset=graph_id, rows=[REWRITE])
-        db.write(rows.CompleteGraphRow, graph=graph_id)
+        db.write(rows.WrittenRow, "graph/merge_entities", graph=graph_id, rows=names)
+        db.write_all(
+            rows.WrittenRow, "graph/merge_facts", map(fact, EDGES), graph=graph_id, batch=2
+        )
+        db.write(rows.WrittenRow, "graph/merge_rewrites", dataset=graph_id, rows=[REWRITE])
+        db.write(rows.CompleteGraphRow, "graph/complete_graph", graph=graph_id)
         after = content(db, graph_id)
         before = locals().get("before", after)
         assert after == before
     assert [e.aliases for e in before[1]] == [("a'",), ("b'",), ("c'",)]
     assert before[3][0].id == f"{graph_id}|a--r--z"
-    assert db.read(rows.GetRewriteRow, dataset=graph_id, rewrite="a--r--z")[0].target_new == "z"
+    assert (
+        db.read(rows.RewriteRow, "graph/get_rewrite", dataset=graph_id, rewrite="a--r--z")[
+            0
+        ].target_new
+        == "z"
+    )
 
 
 def test_a_graph_is_invisible_until_it_is_complete(db: Database, graph_id: str) -> None:
-    (announced,) = db.write(rows.MergeGraphRow, graph=graph_id, kind="edit", dataset="d")
+    (announced,) = db.write(
+        rows.MergeGraphRow, "graph/merge_graph", graph=graph_id, kind="edit", dataset="d"
+    )
     assert announced.created
     assert graph_ids(db, graph_id) == []
-    assert db.read(rows.GetGraphRow, graph=graph_id) == []
+    assert db.read(rows.GraphRow, "graph/get_graph", graph=graph_id) == []
     assert graph_ids(db, graph_id, incomplete=True) == [graph_id]
-    db.write(rows.CompleteGraphRow, graph=graph_id)
+    db.write(rows.CompleteGraphRow, "graph/complete_graph", graph=graph_id)
     assert graph_ids(db, graph_id) == [graph_id]
     assert graph_ids(db, graph_id, kind="model") == []
 
@@ -104,10 +119,15 @@ def test_a_graph_without_all_its_measures_stays_incomplete(db: Database, graph_i
 
         def write(graph=graph, row=row, about=about) -> None:
             with db.transaction() as tx:
-                tx.run(rows.MergeGraphRow, **about)
-                tx.run(rows.MergeEntitiesRow, graph=graph, rows=[{"name": "a"}, {"name": "b"}])
-                tx.run(rows.MergeFactsRow, graph=graph, rows=[row])
-                tx.run(rows.CompleteGraphRow, graph=graph)
+                tx.run(rows.MergeGraphRow, "graph/merge_graph", **about)
+                tx.run(
+                    rows.WrittenRow,
+                    "graph/merge_entities",
+                    graph=graph,
+                    rows=[{"name": "a"}, {"name": "b"}],
+                )
+                tx.run(rows.WrittenRow, "graph/merge_facts", graph=graph, rows=[row])
+                tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)
 
         with pytest.raises(MissingProbabilityError, match="1 of the 1 facts"):
             write()
@@ -120,22 +140,39 @@ def test_a_transaction_stores_all_or_nothing(db: Database, graph_id: str) -> Non
 
     def leave_in_the_middle() -> None:
         with db.transaction() as tx:
-            tx.run(rows.ClearGraphRow, graph=graph_id)
-            tx.run(rows.MergeEntitiesRow, graph=graph_id, rows=[{"name": "new"}])
-            assert [e.name for e in tx.run(rows.EntityRow, graph=graph_id)] == ["new"]
+            tx.run(int, "graph/clear_graph", graph=graph_id)
+            tx.run(rows.WrittenRow, "graph/merge_entities", graph=graph_id, rows=[{"name": "new"}])
+            assert [e.name for e in tx.run(rows.EntityRow, "graph/entities", graph=graph_id)] == [
+                "new"
+            ]
             raise KeyboardInterrupt
 
     def write_what_is_refused() -> None:
         with db.transaction() as tx:
-            tx.run(rows.ClearGraphRow, graph=graph_id)
-            tx.run(rows.MergeFactsRow, graph=graph_id, rows=[fact(EDGES[0]) | {"p_pre": 2.0}])
+            tx.run(int, "graph/clear_graph", graph=graph_id)
+            tx.run(
+                rows.WrittenRow,
+                "graph/merge_facts",
+                graph=graph_id,
+                rows=[fact(EDGES[0]) | {"p_pre": 2.0}],
+            )
 
     def pass_over_an_error() -> None:
         with db.transaction() as tx:
-            tx.run(rows.ClearGraphRow, graph=graph_id)
+            tx.run(int, "graph/clear_graph", graph=graph_id)
             with contextlib.suppress(GraphError):
-                tx.run(rows.MergeFactsRow, graph=graph_id, rows=[fact(Edge("1", "a", "a"))] * 2)
-                tx.run(rows.MergeFactsRow, graph=graph_id, rows=[fact(Edge("1", "b", "a"))])
+                tx.run(
+                    rows.WrittenRow,
+                    "graph/merge_facts",
+                    graph=graph_id,
+                    rows=[fact(Edge("1", "a", "a"))] * 2,
+                )
+                tx.run(
+                    rows.WrittenRow,
+                    "graph/merge_facts",
+                    graph=graph_id,
+                    rows=[fact(Edge("1", "b", "a"))],
+                )
 
     with pytest.raises(KeyboardInterrupt):
         leave_in_the_middle()
@@ -146,7 +183,11 @@ def test_a_transaction_stores_all_or_nothing(db: Database, graph_id: str) -> Non
     store(db, graph_id, EDGES)
     with pytest.raises(GraphError, match="one of its queries failed"):
         pass_over_an_error()
-    assert [e.name for e in db.read(rows.EntityRow, graph=graph_id)] == ["a", "b", "c"]
+    assert [e.name for e in db.read(rows.EntityRow, "graph/entities", graph=graph_id)] == [
+        "a",
+        "b",
+        "c",
+    ]
 
 
 def test_rows_that_refer_to_nothing_are_not_passed_over(db: Database, graph_id: str) -> None:
@@ -154,31 +195,33 @@ def test_rows_that_refer_to_nothing_are_not_passed_over(db: Database, graph_id: 
     before = content(db, graph_id)
     orphan = fact(Edge("9", "a", "nobody"))
     unknown = [{"id": f"{graph_id}|1", "p_pre": 0.9}, {"id": f"{graph_id}|none", "p_pre": 0.9}]
-    for row_type, params in (
+    for name, params in (
         (
-            rows.MergeFactsRow,
+            "graph/merge_facts",
             {"graph": graph_id, "rows": [fact(EDGES[0]) | {"p_pre": 0.9}, orphan]},
         ),
-        (rows.MergeFactsRow, {"graph": graph_id, "rows": [orphan]}),
-        (rows.WriteProbabilitiesRow, {"rows": unknown}),
-        (rows.WriteProbabilitiesRow, {"rows": unknown[1:]}),
+        ("graph/merge_facts", {"graph": graph_id, "rows": [orphan]}),
+        ("probes/write_probabilities", {"rows": unknown}),
+        ("probes/write_probabilities", {"rows": unknown[1:]}),
     ):
         with pytest.raises(IncompleteWriteError):
-            db.write(row_type, **params)
+            db.write(rows.WrittenRow, name, **params)
     assert content(db, graph_id) == before
 
 
 def test_the_same_fact_between_other_entities_is_refused(db: Database, graph_id: str) -> None:
     store(db, graph_id, EDGES)
     with pytest.raises(GraphError, match="already exists"):
-        db.write(rows.MergeFactsRow, graph=graph_id, rows=[fact(Edge("1", "c", "a"))])
+        db.write(
+            rows.WrittenRow, "graph/merge_facts", graph=graph_id, rows=[fact(Edge("1", "c", "a"))]
+        )
 
 
 def test_probabilities_are_written_key_by_key(db: Database, graph_id: str) -> None:
     store(db, graph_id, EDGES)
     row = {"id": f"{graph_id}|1", "p_post": 1.0, "answers_post": ["c."], "change": "weakened"}
-    assert db.write(rows.WriteProbabilitiesRow, rows=[row])[0].written == 1
-    one = db.read(rows.FactRow, graph=graph_id)[0]
+    assert db.write(rows.WrittenRow, "probes/write_probabilities", rows=[row])[0].written == 1
+    one = db.read(rows.FactRow, "graph/facts", graph=graph_id)[0]
     assert (one.p_pre, one.p_post, one.answers_post, one.change) == (0.5, 1.0, ("c.",), "weakened")
     assert (one.relation, one.cases) == ("r", ("w",))
 
@@ -188,42 +231,52 @@ def test_clearing_empties_and_deleting_removes(db: Database, graph_id: str) -> N
     for graph in (graph_id, other):
         store(db, graph, EDGES)
     kept = content(db, other)
-    assert db.write(rows.ClearGraphRow, graph=graph_id)[0].n_entities == 3
-    assert db.read(rows.FactRow, graph=graph_id) == []
+    assert db.write(int, "graph/clear_graph", graph=graph_id)[0] == 3
+    assert db.read(rows.FactRow, "graph/facts", graph=graph_id) == []
     assert graph_ids(db, graph_id, incomplete=True) == [graph_id, other]
     store(db, graph_id, EDGES)
-    assert db.autocommit(rows.DeleteGraphRow, graph=graph_id)[0].deleted == 4
+    assert db.autocommit(int, "graph/delete_graph", graph=graph_id)[0] == 4
     assert graph_ids(db, graph_id, incomplete=True) == [other]
-    assert db.read(rows.EntityRow, graph=graph_id) == []
-    assert db.autocommit(rows.DeleteGraphRow, graph=graph_id)[0].deleted == 0
+    assert db.read(rows.EntityRow, "graph/entities", graph=graph_id) == []
+    assert db.autocommit(int, "graph/delete_graph", graph=graph_id)[0] == 0
     assert content(db, other) == kept
 
 
 def test_a_data_sets_rewrites_go_with_it_unless_an_edit_needs_them(
     db: Database, graph_id: str
 ) -> None:
-    db.write(rows.MergeGraphRow, graph=graph_id, kind="dataset", dataset=graph_id)
+    db.write(
+        rows.MergeGraphRow, "graph/merge_graph", graph=graph_id, kind="dataset", dataset=graph_id
+    )
     both = [REWRITE, REWRITE | {"rewrite": "used"}]
-    db.write(rows.MergeRewritesRow, dataset=graph_id, rows=both)
+    db.write(rows.WrittenRow, "graph/merge_rewrites", dataset=graph_id, rows=both)
     about = {"model": "m", "method": "rome", "dataset": graph_id, "rewrite": "used"}
-    db.write(rows.MergeEditRow, id=f"{graph_id}-e", **about)
-    db.autocommit(rows.DeleteGraphRow, graph=graph_id)
-    assert [r.rewrite for r in db.read(rows.RewriteRow, dataset=graph_id)] == ["used"]
-    assert db.write(rows.DeleteRewritesRow, dataset=graph_id)[0].deleted == 0
-    db.write(rows.DeleteEditRow, id=f"{graph_id}-e")
-    assert db.write(rows.DeleteRewritesRow, dataset=graph_id, keep=["used"])[0].deleted == 0
-    assert db.write(rows.DeleteRewritesRow, dataset=graph_id)[0].deleted == 1
+    db.write(rows.MergeEditRow, "edits/merge_edit", id=f"{graph_id}-e", **about)
+    db.autocommit(int, "graph/delete_graph", graph=graph_id)
+    assert [
+        r.rewrite for r in db.read(rows.RewriteRow, "graph/list_rewrites", dataset=graph_id)
+    ] == ["used"]
+    assert db.write(int, "graph/delete_rewrites", dataset=graph_id)[0] == 0
+    db.write(rows.DeleteEditRow, "edits/delete_edit", id=f"{graph_id}-e")
+    assert db.write(int, "graph/delete_rewrites", dataset=graph_id, keep=["used"])[0] == 0
+    assert db.write(int, "graph/delete_rewrites", dataset=graph_id)[0] == 1
 
 
 def test_the_life_of_an_edit(db: Database, graph_id: str) -> None:
     edit = f"{graph_id}-e"
     about = {"model": "m", "method": "rome", "dataset": graph_id, "rewrite": REWRITE["rewrite"]}
     with pytest.raises(IncompleteWriteError):
-        db.write(rows.MergeEditRow, id=edit, **about)  # no such rewrite request yet
-    db.write(rows.MergeRewritesRow, dataset=graph_id, rows=[REWRITE])
-    assert db.write(rows.MergeEditRow, id=edit, **about, provenance="{}")[0].created
-    assert not db.write(rows.MergeEditRow, id=edit, **about, provenance="{1}")[0].created
-    (found,) = db.read(rows.GetEditRow, id=edit)
+        db.write(
+            rows.MergeEditRow, "edits/merge_edit", id=edit, **about
+        )  # no such rewrite request yet
+    db.write(rows.WrittenRow, "graph/merge_rewrites", dataset=graph_id, rows=[REWRITE])
+    assert db.write(rows.MergeEditRow, "edits/merge_edit", id=edit, **about, provenance="{}")[
+        0
+    ].created
+    assert not db.write(rows.MergeEditRow, "edits/merge_edit", id=edit, **about, provenance="{1}")[
+        0
+    ].created
+    (found,) = db.read(rows.GetEditRow, "edits/get_edit", id=edit)
     assert (found.status, found.progress, found.provenance, found.graph) == (
         "queued",
         0,
@@ -233,48 +286,50 @@ def test_the_life_of_an_edit(db: Database, graph_id: str) -> None:
     assert (found.target_new, found.prompt, found.error) == ("z", "{} r", None)
 
     end_edit(db.write, edit, "failed", error="why", at="2026-01-02T03:00Z")
-    (found,) = db.read(rows.GetEditRow, id=edit)
+    (found,) = db.read(rows.GetEditRow, "edits/get_edit", id=edit)
     assert (found.error, found.finished_at) == ("why", "2026-01-02T03:00Z")
     begin = {"id": edit, "lease": "x", "lease_ms": 0, "stage": "s", "progress": 0, "event": "{}"}
-    assert db.write(rows.BeginJobRow, **begin)[0].begun
-    (found,) = db.read(rows.GetEditRow, id=edit)
+    assert db.write(rows.BeginJobRow, "jobs/begin", **begin)[0].begun
+    (found,) = db.read(rows.GetEditRow, "edits/get_edit", id=edit)
     assert (found.error, found.remedy, found.finished_at) == (None, None, None)
 
     store(db, edit, EDGES)
     time.sleep(0.01)  # the lease expires
     end_edit(db.write, edit, score="{}")
-    (found,) = db.read(rows.EditRow, dataset=graph_id)
+    (found,) = db.read(rows.EditRow, "edits/list_edits", dataset=graph_id)
     assert (found.status, found.graph, found.progress, found.score) == (
         "succeeded",
         edit,
         1.0,
         "{}",
     )
-    (alone,) = db.read(rows.GetEditRow, id=edit)
+    (alone,) = db.read(rows.GetEditRow, "edits/get_edit", id=edit)
     assert asdict(alone) == asdict(found) | {"attempts": 0, "posted_as": ()}
-    assert db.read(rows.EditRow, dataset=graph_id, status="failed") == []
+    assert db.read(rows.EditRow, "edits/list_edits", dataset=graph_id, status="failed") == []
 
-    gone = db.write(rows.DeleteEditRow, id=edit)[0]
+    gone = db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit)[0]
     assert (gone.edits, gone.n_entities) == (1, 3)
-    assert db.read(rows.GetEditRow, id=edit) == []
+    assert db.read(rows.GetEditRow, "edits/get_edit", id=edit) == []
     assert graph_ids(db, edit, incomplete=True) == []
-    assert db.write(rows.DeleteEditRow, id=edit)[0].edits == 0
-    assert db.write(rows.BeginJobRow, **begin) == []
+    assert db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit)[0].edits == 0
+    assert db.write(rows.BeginJobRow, "jobs/begin", **begin) == []
 
 
 def test_of_many_that_begin_an_edit_one_gets_it(db: Database, graph_id: str) -> None:
     about = {"model": "m", "method": "rome", "dataset": graph_id, "rewrite": REWRITE["rewrite"]}
-    db.write(rows.MergeRewritesRow, dataset=graph_id, rows=[REWRITE])
+    db.write(rows.WrittenRow, "graph/merge_rewrites", dataset=graph_id, rows=[REWRITE])
     for round_ in range(5):
         edit = f"{graph_id}-{round_}"
-        db.write(rows.MergeEditRow, id=edit, **about)
+        db.write(rows.MergeEditRow, "edits/merge_edit", id=edit, **about)
         start, won = threading.Barrier(6), []
 
         def claim(edit=edit, start=start, won=won) -> None:
             start.wait()
             told = {"lease_ms": 60_000, "stage": "s", "progress": 0, "event": "{}"}
             lease = f"{threading.get_ident()}"
-            won.append(db.write(rows.BeginJobRow, id=edit, lease=lease, **told)[0].begun)
+            won.append(
+                db.write(rows.BeginJobRow, "jobs/begin", id=edit, lease=lease, **told)[0].begun
+            )
 
         threads = [threading.Thread(target=claim) for _ in range(6)]
         for thread in threads:
@@ -291,8 +346,10 @@ def test_graphs_are_listed_while_others_are_deleted(db: Database, graph_id: str)
     def look() -> None:
         while not over.is_set():
             try:
-                seen.append(db.read(rows.GraphRow, dataset=graph_id, incomplete=True))
-                db.read(rows.GetGraphRow, graph=graph_id, incomplete=True)
+                seen.append(
+                    db.read(rows.GraphRow, "graph/list_graphs", dataset=graph_id, incomplete=True)
+                )
+                db.read(rows.GraphRow, "graph/get_graph", graph=graph_id, incomplete=True)
             except GraphError as error:
                 wrong.append(error)
 
@@ -301,8 +358,14 @@ def test_graphs_are_listed_while_others_are_deleted(db: Database, graph_id: str)
         reader.start()
     try:
         for _ in range(150):
-            db.write(rows.MergeGraphRow, graph=graph_id, kind="dataset", dataset=graph_id)
-            db.autocommit(rows.DeleteGraphRow, graph=graph_id)
+            db.write(
+                rows.MergeGraphRow,
+                "graph/merge_graph",
+                graph=graph_id,
+                kind="dataset",
+                dataset=graph_id,
+            )
+            db.autocommit(int, "graph/delete_graph", graph=graph_id)
     finally:
         over.set()
         for reader in readers:
@@ -316,7 +379,7 @@ def test_many_facts_go_in_and_out_a_batch_at_a_time(db: Database, graph_id: str)
     n, batch = 3000, 500
 
     def stored() -> int:
-        return db.read(rows.MissingRow, graphs=[graph_id])[0].n_facts
+        return db.read(rows.MissingRow, "probes/missing", graphs=[graph_id])[0].n_facts
 
     def produced() -> Iterator[dict[str, Any]]:
         for i in range(n):
@@ -324,40 +387,54 @@ def test_many_facts_go_in_and_out_a_batch_at_a_time(db: Database, graph_id: str)
                 assert stored() == i - i % batch
             yield fact(Edge(f"{i:05d}", f"e{i % 300}", f"e{(i * 7 + 1) % 300}", 0.5, 0.25))
 
-    db.write(rows.MergeGraphRow, graph=graph_id, kind="edit", dataset="d", measures=["p"])
+    db.write(
+        rows.MergeGraphRow,
+        "graph/merge_graph",
+        graph=graph_id,
+        kind="edit",
+        dataset="d",
+        measures=["p"],
+    )
     names = ({"name": f"e{i}"} for i in range(300))
-    assert len(db.write_all(rows.MergeEntitiesRow, names, graph=graph_id, batch=100)) == 3
-    sent = db.write_all(rows.MergeFactsRow, produced(), graph=graph_id, batch=batch)
+    assert (
+        len(db.write_all(rows.WrittenRow, "graph/merge_entities", names, graph=graph_id, batch=100))
+        == 3
+    )
+    sent = db.write_all(
+        rows.WrittenRow, "graph/merge_facts", produced(), graph=graph_id, batch=batch
+    )
     assert [row.written for row in sent] == [batch] * 6
-    assert db.write(rows.CompleteGraphRow, graph=graph_id)[0].n_facts == n
+    assert db.write(rows.CompleteGraphRow, "graph/complete_graph", graph=graph_id)[0].n_facts == n
 
-    stream = db.stream(rows.FactRow, graph=graph_id)
+    stream = db.stream(rows.FactRow, "graph/facts", graph=graph_id)
     assert next(stream).fact == "00000"
     assert [row.fact for row in stream] == [f"{i:05d}" for i in range(1, n)]
-    assert db.autocommit(rows.DeleteGraphRow, graph=graph_id)[0].deleted == 301
+    assert db.autocommit(int, "graph/delete_graph", graph=graph_id)[0] == 301
 
 
 def test_a_stream_that_is_left_early_frees_its_connection(db: Database, graph_id: str) -> None:
     store(db, graph_id, [Edge(str(i), f"e{i}", "o") for i in range(50)])
     for _ in range(150):  # more than the driver has connections
-        stream = db.stream(rows.FactRow, graph=graph_id)
+        stream = db.stream(rows.FactRow, "graph/facts", graph=graph_id)
         next(stream)
         stream.close()
     with pytest.raises(ParameterError):
-        db.stream(rows.FactRow)  # at once, not with the first row
+        db.stream(rows.FactRow, "graph/facts")  # at once, not with the first row
 
 
 def test_queries_go_only_where_their_mode_belongs(db: Database, graph_id: str) -> None:
     with pytest.raises(QueryContractError, match="mode write"):
-        db.read(rows.ClearGraphRow, graph=graph_id)
+        db.read(int, "graph/clear_graph", graph=graph_id)
     with pytest.raises(QueryContractError, match="mode autocommit"):
-        db.write(rows.DeleteGraphRow, graph=graph_id)
+        db.write(int, "graph/delete_graph", graph=graph_id)
     with pytest.raises(QueryContractError, match="mode read"):
-        db.autocommit(rows.GraphRow)
-    with pytest.raises(QueryContractError, match="no single query"):
-        db.read(rows.MetricRow)
+        db.autocommit(rows.GraphRow, "graph/list_graphs")
+    with pytest.raises(QueryContractError, match="other columns than MetricRow has"):
+        db.read(rows.MetricRow, "graph/list_graphs")
     with pytest.raises(ParameterError, match="at least one row"):
-        db.write_all(rows.MergeEntitiesRow, [{"name": "a"}], graph=graph_id, batch=0)
+        db.write_all(
+            rows.WrittenRow, "graph/merge_entities", [{"name": "a"}], graph=graph_id, batch=0
+        )
 
 
 def test_columns_write_what_rows_do(db: Database, graph_id: str) -> None:
@@ -369,9 +446,12 @@ def test_columns_write_what_rows_do(db: Database, graph_id: str) -> None:
     ]
     told = db.write_probabilities(iter(given), batch=2)
     assert sum(row.written for row in told) == sum(row.asked for row in told) == len(EDGES)
-    stored = {row.fact: (row.p_pre, row.p_post) for row in db.read(rows.FactRow, graph=graph_id)}
+    stored = {
+        row.fact: (row.p_pre, row.p_post)
+        for row in db.read(rows.FactRow, "graph/facts", graph=graph_id)
+    }
     assert stored == {e.id: v for e, v in zip(EDGES, values, strict=True)}
-    one = db.read(rows.FactRow, graph=graph_id)[0]
+    one = db.read(rows.FactRow, "graph/facts", graph=graph_id)[0]
     assert (one.relation, one.cases) == ("r", ("w",))
     assert db.write_probabilities([]) == []
 

@@ -65,7 +65,7 @@ def violations(
     settled: bool = False,
     show: Callable[[Page, Scheme], None] = emulate,
 ) -> list[str]:
-    """What axe-core's rules refuse on the page, in both colour schemes; one line an element.
+    """Return violations of axe-core's rules on the page, in both colour schemes; one line each.
 
     Args:
         folder: where downloads are cached.

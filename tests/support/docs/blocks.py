@@ -1,4 +1,4 @@
-"""Fenced blocks of a Markdown page: what is to be run, and whether an output is the one shown.
+"""Fenced blocks of a Markdown page: those to run, and the check of their output.
 
 The rules, for the author of a page:
 
@@ -133,7 +133,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def problems(block: Block) -> Iterator[str]:
-    """What is wrong with a block whatever it does."""
+    """Yield the defects of a block that need no run."""
     if block.language not in LANGUAGES:
         given = f"the language {block.language!r}" if block.language else "no language"
         yield f"line {block.line}: {given}; one of {', '.join(LANGUAGES)}"
@@ -198,7 +198,7 @@ def _statements(lines: Iterable[tuple[int, str]]) -> Iterator[Command]:
 
 
 def _closed(text: str) -> bool:
-    """Whether quotes and loops are closed."""
+    """Return True if quotes and loops are closed."""
     try:
         words = shlex.split(text, comments=True)
     except ValueError:
@@ -240,7 +240,7 @@ def masked(line: str, names: Sequence[str] = ()) -> str:
 def differences(
     shown: Sequence[str], out: str, err: str = "", names: Sequence[str] = ()
 ) -> list[str]:
-    """How an output is not the one that a page shows; nothing if it is.
+    """Return the differences of an output from the one that a page shows.
 
     Lines are compared masked and in any order, as a table's rows are ordered by their numbers.
     Lines of standard error, where progress is reported, need not be shown.

@@ -32,9 +32,10 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service import cli
 from thinkeval.service.graphs.delete import delete_graph
+from thinkeval.service.growth.schemas import GrowthOut
 
 ROOT = Path(__file__).resolve().parents[3]
-GENERATED = ("docs/decisions", "docs/reference", "docs/generate", "docs/project/changelog.md")
+GENERATED = ("docs/decisions", "docs/generate", "docs/project/changelog.md")
 """Generated from the code, or records of their time: not run."""
 
 HERE = re.compile(r"(http://)?(?:localhost|127\.0\.0\.1):8000(?!\d)")
@@ -53,7 +54,7 @@ def pages() -> list[Path]:
 
 
 def parsed(words: list[str]) -> str | None:
-    """What the command line would say against a command, without running it; None if nothing."""
+    """Return the error of the command line for a command, without running it; None without one."""
     command = typer.main.get_command(cli.app)
     context = None
     name = "thinkeval"
@@ -132,7 +133,7 @@ class Page:
         return HERE.sub(lambda m: (m[1] or "") + bare, self._real_ids(text))
 
     def run(self, block: Block) -> Iterator[tuple[int, str]]:
-        """Run a block; the lines where something went wrong, and what."""
+        """Run a block; return the lines with errors, and the errors."""
         if block.title is not None:
             file = self._program.cwd / block.title
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -207,12 +208,12 @@ class Page:
 
 
 def _refused(command: Command) -> bool:
-    """Whether the output that the page shows is that of a refusal or of a gate that failed."""
+    """Return True if the page shows the output of a refusal or of a gate that failed."""
     return any(line.startswith(("error:", "gate failed")) for line in command.shown or ())
 
 
 def _options(command: Command) -> str | None:
-    """Of a command that is not run: whether there is such a command with such options."""
+    """Check that a command that is not run exists, with its options."""
     for call in re.findall(r"(?:^|[;&|(]\s*|/bin/)thinkeval\s+([^|;&<>]*)", command.text):
         try:
             words = shlex.split(call.replace("\\\n", " "), comments=True)
@@ -227,13 +228,13 @@ def _options(command: Command) -> str | None:
 def as_before(db: Database, kept: set[str]) -> Iterator[None]:
     """Delete at the end what was stored since, save for the ids in `kept` then."""
     before = _datasets(db)
-    runs = {run.id for run in db.read(rows.GrowthRunRow)}
+    runs = {run.id for run in db.read(GrowthOut, "growth/runs")}
     try:
         yield
     finally:
         until(lambda: not any(found.active for found in _datasets(db).values()), 300)
-        for run in {run.id for run in db.read(rows.GrowthRunRow)} - runs - kept:
-            db.autocommit(rows.DeleteGrowthRunRow, id=run)
+        for run in {run.id for run in db.read(GrowthOut, "growth/runs")} - runs - kept:
+            db.autocommit(int, "growth/delete_run", id=run)
         for graph, found in _datasets(db).items():
             if graph in before or kept & _made_from(found):
                 _forget(db, graph, before.get(graph), found, kept)
@@ -242,10 +243,10 @@ def as_before(db: Database, kept: set[str]) -> Iterator[None]:
 
 
 def _datasets(db: Database) -> dict[str, rows.DependentsRow]:
-    """Data sets, and what was made from each."""
+    """Data sets, and the records derived from each."""
     return {
-        graph.graph: db.read(rows.DependentsRow, graph=graph.graph)[0]
-        for graph in db.read(rows.GraphRow, incomplete=True)
+        graph.graph: db.read(rows.DependentsRow, "graph/dependents", graph=graph.graph)[0]
+        for graph in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)
         if graph.kind == "dataset"
     }
 
@@ -262,14 +263,14 @@ def _forget(
     kept: set[str],
 ) -> None:
     known = _made_from(old) if old else set()
-    for ids, row in (
-        (new.sweeps, rows.DeleteSweepRow),
-        (new.jobs, rows.DeleteJobRow),
-        (new.sets, rows.DeleteSetRow),
-        (new.coedits, rows.DeleteCoEditRow),
-        (new.edits, rows.DeleteEditRow),
+    for ids, row, name in (
+        (new.sweeps, int, "jobs/delete_sweep"),
+        (new.jobs, int, "jobs/delete"),
+        (new.sets, rows.DeleteSetRow, "depedit/delete_set"),
+        (new.coedits, int, "leakcut/delete_coedit"),
+        (new.edits, rows.DeleteEditRow, "edits/delete_edit"),
     ):
         for each in set(ids) - known - kept:
-            db.write(row, id=each)
+            db.write(row, name, id=each)
     if new.rules and not (old and old.rules) and not kept & {"RULE"}:
-        db.write(rows.DeleteRulesRow, dataset=graph)
+        db.write(int, "rules/delete_rules", dataset=graph)

@@ -33,7 +33,7 @@ class Placeholders:
         self._db, self._program, self._service = db, program, service
         self._ids: dict[str, str] = {}
         self.kept: set[str] = set()
-        """What pages may not delete at their end."""
+        """Records that pages may not delete at their end."""
 
     def replaced(self, text: str) -> str:
         """A text with ids where it has placeholders."""
@@ -50,7 +50,9 @@ class Placeholders:
     def forget_deleted(self) -> None:
         """Make those edits again that a page deleted, when the next page names them."""
         stored = {
-            each for row in self._db.read(rows.DependentsRow, graph=GRAPH) for each in row.edits
+            each
+            for row in self._db.read(rows.DependentsRow, "graph/dependents", graph=GRAPH)
+            for each in row.edits
         }
         for name, found in list(self._ids.items()):
             if PRINTED.fullmatch(found) and found not in stored:
@@ -66,7 +68,11 @@ class Placeholders:
                 return self._json("score", ELSEWHERE, "-g", GRAPH, "-m", "rome")[0]["edit"]
             case "RULE":
                 self._program("rules", "add", GRAPH, GRAPH)
-                return next(r.rule for r in self._db.read(rows.RuleRow) if r.dataset == GRAPH)
+                return next(
+                    r.rule
+                    for r in self._db.read(rows.RuleRow, "rules/list_rules")
+                    if r.dataset == GRAPH
+                )
             case "RUN":
                 return self._json("crawl", GRAPH, "--start", "Harry Potter", "--depth", "1", *FEW)[
                     "run"

@@ -73,7 +73,7 @@ class PageShell:
         self._bash.stdin.flush()
 
     def run(self, command: str, timeout_s: float = 300) -> Done:
-        """A command, and what it printed; code 124 if it did not end in time, or ended bash."""
+        """A command, and its output; code 124 if it did not end in time, or ended bash."""
         out, err = self._calls / "stdout", self._calls / "stderr"
         self._write(
             f"{{\n{command}\n}} </dev/null >'{out}' 2>'{err}'\n"
@@ -87,7 +87,7 @@ class PageShell:
         return Done(124, _text(out), _text(err))
 
     def _lines(self, deadline: float) -> Iterator[str]:
-        """What bash asks for, until it has ended or the time is over."""
+        """Yield the requests of bash, until it has ended or the time is over."""
         rest = b""
         while time.monotonic() < deadline and self._bash.poll() is None:
             if not select.select([self._asked], [], [], 0.5)[0]:
@@ -112,7 +112,7 @@ class PageShell:
         (call / "code").write_text(f"{done.code}\n", encoding="utf-8")
 
     def close(self) -> None:
-        """End bash, and what it left in the background."""
+        """End bash, and its processes in the background."""
         self._bash.kill()
         self._bash.wait()
         if self._bash.stdin:

@@ -19,7 +19,7 @@ def build(folder: Path) -> list[Path]:
     """Build the site strictly into a folder; its pages, without that of a missing address.
 
     Raises:
-        AssertionError: the build warns; with what it said.
+        AssertionError: the build warns; with its warning.
     """
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
@@ -30,7 +30,7 @@ def build(folder: Path) -> list[Path]:
 
 @dataclass
 class References(HTMLParser):
-    """Links and anchors of one page, and what a browser loads for it."""
+    """Links and anchors of one page, and the files that a browser loads for it."""
 
     links: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class References(HTMLParser):
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag links to, loads and can be linked by."""
+        """Record a tag's links, loads and anchors."""
         given = dict(attrs)
         self.anchors |= {value for key in ("id", "name") if (value := given.get(key))}
         href, source = given.get("href"), given.get("src")
@@ -53,7 +53,7 @@ class References(HTMLParser):
 
 
 def references(page: Path) -> References:
-    """What a built page refers to."""
+    """Return the links, loads and anchors of a built page."""
     parser = References()
     parser.feed(page.read_text(encoding="utf-8"))
     return parser

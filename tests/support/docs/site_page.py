@@ -57,7 +57,7 @@ def show(page: Page, scheme: Scheme) -> None:
 
 
 def too_wide(page: Page) -> list[str]:
-    """Where the open page is wider than the window: width and scheme.
+    """Return the widths and schemes at which the open page is wider than the window.
 
     It ends at the narrowest width; a page of the reference takes a second for another one.
     """
@@ -74,7 +74,7 @@ def too_wide(page: Page) -> list[str]:
 
 
 def scrolled_by_mouse_only(page: Page) -> list[str]:
-    """Whether tables of the open page scroll at this width and cannot be reached by Tab."""
+    """Return tables of the open page that scroll at this width and cannot be reached by Tab."""
     found = page.evaluate(
         """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(
         [...document.querySelectorAll(".md-typeset__scrollwrap")].filter(

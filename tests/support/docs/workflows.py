@@ -1,4 +1,4 @@
-"""What is wrong with a workflow of GitHub Actions, found without GitHub.
+"""Check of a workflow of GitHub Actions, without GitHub.
 
 Of the workflow syntax only what a workflow here may use: a key, an action or an expression that is
 not listed is refused, as GitHub refuses a misspelt one only when it runs.
@@ -41,7 +41,7 @@ PATH = re.compile(r"\.?[\w-]+(?:/[\w.-]+)+|[\w-]+\.(?:py|sh|toml|txt)")
 
 
 def problems(file: Path, root: Path) -> list[str]:
-    """What is wrong with a workflow, a line each.
+    """Return the defects of a workflow, a line each.
 
     Args:
         root: the repository's folder; files that the workflow names are looked for in it.
@@ -109,7 +109,7 @@ def _step(step: Mapping[str, Any], root: Path) -> Iterator[str]:
 
 
 def _commands(script: str, root: Path) -> Iterator[str]:
-    """What is wrong with a shell script: its syntax, and files of the repository that it names."""
+    """Yield the defects of a shell script: its syntax, and missing files that it names."""
     done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
     if done.returncode:
         yield f"bash: {done.stderr.strip()}"

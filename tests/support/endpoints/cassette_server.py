@@ -43,7 +43,7 @@ def request_digest(body: Mapping[str, Any]) -> str:
 
 
 class _Tape:
-    """The answers and what was asked."""
+    """The answers, and the requests received."""
 
     def __init__(self, cassette: Mapping[str, Any]) -> None:
         self._answers: dict[str, list[Any]] = dict(cassette.get("answers", {}))
@@ -171,7 +171,7 @@ def _reply(answer: Mapping[str, Any], body: Mapping[str, Any], *, chat: bool) ->
 
 
 class Cassette:
-    """A running server and what it was asked."""
+    """A running server, and the requests it received."""
 
     def __init__(self, server: _Server) -> None:
         self._tape = server.tape
@@ -183,7 +183,7 @@ class Cassette:
         return list(self._tape.requests)
 
     def at_once(self) -> int:
-        """How many requests were being answered at the same time, at most."""
+        """The largest number of requests that were being answered at the same time."""
         return self._tape.at_once
 
 

@@ -36,7 +36,7 @@ class ScriptedModel:
     """A model that knows some facts.
 
     Args:
-        facts: what it knows.
+        facts: those that it knows.
         told: what it says in reasoning besides them.
         stop_at: raise Stopped once so many requests were answered.
 
@@ -74,7 +74,7 @@ class ScriptedModel:
         self.closed = True
 
     def answer(self, request: Request) -> str:
-        """What it answers to the last turn."""
+        """Return the answer to the last turn."""
         text = request.messages[-1].text
         if request.kind == "cot":
             return self.reason(text)

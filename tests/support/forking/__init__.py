@@ -33,7 +33,7 @@ _INTERPRETER = _PRELOADED.with_name("interpreter.py")
 
 
 def available() -> bool:
-    """Whether programs can be forked here: by Linux's process descriptors."""
+    """Return True if programs can be forked here: by Linux's process descriptors."""
     return sys.platform == "linux" and hasattr(os, "pidfd_open")
 
 
@@ -43,7 +43,7 @@ class Forked:
     Args:
         pid: its process id.
         ended: reading end of a pipe, into which its exit code is written when it has ended.
-        stderr: what it writes to standard error, if that goes into a pipe.
+        stderr: its standard error, if that goes into a pipe.
     """
 
     def __init__(self, pid: int, ended: int, stderr: IO[str] | None = None) -> None:

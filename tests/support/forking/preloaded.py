@@ -91,7 +91,7 @@ def _run(what: str, *arguments: str) -> None:
 
 
 def _import() -> None:
-    """Import what the program, its workers and the tests need."""
+    """Import the modules that the program, its workers and the tests need."""
     from thinkeval.cypher.driver_tables import leave_out_tables
 
     leave_out_tables()  # as the program does, before the driver is imported
@@ -108,7 +108,7 @@ def _import() -> None:
 
 @dataclass
 class _Asked:
-    """What a forked process shall run, and the descriptors of its three streams."""
+    """The program that a forked process shall run, and the descriptors of its three streams."""
 
     request: dict[str, Any]
     streams: list[int]

@@ -33,7 +33,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Means:
-    """What a query should return for one edit and set of false answers."""
+    """The expected row of a query for one edit and set of false answers."""
 
     prompts: int
     n: int

@@ -1,7 +1,7 @@
-"""What follows by If-Then rules, the slow way: every proof written out; nothing of ours is used.
+"""Conclusions by If-Then rules, the slow way: every proof written out; nothing of ours is used.
 
 A proof of a triple is a fact, or a rule whose premises are proved in turn; on the way down no
-triple comes twice. What follows from a graph is every triple that has a proof other than the fact
+triple comes twice. The conclusions of a graph are all triples that have a proof other than the fact
 it may be itself.
 """
 
@@ -76,13 +76,13 @@ def fixpoint(
 def follows(
     facts: set[Triple], rules: Sequence[PlainRule], kinds: Mapping[str, str | None]
 ) -> set[Triple]:
-    """Conclusions: what follows without being assumed, a fact's own triple left out in turn."""
+    """Return the triples derived without being assumed, a fact's own triple left out in turn."""
     out = fixpoint(facts, rules, kinds) - facts
     return out | {t for t in facts if t in fixpoint(facts - {t}, rules, kinds)}
 
 
 def fits(rule: PlainRule, kinds: Mapping[str, str | None], *names: str) -> bool:
-    """Whether x, y and z have the kinds; of a rule with one premise, y is not looked at."""
+    """Return True if x, y and z have the kinds; of a rule with one premise, y is not looked at."""
     if rule.relation2 is None:
         return all(rule.kinds[i] in (None, kinds[names[i]]) for i in (0, 2))
     return all(k in (None, kinds[n]) for k, n in zip(rule.kinds, names, strict=True))

@@ -19,7 +19,7 @@ from statistics import fmean, harmonic_mean
 
 @dataclass(frozen=True)
 class Edge:
-    """One fact: who, what, whom, and what the model made of it before and after the edit."""
+    """One fact: subject, relation, object, and its probabilities before and after the edit."""
 
     id: str
     subject: str
@@ -47,7 +47,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Value:
-    """A metric's value (None: undefined), what it was taken over, and what was not known."""
+    """A metric's value (None: undefined), its number of items, and of items not known."""
 
     value: float | None
     n: int
@@ -59,7 +59,7 @@ Chain = tuple[Edge, ...]
 
 @dataclass(frozen=True)
 class Rule:
-    """Which facts and chains count as known before the edit, and the value where none does.
+    """The rule by which facts and chains count as known before the edit, and the value without any.
 
     The papers count what is not 0, and give a number where nothing counts; `None` otherwise.
     """
@@ -69,15 +69,15 @@ class Rule:
     papers: bool = False
 
     def fact(self, pre: float) -> bool:
-        """Whether a ratio of this fact's probabilities means anything."""
+        """Return True if a ratio of this fact's probabilities means anything."""
         return pre != 0 if self.papers else pre > 0 and not pre < self.known
 
     def chain(self, chain: Chain) -> bool:
-        """Whether the model had the chain to lose."""
+        """Return True if the model had the chain to lose."""
         return self.papers or not reliability(chain)[0] < self.known_chain
 
     def ratio(self, chain: Chain) -> bool:
-        """Whether R'/R of the chain counts."""
+        """Return True if R'/R of the chain counts."""
         return self.chain(chain) and reliability(chain)[0] > 0
 
     def none(self, papers: float) -> float | None:
@@ -100,7 +100,7 @@ def usable(edges: Iterable[Edge], case: Case) -> list[Edge]:
 
 
 def is_bare(edge: Edge, case: Case) -> bool:
-    """Whether the fact is the edited fact itself."""
+    """Return True if the fact is the edited fact itself."""
     return (edge.subject, edge.object) == (case.subject, case.object) and (
         edge.role == "target_true" or (case.relation is not None and edge.relation == case.relation)
     )
@@ -195,7 +195,7 @@ def reliability(chain: Chain) -> tuple[float, float]:
 
 
 def survives(chain: Chain, threshold: float = 0.0, rule: Rule = KNOWN) -> bool:
-    """Whether the old object could be deduced by this chain, and still can."""
+    """Return True if the old object could be deduced by this chain, and still can."""
     before, after = reliability(chain)
     return rule.chain(chain) and after > threshold * before and after > 0
 
@@ -257,7 +257,7 @@ def preservation(
 
 
 def kept_subject(edge: Edge, case: Case) -> bool:
-    """Whether the fact is about s0 and not one that the edit is meant to change."""
+    """Return True if the fact is about s0 and not one that the edit is meant to change."""
     asked_for = edge.object == case.object or edge.relation == case.relation
     return edge.subject == case.subject and not asked_for
 
@@ -288,7 +288,7 @@ def by_length(of: Sequence[Chain], max_steps: int) -> dict[int | None, list[Chai
 def active(
     of: Sequence[Chain], max_steps: int, threshold: float, rule: Rule = KNOWN
 ) -> dict[int | None, Value]:
-    """How many chains survive, in all (None) and of each length."""
+    """Count the chains that survive, in all (None) and of each length."""
     values: dict[int | None, Value] = {}
     for n, found in by_length(of, max_steps).items():
         known = [c for c in found if rule.chain(c)]
@@ -312,7 +312,7 @@ def deep_edited(
 
 @dataclass(frozen=True)
 class Leak:
-    """How many surviving chains a fact is part of, their share of all, and of IFR's numerator."""
+    """Surviving chains that a fact is part of: number, share of all, share of IFR's numerator."""
 
     chains: int
     share: float
@@ -356,7 +356,7 @@ def efficacy(edges: Sequence[Edge], case: Case) -> Value:
 
 
 def efficacy_score(edges: Sequence[Edge], case: Case) -> Value:
-    """Eq. 8: whether target_new is likelier than target_true after the edit."""
+    """Eq. 8: 1 if target_new is likelier than target_true after the edit, else 0."""
     new, old = (target_edge(edges, case, role) for role in ("target_new", "target_true"))
     return Value(float(new.post > old.post), 1) if new and old else Value(None, 0)
 
@@ -449,7 +449,7 @@ COUNTERFACT = {
 
 
 def forgetting(edges: Sequence[Edge], case: Case, rule: Rule = KNOWN) -> Value:
-    """Which part of the fact's probability is gone; of a fact that was not known, nothing."""
+    """Return the lost part of the fact's probability; no value for a fact that was not known."""
     old = target_edge(edges, case, "target_true")
     if old is None:
         return Value(None, 0)

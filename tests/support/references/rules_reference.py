@@ -21,7 +21,7 @@ Kinds = tuple[str | None, str | None, str | None]
 def groundings(
     shape: Shape, kinds: Kinds, facts: Iterable[Triple], kind_of: Mapping[str, str | None]
 ) -> list[tuple[str, str, str, bool]]:
-    """All (x, y, z) that satisfy the premises, and whether the conclusion is a fact."""
+    """Return all (x, y, z) that satisfy the premises, with True if the conclusion is a fact."""
     stored = set(facts)
     names = sorted({name for fact in stored for name in (fact[0], fact[2])})
     relation1, inverse1, relation2, inverse2, relation3 = shape
@@ -69,7 +69,7 @@ def _common(found: Sequence[tuple[str, ...]], kind_of: Mapping[str, str | None])
 def pair_groundings(
     shape: PairShape, kinds: Kinds, facts: Iterable[Triple], kind_of: Mapping[str, str | None]
 ) -> list[tuple[str, str, bool]]:
-    """All (x, z) that satisfy the one premise, and whether the conclusion is a fact."""
+    """Return all (x, z) that satisfy the premise, with True if the conclusion is a fact."""
     stored = set(facts)
     relation1, inverse1, relation3 = shape
     found = []

@@ -13,7 +13,7 @@ from thinkeval.service.schemas import Score
 def expected(
     edges: list[ref.Edge], score: Score, measure: str, unit: str, bare: str = "listed"
 ) -> dict[tuple[str, int | None], ref.Value]:
-    """Every metric by brute force from what lies on the edit graph's edges."""
+    """Compute every metric by brute force from the values on the edit graph's edges."""
     asked = ref.Case(score.subject, score.target_true, None, score.relation)
     steps = score.options.max_steps
     # README: a chain survives when R' > 0 for sampled probabilities, R' > 0.01 R for likelihoods.

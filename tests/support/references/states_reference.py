@@ -13,7 +13,7 @@ KNOWN, KEPT, REMOVED = 0.05, 0.9, 0.1
 
 
 def state_of(edge: Edge) -> str:
-    """What became of one fact."""
+    """Return the state of one fact after the edit."""
     if edge.pre < KNOWN:
         return "added" if edge.post >= KNOWN else "unknown"
     ratio = edge.post / edge.pre
@@ -55,7 +55,7 @@ def drift(edges: Sequence[Edge], subjects: Sequence[str]) -> dict[tuple[str, int
 
 
 def routes(chains: Sequence[Chain], floor: float) -> dict[str, int]:
-    """How many chains lead to the object before, after, and in one state only."""
+    """Count the chains that lead to the object before, after, and in one state only."""
     both = [reliability(chain) for chain in chains]
     leads = [(pre > floor, post > floor) for pre, post in both]
     return {

@@ -20,7 +20,7 @@ class Told:
 
 
 def reaches(graph: Sequence[Triple], start: str, end: str) -> bool:
-    """Whether the graph states a chain of 0, 1 or 2 facts from start to end."""
+    """Return True if the graph states a chain of 0, 1 or 2 facts from start to end."""
     if start == end or any((s, o) == (start, end) for s, _, o in graph):
         return True
     return any((s1, o2) == (start, end) and o1 == s2 for s1, _, o1 in graph for s2, _, o2 in graph)

@@ -1,1 +1,1 @@
-"""What tests do to a Neo4j server: Java's options, and a line to it that they can cut."""
+"""Neo4j servers of the tests: Java's options, and a line to a server that tests can cut."""

@@ -76,6 +76,7 @@ def _verdict() -> dict[str, Any]:
 def made_up() -> dict[str, Any]:
     """Return the content of an audit of one forgotten fact."""
     out = comparison(id="compare-it")
+    (state,) = out.states
     text = "MATCH (n) RETURN n"
     request = {
         "number": 1, "edit": EDIT, "kind": "forget", "rewrite": "r", "subject": "Ada",
@@ -99,7 +100,7 @@ def made_up() -> dict[str, Any]:
         "name": "a/query", "used_by": ["audit"], "digest_of_comparison": None, "digest": "ab",
         "sha256": hashlib.sha256(text.encode()).hexdigest(), "same": None, "text": text,
     }  # fmt: skip
-    drift = {"measure": "likelihood", **out.drift["likelihood"].model_dump(), "meaning": "m"}
+    drift = {"measure": "likelihood", **state.drift["likelihood"].model_dump(), "meaning": "m"}
     rules = {
         "request": EDIT, "measure": "likelihood", "rules": [{"id": "r1"}], "rules_digest": "ab",
         "problem": None, "routes": 1, "listed": 1, "omega": [],
@@ -111,8 +112,8 @@ def made_up() -> dict[str, Any]:
     return {
         "header": header,
         "states": [
-            {"side": "before", **out.before.model_dump(), "edits": []},
-            {"side": "after", **out.after.model_dump(), "edits": []},
+            {"side": "before", **state.before.model_dump(), "edits": []},
+            {"side": "after", **state.after.model_dump(), "edits": []},
         ],
         "requests": [request],
         "facts": [_fact("f1", 0.9, 0.02), _fact("f2", 0.9, 0.9), _fact("f1", 0.9, 0.001, EDIT)],

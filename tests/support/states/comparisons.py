@@ -1,18 +1,23 @@
-"""A made-up comparison of two states, for what only shows one."""
+"""Made-up comparisons of one state and of several, for what only shows one."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from thinkeval.service.schemas import MetricValue
 from thinkeval.service.states.opened import StateOut
 from thinkeval.service.states.schemas import (
+    ChainFact,
     ComparedRequest,
     ComparisonIn,
     ComparisonOut,
     DriftLine,
     DriftOut,
+    Reopened,
+    Retention,
     RoutesOut,
+    StateComparison,
 )
-from thinkeval.service.states.words import StateIn
 
 
 def line(label: str, moved: float = 0.2) -> DriftLine:
@@ -23,8 +28,8 @@ def line(label: str, moved: float = 0.2) -> DriftLine:
     )  # fmt: skip
 
 
-def comparison(id: str = "compare-it", graph: str = "g", edit: str = "e") -> ComparisonOut:
-    """A replaced object and a forgotten fact between two states, drift over many relations."""
+def state(id: str = "compare-it", edit: str = "e") -> StateComparison:
+    """A replaced object and a forgotten fact between a base and a state; drift of 15 relations."""
     values = {"ifr": 0.25, "efficacy": 0.9, "forgetting": 0.8, "leak_at_100": 1.0}
     measured = [
         MetricValue(metric=name, measure="likelihood", value=value, n=3)
@@ -39,18 +44,61 @@ def comparison(id: str = "compare-it", graph: str = "g", edit: str = "e") -> Com
         )
         for new in ("Paris", "")
     ]  # fmt: skip
-    before = StateOut(word="ab", name="ab", kind="model", digest="ab" * 32)
-    after = StateOut(
-        word="cd", name="cd", kind="adapter", digest="cd" * 32, about={"dtype": "float32"}
-    )
     drift = DriftOut(
         total=line("all facts"),
         by_distance=[line("0 steps: facts with the subject at one end"), line("1 step")],
         by_relation=[line(f"relation {n}", 1 / (n + 2)) for n in range(15)],
     )
-    asked = ComparisonIn(before=StateIn(model="ab"), after=StateIn(model="cd"), graph=graph)
+    return StateComparison(
+        id=id, spec="cd", measures=["likelihood"], requests=requests, notes=["A note."],
+        before=StateOut(word="ab", name="ab", kind="model", digest="ab" * 32),
+        after=StateOut(
+            word="cd", name="cd", kind="adapter", digest="cd" * 32, about={"dtype": "float32"}
+        ),
+        drift={"likelihood": drift},
+    )  # fmt: skip
+
+
+def comparison(id: str = "compare-it", graph: str = "g", edit: str = "e") -> ComparisonOut:
+    """A base and one state."""
+    return _stored(id, graph, [state(id, edit)], ["cd"])
+
+
+def _stored(id: str, graph: str, states: list[StateComparison], words: list[Any]) -> ComparisonOut:
+    asked = ComparisonIn(base="ab", states=words, graph=graph)  # type: ignore[arg-type]
     return ComparisonOut(
-        id=id, graph=graph, before=before, after=after, measures=["likelihood"],
-        n_facts=10, requests=requests, drift={"likelihood": drift}, notes=["A note."],
+        id=id, graph=graph, states=states, n_facts=10, notes=["A note."],
         request=asked.model_dump(mode="json"), created_at="2026-11-23T08:00:00+00:00",
     )  # fmt: skip
+
+
+LATER = (("+edit:e", 1.0, 0), ("+8bit", 0.98, 0), ("+finetune:graph:steps=200", 0.4, 1))
+"""Each state of `sequence`, its retention, and how many of three closed chains are open again."""
+
+
+def sequence(id: str = "compare-them", graph: str = "g", edit: str = "e") -> ComparisonOut:
+    """An edit that was quantised and then fine-tuned, by which one chain is open again."""
+    fact = ChainFact(
+        subject="Ada", relation="knows", object="Bob", prompt="{} knows",
+        base=0.9, edited=0.1, later=0.8,
+    )  # fmt: skip
+    states = []
+    for place, (spec, retention, opened) in enumerate(LATER):
+        chain: dict[str, Any] = (
+            {"facts": [fact], "base": 0.9, "edited": 0.001, "later": 0.8} if opened else {}
+        )
+        kept = Retention(
+            retention=retention, change=0.9 * retention, target_true=0.1,
+            reopened=Reopened(closed=3, opened=opened, **chain),
+        )  # fmt: skip
+        one = state(f"{id}-{place}", edit)
+        request = one.requests[0].model_copy(update={"retention": {"likelihood": kept}})
+        after = one.after.model_copy(update={"name": f"ab{spec}"})
+        states.append(one.model_copy(update={"spec": spec, "requests": [request], "after": after}))
+    return _stored(id, graph, states, [spec for spec, _, _ in LATER])
+
+
+def watched(out: ComparisonOut) -> ComparisonOut:
+    """The comparison without requests: the graph was watched."""
+    states = [each.model_copy(update={"requests": []}) for each in out.states]
+    return out.model_copy(update={"id": f"{out.id}-watched", "states": states})

@@ -1,4 +1,4 @@
-"""What the driver logs does not reach the terminal of a command: its one line is the error."""
+"""Logs of the driver do not reach the terminal of a command: its one line is the error."""
 
 from __future__ import annotations
 

@@ -28,15 +28,15 @@ class Server:
 
     def __call__(self, found: Query, row_type: type[Row], sent: dict[str, Any]) -> list[Any]:
         self.sent.append(found.name)
-        if found.name != ChainMetricRow.QUERY:
+        if found.name != "chains/metrics":
             return [MetricRow("case", None, 1.0, 3, 0)]
         if self.refusal:
             raise self.refusal
-        return [ChainMetricRow(name, "case", None, 2.0, 3, 0) for name in sorted(sent["metrics"])]
+        return [ChainMetricRow("case", None, 2.0, 3, 0, name) for name in sorted(sent["metrics"])]
 
 
-def unread(row_type: type[Row], **params: Any) -> list[Any]:
-    raise AssertionError(f"{row_type.__name__} is read only where a value is missing: {params}")
+def unread(row_type: type[Row], name: str, **params: Any) -> list[Any]:
+    raise AssertionError(f"{name} is read only where a value is missing: {params}")
 
 
 def test_several_metrics_over_chains_are_one_query_and_one_is_its_own() -> None:

@@ -1,4 +1,4 @@
-"""What is refused before anything is sent, and what is sent otherwise."""
+"""Parameters that are refused before anything is sent, and those that are sent otherwise."""
 
 from __future__ import annotations
 

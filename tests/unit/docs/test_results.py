@@ -15,9 +15,8 @@ import pytest
 
 from thinkeval.service.append_schemas import AppendLoss, AppendOut
 from thinkeval.service.leakcut.coedit.sweep import ChosenSummary, FrontierRow
-from thinkeval.service.reports.append import paired
-from thinkeval.service.reports.append import table as append_table
-from thinkeval.service.reports.formats import Table, render
+from thinkeval.service.reports import appended
+from thinkeval.service.reports.formats import render
 from thinkeval.service.reports.table import method_table, records
 from thinkeval.service.schemas import MetricValue, Score
 
@@ -307,32 +306,35 @@ def test_columns_are_those_that_appended_answers_have() -> None:
     whole = {"append_es": 1.0, "append_gs": 1.0, "append_ls": 0.5, "anf_hard": 0.4,
              "aff_random": 0.3, "anf_random": 0.2}  # fmt: skip
     scores = [score("rome", "none", aff_hard=0.9, **whole), score("rome", "app", aff_hard=0.4)]
-    found: Any = append_table.table(scores)
-    differences = render(
-        Table("paired", "", paired.columns("json"), paired.differences(found)), "json"
-    )
+    found = appended.table(scores)
+    differences = appended.paired(found, as_text=False)
     made = module("appends")
-    columns, rows = made.appended([json.dumps(append_table.as_dict(found))], {})
+    text = json.dumps({"table": records(found.frame())})
+    columns, rows = made.appended([text], {})
     assert [row[0] for row in rows] == ["rome", "rome APP"]
     place = [column["title"] for column in columns].index("AFF hard")
     assert [row[place] for row in rows] == [90.0, 40.0]
-    columns, rows = made.paired([differences], {})
+    columns, rows = made.paired([render(differences, "json")], {})
     assert rows == [["rome", "AFF hard", [-0.5, None, None], None, 1],
                     ["rome", "ANF hard", None, None, 0], ["rome", "ES", None, None, 0]]  # fmt: skip
     assert len(columns) == len(rows[0])
 
 
 def test_parts_of_app_are_in_order() -> None:
-    mean = {"value": 0.5, "low": 0.4, "high": 0.6}
-    means = dict.fromkeys(("append_es", "aff_hard", "anf_hard"), mean)
+    means = {
+        f"{title}{end}": value
+        for title in ("ES", "AFF hard", "ANF hard")
+        for end, value in {"": 0.5, ".low": 0.4, ".high": 0.6}.items()
+    }
     names = ["APP", "bare", "APP k=10", "APP k=3", "APP −L1"]
-    rows = [{"method": "rome", "variant": name, "means": means} for name in names]
+    rows = [{"Method": "rome", "Variant": name, **means} for name in names]
     made = module("appends")
-    columns, found = made.neighbours([json.dumps({"rows": rows[:4]})], {})
+    columns, found = made.neighbours([json.dumps({"table": rows[:4]})], {})
     assert [row[1] for row in found] == ["0 (bare)", "3", "10", "all"]
     assert found[0][2:] == [[50.0, 40.0, 60.0]] * 3
     assert len(columns) == len(found[0])
-    _, found = made.without([json.dumps({"rows": [rows[0], rows[1], rows[4]]})], {})
+    texts = [json.dumps({"table": part}) for part in (rows[:2], rows[4:])]
+    _, found = made.without(texts, {})
     assert [row[1] for row in found] == ["APP", "APP −L1"]
 
 

@@ -21,7 +21,7 @@ SIZE = 300
 
 
 def calls(work: Callable[[], object]) -> int:
-    """How many calls the work makes, and how often a generator goes on in it."""
+    """Count the calls of the work, and the resumptions of its generators."""
     count = 0
 
     def counted(frame: object, event: str, argument: object) -> None:

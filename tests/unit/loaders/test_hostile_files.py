@@ -52,7 +52,7 @@ def counterfact_record(**changed: object) -> dict[str, Any]:
 
 
 def message(call: Callable[[], object]) -> str:
-    """What the LoaderError says; it must be printable and short."""
+    """Return the message of the LoaderError; it must be printable and short."""
     with pytest.raises(LoaderError) as caught:
         call()
     detail = caught.value.detail

@@ -39,7 +39,7 @@ def test_three_raters_by_hand() -> None:
 
 def test_over_nothing_it_is_undefined() -> None:
     found = agreement([["a"], []], ["a", "b"])
-    assert (found.n, found.annotators) == (0, 0)
+    assert found.n == 0
     assert (found.pairwise, found.unanimous, found.ac1, found.alpha) == (None,) * 4
     with pytest.raises(ValueError, match="two categories"):
         ac1([["a", "a"]], ["a"])
@@ -49,7 +49,7 @@ def test_three_annotators_nearly_all_yes() -> None:
     """97 of 100 items unanimous, one no of three in the others, so yes has a prevalence of .99."""
     items = [["yes"] * 3] * 97 + [["yes", "yes", "no"]] * 3
     found = agreement(items, ["yes", "no"])
-    assert (found.n, found.annotators, found.unanimous) == (100, 3, 0.97)
+    assert (found.n, found.unanimous) == (100, 0.97)
     assert found.pairwise == pytest.approx(0.98)
     assert found.ac1 == pytest.approx((0.98 - 0.0198) / (1 - 0.0198))
     assert f"{found.ac1:.3f}" == "0.980"

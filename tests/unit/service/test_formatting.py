@@ -49,6 +49,6 @@ def test_percentages_sizes_and_counts() -> None:
     assert [formatting.file_size(n) for n in (14_000, 14_001, 2_100_000)] == [
         "14 KB", "15 KB", "2.1 MB",
     ]  # fmt: skip
-    assert [formatting.several(n, "rule") for n in (0, 1, 2, 12_000)] == [
+    assert [formatting.pluralize(n, "rule") for n in (0, 1, 2, 12_000)] == [
         "0 rules", "1 rule", "2 rules", "12,000 rules",
     ]  # fmt: skip

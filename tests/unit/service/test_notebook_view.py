@@ -1,4 +1,4 @@
-"""What a notebook shows: escaped tables, frames, pictures."""
+"""Display in a notebook: escaped tables, frames, pictures."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from thinkeval.service.errors import UsageError
 
 @dataclass(frozen=True)
 class Item:
-    """What a dated list holds."""
+    """An item of a dated list."""
 
     id: str
     created_at: str

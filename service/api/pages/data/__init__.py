@@ -1,1 +1,1 @@
-"""Web UI of data sets: the list, and an upload with a preview of what would be stored."""
+"""Web UI of data sets: the list, and an upload with a preview of the import."""

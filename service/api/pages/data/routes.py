@@ -39,7 +39,7 @@ def data_sets(request: Request, db: Db, settings: InForce) -> Response:
 
 @router.get("/data/{graph}/csv")
 def data_set_as_csv(graph: GraphId, db: Db) -> Response:
-    """Return a zip of tables, which an import reads again; `left-out.txt` says what they lack."""
+    """Return a zip of tables, which an import reads again; `left-out.txt` lists missing parts."""
     made = tables(datasets.stored_graph(db, graph))
     lost = {"left-out.txt": "\n".join([*made.lost, ""]).encode()} if made.lost else {}
     disposition = f"attachment; filename*=UTF-8''{quote(graph, safe='')}.zip"

@@ -26,7 +26,7 @@ _PROVENANCE = (
 
 
 def asked_values(view: View) -> dict[str, Any]:
-    """Values of `edit/asked.html`: every number, the request, and what the numbers depend on."""
+    """Values of `edit/asked.html`: every number, the request, and the inputs of the numbers."""
     found = view.score.provenance
     way = way_of(found)
     return (
@@ -48,7 +48,7 @@ def neo4j_values(view: View, browser: str, base: str, login: Login) -> dict[str,
     Args:
         browser: address of Neo4j Browser; "" if it is unknown.
         base: address of the service.
-        login: what Browser asks for the first time.
+        login: the login that Browser asks for the first time.
     """
     links = question_links(browser, view.score, view.measure) if browser else []
     return view.values("neo4j") | {
@@ -73,6 +73,7 @@ def _others(db: Database, score: Score) -> list[rows.PageEditRow]:
     """Newest scored edits of the same rewrite, one per method and model."""
     found = db.read(
         rows.PageEditRow,
+        "edits/page_edits",
         dataset=score.dataset,
         rewrite=score.rewrite,
         status="succeeded",

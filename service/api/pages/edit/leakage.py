@@ -1,4 +1,4 @@
-"""Values of `edit/_map.html`: the leakage map, its filters, and what a script shows beside it."""
+"""Values of `edit/_map.html`: the leakage map, its filters, and values for a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of the tabs that list: chains, facts, what else to edit, rules."""
+"""Values of the tabs that list: chains, facts, leak cut, rules."""
 
 from __future__ import annotations
 

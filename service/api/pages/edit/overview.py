@@ -11,8 +11,8 @@ from ....reports.chain_tree import Branch, chain_tree
 from ....reports.conversation_lines import conversation_table
 from ....reports.score_lines import lines
 from ....reports.verdict import subject_sentence
-from ..append import append_values, summary
 from ..leak_cut import CutAsked, cut_values
+from .appended import append_values
 from .leakage import map_values
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
         browser: address of Neo4j Browser; "" if it is unknown.
     """
     score = view.score
-    values = view.values("") | numbers(view) | append_values(view.db, score)
+    values = view.values("") | numbers(view)
     walked = score.conversation
     values["conversation"] = None if walked is None else conversation_table(walked)
     if score.append:
-        return values | {"summary": summary(score)}
+        return values | append_values(view.db, score, score.append)
     cut = cut_values(view.db, score, view.measure, CutAsked(), browser)
     facts = cut["cut"].facts if cut["cut"] else ()
     chosen = {f"{score.edit}|{fact.id}" for fact in facts}

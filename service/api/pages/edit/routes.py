@@ -12,7 +12,7 @@ from ....reports.browser import login
 from ....reports.leakage_map.selection import Length, Selection
 from ....schemas import ENDED
 from ....scoring import record
-from ...state import Db, Here
+from ...state import AppState, Db
 from ..leak_cut import CutAsked
 from ..routes import EditId, Taken, page
 from . import export, listed, overview
@@ -71,7 +71,7 @@ Viewed = Annotated[View, Depends(_view)]
 
 
 @router.get("/edits/{edit}")
-def one_edit(edit: EditId, request: Request, db: Db, here: Here, asked: WhichView) -> Response:
+def one_edit(edit: EditId, request: Request, db: Db, here: AppState, asked: WhichView) -> Response:
     """An edit, by any id that it has had: its progress until it is finished, then its result."""
     row = record.get_edit(db, edit)
     if row.status != "succeeded" or not row.score:
@@ -86,14 +86,14 @@ def one_edit(edit: EditId, request: Request, db: Db, here: Here, asked: WhichVie
 
 
 @router.get("/edits/{edit}/map")
-def leakage_map(request: Request, shown: Viewed, here: Here) -> Response:
+def leakage_map(request: Request, shown: Viewed, here: AppState) -> Response:
     """The leakage map alone, with which a script replaces the one shown."""
     values = overview.overview_values(shown, here.connection.browser)
     return page(request, "edit/_map.html", **values)
 
 
 @router.get("/edits/{edit}/chains")
-def chains(request: Request, shown: Viewed, here: Here) -> Response:
+def chains(request: Request, shown: Viewed, here: AppState) -> Response:
     """The chains of an edit, by the filter of the address."""
     values = listed.chain_values(shown, here.connection.browser)
     return page(request, "edit/chains.html", here="", **values)
@@ -106,26 +106,26 @@ def facts(request: Request, shown: Viewed) -> Response:
 
 
 @router.get("/edits/{edit}/next")
-def what_else(request: Request, shown: Viewed, cut: WhichCut, here: Here) -> Response:
-    """What else to edit: the leak cut."""
+def what_else(request: Request, shown: Viewed, cut: WhichCut, here: AppState) -> Response:
+    """Show the leak cut: further facts to edit."""
     values = listed.next_values(shown, cut, here.connection.browser)
     return page(request, "edit/next.html", here="", **values)
 
 
 @router.get("/edits/{edit}/asked")
 def how_asked(request: Request, shown: Viewed) -> Response:
-    """Every number, the request, and what the numbers depend on."""
+    """Show every number, the request, and the inputs of the numbers."""
     return page(request, "edit/asked.html", here="", **export.asked_values(shown))
 
 
 @router.get("/edits/{edit}/rules")
 def by_rules(request: Request, shown: Viewed) -> Response:
-    """What the data set's rules conclude after the edit."""
+    """Show the conclusions of the data set's rules after the edit."""
     return page(request, "edit/rules.html", here="", **listed.rule_values(shown))
 
 
 @router.get("/edits/{edit}/neo4j")
-def in_neo4j(request: Request, shown: Viewed, here: Here) -> Response:
+def in_neo4j(request: Request, shown: Viewed, here: AppState) -> Response:
     """Queries in Neo4j Browser."""
     base = str(request.base_url).rstrip("/")
     values = export.neo4j_values(shown, here.connection.browser, base, login(here.settings))

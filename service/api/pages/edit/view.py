@@ -1,4 +1,4 @@
-"""What every tab of a scored edit shows, and the parameters of its address."""
+"""Values shared by every tab of a scored edit, and the parameters of its address."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def named(edits: Sequence[str], a: str, b: str) -> list[str]:
     return found
 
 
-def several(
+def pluralize(
     db: Database, edits: Sequence[str], measure: Measure | None, which: grid.Which, page: int
 ) -> dict[str, Any]:
     """Three edits or more: their scores as columns, and their chains where they have the same.
@@ -100,7 +100,7 @@ def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str,
         NotFoundError, NothingStoredError, UsageError: an edit is unknown or unscored, or the
             edits belong to different data sets.
     """
-    choices = list(db.read(rows.PageEditRow, status="succeeded", limit=CHOICES))
+    choices = list(db.read(rows.PageEditRow, "edits/page_edits", status="succeeded", limit=CHOICES))
     found: dict[str, Any] = {"diff": None, "metrics": [], "measures": [], "json": ""}
     if a and b:
         left, right = (record.get_score(db, edit) for edit in (a, b))
@@ -115,7 +115,11 @@ def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str,
         }
     listed = {row.id for row in choices}
     missing = [edit for edit in dict.fromkeys((a, b)) if edit and edit not in listed]
-    choices += [row for edit in missing for row in db.read(rows.PageEditRow, posted_as=[edit])]
+    choices += [
+        row
+        for edit in missing
+        for row in db.read(rows.PageEditRow, "edits/page_edits", posted_as=[edit])
+    ]
     return {"choices": choices, "a": a, "b": b, "counts": integers()} | found
 
 

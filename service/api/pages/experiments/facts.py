@@ -1,8 +1,8 @@
 """Values of `/facts`: the facts of a data set, and one of them by all methods.
 
-On one fact a difference is exact where probabilities are exact likelihoods; whether it would be
-the same on other facts is what the paired difference over common rewrites says. Where
-probabilities are sampled, the difference on this fact has an interval of its own.
+On one fact a difference is exact where probabilities are exact likelihoods; the paired difference
+over common rewrites shows if it is the same on other facts. Where probabilities are sampled, the
+difference on this fact has an interval of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....cypher import rows
 from ....errors import NotFoundError
-from ....formatting import several
+from ....formatting import pluralize
 from ....graphs import datasets
 from ....reports.comparison import compare
 from ....reports.figures import style
@@ -42,7 +42,7 @@ PLOT_W, PLOT_H = 132.0, 64.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the address chooses of a fact's page."""
+    """The parameters in the address of a fact's page."""
 
     model: str = ""
     measure: Measure | None = None
@@ -52,7 +52,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One fact of the list; `row` has its scored methods, None where there is none."""
+    """One fact of the list; `row` has its scored methods, None without any."""
 
     request: RewriteRequest
     row: matrix.MatrixRow | None
@@ -83,7 +83,7 @@ class MethodRow:
 
     @property
     def took(self) -> bool:
-        """Whether the edit took."""
+        """True if the edit took."""
         return self.efficacy is not None and self.efficacy > COUNTED
 
     @property
@@ -100,7 +100,7 @@ def list_values(
     Raises:
         NotFoundError: no such data set.
     """
-    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     graph = graph or (sets[0] if sets else "")
     scores: list[Score] = []
     requests: list[RewriteRequest] = []
@@ -314,7 +314,7 @@ def _number(score: Score, metric: str, measure: Measure, missing: float) -> floa
 
 
 def _verdict(table: Sequence[MethodRow], best: Score | None) -> str:
-    """Which method is best on this fact, and whether the next one differs from it by chance."""
+    """Return the best method on this fact, and the chance that the next one differs, in words."""
     if not table:
         return "No edit of this fact is scored yet."
     if best is None:
@@ -335,7 +335,7 @@ def _verdict(table: Sequence[MethodRow], best: Score | None) -> str:
 def _real(over: Difference | None, best: str, name: str) -> str:
     if over is None:
         return "Whether that holds for other facts is unknown: no other fact has both methods."
-    n = several(over.n, "rewrite")
+    n = pluralize(over.n, "rewrite")
     if over.beyond_rewrites is None:
         return (
             f"Whether that is chance is unknown: the {n} that both have are fewer than"

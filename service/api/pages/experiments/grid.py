@@ -58,7 +58,7 @@ class GridRow:
 
     @property
     def kind(self) -> Which:
-        """Whether all compared edits that count it cut it, leave it, or they differ."""
+        """Outcome of the compared edits that count it: all cut it, all leave it, or they differ."""
         surviving = [cell.surviving for cell in self._compared]
         return "survive" if all(surviving) else "differ" if any(surviving) else "cut"
 

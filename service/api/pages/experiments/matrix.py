@@ -1,4 +1,4 @@
-"""A matrix of rewrites by methods: IFR of every edit, and what is queued, failed or missing."""
+"""A matrix of rewrites by methods: IFR of every edit, and the queued, failed or missing cells."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Cell:
     Attributes:
         edit: the one that the cell links to.
         n: number of scored edits that `ifr` and `efficacy` are means of.
-        took: whether the efficacy is above one half.
-        best: whether it is the lowest IFR of its row among those that took.
+        took: True if the efficacy is above one half.
+        best: True if it is the lowest IFR of its row among those that took.
     """
 
     edit: str
@@ -62,7 +62,7 @@ class Cell:
 
     @property
     def took(self) -> bool:
-        """Whether the efficacy is above one half."""
+        """True if the efficacy is above one half."""
         return self.efficacy is not None and self.efficacy > COUNTED
 
     @property
@@ -73,7 +73,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One rewrite, its cells in the order of the columns; None where there is no edit."""
+    """One rewrite, its cells in the order of the columns; None without an edit."""
 
     entry: Entry
     cells: tuple[Cell | None, ...]
@@ -105,8 +105,8 @@ class Matrix:
 
     Attributes:
         columns: (model, method) of each column.
-        several: whether there are several models, which then head the columns.
-        foot: IFR of each column pooled over the rewrites common to all; None where there is none.
+        several: True if there are several models, which then head the columns.
+        foot: IFR of each column pooled over the rewrites common to all; None without any.
         total: rewrites on all pages.
     """
 

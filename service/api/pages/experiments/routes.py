@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from ....jobs import sweep as job_sweeps
 from ....schemas import MEASURE_NAMES
-from ...state import Db, Here
+from ...state import AppState, Db
 from ..routes import Taken, Word, page
 from . import compare as comparing
 from . import facts, matrix, sweeps
@@ -27,7 +27,7 @@ PageNumber = Annotated[int, Query(alias="page", ge=1, le=100_000)]
 async def view_of(
     measure: Taken = None, order: matrix.Order = "name", page_: PageNumber = 1
 ) -> View:
-    """What the address chooses of a matrix; without a measure, likelihood."""
+    """Return the view of a matrix that the address chooses; without a measure, likelihood."""
     return View(measure or "likelihood", order, page_)
 
 
@@ -65,7 +65,7 @@ def experiments(
 def data_set_matrix(
     request: Request,
     db: Db,
-    here: Here,
+    here: AppState,
     graph: Word,
     view: Viewed,
     model: Word = "",
@@ -80,7 +80,7 @@ def one_sweep(
     sweep: Id,
     request: Request,
     db: Db,
-    here: Here,
+    here: AppState,
     view: Viewed,
 ) -> Response:
     """A sweep: progress, failed cells with their reasons, the matrix."""
@@ -89,8 +89,8 @@ def one_sweep(
 
 
 @router.post("/experiments/{sweep}/cancel")
-def cancel(sweep: Id, db: Db, here: Here) -> Response:
-    """Cancel what of a sweep is not scored yet, and show it."""
+def cancel(sweep: Id, db: Db, here: AppState) -> Response:
+    """Cancel the cells of a sweep that are not scored yet, and show it."""
     job_sweeps.cancel(db, sweep)
     here.supervisor.wake()
     here.statuses.clear()
@@ -111,7 +111,7 @@ def compare(
     """Any number of edits side by side; two of them as their diff."""
     edits = comparing.named(edit or [], a, b)
     if len(edits) > 2:
-        many = comparing.several(db, edits, measure, chains, page_)
+        many = comparing.pluralize(db, edits, measure, chains, page_)
         return page(
             request, "experiments/several.html", here="/compare", names=MEASURE_NAMES,
             url=link(request), **many,
@@ -126,7 +126,7 @@ def compare(
 def fact_list(
     request: Request,
     db: Db,
-    here: Here,
+    here: AppState,
     view: Viewed,
     graph: Word = "",
     q: Word = "",
@@ -142,7 +142,7 @@ def one_fact(
     rewrite: Id,
     request: Request,
     db: Db,
-    here: Here,
+    here: AppState,
     model: Word = "",
     measure: Taken = None,
     chains: facts.Which = "all",

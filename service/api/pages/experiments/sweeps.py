@@ -34,7 +34,7 @@ CHOSEN = ("none", "rome", "memit", "alphaedit")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the address chooses of a matrix."""
+    """The parameters in the address of a matrix."""
 
     measure: Measure = "likelihood"
     order: matrix.Order = "name"
@@ -42,7 +42,7 @@ class View:
 
 
 def progress(sweep: SweepOut) -> dict[str, Any]:
-    """How far a sweep is: cells in all, ended and scored ones, whether it is under way."""
+    """Return the progress of a sweep: numbers of all, ended and scored cells, open or not."""
     counts = sweep.counts
     total = sum(counts.values())
     open_ = counts["queued"] + counts["running"]
@@ -51,7 +51,7 @@ def progress(sweep: SweepOut) -> dict[str, Any]:
 
 def list_values(db: Database, graph: str, page: int) -> dict[str, Any]:
     """The form, one page of the sweeps, and the data sets whose matrix can be opened."""
-    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     graph = graph or (sets[0] if sets else "")
     if graph:
         datasets.require_graph(db, graph)
@@ -117,7 +117,7 @@ def graph_values(
 
 def stored_scores(db: Database, boards: Cache[dict[str, Any]], graph: str) -> list[Score]:
     """The newest scores of a data set by model, method and rewrite; cached until one changes."""
-    state = db.read(rows.ScoredStateRow, dataset=graph)[0]
+    state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph)[0]
 
     def read() -> dict[str, Any]:
         try:

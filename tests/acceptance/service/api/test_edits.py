@@ -13,7 +13,7 @@ import pytest
 from support.commands import Cli, Mine
 from support.problems import problem
 from support.serving import Service, until
-from thinkeval.service.client.http import Event, parse_events
+from thinkeval.service.schemas import ENDED
 
 FACT = "harry-potter--studied-at"
 STAGES = ["waiting", "probe pre", "edit", "probe post", "write"]
@@ -25,57 +25,33 @@ def body(mine: Mine) -> dict[str, Any]:
             "samples": 3}  # fmt: skip
 
 
-def follow(service: Service, path: str, last: str | None = None) -> list[Event]:
-    """Every event until the stream ends."""
-    headers = {"Last-Event-ID": last} if last is not None else {}
-    with service.http.stream("GET", path, headers=headers, timeout=300) as answer:
-        assert answer.status_code == 200
-        assert answer.headers["content-type"].startswith("text/event-stream")
-        return list(parse_events(answer.iter_lines()))
-
-
 def post(service: Service, body: dict[str, Any], **headers: str) -> httpx.Response:
     return service.http.post("/v1/edits", json=body, headers=headers)
 
 
 @pytest.fixture(scope="module")
-def walked(service: Service, body: dict[str, Any]) -> tuple[str, list[Event]]:
-    """An edit that was posted and followed to its end: where it is, and what was told."""
+def walked(service: Service, body: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+    """Return the address of a submitted edit, and its record as it was until the end."""
     answer = post(service, body)
     assert answer.status_code == 202
     where = answer.headers["location"]
     assert where == answer.json()["links"]["self"]
-    return where, follow(service, f"{where}/events")
+    seen = [answer.json()]
+    until(lambda: seen.append(service.get(where)) or seen[-1]["status"] in ENDED, 300)  # type: ignore[func-returns-value]
+    return where, seen
 
 
-def test_events_tell_every_stage_in_order_and_then_the_end(
-    walked: tuple[str, list[Event]],
+def test_the_record_tells_each_stage_in_order_and_then_the_end(
+    walked: tuple[str, list[dict[str, Any]]],
 ) -> None:
-    _, events = walked
-    kept = [event for event in events if event.name != "progress"]
-    assert [event.id for event in kept] == [str(number) for number in range(len(kept))]
-    stages = [event.data["stage"] for event in kept if event.name == "stage"]
-    assert [stage for stage in stages if stage in STAGES] == STAGES
-    assert [event.name for event in events].count("end") == 1
-    end = events[-1]
-    assert (end.name, end.data["status"], end.data["progress"]) == ("end", "succeeded", 1.0)
-    reached = [event.data["progress"] for event in kept]
+    _, seen = walked
+    assert (seen[0]["status"], seen[-1]["status"]) == ("queued", "succeeded")
+    assert seen[-1]["progress"] == 1.0
+    assert seen[-1]["finished_at"]
+    reached = [each["progress"] for each in seen]
     assert reached == sorted(reached)
-
-
-def test_whoever_comes_back_gets_what_was_missed_once(
-    service: Service, walked: tuple[str, list[Event]]
-) -> None:
-    where, events = walked
-    kept = [event for event in events if event.name != "progress"]
-    for number in range(len(kept) - 1):
-        again = follow(service, f"{where}/events", last=str(number))
-        assert [(e.name, e.id) for e in again] == [(e.name, e.id) for e in kept[number + 1 :]]
-        assert again[:-1] == kept[number + 1 : -1]
-    done = service.http.get(f"{where}/events", headers={"Last-Event-ID": str(len(kept) - 1)})
-    assert (done.status_code, done.content) == (204, b"")
-    assert follow(service, f"{where}/events")[-1].name == "end"
-    problem(service.http.get("/v1/edits/nowhere/events"), 404)
+    told = [stage for stage in STAGES for each in seen if each["stage"] == stage]
+    assert told == [each["stage"] for each in seen if each["stage"] in STAGES], "in this order"
 
 
 def exact(value: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +65,7 @@ def exact(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_number_is_that_of_the_command_line(
-    service: Service, thinkeval: Cli, mine: Mine, walked: tuple[str, list[Event]]
+    service: Service, thinkeval: Cli, mine: Mine, walked: tuple[str, list[dict[str, Any]]]
 ) -> None:
     where, _ = walked
     told = service.get(where)
@@ -109,7 +85,7 @@ def test_every_number_is_that_of_the_command_line(
 
 
 def test_the_same_again_is_there_already(
-    service: Service, body: dict[str, Any], walked: tuple[str, list[Event]]
+    service: Service, body: dict[str, Any], walked: tuple[str, list[dict[str, Any]]]
 ) -> None:
     again = post(service, body | {"rewrite": FACT[:-3]})
     assert again.status_code == 200
@@ -131,7 +107,7 @@ def test_a_key_makes_one_edit_of_one_body(
 
 
 def test_a_rewrite_written_out_is_scored_too(
-    service: Service, body: dict[str, Any], walked: tuple[str, list[Event]]
+    service: Service, body: dict[str, Any], walked: tuple[str, list[dict[str, Any]]]
 ) -> None:
     scored = service.get(f"{walked[0]}/score")
     own = {key: scored[key] for key in ("subject", "prompt", "target_true")}
@@ -146,7 +122,7 @@ def test_a_rewrite_written_out_is_scored_too(
 
 
 def test_edits_are_listed_by_what_is_asked_for_in_pages(
-    service: Service, body: dict[str, Any], walked: tuple[str, list[Event]]
+    service: Service, body: dict[str, Any], walked: tuple[str, list[dict[str, Any]]]
 ) -> None:
     service.ended(post(service, body | {"method": "none"}).json()["id"])
     everything = service.get("/v1/edits", graph=body["graph"], limit=500)["items"]
@@ -171,7 +147,6 @@ def test_an_edit_is_cancelled_and_removed(service: Service, body: dict[str, Any]
     told = service.ended(edit, 60)
     assert (told["status"], told["score"]) == ("cancelled", None)
     assert "cancelled" in problem(service.http.get(f"/v1/edits/{edit}/score"), 404)["detail"]
-    assert follow(service, f"/v1/edits/{edit}/events")[-1].data["status"] == "cancelled"
     assert service.http.post(f"/v1/edits/{edit}/cancel").json()["status"] == "cancelled"
     # One that waits or runs is cancelled first; one that has ended goes.
     again = post(service, body | {"seed": 77, "samples": 100})

@@ -138,16 +138,16 @@ def take_back(service: Service, db: Database, label: str, answer: Any) -> None:
     """Remove what a request brought about, before anybody's worker takes it up."""
     told = answer.json() if answer.status_code in (201, 202) else {}
     if label == "POST /v1/edits" and answer.status_code == 202:
-        db.write(rows.DeleteEditRow, id=told["id"])
+        db.write(rows.DeleteEditRow, "edits/delete_edit", id=told["id"])
     if label == "POST /v1/sweeps" and answer.status_code == 202:
         for each in told["edits"]:
-            db.write(rows.DeleteEditRow, id=each)
-        db.write(rows.DeleteSweepRow, id=told["id"])
+            db.write(rows.DeleteEditRow, "edits/delete_edit", id=each)
+        db.write(int, "jobs/delete_sweep", id=told["id"])
     if label == "POST /v1/depedit/runs" and answer.status_code == 202:
-        db.write(rows.DeleteJobRow, id=told["id"])
+        db.write(int, "jobs/delete", id=told["id"])
     if label.startswith("POST /v1/depedit/sets"):
         for each in told.get("items", ()):
-            db.write(rows.DeleteSetRow, id=each["id"])
+            db.write(rows.DeleteSetRow, "depedit/delete_set", id=each["id"])
     elif answer.status_code == 201 and told.get("graph", "hogwarts") != "hogwarts":
         service.http.delete(f"/v1/graphs/{told['graph']}")
 

@@ -1,4 +1,4 @@
-"""What REST tells of a scored edit, held against brute force over all of its chains; and the lists.
+"""REST's answers about a scored edit, held against brute force over all of its chains; lists.
 
 The edit is scored by the command line; the service reads it, and has no worker.
 """

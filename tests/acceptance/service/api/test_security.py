@@ -1,4 +1,4 @@
-"""Who may come in, and what they may bring: tokens, other sites, bodies, files, names."""
+"""Access control, and limits on requests: tokens, other sites, bodies, files, names."""
 
 from __future__ import annotations
 

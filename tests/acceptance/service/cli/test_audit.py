@@ -45,7 +45,8 @@ def content_of(folder: Path) -> dict[str, Any]:
 def test_it_has_what_the_comparison_found(forgotten: tuple[dict[str, Any], Path]) -> None:
     compared, folder = forgotten
     found = content_of(folder)
-    (request,) = compared["requests"]
+    (state,) = compared["states"]
+    (request,) = state["requests"]
     routes = request["routes"]["likelihood"]
     chains = found["chains"]
     assert len(chains) == routes["chains"]
@@ -61,7 +62,8 @@ def test_it_has_what_the_comparison_found(forgotten: tuple[dict[str, Any], Path]
     closed = not any(each["state"] in ("open", "opened") for each in chains)
     assert (verdict["outcome"], closed) in (("erased", True), ("open", False), ("open", True))
     states = found["states"]
-    digests = [compared["before"]["digest"], compared["after"]["digest"]]
+    (state,) = compared["states"]
+    digests = [state["before"]["digest"], state["after"]["digest"]]
     assert [each["digest"] for each in states] == digests
     (edit,) = states[1]["edits"]
     assert edit["forget"]["retain"]["n"] > 0, "what the method retained"

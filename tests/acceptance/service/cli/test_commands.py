@@ -79,7 +79,7 @@ def test_the_package_runs_as_a_module(thinkeval: Cli) -> None:
 def test_help_answers_at_once_as_it_loads_nothing_heavy(
     thinkeval: Cli, args: tuple[str, ...]
 ) -> None:
-    """What it takes in seconds is measured by benchmarks/service/help_start.py."""
+    """Its seconds are measured by benchmarks/service/help_start.py."""
     told = thinkeval.process(*args, PYTHONPROFILEIMPORTTIME="1", code=0).err
     loaded = {line.rpartition("|")[2].strip() for line in told.splitlines()}
     assert {"typer", "thinkeval.service.cli"} <= loaded
@@ -347,7 +347,7 @@ def test_the_demo_tells_the_whole_story(
     at_once: Call, db: Database, organism: RuntimeModel
 ) -> None:
     """On the organism of the session: by every method, with chains that survive and times."""
-    before = {edit.id for edit in db.read(rows.EditRow)}
+    before = {edit.id for edit in db.read(rows.EditRow, "edits/list_edits")}
     try:
         result = at_once("demo", "--samples", "1", "--json").json
         scores = {s["method"]: Scored(s["edit"], s) for s in result["scores"]}
@@ -371,9 +371,9 @@ def test_the_demo_tells_the_whole_story(
         for part in ("Verdict: likelihood", "Through whom: ", f"thinkeval show {edit}"):
             assert part in end
     finally:
-        for edit in db.read(rows.EditRow):
+        for edit in db.read(rows.EditRow, "edits/list_edits"):
             if edit.id not in before and edit.dataset == "hogwarts":
-                db.write(rows.DeleteEditRow, id=edit.id)
+                db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
 
 
 def test_the_demo_goes_on_without_a_method_that_cannot_edit_the_model(
@@ -382,7 +382,7 @@ def test_the_demo_goes_on_without_a_method_that_cannot_edit_the_model(
     """A model of no known name: there are no hyperparameters for it."""
     for part in tiny_gpt2:
         part.save_pretrained(tmp_path / "mine")
-    before = {edit.id for edit in db.read(rows.EditRow)}
+    before = {edit.id for edit in db.read(rows.EditRow, "edits/list_edits")}
     asked = ("demo", "--model", tmp_path / "mine", "--samples", "1", "-m", "memit")
     try:
         told = at_once(*asked, "-m", "none", "--json").json
@@ -391,9 +391,9 @@ def test_the_demo_goes_on_without_a_method_that_cannot_edit_the_model(
         assert "--hparams" in told["failed"][0]["reason"]
         assert "hyperparameters" in at_once(*asked).error
     finally:
-        for edit in db.read(rows.EditRow):
+        for edit in db.read(rows.EditRow, "edits/list_edits"):
             if edit.id not in before and edit.dataset == "hogwarts":
-                db.write(rows.DeleteEditRow, id=edit.id)
-        for graph in db.read(rows.GraphRow, incomplete=True):
+                db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
+        for graph in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True):
             if graph.model == "mine":
-                db.autocommit(rows.DeleteGraphRow, graph=graph.graph)
+                db.autocommit(int, "graph/delete_graph", graph=graph.graph)

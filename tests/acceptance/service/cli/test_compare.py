@@ -1,4 +1,4 @@
-"""`thinkeval compare` and `comparisons`: two states, what changed, formats, and what is refused."""
+"""`thinkeval compare` and `comparisons`: one state and several, formats, and refused words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_an_edit_is_compared_with_its_base(
     after = f"{mine.model}+edit:{score['edit']}"
     words = ("compare", mine.model, after, *asked, "--rewrite", REWRITE, "--forget", FACT)
     done = thinkeval(*words, "--json").json
-    replaced, forgotten = done["requests"]
+    replaced, forgotten = done["states"][0]["requests"]
     assert (replaced["kind"], forgotten["kind"]) == ("replace", "forget")
     ifr = {v["measure"]: v["value"] for v in replaced["values"] if v["metric"] == "ifr"}
     own = {v["measure"]: v["value"] for v in score["values"] if v["metric"] == "ifr"}
@@ -43,6 +43,41 @@ def test_an_edit_is_compared_with_its_base(
     assert at_once("comparisons", done["id"]).code == 2
 
 
+def test_a_later_change_is_shown_drawn_and_found(
+    mine: Mine, thinkeval: Cli, at_once: Any, tmp_path: Path
+) -> None:
+    asked = ("-g", mine.graph, "--samples", "0")
+    (score,) = thinkeval(
+        "score", REWRITE, "-m", "rome", "--model", mine.model, *asked, "--json"
+    ).json
+    tune = "+finetune:graph:steps=4"
+    words = (
+        "compare", mine.model, f"+edit:{score['edit']}", "+8bit", tune, *asked, "-r", REWRITE,
+    )  # fmt: skip
+    curve = tmp_path / "curve.svg"
+    first = thinkeval(*words, "--figure", str(curve), "--drawing", "retention")
+    for text in ("retention", "8bit", tune, "open again", "of the change is left"):
+        assert text in first.out, text
+    assert curve.read_bytes().startswith(b"<?xml")
+    done = thinkeval(*words, "--json").json
+    assert [state["spec"] for state in done["states"]] == [words[2], "+8bit", tune]
+    kept = done["states"][0]["requests"][0]["retention"]["likelihood"]
+    assert kept["retention"] == 1
+    assert "stored earlier" in thinkeval(*words).out
+    table = at_once("comparisons", done["id"], "-f", "csv").out.splitlines()
+    assert table[0].startswith("state,retention,p(new),p(old),IFR,chains,Preservation,facts")
+    assert len(table) == 4
+    latex = tmp_path / "table.tex"
+    assert at_once("comparisons", done["id"], "-f", "latex", "-o", str(latex)).code == 0
+    assert latex.read_text().startswith("% state & retention")
+    (tuned,) = done["states"][2]["updates"]
+    after = f"{mine.model}+edit:{score['edit']}+edit:{tuned}"
+    assert at_once("compare", mine.model, after, *asked).code == 0
+    assert at_once("chains", done["states"][2]["requests"][0]["edit"], "--limit", "1").code == 0
+    assert at_once("comparisons", done["id"], "--delete").code == 0
+    assert at_once("comparisons", done["id"]).code == 2
+
+
 def test_refused_at_once(mine: Mine, at_once: Any, tmp_path: Path) -> None:
     model = mine.model
     for words, problem in (
@@ -52,6 +87,12 @@ def test_refused_at_once(mine: Mine, at_once: Any, tmp_path: Path) -> None:
         (("compare", model, model, "-g", mine.graph, "--implications"), "nothing is requested"),
         (("compare", model, "endpoint:ftp://x#m", "-g", mine.graph), "http"),
         (("compare", f"{model}+adapter:{tmp_path}", model, "-g", mine.graph), "adapter"),
+        (("compare", model), "states"),
+        (("compare", model, "+9bit", "-g", mine.graph), "no change of a state"),
+        (("compare", model, "+finetune:none.txt:steps=2", "-g", mine.graph), "none.txt"),
+        (("compare", model, "+finetune:graph:steps=0", "-g", mine.graph), "out of range"),
+        (("compare", model, "+adapter:none", "+finetune:graph"), "after an adapter"),
+        (("compare", model, "+8bit", "--figure", "curve.gif"), "no format of figures"),
         (("comparisons", "none-such"), "none-such"),
         (("comparisons", "--delete"), "Name a comparison"),
     ):

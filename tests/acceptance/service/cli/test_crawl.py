@@ -9,6 +9,7 @@ from support.commands import Cli, Mine
 from support.serving import Service
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.service.growth.schemas import GrowthOut
 
 SMALL = (
     "--start", "Harry Potter", "--samples", "2", "--wordings", "2", "--gate", "stored",
@@ -28,10 +29,13 @@ def test_a_crawl_is_a_graph_with_a_report(
         assert (again["facts"], again["answers"]) == (first["facts"], first["answers"])
         assert (first["stop_reason"], first["start"]) == ("depth", ["Harry Potter"])
         assert first["facts"] >= 10
-        facts = db.read(rows.FactRow, graph=first["graph"])
+        facts = db.read(rows.FactRow, "graph/facts", graph=first["graph"])
         stored = {(f.subject, f.relation, f.object) for f in facts}
         assert {s for s, _, _ in stored} == {"Harry Potter"}
-        true = {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=mine.graph)}
+        true = {
+            (f.subject, f.relation, f.object)
+            for f in db.read(rows.FactRow, "graph/facts", graph=mine.graph)
+        }
         told = first["against"]["facts"]
         assert (told["found"], told["right"]) == (len(stored), len(stored & true))
         assert told["true"] == sum(s == "Harry Potter" for s, _, _ in true)
@@ -44,15 +48,15 @@ def test_a_crawl_is_a_graph_with_a_report(
         assert thinkeval("rewrites", first["graph"]).out
     finally:
         for one in made:
-            db.autocommit(rows.DeleteGrowthRunRow, id=one["run"])
-            db.autocommit(rows.DeleteGraphRow, graph=one["graph"])
+            db.autocommit(int, "growth/delete_run", id=one["run"])
+            db.autocommit(int, "graph/delete_graph", graph=one["graph"])
 
 
 def test_what_a_crawl_refuses(mine: Mine, at_once: Any, db: Database) -> None:
     done = at_once("crawl", mine.graph, "--start", "Hary Potter", "--model", mine.model)
     assert done.code == 2
     assert "Did you mean 'Harry Potter'" in done.err
-    assert not [row for row in db.read(rows.GrowthRunRow) if row.seed == "Hary Potter"]
+    assert not [row for row in db.read(GrowthOut, "growth/runs") if row.seed == "Hary Potter"]
     done = at_once("crawl", "report", "grow-nothing")
     assert (done.code, "growth run" in done.err) == (2, True)
     assert at_once("crawl", mine.graph, "--start", "Harry Potter", "--depth", "11").code == 2
@@ -88,5 +92,5 @@ def test_a_crawl_as_a_job_over_rest_is_reported_as_by_the_command(
         assert both["jaccard"] == 1.0
         assert service.http.get("/v1/growth/nothing/crawl-report").status_code == 404
     finally:
-        db.autocommit(rows.DeleteGrowthRunRow, id=run)
-        db.autocommit(rows.DeleteGraphRow, graph=graph)
+        db.autocommit(int, "growth/delete_run", id=run)
+        db.autocommit(int, "graph/delete_graph", graph=graph)

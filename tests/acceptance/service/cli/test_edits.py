@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -219,7 +220,9 @@ def test_what_a_score_stores_is_on_the_page_of_the_graph_schema(
     scored: Scored, server: dict[str, str]
 ) -> None:
     root = Path(__file__).resolve().parents[4]
-    page = (root / "docs/reference/graph-schema.md").read_text(encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(root / "docs/generate"))
+        page = importlib.import_module("reference_pages").written("graph-schema")
     rows = re.findall(r"^\| `(\w+)` \|.*\|([^|]*)\|$", page.split("## Properties")[0], re.MULTILINE)
     known = {owner: set(re.findall(r"`(\w+)`", names)) for owner, names in rows}
     job = known["Edit"] | known["Job"]  # an edit is a job too

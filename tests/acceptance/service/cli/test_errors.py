@@ -56,7 +56,11 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
 def _nothing_is_stored(db: Database, mine: Mine) -> Iterator[None]:
     """Whatever fails leaves the data set alone, and no graph of anything else."""
     yield
-    ours = [g for g in db.read(rows.GraphRow, incomplete=True) if g.graph.startswith(mine.prefix)]
+    ours = [
+        g
+        for g in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)
+        if g.graph.startswith(mine.prefix)
+    ]
     assert {g.kind for g in ours} <= {"dataset", "model"}
     assert [g.graph for g in ours if g.kind == "dataset"] == [mine.graph]
 
@@ -163,7 +167,7 @@ def test_an_unknown_name_is_answered_with_what_there_is(at_once: Call, what: str
 
 
 def test_an_edit_is_suggested(at_once: Call, mine: Mine, db: Database) -> None:
-    known = {e.id for e in db.read(rows.EditRow)}
+    known = {e.id for e in db.read(rows.EditRow, "edits/list_edits")}
     args = ("score", DEMO, "-g", mine.graph, "--model", mine.model, "-m", "none", "--samples", "0")
     edit = at_once(*args, "--json").json[0]["edit"]
     try:
@@ -242,12 +246,12 @@ SCORED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 @pytest.mark.parametrize("what", SCORED)
 def test_a_score_that_cannot_be_taken(at_once: Call, mine: Mine, db: Database, what: str) -> None:
     args, parts = SCORED[what]
-    before = {e.id for e in db.read(rows.EditRow)}
+    before = {e.id for e in db.read(rows.EditRow, "edits/list_edits")}
     done = at_once("score", "-g", mine.graph, "--model", mine.model, "--seed", "9", *args)
     for part in parts:
         assert part in done.error
     assert done.out == ""
-    assert {e.id for e in db.read(rows.EditRow)} == before
+    assert {e.id for e in db.read(rows.EditRow, "edits/list_edits")} == before
 
 
 @pytest.mark.parametrize(

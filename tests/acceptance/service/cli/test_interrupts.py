@@ -37,10 +37,14 @@ def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
         "-m", "fine_tuning", "--samples", "5", "--seed", str(int(how)), "--json",
     )  # fmt: skip
     lease = SHORT_LEASE if how == signal.SIGKILL else {}
-    known = {edit.id for edit in db.read(rows.EditRow, dataset=mine.graph)}
+    known = {edit.id for edit in db.read(rows.EditRow, "edits/list_edits", dataset=mine.graph)}
 
     def under_way() -> list[rows.EditRow]:
-        return [e for e in db.read(rows.EditRow, dataset=mine.graph) if e.id not in known]
+        return [
+            e
+            for e in db.read(rows.EditRow, "edits/list_edits", dataset=mine.graph)
+            if e.id not in known
+        ]
 
     with thinkeval.start(*args, **lease) as process:
         try:
@@ -52,7 +56,11 @@ def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
                 assert process.poll() is None, process.communicate()
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
-                found = db.read(rows.GetEditRow, id=started.id) if started else under_way()
+                found = (
+                    db.read(rows.GetEditRow, "edits/get_edit", id=started.id)
+                    if started
+                    else under_way()
+                )
                 started = found[0] if found else None
             process.send_signal(how)
             out, err = process.communicate(timeout=120)
@@ -65,8 +73,8 @@ def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
         assert "Interrupted" in err
     (edit,) = under_way()
     assert (edit.status, edit.graph, edit.score) == (status, None, None)
-    assert not db.read(rows.GetGraphRow, graph=edit.id, incomplete=True)
+    assert not db.read(rows.GraphRow, "graph/get_graph", graph=edit.id, incomplete=True)
     assert edit.id in at_once("chains", edit.id).error
     again = at_once(*args, **lease).json[0]
     assert (again["edit"], again["reused"]) == (edit.id, False)
-    assert db.read(rows.GetEditRow, id=edit.id)[0].status == "succeeded"
+    assert db.read(rows.GetEditRow, "edits/get_edit", id=edit.id)[0].status == "succeeded"

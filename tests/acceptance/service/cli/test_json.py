@@ -179,8 +179,8 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     forgotten = session("compare", *states, "-g", graph, "--samples", "0", "--forget", FORGOTTEN)
     audited = session("audit", forgotten["id"], "-o", folder / "audit")
     assert audited["verdict"]["requests"]
-    line = session("lasting", edits[0], "--then", f"edit:{edits[0]}", "--samples", "0")
-    assert line["id"] in {each["id"] for each in session("lasting")}
+    several = session("compare", *states, f"+edit:{edits[0]}", "-g", graph, "--samples", "0")
+    assert [state["spec"] for state in several["states"]] == [f"+edit:{edits[0]}"] * 2
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Runtime, "train", lambda *_: trained(folder))
         assert session("organism train", graph)["share"] == 1.0
@@ -197,7 +197,7 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
 
 
 def trained(folder: Path) -> SimpleNamespace:
-    """What training an organism returns; training one that recalls its graph takes a minute."""
+    """Return the result of training an organism; a real training takes a minute."""
     values = dict.fromkeys((field.name for field in fields(RecallReport)), 1.0)
     recall = RecallReport(**values)  # type: ignore[arg-type]
     return SimpleNamespace(path=folder, from_cache=False, recall=recall, absent=None)
@@ -271,20 +271,20 @@ def appended(session: Session, folder: Path, graph: str) -> None:
     """Requests to append an answer, of the graph's facts."""
     model = ("--model", folder / "tiny")
     assert "append" not in session.call("rewrites", graph, **session.env).out
-    built = session("peak build", graph, *model)["built"]
+    built = session("rewrites", graph, "--build", "append", *model)["built"]
     assert {request["kind"] for request in built} == {"append"}
-    assert session("peak build", graph, *model)["stored"] == len(built)
+    assert session("rewrites", graph, "--build", "append", *model)["stored"] == len(built)
     kinds = {each["id"]: each["kind"] for each in session("rewrites", graph)}
     assert {id for id, kind in kinds.items() if kind == "append"} == {r["id"] for r in built}
     shown = session.call("rewrites", graph, **session.env).out
     assert "append" in shown
     assert "replace" in shown
     scored = session(
-        "peak sweep", built[0]["id"], "-g", graph, *model, "-m", "none", "--variant", "bare",
+        "sweep", built[0]["id"], "-g", graph, *model, "-m", "none", "--axis", "append_loss=none",
         "--workers", "1",
     )  # fmt: skip
     assert scored["failed"] == []
-    assert session("peak report", "-g", graph)["rows"] == scored["rows"]
+    assert session("report", "--kind", "append", "-g", graph) == scored["table"]
 
 
 def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None:

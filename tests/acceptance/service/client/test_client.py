@@ -48,7 +48,7 @@ def te(service: Service) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def told() -> list[tuple[str, float]]:
-    """What `progress` was called with while the first edit was scored."""
+    """Return the calls of `progress` while the first edit was scored."""
     return []
 
 
@@ -205,13 +205,14 @@ def test_two_states_are_compared_by_a_worker(
     after = f"{mine.model}+edit:{score.edit}"
     asked = {"graph": mine.graph, "rewrites": [REWRITE], "samples": 0, "timeout": 300}
     found = te.compare(mine.model, after, **asked)
-    (request,) = found.requests
+    (state,) = found.states
+    (request,) = state.requests
     assert request.number("ifr", "likelihood") == pytest.approx(
         score.number("ifr", "likelihood"), abs=1e-6
     )
     assert te.compare(mine.model, after, **asked).id == found.id
-    listed = te.comparisons(mine.graph).set_index("id").loc[found.id]
-    assert (listed["requests"], listed["n"]) == (1, found.n_facts)
+    listed = te.experiments("comparisons", graph=mine.graph).set_index("id")
+    assert listed.loc[found.id]["status"] == "succeeded"
     drift = te.drift(found.id)
     assert drift["n"].iloc[0] == found.n_facts
     assert te.chains(request.edit)["surviving"].sum() == request.number(

@@ -37,7 +37,7 @@ def there(service: Service) -> Iterator[Client]:
 
 
 def test_both_have_the_same_verbs() -> None:
-    for name in ("score", "compare", "lasting"):
+    for name in ("score", "compare"):
         own, remote = (inspect.signature(getattr(each, name)) for each in (Session, Client))
         assert list(own.parameters) == list(remote.parameters), name
     assert isinstance(opened("http://127.0.0.1:9"), Client)
@@ -63,13 +63,11 @@ def test_the_same_lines_give_the_same_numbers(
     assert here.drift(compared).equals(there.drift(again.id))
     assert compared.plot().svg == there.plot(again).svg
     assert b"with the subject at" in compared.plot().svg
-    assert here.chains(compared.requests[0]).equals(there.chains(again.requests[0].edit))
-    line = here.lasting(score, ["8bit"], samples=0)
-    assert [state.change for state in line.states] == [score.edit, "8bit"]
-    assert "retention" in line._repr_html_()
-    assert len(line.to_frame()) == len(line.states) * len(line.measures)
-    with pytest.raises(ProblemError, match="not a later change"):
-        here.lasting(score, ["9bit"])
+    assert here.chains(compared.states[0].requests[0]).equals(
+        there.chains(again.states[0].requests[0].edit)
+    )
+    with pytest.raises(ProblemError, match="no change of a state"):
+        here.compare(mine.model, f"+edit:{score.edit}", "+9bit", **options)
     audits = here.audit(compared, tmp_path / "here"), there.audit(again.id, tmp_path / "there")
     one, other = (
         json.loads((folder / "audit.json").read_text(encoding="utf-8")) for folder in audits
@@ -77,11 +75,17 @@ def test_the_same_lines_give_the_same_numbers(
     assert all(map(is_whole, audits))
     # The time of writing is in the header.
     assert {**one, "header": None} == {**other, "header": None}
-    lines = [each.lasting(score, ["finetune:graph:steps=5"], samples=0) for each in (here, there)]
-    assert lines[0].id == lines[1].id
-    assert lines[0].to_frame().equals(lines[1].to_frame())
-    tuned = lines[0].states[-1].state
-    assert there.compare(mine.model, tuned, graph=mine.graph, samples=0).after.kind == "edited"
+    later = (mine.model, f"+edit:{score.edit}", "+finetune:graph:steps=5")
+    own, served = (each.compare(*later, **options) for each in (here, there))
+    assert own.id == served.id
+    assert own.to_frame().equals(served.to_frame())
+    assert len(own.to_frame()["state"].unique()) == 2
+    first, last = (state.requests[0].retention["likelihood"] for state in own.states)
+    assert first.retention == 1
+    assert last.retention is not None
+    tuned = own.states[-1].after.word
+    (again_tuned,) = there.compare(mine.model, tuned, graph=mine.graph, samples=0).states
+    assert again_tuned.after.kind == "edited"
     for each in (here, there):
         with pytest.raises(ProblemError) as caught:
             each.score(mine.model, rewrite="none-such", graph=mine.graph)
@@ -114,8 +118,8 @@ def test_a_model_in_memory_is_scored_and_left_as_it_was(
     assert weights_digest(model) == before
     named = here.score(mine.model, rewrite=REWRITE, graph=mine.graph, method="rome", samples=0)
     assert score.number("ifr", "likelihood") == named.number("ifr", "likelihood")
-    assert found.before.kind == "memory"
-    assert found.before.about["weights_digest"] == before
+    assert found.base.kind == "memory"
+    assert found.base.about["weights_digest"] == before
 
 
 def test_a_loaded_state_is_a_copy_with_its_edits(here: Session, mine: Mine) -> None:
@@ -124,15 +128,17 @@ def test_a_loaded_state_is_a_copy_with_its_edits(here: Session, mine: Mine) -> N
     edited, _ = here.load(f"{mine.model}+edit:{score.edit}", graph=mine.graph)
     pair = ((model, tokenizer, "one"), (edited, tokenizer, "other"))
     found = here.compare(*pair, graph=mine.graph, rewrites=[REWRITE], samples=0)
-    assert (found.before.name, found.after.name) == ("one in memory", "other in memory")
+    assert (found.base.name, found.states[0].after.name) == ("one in memory", "other in memory")
     for metric in ("ifr", "preservation", "efficacy"):
         wanted = score.number(metric, "likelihood")
-        assert found.requests[0].number(metric, "likelihood") == pytest.approx(wanted, abs=1e-6)
+        assert found.states[0].requests[0].number(metric, "likelihood") == pytest.approx(
+            wanted, abs=1e-6
+        )
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
     again, _ = here.load(mine.model, graph=mine.graph)
-    assert weights_digest(again) == found.before.about["weights_digest"]
+    assert weights_digest(again) == found.base.about["weights_digest"]
     with pytest.raises(ProblemError, match="behind an endpoint"):
         here.load("endpoint:http://127.0.0.1:9/v1#none", graph=mine.graph)
 

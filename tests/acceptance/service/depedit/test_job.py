@@ -17,9 +17,11 @@ from support.serving import ENDED, Service, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.client import Client, ProblemError
-from thinkeval.service.depedit import job_queue, store
+from thinkeval.service.depedit import store
 from thinkeval.service.depedit.build import SetOptions, build
+from thinkeval.service.depedit.kind import DEPEDIT
 from thinkeval.service.graphs import datasets
+from thinkeval.service.jobs import queue
 from thinkeval.service.leases import MAX_CRASHES
 from thinkeval.service.scoring.runtime import Runtime
 
@@ -32,7 +34,7 @@ QUICK = {"num_steps": 10}
 @pytest.fixture(scope="module")
 def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
     """Two small sets; the model is trained before anybody is in a hurry."""
-    datasets.ensure(runtime.db, GRAPH)
+    datasets.get_or_import(runtime.db, GRAPH)
     runtime.train(ATLAS_ORGANISM, GRAPH)
     drawn = SetOptions(
         init="shuffled", facts=6, unrelated=2, implications=3, copies=2, updates=3, seed=4
@@ -47,18 +49,21 @@ def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
         yield [one.id for one in made]
         for one in made:
             store.delete_set(db, one.id)
-        for job in db.read(rows.PageJobRow, kind=job_queue.DEPEDIT, limit=1000):
-            if any(name.startswith(prefix) for name in job_queue.out(job).sets):
-                db.write(rows.DeleteJobRow, id=job.id)
+        for job in db.read(rows.PageJobRow, "jobs/page", kind=DEPEDIT.name, limit=1000):
+            if prefix in (job.request or ""):
+                db.write(int, "jobs/delete", id=job.id)
+        for row in db.read(rows.ExperimentRow, "experiments/page", kind=DEPEDIT.name, limit=1000):
+            if prefix in row.request:
+                db.write(rows.DeleteExperimentRow, "experiments/delete", id=row.id)
 
 
 def post(service: Service, sets: list[str], *strategies: str, **more: Any) -> dict[str, Any]:
     """The job as it was accepted."""
     body = {"sets": sets, "strategies": list(strategies), "model": ATLAS_ORGANISM} | more
-    answer = service.http.post("/v1/depedit/runs", json=body)
+    answer = service.http.post("/v1/protocols", json=body)
     assert answer.status_code == 202, answer.text
     told = answer.json()
-    assert answer.headers["location"] == f"/v1/depedit/jobs/{told['id']}"
+    assert answer.headers["location"] == f"/v1/protocols/{told['id']}"
     return told
 
 
@@ -66,20 +71,26 @@ def ended(service: Service, job: str, timeout_s: float = 400) -> dict[str, Any]:
     """The job once it has ended."""
 
     def look() -> dict[str, Any] | None:
-        told = service.get(f"/v1/depedit/jobs/{job}")
+        told = service.get(f"/v1/protocols/{job}")
         return told if told["status"] in ENDED else None
 
     return until(look, timeout_s)
 
 
+def row_of(db: Database, job: str) -> rows.JobRow:
+    found = queue.find(db, DEPEDIT.name, job)
+    assert found is not None
+    return found
+
+
 def in_stage(db: Database, job: str, words: str) -> None:
     """Wait until it is at something, as the worker's beat tells."""
-    until(lambda: words in (job_queue.row_of(db, job).stage or ""))
+    until(lambda: words in (row_of(db, job).stage or ""))
 
 
 def released(db: Database, job: str, attempt: int) -> bool:
-    """Whether an attempt is over; the next one may be under way already."""
-    row = job_queue.row_of(db, job)
+    """Return True if an attempt is over; the next one may be under way already."""
+    row = row_of(db, job)
     return row.status != "running" or row.attempts > attempt
 
 
@@ -92,60 +103,49 @@ def test_runs_are_done_watched_and_equal_to_the_command_lines(
 ) -> None:
     names = ("random", "base", "finetune", "forwchain")
     told = post(service, sets, *names, overrides=QUICK)
-    assert (told["total"], told["done"], told["runs"], told["sets"]) == (8, 0, [], sets)
-    assert told["strategies"] == ["random", "base", "finetune", "finetune+forwchain"]
+    assert (told["total"], told["parts"], told["request"]["sets"]) == (8, [], sets)
+    wrapped = ["random", "base", "finetune", "finetune+forwchain"]
+    assert told["request"]["strategies"] == wrapped
     assert (
         post(service, sets, *names, overrides=QUICK)["id"] == told["id"]
     )  # the same post is the same job
     seen: list[tuple[float, str]] = []
 
     def look() -> dict[str, Any] | None:
-        now = service.get(f"/v1/depedit/jobs/{told['id']}")
+        now = service.get(f"/v1/protocols/{told['id']}")
         seen.append((now["progress"], now["stage"] or ""))
-        assert now["done"] == len(now["runs"])
         return now if now["status"] in ENDED else None
 
     done = until(look, 400, 0.02)
     assert (done["status"], done["error"], done["attempts"]) == ("succeeded", None, 1), done
-    assert (done["done"], done["progress"], done["stage"]) == (8, 1.0, "done")
+    assert (len(done["parts"]), done["progress"], done["stage"]) == (8, 1.0, "done")
+    result = done["result"]
+    assert result["runs"] == done["parts"]
     assert [each for each, _ in seen] == sorted(each for each, _ in seen)
     assert any(words.startswith("set 1 of 2: ") for _, words in seen)
     assert any(words.startswith("set 2 of 2: finetune") for _, words in seen)
-    kept = job_queue.row_of(db, told["id"]).events
-    assert sum("set 1 of 2" in event for event in kept) == 4
-    by_rest = {run: answers(db, run) for run in done["runs"]}
+    kept = row_of(db, told["id"]).events
+    assert sum("set 1 of 2: base" in event for event in kept) == 2, "begun, and stored"
+    by_rest = {run: answers(db, run) for run in result["runs"]}
     again = thinkeval(
         "depedit", "run", *sets, *(word for name in names for word in ("-s", name)), "--force",
         "--set", "num_steps=10", "--model", ATLAS_ORGANISM, "--json",
     ).json  # fmt: skip
-    assert [one["run"] for one in again["runs"]] == done["runs"]
-    assert not any(one["reused"] for one in again["runs"])
-    assert {run: answers(db, run) for run in done["runs"]} == by_rest
+    assert again["runs"] == result["runs"]
+    assert (again["reused"], again["methods"]) == (False, result["methods"])
+    assert {run: answers(db, run) for run in result["runs"]} == by_rest
     # All is stored now: posted again it is there at once, and a larger job does only the rest.
     body = {"sets": sets, "strategies": names, "model": ATLAS_ORGANISM, "overrides": QUICK}
-    answer = service.http.post("/v1/depedit/runs", json=body)
+    answer = service.http.post("/v1/protocols", json=body)
     assert (answer.status_code, answer.json()["id"]) == (200, told["id"])
     more = ended(service, post(service, sets[:1], "base", "backchain", overrides=QUICK)["id"])
-    reused = [
-        event for event in job_queue.row_of(db, more["id"]).events if "stored before" in event
-    ]
+    reused = [event for event in row_of(db, more["id"]).events if "stored before" in event]
     assert len(reused) == 1
     # Where a run was deleted, the same post makes it anew.
-    assert service.http.delete(f"/v1/depedit/runs/{done['runs'][0]}").status_code == 204
+    assert service.http.delete(f"/v1/depedit/runs/{result['runs'][0]}").status_code == 204
     anew = post(service, sets, *names, overrides=QUICK)
     assert anew["id"] == told["id"]
-    assert ended(service, anew["id"])["runs"] == done["runs"]
-
-
-def test_a_job_is_followed_by_events(service: Service, sets: list[str]) -> None:
-    job = post(service, sets[:1], "base", "random", seed=7)["id"]
-    with service.http.stream("GET", f"/v1/depedit/jobs/{job}/events", timeout=120) as stream:
-        lines = [line for line in stream.iter_lines() if line]
-    assert "event: stage" in lines
-    assert lines.count("event: end") == 1
-    last = max(int(line.removeprefix("id: ")) for line in lines if line.startswith("id: "))
-    back = service.http.get(f"/v1/depedit/jobs/{job}/events", headers={"Last-Event-ID": str(last)})
-    assert back.status_code == 204
+    assert ended(service, anew["id"])["result"]["runs"] == result["runs"]
 
 
 def test_a_worker_killed_in_the_middle_does_no_run_twice(
@@ -155,12 +155,12 @@ def test_a_worker_killed_in_the_middle_does_no_run_twice(
     with service.held("finetune: establishing"):
         job = post(service, sets, "base", "finetune", seed=11, force=True, overrides=QUICK)["id"]
         in_stage(db, job, "finetune: establishing")
-        (first,) = job_queue.row_of(db, job).parts
+        (first,) = row_of(db, job).parts
         stored = {row.id: row.created_at for row in store.list_runs(db, sets=sets)}
         for worker in service.workers():
             worker.kill()
     told = ended(service, job)
-    assert (told["status"], told["attempts"], told["done"]) == ("succeeded", 2, 4), told
+    assert (told["status"], told["attempts"], len(told["parts"])) == ("succeeded", 2, 4), told
     after = {row.id: row.created_at for row in store.list_runs(db, sets=sets)}
     assert after[first] == stored[first]
 
@@ -174,7 +174,7 @@ def test_a_job_that_kills_its_worker_every_time_fails_with_the_reason(
         # The first attempt stores a run: the crashes after it count. The others are killed at the
         # start, before they have imported torch.
         for attempt in range(1, MAX_CRASHES + 1):
-            until(lambda n=attempt: job_queue.row_of(db, job).attempts == n)
+            until(lambda n=attempt: row_of(db, job).attempts == n)
             in_stage(db, job, stage)
             service.hold(stage, "starting")
             stage = "starting"
@@ -182,7 +182,7 @@ def test_a_job_that_kills_its_worker_every_time_fails_with_the_reason(
                 worker.kill()
             until(lambda n=attempt: released(db, job, n))
         told = ended(service, job)
-    assert (told["status"], told["done"]) == ("failed", 1)
+    assert (told["status"], len(told["parts"])) == ("failed", 1)
     assert "killed" in told["error"]
     assert told["remedy"]
 
@@ -197,19 +197,20 @@ def test_cancelling_takes_a_moment_keeps_what_is_stored_and_leaves_the_worker_fi
     ready = service.get("/ready")
     assert ready["jobs"]["running"] == 1
     assert job in {each["job"] for each in ready["workers"]}
-    assert service.http.delete(f"/v1/depedit/jobs/{waiting}").status_code == 202
+    assert service.http.delete(f"/v1/protocols/{waiting}").status_code == 409
+    assert service.http.post(f"/v1/protocols/{waiting}/cancel").status_code == 202
     assert ended(service, waiting)["status"] == "cancelled"
-    assert service.http.post(f"/v1/depedit/jobs/{job}/cancel").status_code == 202
+    assert service.http.post(f"/v1/protocols/{job}/cancel").status_code == 202
     told = ended(service, job, 30)
-    assert (told["status"], told["done"]) == ("cancelled", 1)
-    assert store.answers_of(db, told["runs"][0])
+    assert (told["status"], len(told["parts"])) == ("cancelled", 1)
+    assert store.answers_of(db, told["parts"][0])
     # The same worker does the next one, which finds what was stored.
     again = ended(service, post(service, sets[:1], "base", seed=13, overrides=LONG)["id"])
-    assert (again["status"], again["runs"]) == ("succeeded", told["runs"])
+    assert (again["status"], again["result"]["runs"]) == ("succeeded", told["parts"])
     assert {worker.pid for worker in service.workers()} == workers
-    assert service.http.delete(f"/v1/depedit/jobs/{job}").status_code == 204
-    assert service.http.get(f"/v1/depedit/jobs/{job}").status_code == 404
-    assert store.answers_of(db, told["runs"][0])  # runs are results of their own
+    assert service.http.delete(f"/v1/protocols/{job}").status_code == 204
+    assert service.http.get(f"/v1/protocols/{job}").status_code == 404
+    assert store.answers_of(db, told["parts"][0])  # runs are results of their own
 
 
 def test_a_run_that_cannot_be_done_fails_with_words_and_keeps_the_ones_before(
@@ -217,7 +218,7 @@ def test_a_run_that_cannot_be_done_fails_with_words_and_keeps_the_ones_before(
 ) -> None:
     job = post(service, sets[:1], "base", "finetune", seed=15, overrides={"no_such": 1})["id"]
     told = ended(service, job)
-    assert (told["status"], told["done"], told["attempts"]) == ("failed", 1, 1)
+    assert (told["status"], len(told["parts"]), told["attempts"]) == ("failed", 1, 1)
     assert "no_such" in told["error"]
     assert told["remedy"]
     assert "finetune" in told["stage"]
@@ -235,9 +236,11 @@ def test_from_a_notebook(service: Service, sets: list[str]) -> None:
             overrides=QUICK,
             progress=lambda *now: told.append(now),
         )
-        assert (job.status, job.done) == ("succeeded", 4)
+        assert len(job.runs) == 4
         assert told[-1] == ("done", 1.0)
-        assert job.id in {each.id for each in te.jobs("succeeded")}
+        assert job.id in set(te.experiments("protocols")["id"])
+        facts = te.table("protocols", job.id, "specificity")
+        assert list(facts["Method"]) == ["base", "finetune"]
         runs = te.runs(GRAPH, knowledge_set=sets[0])
         assert set(job.runs[:2]) <= set(runs["id"])
         said = te.answers(job.runs[1])
@@ -251,10 +254,10 @@ def test_from_a_notebook(service: Service, sets: list[str]) -> None:
             te.run_sets(sets[:1], **again, overrides={"no_such": 1})
         with pytest.raises(ProblemError, match="Did you mean 'memit"):
             te.run_sets(sets[:1], strategies=["memitt"])
-        with pytest.raises(TimeoutError, match="continues"):
+        with pytest.raises(TimeoutError, match=r"after 0\.1 s"):
             te.run_sets(sets[:1], **again, overrides=LONG, timeout=0.1)
-        late = te.jobs()[0].id
-        assert te.cancel_job(late) in ("running", "cancelled")
+        late = te.experiments("protocols")["id"][0]
+        assert te.cancel_experiment("protocols", late) in ("running", "cancelled")
     assert ended(service, late, 30)["status"] == "cancelled"
 
 

@@ -50,7 +50,7 @@ def test_a_worker_killed_in_the_middle_is_replaced_and_the_edit_is_scored(
     told = service.ended(edit)
     assert (told["status"], told["attempts"]) == ("succeeded", 2), told
     assert told["score"]["edit"] == told["id"]
-    found = db.read(rows.PageEditRow, dataset=mine.graph, limit=1000)
+    found = db.read(rows.PageEditRow, "edits/page_edits", dataset=mine.graph, limit=1000)
     assert [row.id for row in found].count(told["id"]) == 1
     assert service.get(f"/v1/edits/{edit}/chains")["total"] > 50
 
@@ -112,7 +112,7 @@ def test_cancelling_a_running_edit_takes_a_moment_and_leaves_the_worker_fit(
         assert service.http.post(f"/v1/edits/{edit}/cancel").status_code == 202
         told = service.ended(edit, 30)
     assert (told["status"], told["score"]) == ("cancelled", None)
-    graphs = {row.graph for row in db.read(rows.GraphRow, incomplete=True)}
+    graphs = {row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)}
     assert told["id"] not in graphs
     # The same worker scores the next one, and the cancelled one when it is asked for again.
     workers = {worker.pid for worker in service.workers()}
@@ -155,7 +155,9 @@ def worker_of(db: Database, edit: str) -> psutil.Process:
     job = queue.job_of(db, edit).id
 
     def look() -> psutil.Process | None:
-        pids = [row.pid for row in db.read(rows.WorkerRow) if row.job == job and row.pid]
+        pids = [
+            row.pid for row in db.read(rows.WorkerRow, "jobs/workers") if row.job == job and row.pid
+        ]
         return psutil.Process(pids[0]) if pids else None
 
     return until(look)

@@ -36,7 +36,7 @@ BLUE, RED, VIOLET = "#1f6fb2", "#c0392b", "#8e44ad"
 
 @pytest.fixture(scope="module")
 def address(server: dict[str, str], test_settings: Settings) -> str:
-    """Where the tests' server has its Browser."""
+    """Return the address of the Browser of the tests' server."""
     found = browser_links.browser_address(test_settings)
     if found is None:
         pytest.skip("the server in the environment does not say where its Browser is")

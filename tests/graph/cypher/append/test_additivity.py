@@ -51,15 +51,20 @@ def store(db: Database, graph: str, edits: Mapping[str, Sequence[Asked]]) -> Non
     asked = dict.fromkeys(("rewrite", "subject", "relation", "target_true", "target_new"), "x")
     about = {"model": "m", "method": "rome", "dataset": graph, "rewrite": "x"}
     with db.transaction() as tx:
-        tx.run(rows.MergeRewritesRow, dataset=graph, rows=[asked | {"prompt": "{} r"}])
+        tx.run(
+            rows.WrittenRow,
+            "graph/merge_rewrites",
+            dataset=graph,
+            rows=[asked | {"prompt": "{} r"}],
+        )
         for edit, prompts in edits.items():
             answers = [row(*x) for x in enumerate(prompts)]
-            tx.run(rows.MergeEditRow, id=edit, status="running", **about)
-            tx.run(rows.WriteAppendAnswersRow, edit=edit, rows=answers)
+            tx.run(rows.MergeEditRow, "edits/merge_edit", id=edit, status="running", **about)
+            tx.run(rows.WrittenRow, "append/write_answers", edit=edit, rows=answers)
 
 
 def measured(db: Database, edits: Sequence[str], **options: Any) -> dict[Any, rows.AdditivityRow]:
-    found = db.read(rows.AdditivityRow, edits=list(edits), **options)
+    found = db.read(rows.AdditivityRow, "append/additivity", edits=list(edits), **options)
     return {(each.edit, each.set): each for each in found}
 
 
@@ -118,7 +123,7 @@ def cases(db: Database, graph_id: str) -> Iterator[Cases]:
     yield found
     with db.transaction() as tx:
         for edit in found:
-            tx.run(rows.DeleteEditRow, id=edit)
+            tx.run(rows.DeleteEditRow, "edits/delete_edit", id=edit)
 
 
 @pytest.fixture
@@ -206,7 +211,7 @@ def test_what_is_written_is_read_back_replaced_and_deleted(db: Database, graph_i
     near = Asked("locality", (0.1, 0.2), right=(0.5, 0.4))
     store(db, graph_id, {graph_id: [EXAMPLE, replace(EXAMPLE, role="paraphrase"), near]})
     store(db, graph_id, {graph_id: [EXAMPLE, near]})
-    first, second = db.read(rows.AppendAnswersRow, edit=graph_id)
+    first, second = db.read(rows.AppendAnswersRow, "append/answers", edit=graph_id)
     assert (first.place, first.role, first.text) == (0, "prompt", "prompt 0")
     assert (first.correct, first.correct_pre, first.correct_post) == (
         ("o1", "o2"), (0.30, 0.20), (0.24, 0.10)
@@ -215,16 +220,20 @@ def test_what_is_written_is_read_back_replaced_and_deleted(db: Database, graph_i
     assert (second.role, second.correct, second.hard_pre) == ("locality", (), ())
     assert (second.right_pre, second.right_post) == (0.5, 0.4)
     with pytest.raises(IncompleteWriteError):
-        db.write(rows.WriteAppendAnswersRow, edit=f"{graph_id}-none", rows=[row(0, EXAMPLE)])
-    db.write(rows.DeleteEditRow, id=graph_id)
-    assert db.read(rows.AppendAnswersRow, edit=graph_id) == []
+        db.write(
+            rows.WrittenRow, "append/write_answers", edit=f"{graph_id}-none", rows=[row(0, EXAMPLE)]
+        )
+    db.write(rows.DeleteEditRow, "edits/delete_edit", id=graph_id)
+    assert db.read(rows.AppendAnswersRow, "append/answers", edit=graph_id) == []
 
 
 def test_answers_of_an_edit_without_a_score_are_dropped(db: Database, graph_id: str) -> None:
     store(db, graph_id, {graph_id: [EXAMPLE]})
-    db.write(rows.MergeGraphRow, graph=graph_id, kind="edit", dataset=graph_id)
-    db.write(rows.DropUnfinishedRow, id=graph_id, limit=10)
-    assert len(db.read(rows.AppendAnswersRow, edit=graph_id)) == 1, "it is still running"
+    db.write(rows.MergeGraphRow, "graph/merge_graph", graph=graph_id, kind="edit", dataset=graph_id)
+    db.write(int, "edits/drop_unfinished", id=graph_id, limit=10)
+    assert len(db.read(rows.AppendAnswersRow, "append/answers", edit=graph_id)) == 1, (
+        "it is still running"
+    )
     end_edit(db.write, graph_id, "failed")
-    db.write(rows.DropUnfinishedRow, id=graph_id, limit=10)
-    assert db.read(rows.AppendAnswersRow, edit=graph_id) == []
+    db.write(int, "edits/drop_unfinished", id=graph_id, limit=10)
+    assert db.read(rows.AppendAnswersRow, "append/answers", edit=graph_id) == []

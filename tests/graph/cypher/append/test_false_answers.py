@@ -70,7 +70,7 @@ def asked(links: Links, least: int, seed: int) -> list[dict[str, Any]]:
 def test_keys_and_ranges(db: Database, graph: KnowledgeGraph) -> None:
     links = Links.of(graph)
     for least in (2, 3):
-        found = db.read(rows.AppendKeyRow, graph=graph.name, least=least)
+        found = db.read(rows.AppendKeyRow, "append/keys", graph=graph.name, least=least)
         assert {(r.relation, r.subject): list(r.correct) for r in found} == reference.pairs(
             links, least
         )
@@ -78,7 +78,9 @@ def test_keys_and_ranges(db: Database, graph: KnowledgeGraph) -> None:
     prompts = {(f.relation, f.subject, f.object): f.prompt for f in graph.facts}
     assert all(r.prompt == prompts[r.relation, r.subject, r.correct[0]] for r in found)
     relations = sorted({fact.relation for fact in graph.facts})
-    ranges = db.read(rows.AppendRangeRow, graph=graph.name, relations=[*relations, "none"])
+    ranges = db.read(
+        rows.AppendRangeRow, "append/ranges", graph=graph.name, relations=[*relations, "none"]
+    )
     assert [row.relation for row in ranges] == relations
     for row in ranges:
         assert (set(row.kinds), list(row.names)) == reference.range_of(links, row.relation)
@@ -93,7 +95,7 @@ def test_hard_false_answers(db: Database, graph: KnowledgeGraph) -> None:
         for row in wanted
     ]
     for limit in (2, 10):
-        found = db.read(rows.HardAnswersRow, graph=graph.name, rows=sent, limit=limit)
+        found = db.read(rows.NewAnswerRow, "append/hard", graph=graph.name, rows=sent, limit=limit)
         for row, key in zip(found, wanted, strict=True):
             assert (row.subject, row.relation, row.new) == tuple(key.values())[:3]
             every = reference.hard(links, row.subject, row.relation, row.new)
@@ -103,7 +105,7 @@ def test_hard_false_answers(db: Database, graph: KnowledgeGraph) -> None:
 def test_random_false_answers(db: Database, graph: KnowledgeGraph) -> None:
     links = Links.of(graph)
     wanted = asked(links, 2, seed=2)
-    found = db.read(rows.RandomAnswersRow, graph=graph.name, rows=wanted, limit=10)
+    found = db.read(rows.NewAnswerRow, "append/random", graph=graph.name, rows=wanted, limit=10)
     for row, key in zip(found, wanted, strict=True):
         every = reference.random(links, *tuple(key.values()))
         assert (list(row.names), row.found) == (every[:10], len(every)), key
@@ -112,7 +114,9 @@ def test_random_false_answers(db: Database, graph: KnowledgeGraph) -> None:
 def test_prompts_of_locality(db: Database, graph: KnowledgeGraph) -> None:
     links = Links.of(graph)
     wanted = asked(links, 2, seed=3)
-    found = db.read(rows.AppendLocalityRow, graph=graph.name, rows=wanted, limit=10)
+    found = db.read(
+        rows.AppendLocalityRow, "append/locality", graph=graph.name, rows=wanted, limit=10
+    )
     for row, key in zip(found, wanted, strict=True):
         every = reference.locality(links, graph, *tuple(key.values()))
         assert list(zip(row.prompts, row.answers, strict=True)) == every[:10], key

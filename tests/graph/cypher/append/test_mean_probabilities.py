@@ -33,16 +33,25 @@ def test_means_are_over_the_lists_of_the_edit_prompt(db: Database, graph_id: str
     about = {"model": "m", "method": "rome", "dataset": graph_id, "rewrite": "x"}
     written: dict[str, dict[str, Any]] = {}
     with db.transaction() as tx:
-        tx.run(rows.MergeRewritesRow, dataset=graph_id, rows=[asked | {"prompt": "{} r"}])
+        tx.run(
+            rows.WrittenRow,
+            "graph/merge_rewrites",
+            dataset=graph_id,
+            rows=[asked | {"prompt": "{} r"}],
+        )
         for i, sizes in enumerate([(4, 3, 2), (1, 1, 0), (7, 0, 5)]):
             edit = f"{graph_id}-{i}"
             prompts = [prompt(0, "prompt", rng, sizes), prompt(1, "paraphrase", rng, (2, 2, 2))]
-            tx.run(rows.MergeEditRow, id=edit, status="running", **about)
-            tx.run(rows.WriteAppendAnswersRow, edit=edit, rows=prompts)
+            tx.run(rows.MergeEditRow, "edits/merge_edit", id=edit, status="running", **about)
+            tx.run(rows.WrittenRow, "append/write_answers", edit=edit, rows=prompts)
             written[edit] = prompts[0]
     found = {
         row.edit: row
-        for row in db.read(rows.MeanProbabilitiesRow, edits=[*written, f"{graph_id}-none"])
+        for row in db.read(
+            rows.MeanProbabilitiesRow,
+            "append/mean_probabilities",
+            edits=[*written, f"{graph_id}-none"],
+        )
     }
     assert found.keys() == written.keys()
     for edit, lists in written.items():

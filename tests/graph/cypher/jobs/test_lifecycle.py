@@ -21,19 +21,23 @@ EVENT = '{"status": "running"}'
 
 FENCED: dict[str, Callable[[Database, dict[str, Any]], list[Any]]] = {
     "stage": lambda db, held: db.write(
-        rows.JobStageRow, **held, stage="old", progress=0.9, event=EVENT
+        bool, "jobs/stage", **held, stage="old", progress=0.9, event=EVENT
     ),
-    "hold": lambda db, held: db.write(rows.HoldLeaseRow, **held),
-    "part": lambda db, held: db.write(rows.JobPartRow, **held, part="old", event=EVENT),
+    "hold": lambda db, held: db.write(rows.HoldLeaseRow, "jobs/hold", **held),
+    "part": lambda db, held: db.write(
+        rows.JobPartRow, "jobs/part", **held, part="old", event=EVENT
+    ),
     "finish": lambda db, held: db.write(
-        rows.FinishJobRow, **held, status="succeeded", at=AT, event=EVENT
+        rows.FinishJobRow, "jobs/finish", **held, status="succeeded", at=AT, event=EVENT
     ),
     "release": lambda db, held: db.write(
-        rows.ReleaseJobRow, **held, crashed=True, error="x", remedy="x", cancelled="x", at=AT,
+        rows.ReleaseJobRow, "jobs/release",
+        **held, crashed=True, error="x", remedy="x", cancelled="x", at=AT,
         events=EVENTS,
     ),
     "settle": lambda db, held: db.write(
-        rows.SettleIdRow, **held, final=f"{held['lease']}-final", model="m", force=True
+        rows.SettleIdRow, "jobs/settle_id",
+        **held, final=f"{held['lease']}-final", model="m", force=True
     ),
 }  # fmt: skip
 """Every write of a worker."""
@@ -49,9 +53,9 @@ def test_a_worker_that_lost_its_lease_writes_nothing(queue: Queue, write: str) -
     assert FENCED[write](queue.db, old) == []
     assert FENCED[write](queue.db, new | {"attempt": old["attempt"]}) == []
     assert queue.node("a") == before
-    assert queue.db.write(rows.HeartbeatRow, **old, stage="old", progress=0.9) == [
-        rows.HeartbeatRow(valid=False, cancel=False)
-    ]
+    assert queue.db.write(
+        rows.HeartbeatRow, "jobs/heartbeat", **old, stage="old", progress=0.9
+    ) == [rows.HeartbeatRow(valid=False, cancel=False)]
     assert queue.node("a") == before
 
 
@@ -66,7 +70,9 @@ def test_a_write_that_waits_while_the_lease_goes_to_another_changes_nothing(
 
     def late() -> None:
         if write == "heartbeat":
-            held = queue.db.write(rows.HeartbeatRow, **old, stage="old", progress=0.9)[0].valid
+            held = queue.db.write(
+                rows.HeartbeatRow, "jobs/heartbeat", **old, stage="old", progress=0.9
+            )[0].valid
             found.extend(["held"] if held else [])
         else:
             found.extend(FENCED[write](queue.db, old))
@@ -97,7 +103,7 @@ def test_each_of_many_workers_claims_another_job(queue: Queue) -> None:
 def test_a_worker_claims_only_kinds_it_knows(queue: Queue) -> None:
     queue.submit("a")
     told = {"lease": "x", "lease_ms": 1, "worker": "w", "event": EVENT}
-    assert queue.db.write(rows.ClaimJobRow, kinds=["another", "kinds"], **told) == []
+    assert queue.db.write(rows.ClaimJobRow, "jobs/claim", kinds=["another", "kinds"], **told) == []
     assert queue.claim() is not None
 
 
@@ -107,19 +113,19 @@ def test_a_lease_lasts_as_long_as_it_is_renewed(queue: Queue) -> None:
     held = queue.claimed("one", lease_ms=3000)
     for _ in range(6):
         time.sleep(0.6)
-        assert queue.db.write(rows.HeartbeatRow, **held)[0].valid
+        assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
         assert queue.orphans() == []
     time.sleep(3.2)
     (orphan,) = queue.orphans()
     assert (orphan.lease, orphan.expired) == ("one", True)
     # Renewed between the look and the release: nothing happens. Late is better than never.
-    assert queue.db.write(rows.HeartbeatRow, **held)[0].valid
+    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
     assert queue.release(held, crashed=True, lease_until=orphan.lease_until) == []
     time.sleep(3.2)
     (orphan,) = queue.orphans()
     (row,) = queue.release(held, crashed=True, lease_until=orphan.lease_until)
     assert row.status == "queued"
-    assert not queue.db.write(rows.HeartbeatRow, **held)[0].valid
+    assert not queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
 
 
 def test_a_lease_that_ends_later_than_any_could_is_an_orphan_too(queue: Queue) -> None:
@@ -130,7 +136,7 @@ def test_a_lease_that_ends_later_than_any_could_is_an_orphan_too(queue: Queue) -
     queue.set("a", lease_until=queue.node("a")["lease_until"] + 3_600_000)
     (orphan,) = queue.orphans()
     assert (orphan.expired, orphan.crashed) == (False, True)
-    assert queue.db.write(rows.HeartbeatRow, **held)[0].valid
+    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
     assert queue.orphans() == []
     assert queue.release(held, crashed=False, lease_until=orphan.lease_until) == []
 
@@ -165,7 +171,7 @@ def test_ends_in_good_order_and_deaths_of_the_server_or_service_use_up_no_attemp
         assert queue.release(held, crashed=orphan.crashed)[0].status == "queued"
     service = f"{queue.kind}-service"
     for _ in range(4):  # the service did not outlive the lease
-        queue.db.write(rows.ServiceBeatRow, id=service)
+        queue.db.write(int, "jobs/service_beat", id=service)
         held = queue.claimed("three", lease_ms=200, service=service)
         time.sleep(0.3)
         (orphan,) = queue.orphans()
@@ -181,10 +187,10 @@ def test_a_hung_worker_of_a_living_service_counts_once_the_service_has_outlived_
     service = f"{queue.kind}-service"
     queue.claimed("one", lease_ms=1500, service=service)
     time.sleep(1.0)
-    queue.db.write(rows.ServiceBeatRow, id=service)
+    queue.db.write(int, "jobs/service_beat", id=service)
     time.sleep(0.7)
     assert queue.orphans() == []  # it may live or not: the next beat tells
-    queue.db.write(rows.ServiceBeatRow, id=service)
+    queue.db.write(int, "jobs/service_beat", id=service)
     assert [row.crashed for row in queue.orphans()] == [True]
 
 
@@ -203,7 +209,7 @@ def test_crashes_are_counted_anew_after_each_stored_part(queue: Queue) -> None:
         for _ in range(2):
             assert queue.release(queue.claimed("x"), crashed=True)[0].status == "queued"
         held = queue.claimed("y")
-        assert queue.db.write(rows.JobPartRow, **held, part=part, event=EVENT)
+        assert queue.db.write(rows.JobPartRow, "jobs/part", **held, part=part, event=EVENT)
         assert queue.release(held, crashed=False)[0].status == "queued"
     job = queue.claim()
     assert job is not None
@@ -215,10 +221,14 @@ def test_a_heartbeat_that_arrives_late_lowers_no_progress(queue: Queue) -> None:
     queue.submit("a")
     queue.set("a", total=4)
     held = queue.claimed("x")
-    assert queue.db.write(rows.HeartbeatRow, **held, stage="one", progress=0.125)[0].valid
+    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held, stage="one", progress=0.125)[
+        0
+    ].valid
     assert queue.job("a").progress == 0.125
-    assert queue.db.write(rows.JobPartRow, **held, part="p1", event=EVENT)
-    assert queue.db.write(rows.HeartbeatRow, **held, stage="one", progress=0.2)[0].valid
+    assert queue.db.write(rows.JobPartRow, "jobs/part", **held, part="p1", event=EVENT)
+    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held, stage="one", progress=0.2)[
+        0
+    ].valid
     assert queue.job("a").progress == 0.25
 
 
@@ -226,7 +236,10 @@ def test_a_part_that_is_found_again_is_no_progress(queue: Queue) -> None:
     queue.submit("a")
     for attempt in (1, 2, 3):
         held = queue.claimed(f"lease{attempt}")
-        assert queue.db.write(rows.JobPartRow, **held, part="p1", event=EVENT)[0].done == 1
+        assert (
+            queue.db.write(rows.JobPartRow, "jobs/part", **held, part="p1", event=EVENT)[0].done
+            == 1
+        )
         (row,) = queue.release(held, crashed=True)
     assert row.status == "failed"
 
@@ -237,21 +250,28 @@ def test_a_queued_job_is_cancelled_at_once_and_a_running_one_by_its_worker(queue
     def cancel(*ids: str) -> list[tuple[str, str]]:
         told = {"remedy": "again", "event": EVENTS["cancelled"]}
         asked = [queue.name(name) for name in ids]
-        found = queue.db.write(rows.CancelJobsRow, ids=asked, kind=queue.kind, **told)
+        found = queue.db.write(
+            rows.CancelJobsRow, "jobs/cancel", ids=asked, kind=queue.kind, **told
+        )
         return [(row.id, row.status) for row in found]
 
     held = queue.claimed("one", worker="slow")
     assert sorted(cancel("a", "b", "none")) == [
         (queue.name("a"), "running"), (queue.name("b"), "cancelled"),
     ]  # fmt: skip
-    assert queue.db.write(rows.CancelJobsRow, ids=[queue.name("a")], kind="other", remedy="",
+    assert queue.db.write(rows.CancelJobsRow, "jobs/cancel",
+    ids=[queue.name("a")], kind="other", remedy="",
                           event="") == []  # fmt: skip
-    assert queue.db.write(rows.HeartbeatRow, **held) == [rows.HeartbeatRow(True, True)]
-    assert queue.db.write(rows.JobStageRow, **held, stage="x", progress=0.5, event=EVENT)[0].cancel
-    (told,) = queue.db.write(rows.FinishJobRow, **held, status="succeeded", at=AT, event=EVENT)
+    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held) == [
+        rows.HeartbeatRow(True, True)
+    ]
+    assert queue.db.write(bool, "jobs/stage", **held, stage="x", progress=0.5, event=EVENT)[0]
+    (told,) = queue.db.write(
+        rows.FinishJobRow, "jobs/finish", **held, status="succeeded", at=AT, event=EVENT
+    )
     assert not told.finished  # too late to succeed
-    assert "slow" in {row.worker for row in queue.db.read(rows.OverdueRow, grace_ms=-1)}
-    assert "slow" not in {row.worker for row in queue.db.read(rows.OverdueRow, grace_ms=60_000)}
+    assert "slow" in set(queue.db.read(str, "jobs/overdue", grace_ms=-1))
+    assert "slow" not in set(queue.db.read(str, "jobs/overdue", grace_ms=60_000))
     assert queue.release(held, crashed=True)[0].status == "cancelled"
     assert queue.job("a").error == "cancelled"
     assert cancel("a") == [(queue.name("a"), "cancelled")]  # again: nothing changes
@@ -269,7 +289,12 @@ def test_cancelled_while_a_worker_claims_it_is_cancelled_or_running(queue: Queue
             def cancelled(name: str | None = name, both: threading.Barrier = both) -> str:
                 both.wait()
                 (row,) = queue.db.write(
-                    rows.CancelJobsRow, ids=[name], kind=queue.kind, remedy="", event=EVENT
+                    rows.CancelJobsRow,
+                    "jobs/cancel",
+                    ids=[name],
+                    kind=queue.kind,
+                    remedy="",
+                    event=EVENT,
                 )
                 return row.status
 
@@ -279,7 +304,7 @@ def test_cancelled_while_a_worker_claims_it_is_cancelled_or_running(queue: Queue
 
             asked = pool.submit(cancelled), pool.submit(claimed)
             told.add((asked[0].result(), asked[1].result()))
-            queue.db.write(rows.DeleteJobRow, id=name)
+            queue.db.write(int, "jobs/delete", id=name)
     assert told <= {("cancelled", False), ("running", True)}, told
 
 
@@ -293,9 +318,9 @@ def test_the_same_submission_is_the_same_job_and_a_full_queue_takes_nothing(queu
     assert queue.submit("c", key="k", body="two")[0].outcome == "conflict"
     full = queue.submit("a", "d", limit=row.waiting + 1)
     assert [each.outcome for each in full] == ["known", "full"]
-    assert queue.db.read(rows.JobRow, id=queue.name("d"), kind=queue.kind) == []
+    assert queue.db.read(rows.JobRow, "jobs/get", id=queue.name("d"), kind=queue.kind) == []
     held = queue.claimed("one")
-    queue.db.write(rows.FinishJobRow, **held, status="succeeded", at=AT, event=EVENT)
+    queue.db.write(rows.FinishJobRow, "jobs/finish", **held, status="succeeded", at=AT, event=EVENT)
     assert queue.submit("a")[0].outcome == "known"
     assert queue.submit("a", again=True)[0].outcome == "queued"
 
@@ -317,36 +342,48 @@ def test_a_command_holds_a_lease_too_and_fails_when_it_expires(queue: Queue) -> 
     queue.cypher("MATCH (j:Job {id: $id}) SET j.request = null, j.status = 'failed'",
                  id=queue.name("a"))  # fmt: skip
     begin = {"id": queue.name("a"), "stage": "probe pre", "progress": 0.1, "event": EVENT}
-    (mine,) = queue.db.write(rows.BeginJobRow, **begin, lease="mine", lease_ms=300)
+    (mine,) = queue.db.write(rows.BeginJobRow, "jobs/begin", **begin, lease="mine", lease_ms=300)
     assert mine.begun
-    (other,) = queue.db.write(rows.BeginJobRow, **begin, lease="other", lease_ms=LEASE_MS)
+    (other,) = queue.db.write(
+        rows.BeginJobRow, "jobs/begin", **begin, lease="other", lease_ms=LEASE_MS
+    )
     assert not other.begun  # one works on it at a time
     held = {"lease": "mine", "attempt": mine.attempt}
-    assert queue.db.write(rows.HeartbeatRow, **held)[0].valid
+    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
     time.sleep(0.4)
     (orphan,) = queue.orphans()
     assert queue.release(held, crashed=orphan.crashed)[0].status == "failed"
     # An expired lease that nobody has released yet goes to the next command.
-    assert queue.db.write(rows.BeginJobRow, **begin, lease="mine", lease_ms=0)[0].begun
+    assert queue.db.write(rows.BeginJobRow, "jobs/begin", **begin, lease="mine", lease_ms=0)[
+        0
+    ].begun
     time.sleep(0.01)
-    assert queue.db.write(rows.BeginJobRow, **begin, lease="other", lease_ms=LEASE_MS)[0].begun
-    assert queue.db.write(rows.HoldLeaseRow, lease="mine", attempt=mine.attempt + 1) == []
+    assert queue.db.write(
+        rows.BeginJobRow, "jobs/begin", **begin, lease="other", lease_ms=LEASE_MS
+    )[0].begun
+    assert (
+        queue.db.write(rows.HoldLeaseRow, "jobs/hold", lease="mine", attempt=mine.attempt + 1) == []
+    )
 
 
 def test_a_job_whose_final_id_another_process_works_on_is_busy(queue: Queue) -> None:
     queue.submit("a", "b")
     first = queue.claimed("one")
     final = queue.name("final")
-    (row,) = queue.db.write(rows.SettleIdRow, **first, final=final, model="m")
+    (row,) = queue.db.write(rows.SettleIdRow, "jobs/settle_id", **first, final=final, model="m")
     assert (row.id, row.busy, row.do_it) == (final, False, True)
     second = queue.claimed("two")
-    (row,) = queue.db.write(rows.SettleIdRow, **second, final=final, model="m")
+    (row,) = queue.db.write(rows.SettleIdRow, "jobs/settle_id", **second, final=final, model="m")
     assert (row.id, row.busy) == (queue.name("b"), True)
-    assert queue.db.write(rows.HoldLeaseRow, **second)[0].id == queue.name("b")
-    queue.db.write(rows.FinishJobRow, **first, status="succeeded", at=AT, event=EVENT)
-    (row,) = queue.db.write(rows.SettleIdRow, **second, final=final, model="m")
+    assert queue.db.write(rows.HoldLeaseRow, "jobs/hold", **second)[0].id == queue.name("b")
+    queue.db.write(
+        rows.FinishJobRow, "jobs/finish", **first, status="succeeded", at=AT, event=EVENT
+    )
+    (row,) = queue.db.write(rows.SettleIdRow, "jobs/settle_id", **second, final=final, model="m")
     assert (row.id, row.busy, row.do_it) == (final, False, False)
-    assert queue.db.write(rows.HoldLeaseRow, **second) == []  # nothing of it is left to do
+    assert (
+        queue.db.write(rows.HoldLeaseRow, "jobs/hold", **second) == []
+    )  # nothing of it is left to do
     assert set(queue.job("b").posted_as) == {queue.name("a"), queue.name("b")}
 
 
@@ -355,10 +392,18 @@ def test_workers_are_listed_with_what_they_do_until_they_are_silent(queue: Queue
     worker = f"{queue.kind}-w"
     held = queue.claimed("one", worker=worker)
     about = {"device": "cpu", "host": "here", "pid": 7}
-    queue.db.write(rows.HeartbeatRow, **held, worker=worker, about=about, stage="s", progress=0.5)
-    (shown,) = [row for row in queue.db.read(rows.WorkerRow) if row.id == worker]
+    queue.db.write(
+        rows.HeartbeatRow,
+        "jobs/heartbeat",
+        **held,
+        worker=worker,
+        about=about,
+        stage="s",
+        progress=0.5,
+    )
+    (shown,) = [row for row in queue.db.read(rows.WorkerRow, "jobs/workers") if row.id == worker]
     assert (shown.kind, shown.job, shown.pid) == (queue.kind, queue.name("a"), 7)
     assert 0 <= shown.silent_s < 30
     assert (queue.job("a").stage, queue.job("a").progress) == ("s", 0.5)
-    assert queue.db.write(rows.ForgetWorkersRow, silent_ms=30_000)[0].workers == 0
-    assert queue.db.write(rows.ForgetWorkersRow, id=worker, silent_ms=30_000)[0].workers == 1
+    assert queue.db.write(int, "jobs/forget_workers", silent_ms=30_000)[0] == 0
+    assert queue.db.write(int, "jobs/forget_workers", id=worker, silent_ms=30_000)[0] == 1

@@ -13,8 +13,9 @@ from support.job_queries import admin as admin
 from thinkeval.cypher import migrations, rows
 from thinkeval.cypher.errors import NewerDatabaseError
 from thinkeval.cypher.run import Database
-from thinkeval.service.depedit import job_queue
-from thinkeval.service.depedit.job import DepEditJob
+from thinkeval.service.depedit.kind import DEPEDIT
+from thinkeval.service.experiments import store as experiments
+from thinkeval.service.experiments.job import job_of
 from thinkeval.service.jobs import queue, recovery, submit
 from thinkeval.service.jobs import sweep as sweeps
 from thinkeval.service.jobs.edit_job import EditJob
@@ -23,7 +24,7 @@ from thinkeval.service.schemas import EditIn
 from thinkeval.service.settings import Settings
 
 OLD = Path(__file__).with_name("before_migrations.cypher")
-KINDS = (EditJob, DepEditJob)
+KINDS = (EditJob, job_of(DEPEDIT))
 SETTINGS = Settings()
 EDIT = "rome-harry-potter-"
 REWRITE = {"graph": "old-hogwarts", "rewrite": "harry-potter--studied-at"}
@@ -44,7 +45,7 @@ QUEUED = (
 def old(db: Database, admin: neo4j.Driver) -> Iterator[None]:
     """The old database's nodes beside those of other tests, and no version."""
     assert queue.counts(db)["queued"] == queue.counts(db)["running"] == 0
-    assert job_queue.counts(db)["queued"] == 0
+    assert queue.counts(db, kind="depedit")["queued"] == 0
     labels = "Edit|Post|Queue|Worker|Sweep|ProtocolJob|Job|RewriteRequest|ProtocolRun|KnowledgeSet"
     (before,) = admin.execute_query(
         f"MATCH (n:{labels}|Graph) RETURN collect(elementId(n)) AS ids"
@@ -68,7 +69,7 @@ def claims(db: Database) -> list[rows.ClaimJobRow]:
     found: list[rows.ClaimJobRow] = []
     told = {"lease_ms": 60_000, "worker": "w", "event": event("running", "starting")}
     kinds = [kind.KIND for kind in KINDS]
-    while row := db.write(rows.ClaimJobRow, kinds=kinds, lease=new_token(), **told):
+    while row := db.write(rows.ClaimJobRow, "jobs/claim", kinds=kinds, lease=new_token(), **told):
         found += row
     return found
 
@@ -82,13 +83,13 @@ def test_every_job_of_the_old_database_is_readable_and_goes_on(db: Database) -> 
     assert scored.score.values
     assert queue.edit_out(db, f"{EDIT}31838971fb").error == "no"
     assert queue.job_of(db, f"{EDIT}2681075ee8").status == "cancelled"
-    done = job_queue.out(job_queue.row_of(db, "runs-d9e454fc12"))
-    assert (done.status, done.runs, done.sets) == (
+    done = experiments.get(db, DEPEDIT, "runs-d9e454fc12")
+    assert (done.status, done.parts, done.request["sets"]) == (
         "succeeded",
         ["old-set.base.8068c814"],
         ["old-set"],
     )
-    assert job_queue.row_of(db, "runs-39c3389aa6").remedy == "what"
+    assert experiments.get(db, DEPEDIT, "runs-39c3389aa6").remedy == "what"
     assert sweeps.get(db, "sweep-6d9d5a2ec1").counts["queued"] == 1
     # What was running when that version ended is recovered; no attempt is used up.
     assert recovery.recover(db, KINDS) == {
@@ -134,7 +135,7 @@ def test_of_several_programs_that_start_at_once_one_migrates(
     with db._session(neo4j.WRITE_ACCESS) as session:
         assert migrations.migrate(session, db.uri) == []
     assert queue.counts(db)["queued"] == 4
-    assert job_queue.counts(db)["queued"] == 2
+    assert queue.counts(db, kind="depedit")["queued"] == 2
 
 
 def test_a_newer_database_is_refused_before_anything_is_written(
@@ -142,7 +143,7 @@ def test_a_newer_database_is_refused_before_anything_is_written(
 ) -> None:
     admin.execute_query("MATCH (s:Schema) SET s.version = 999")
     try:
-        with pytest.raises(NewerDatabaseError, match="schema 999; this one knows 1") as caught:
+        with pytest.raises(NewerDatabaseError, match="schema 999; this one knows 2") as caught:
             db.setup_schema()
         with pytest.raises(NewerDatabaseError), db._session(neo4j.WRITE_ACCESS) as session:
             migrations.migrate(session, db.uri)

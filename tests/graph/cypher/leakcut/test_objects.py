@@ -43,7 +43,7 @@ def test_safe_objects_equal_brute_force(
     away = distances(edges, "o")
     asked = [{"subject": e.subject, "relation": e.relation, "object": e.object} for e in edges]
     where = {"graph": graph_id, "object": "o", "max_steps": max_steps}
-    found = db.read(rows.SafeObjectsRow, **where, facts=asked)
+    found = db.read(rows.SafeObjectsRow, "leakcut/objects", **where, facts=asked)
     assert [row.place for row in found] == list(range(len(edges)))
     for row, edge in zip(found, edges, strict=True):
         same = {e.object for e in edges if e.relation == edge.relation}
@@ -53,9 +53,11 @@ def test_safe_objects_equal_brute_force(
         assert (set(row.safe), set(row.refused)) == (free - leading, leading)
     objects = {e.object for e in edges}
     harmless = {name for name in objects if away.get(name, 99) > max_steps - 1}
-    assert {row.name for row in db.read(rows.HarmlessEntityRow, **where)} == harmless
+    assert {
+        row.name for row in db.read(rows.HarmlessEntityRow, "leakcut/entities", **where)
+    } == harmless
     names = sorted({*away, "nobody"})
-    leading_ = {row.name for row in db.read(rows.LeadingObjectsRow, **where, names=names)}
+    leading_ = set(db.read(str, "leakcut/leading", **where, names=names))
     assert leading_ == {name for name in names if away.get(name, 99) <= max_steps - 1}
 
 
@@ -65,7 +67,7 @@ def test_no_new_fact_opens_a_chain(db: Database, graph_id: str, seed: int) -> No
     edges = drawn(seed)
     store(db, graph_id, edges, ["o"])
     asked = [{"subject": e.subject, "relation": e.relation, "object": e.object} for e in edges]
-    found = db.read(rows.SafeObjectsRow, graph=graph_id, object="o", facts=asked)
+    found = db.read(rows.SafeObjectsRow, "leakcut/objects", graph=graph_id, object="o", facts=asked)
     tried = 0
     for row, edge in zip(found, edges, strict=True):
         for name in row.safe:

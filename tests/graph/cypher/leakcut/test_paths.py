@@ -34,7 +34,7 @@ def drawn(seed: int) -> list[Edge]:
 def test_paths_equal_brute_force(db: Database, graph_id: str, seed: int) -> None:
     edges, case = drawn(seed), Case("s", "o", "w", "edited")
     store(db, graph_id, edges)
-    found = db.read(rows.LeakPathRow, **scalars(graph_id, case))
+    found = db.read(rows.LeakPathRow, "leakcut/paths", **scalars(graph_id, case))
     expected = {}
     for steps in ref.alternatives(edges, case, 5, "listed"):
         best = [min(step, key=lambda e: (-e.pre, e.id)) for step in steps]

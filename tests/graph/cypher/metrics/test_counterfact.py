@@ -76,7 +76,7 @@ def test_lists_that_do_not_match_are_never_passed_over(
 ) -> None:
     store(db, graph_id, [NEW, OLD])
     row = {"id": f"{graph_id}|t", "neighborhood_p_post": [0.8, 0.4]}
-    db.write(rows.WriteProbabilitiesRow, rows=[row])
+    db.write(rows.WrittenRow, "probes/write_probabilities", rows=[row])
     with pytest.raises(MissingProbabilityError):
         value(db, graph_id, metric)
 
@@ -86,6 +86,10 @@ def test_a_missing_probability_is_never_passed_over(
     db: Database, graph_id: str, metric: str
 ) -> None:
     store(db, graph_id, [NEW, OLD])
-    db.write(rows.WriteProbabilitiesRow, rows=[{"id": f"{graph_id}|n", "p_post": None}])
+    db.write(
+        rows.WrittenRow,
+        "probes/write_probabilities",
+        rows=[{"id": f"{graph_id}|n", "p_post": None}],
+    )
     with pytest.raises(MissingProbabilityError):
         value(db, graph_id, metric)

@@ -49,7 +49,7 @@ def value(db: Database, metric: str, graph: str, case: Case, **options: Any) -> 
 
 def test_the_readmes_example_of_ifr(db: Database, graph_id: str) -> None:
     store(db, graph_id, EXAMPLE)
-    (chain,) = db.read(rows.ScoredChainRow, **scalars(graph_id, HARRY))
+    (chain,) = db.read(rows.ScoredChainRow, "chains/scored", **scalars(graph_id, HARRY))
     assert (chain.r_pre, chain.r_post) == pytest.approx((0.6885, 0.476), abs=1e-12)
     assert chain.ratio == pytest.approx(0.476 / 0.6885)
     row = value(db, "ifr", graph_id, HARRY)
@@ -76,10 +76,10 @@ def test_a_parallel_fact_can_hide_a_leak_and_an_option_shows_it(
     assert value(db, "deep_edited", graph_id, case, **hidden).value == 1
     assert value(db, "deep_edited", graph_id, case, **shown).value == 0
     about = scalars(graph_id, case)
-    assert db.read(rows.LeakageRow, **about) == []
-    leaks = db.read(rows.LeakageRow, **about, **shown)
+    assert db.read(rows.LeakageRow, "chains/leakage", **about) == []
+    leaks = db.read(rows.LeakageRow, "chains/leakage", **about, **shown)
     assert {leak.id for leak in leaks} == {f"{graph_id}|2", f"{graph_id}|3"}
-    (chain,) = db.read(rows.ScoredChainRow, **about, **shown)
+    (chain,) = db.read(rows.ScoredChainRow, "chains/scored", **about, **shown)
     assert [(link.pre, link.post) for link in chain.links] == [(0.9, 0.8), (0.5, 0.5)]
 
 
@@ -117,10 +117,10 @@ def test_of_what_the_model_never_knew_nothing_is_measured(db: Database, graph_id
     ):  # fmt: skip
         assert value(db, name, graph_id, HARRY) == rows.MetricRow("case", None, None, 0, of), name
     about = scalars(graph_id, HARRY)
-    assert [(c.known, c.surviving) for c in db.read(rows.ScoredChainRow, **about)] == [
-        (False, False)
-    ] * 2
-    assert db.read(rows.LeakageRow, **about) == []
+    assert [
+        (c.known, c.surviving) for c in db.read(rows.ScoredChainRow, "chains/scored", **about)
+    ] == [(False, False)] * 2
+    assert db.read(rows.LeakageRow, "chains/leakage", **about) == []
     papers: dict[str, Any] = {"known": 0.0, "known_chain": 0.0, "rule": "papers"}
     assert value(db, "ifr", graph_id, HARRY, **papers).value == pytest.approx(
         (1000 / math.sqrt(3) + 10000 / math.sqrt(4)) / (1 / math.sqrt(3) + 1 / math.sqrt(4))
@@ -176,7 +176,9 @@ def test_forgetting_of_a_fact_that_was_not_asked_before_is_undefined(
     store(db, graph_id, [old])
     case = Case("s", "o")
     assert as_value(value(db, "forgetting", graph_id, case)) == (pytest.approx(0.8), 1, 0)
-    db.write(rows.WriteProbabilitiesRow, rows=[{"id": f"{graph_id}|t", "p_pre": None}])
+    db.write(
+        rows.WrittenRow, "probes/write_probabilities", rows=[{"id": f"{graph_id}|t", "p_pre": None}]
+    )
     assert as_value(value(db, "forgetting", graph_id, case)) == (None, 0, 1)
 
 
@@ -206,7 +208,7 @@ def test_any_pair_of_properties_can_be_read(db: Database, graph_id: str) -> None
         {"id": f"{graph_id}|{e.id}", "likelihood_pre": 0.5, "likelihood_post": 0.25}
         for e in EXAMPLE
     ]
-    db.write(rows.WriteProbabilitiesRow, rows=written)
+    db.write(rows.WrittenRow, "probes/write_probabilities", rows=written)
     row = value(db, "ifr", graph_id, HARRY, pre="likelihood_pre", post="likelihood_post")
     assert row.value == pytest.approx(0.125)
     assert value(db, "ifr", graph_id, HARRY, post="p_pre").value == pytest.approx(1.0)
@@ -230,7 +232,9 @@ def test_a_missing_probability_is_never_passed_over(
 ) -> None:
     parallel = Edge("2a", "Ron Weasley", "Gryffindor", 0.1, 0.1, "sorted into")
     store(db, graph_id, [*EXAMPLE, parallel, *CONTEXT[3:]])
-    db.write(rows.WriteProbabilitiesRow, rows=[{"id": f"{graph_id}|2", key: None}])
+    db.write(
+        rows.WrittenRow, "probes/write_probabilities", rows=[{"id": f"{graph_id}|2", key: None}]
+    )
     with pytest.raises(MissingProbabilityError, match=f"1 of 6 facts lack {key}") as caught:
         db.metric(metric, cases=[case_map(graph_id, HARRY)])
     assert "probe" in caught.value.remedy
@@ -245,7 +249,9 @@ def test_a_missing_probability_of_the_subject_is_no_undefined_retention(
 ) -> None:
     """With p_pre = 0 and no p_post nothing would be measured, but the fact still lacks a value."""
     store(db, graph_id, [replace(EXAMPLE[0], pre=other, post=other), *EXAMPLE[1:]])
-    db.write(rows.WriteProbabilitiesRow, rows=[{"id": f"{graph_id}|1", key: None}])
+    db.write(
+        rows.WrittenRow, "probes/write_probabilities", rows=[{"id": f"{graph_id}|1", key: None}]
+    )
     with pytest.raises(MissingProbabilityError, match=f"1 of 3 facts lack {key}"):
         db.metric("subject_retention", cases=[case_map(graph_id, HARRY)])
 
@@ -299,14 +305,16 @@ def test_the_subjects_facts_to_keep_are_neither_the_old_object_nor_the_edited_re
 @pytest.mark.parametrize("key", ["p_pre", "p_post"])
 def test_a_missing_probability_shows_in_chains(db: Database, graph_id: str, key: str) -> None:
     store(db, graph_id, EXAMPLE)
-    db.write(rows.WriteProbabilitiesRow, rows=[{"id": f"{graph_id}|2", key: None}])
+    db.write(
+        rows.WrittenRow, "probes/write_probabilities", rows=[{"id": f"{graph_id}|2", key: None}]
+    )
     about = scalars(graph_id, HARRY)
     for surviving in (False, True):
         with pytest.raises(MissingProbabilityError):
-            db.read(rows.ScoredChainRow, **about, surviving=surviving, limit=1)
+            db.read(rows.ScoredChainRow, "chains/scored", **about, surviving=surviving, limit=1)
     with pytest.raises(MissingProbabilityError):
-        db.read(rows.LeakageRow, **about, limit=1)
-    assert len(db.read(rows.ChainRow, **about)) == 1  # structure only
+        db.read(rows.LeakageRow, "chains/leakage", **about, limit=1)
+    assert len(db.read(rows.ChainRow, "chains/enumerate", **about)) == 1  # structure only
 
 
 def test_a_missing_target_probability_is_never_passed_over(db: Database, graph_id: str) -> None:
@@ -316,7 +324,11 @@ def test_a_missing_target_probability_is_never_passed_over(db: Database, graph_i
     asked = [case_map(graph_id, Case("s", "o"))]
     with pytest.raises(MissingProbabilityError):
         db.metric("generalization_score", cases=asked)  # 2 against 1
-    db.write(rows.WriteProbabilitiesRow, rows=[{"id": f"{graph_id}|n", "p_post": None}])
+    db.write(
+        rows.WrittenRow,
+        "probes/write_probabilities",
+        rows=[{"id": f"{graph_id}|n", "p_post": None}],
+    )
     for metric in ("efficacy", "efficacy_score"):
         with pytest.raises(MissingProbabilityError, match="p_post"):
             db.metric(metric, cases=asked)
@@ -382,7 +394,7 @@ def edges_of(db: Database, graph: str) -> list[Edge]:
             r.cases,
             r.questions,
         )
-        for r in db.stream(rows.FactRow, graph=graph)
+        for r in db.stream(rows.FactRow, "graph/facts", graph=graph)
     ]
 
 
@@ -397,8 +409,8 @@ def test_knowgic_has_exactly_its_chains(
     assert counts == {None: 1406, 1: 24, 2: 108, 3: 227, 4: 428, 5: 619}
     for rewrite in published.rewrites:
         about = scalars(stored, case_of(rewrite))
-        assert db.read(rows.CountChainsRow, **about)[0].chains == rewrite.n_records
-        assert len(db.read(rows.ChainRow, **about)) == rewrite.n_records
+        assert db.read(int, "chains/count", **about)[0] == rewrite.n_records
+        assert len(db.read(rows.ChainRow, "chains/enumerate", **about)) == rewrite.n_records
 
 
 def test_the_scope_of_a_knowgic_rewrite_is_exactly_its_facts(
@@ -407,7 +419,7 @@ def test_the_scope_of_a_knowgic_rewrite_is_exactly_its_facts(
     context = 0
     for rewrite in published.rewrites:
         about = {k: v for k, v in scalars(stored, case_of(rewrite)).items() if k != "relation"}
-        found = {row.fact for row in db.read(rows.FactInScopeRow, **about)}
+        found = {row.fact for row in db.read(rows.FactRow, "probes/facts_in_scope", **about)}
         assert found == {f.id for f in published.facts if rewrite.id in f.cases}
         context += sum(f.id in found and f.subject != rewrite.subject for f in published.facts)
     assert context == 431  # the 439 links of `broader_context` ask some facts in two wordings
@@ -417,7 +429,9 @@ def test_knowgics_rewrites_are_21_families(
     db: Database, stored: str, published: KnowledgeGraph
 ) -> None:
     asked = [case_map(stored, case_of(r), r.id) for r in published.rewrites]
-    found = {row.id: set(row.facts) for row in db.read(rows.ChainFactsRow, cases=asked)}
+    found = {
+        row.id: set(row.facts) for row in db.read(rows.ChainFactsRow, "chains/facts", cases=asked)
+    }
     edges = edges_of(db, stored)
     for rewrite in published.rewrites:
         mine = ref.scope(edges, case_of(rewrite), 5, "listed", walk=True)

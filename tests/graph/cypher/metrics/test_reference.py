@@ -216,23 +216,23 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
         for chain in ref.chains(edges, case, max_steps, bare, parallel=parallel)
     }
 
-    enumerated = db.read(rows.ChainRow, **about)
+    enumerated = db.read(rows.ChainRow, "chains/enumerate", **about)
     assert sorted(chain.facts for chain in enumerated) == sorted(expected)
     assert [chain.steps for chain in enumerated] == sorted(chain.steps for chain in enumerated)
-    assert db.read(rows.CountChainsRow, **about)[0].chains == len(expected)
+    assert db.read(int, "chains/count", **about)[0] == len(expected)
 
     on_chains = {e.id for e in ref.scope(edges, case, max_steps, bare)}
     of = {"cases": [case_map(graph, case)], "max_steps": max_steps, "bare": bare}
-    assert set(db.read(rows.ChainFactsRow, **of)[0].facts) == on_chains
+    assert set(db.read(rows.ChainFactsRow, "chains/facts", **of)[0].facts) == on_chains
 
     for least in (0.01, 0.2):
-        (counted,) = db.read(rows.KnownChainsRow, **of, known_chain=least)
+        (counted,) = db.read(rows.KnownChainsRow, "chains/known", **of, known_chain=least)
         n_known = sum(ref.reliability(chain)[0] >= least for chain in expected.values())
         assert (counted.chains, counted.known) == (len(expected), n_known)
 
     rule = option["rule"]
     about |= {"parallel": parallel, "known_chain": in_query(option)["known_chain"]}
-    scored = db.read(rows.ScoredChainRow, **about, threshold=threshold)
+    scored = db.read(rows.ScoredChainRow, "chains/scored", **about, threshold=threshold)
     assert sorted(tuple(link.id for link in chain.links) for chain in scored) == sorted(expected)
     for chain in scored:
         edges_of = expected[tuple(link.id for link in chain.links)]
@@ -247,11 +247,15 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
     parts = [(c.surviving, (c.ratio or 0.0) / math.sqrt(c.steps)) for c in scored]
     assert parts == sorted(parts, reverse=True), "surviving first, then the largest part of IFR"
 
-    alive = db.read(rows.ScoredChainRow, **about, threshold=threshold, surviving=True)
+    alive = db.read(
+        rows.ScoredChainRow, "chains/scored", **about, threshold=threshold, surviving=True
+    )
     assert alive == [chain for chain in scored if chain.surviving]
 
     leaks = ref.leakage(ref.chains(edges, case, max_steps, bare), threshold, rule)
-    found = db.read(rows.LeakageRow, **about | {"parallel": "before"}, threshold=threshold)
+    found = db.read(
+        rows.LeakageRow, "chains/leakage", **about | {"parallel": "before"}, threshold=threshold
+    )
     assert sorted(leak.id for leak in found) == sorted(f"{graph}|{fact}" for fact in leaks)
     for leak in found:
         wanted = leaks[leak.id.removeprefix(f"{graph}|")]
@@ -265,7 +269,7 @@ def test_the_scope_equals_brute_force(db: Database, place, edges, case, max_step
     graph = place()
     store(db, graph, edges, entities=["s", "o"])
     about = {k: v for k, v in scalars(graph, case).items() if k != "relation"}
-    found = db.read(rows.FactInScopeRow, **about, max_steps=max_steps)
+    found = db.read(rows.FactRow, "probes/facts_in_scope", **about, max_steps=max_steps)
     assert [row.fact for row in found] == [
         e.id for e in ref.scope(edges, case, max_steps, "include")
     ]

@@ -13,18 +13,16 @@ from support.own_graphs import hogwarts_as, own_graphs
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.append_schemas import AppendOut
+from thinkeval.service.append_schemas import AdditivityOptions, AppendOut
 from thinkeval.service.cli.output import console
 from thinkeval.service.cli.render import show_score
 from thinkeval.service.client import Client
-from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import rewrite_row
-from thinkeval.service.reports.append.stored import stored
-from thinkeval.service.reports.append.table import table
+from thinkeval.service.reports.appended import table
 from thinkeval.service.reports.comparison import common
 from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.append import additivity
+from thinkeval.service.scoring import append, record
 
 HOW = AppendOut(n_correct=2, n_hard=2, n_random=1)
 EXAMPLE = {
@@ -56,7 +54,9 @@ def dataset(db: Database) -> Iterator[str]:
             hard=("Keeper", "Seeker"),
             random=("Potions",),
         )
-        db.write(rows.MergeRewritesRow, dataset=graph, rows=[rewrite_row(request)])
+        db.write(
+            rows.WrittenRow, "graph/merge_rewrites", dataset=graph, rows=[rewrite_row(request)]
+        )
         yield graph
 
 
@@ -74,48 +74,55 @@ def scored(db: Database, dataset: str) -> Score:
     )
 
 
-def test_an_append_is_posted_and_found(client: TestClient, dataset: str) -> None:
+def test_an_append_is_an_edit(client: TestClient, dataset: str) -> None:
     body = {"graph": dataset, "rewrite": "appended", "method": "rome", "append_loss": "app"}
-    answer = client.post("/v1/appends", json=body)
+    answer = client.post("/v1/edits", json=body)
     assert answer.status_code == 202
     where = answer.headers["location"]
-    assert where == f"/v1/appends/{answer.json()['id']}"
     found = client.get(where).json()
     assert (found["status"], found["target_new"]) == ("queued", "Crookshanks")
-    assert client.get(found["links"]["self"]).json()["id"] == found["id"]
-    assert client.post("/v1/edits", json=body).json()["id"] == found["id"], "it is an edit"
     assert client.get(f"{where}/answers").status_code == 404, "it has no score yet"
 
 
-def test_what_is_no_append_is_refused(client: TestClient, dataset: str) -> None:
+def test_options_of_an_append_need_one(client: TestClient, dataset: str) -> None:
     plain = {"graph": dataset, "rewrite": "harry-potter--studied-at", "method": "none"}
-    refused = client.post("/v1/appends", json=plain)
-    assert (refused.status_code, "replaces an object" in refused.text) == (422, True)
-    edit = client.post("/v1/edits", json=plain).json()["id"]
-    assert client.get(f"/v1/appends/{edit}").status_code == 404
     lossy = client.post("/v1/edits", json=plain | {"append_loss": "app"})
     assert (lossy.status_code, "append_loss" in lossy.text) == (422, True)
     untaken = {"graph": dataset, "rewrite": "appended", "method": "kn", "append_loss": "app"}
-    refused = client.post("/v1/appends", json=untaken)
+    refused = client.post("/v1/edits", json=untaken)
     assert (refused.status_code, "takes no further loss" in refused.text) == (422, True)
+
+
+def test_an_edit_that_replaces_has_no_answers(
+    client: TestClient, db: Database, dataset: str
+) -> None:
+    asked = datasets.list_rewrites(db, dataset)[0]
+    key = asked.subject, asked.relation
+    facts = [
+        probed((*key, asked.target_true), 0.3, 0.2, "target_true"),
+        probed((*key, asked.target_new), 0.1, 0.4, "target_new", listed=False),
+    ]
+    plain = store_edit(db, f"{dataset}-plain", facts, dataset=dataset, rewrite=asked)
+    for part in ("answers", "additivity"):
+        refused = client.get(f"/v1/edits/{plain.edit}/{part}")
+        assert (refused.status_code, "append" in refused.text) == (404, True)
 
 
 def test_score_and_answers_are_those_stored(client: TestClient, scored: Score) -> None:
     score = client.get(f"/v1/edits/{scored.edit}/score").json()
-    found = {v["metric"]: v for v in score["values"] if v["measure"] == additivity.MEASURE}
+    found = {v["metric"]: v for v in score["values"] if v["measure"] == append.MEASURE}
     assert {name: round(found[name]["value"], 5) for name in VALUES} == VALUES
     assert (found["append_ls"]["value"], found["append_ls"]["n"]) == (1, 1)
     assert (found["append_gs"]["value"], found["append_gs"]["n"]) == (None, 0)
     assert score["append"]["n_correct"] == 2
-    answers = client.get(f"/v1/appends/{scored.edit}/answers").json()
+    answers = client.get(f"/v1/edits/{scored.edit}/answers").json()
     first, near = answers["items"]
     assert {key: first[key] for key in EXAMPLE} == EXAMPLE
     assert (near["right_pre"], near["right_post"], near["hard"]) == (0.5, 0.4, [])
-    assert client.get(f"/v1/appends/{scored.edit}").json()["status"] == "succeeded"
 
 
 def test_additivity_by_other_options(client: TestClient, scored: Score, db: Database) -> None:
-    path = f"/v1/appends/{scored.edit}/additivity"
+    path = f"/v1/edits/{scored.edit}/additivity"
     hard, random = client.get(path).json()["items"]
     assert (hard["set"], random["set"], hard["prompts"], hard["n"]) == ("hard", "random", 1, 1)
     values = {f"{name}_hard": round(hard[name], 5) for name in ("rff", "rnf", "aff", "anf")}
@@ -123,8 +130,8 @@ def test_additivity_by_other_options(client: TestClient, scored: Score, db: Data
     every = client.get(path, params={"ls_over": "all", "published": True, "strict": True}).json()
     assert every["items"][0]["asked_ls"] == every["items"][0]["n_ls"] == 1
     assert client.get(path, params={"es_over": "some"}).status_code == 422
-    (same,) = additivity.measured_again(db, [scored])
-    (other,) = additivity.measured_again(db, [scored], ls_over="all")
+    (same,) = append.measured_again(db, [scored], AdditivityOptions())
+    (other,) = append.measured_again(db, [scored], AdditivityOptions(ls_over="all"))
     assert same.values == scored.values
     assert {v.metric for v in other.values} == {v.metric for v in scored.values}
 
@@ -146,11 +153,11 @@ def test_the_client_has_the_answers_as_a_table(client: TestClient, scored: Score
 def test_page_of_an_append_is_shown(client: TestClient, scored: Score) -> None:
     page = client.get(f"/edits/{scored.edit}")
     assert page.status_code == 200
-    assert '<h2 id="moved-title">What else moved</h2>' in page.text
+    assert '<h2 id="moved-title">What else the answer moved</h2>' in page.text
     assert "Leakage map" not in page.text
     assert f"/edits/{scored.edit}/chains" not in page.text
     for value in VALUES.values():
-        assert f'<td class="n">{value:.3f}</td>' in page.text
+        assert f'<td class="n">{value:.5f}</td>' in page.text
     assert "The 2 correct answers were disturbed (AFF 0.649, ANF 0.636" in page.text
     rows_of = page.text.split("<tbody>")[-1]
     named = [rows_of.index(f">{name}<") for name in ("Crookshanks", "Hedwig", "Keeper", "Potions")]
@@ -158,16 +165,31 @@ def test_page_of_an_append_is_shown(client: TestClient, scored: Score) -> None:
 
 
 def test_the_table_of_stored_appends(db: Database, dataset: str, scored: Score) -> None:
-    (row,) = table(stored(db, dataset)).rows
-    assert (row.method, row.variant, row.requests) == (scored.method, "bare", 1)
+    scores = record.scores(db, [], graph=dataset, kind="append")
+    (row,) = table(scores).rows
+    assert (row.method, row.variant, len(row.values)) == (scored.method, "bare", 1)
     found = {name: row.means[name].value for name in ("aff_hard", "anf_hard", "append_gs")}
     assert found == {
         "aff_hard": pytest.approx(VALUES["aff_hard"], abs=5e-6),
         "anf_hard": pytest.approx(VALUES["anf_hard"], abs=5e-6),
         "append_gs": None,
     }
-    with pytest.raises(NothingStoredError):
-        stored(db, dataset, model="another")
+    assert record.scores(db, [], graph=dataset, model="another", kind="append") == []
+
+
+def test_a_sweep_of_appends_has_their_table(
+    client: TestClient, db: Database, scored: Score
+) -> None:
+    sweep = f"{scored.dataset}-sweep"
+    db.write(bool, "jobs/merge_sweep", id=sweep, request="{}", posted_as=[scored.edit])
+    try:
+        found = client.get(f"/v1/sweeps/{sweep}").json()
+    finally:
+        db.write(int, "jobs/delete_sweep", id=sweep)
+    (row,) = found["table"]
+    assert (row["Method"], row["requests"], row["AFF hard.n"]) == (scored.method, 1, 1)
+    assert round(row["AFF hard"], 5) == VALUES["aff_hard"]
+    assert "lower is better" in found["caption"]
 
 
 def test_the_command_line_prints_additivity_and_why_there_is_no_ifr(

@@ -24,6 +24,7 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.growth import prompts
 from thinkeval.service.growth.files.formats import Format, exported
 from thinkeval.service.growth.review import judge, queue, record
+from thinkeval.service.growth.schemas import GrowthOut
 
 TRIPLET = {"subject": "A", "relation": "b", "object": "C"}
 
@@ -39,9 +40,9 @@ def submitted(db: Database, graph_id: str) -> Iterator[dict[str, object]]:
     """A crawl of a graph of the test's own, as a client submits it."""
     base = hogwarts_as(db, f"{graph_id}-base")
     yield {"seed": "Harry Potter", "elicit": "crawl", "base": base, "graph": f"{graph_id}-grown"}
-    for row in db.read(rows.GrowthRunRow):
+    for row in db.read(GrowthOut, "growth/runs"):
         if row.graph.startswith(graph_id):
-            db.autocommit(rows.DeleteGrowthRunRow, id=row.id)
+            db.autocommit(int, "growth/delete_run", id=row.id)
 
 
 def test_a_run_is_submitted_paused_resumed_cancelled_and_deleted(
@@ -206,9 +207,11 @@ def test_the_last_decision_queues_a_waiting_run_again(
 ) -> None:
     run = client.post("/v1/growth", json=submitted).json()["id"]
     client.post(f"/v1/growth/{run}/cancel")
-    db.write(rows.SetGrowthRunRow, id=run, state="waiting_review", stop_reason="waits for review")
+    db.write(
+        float, "growth/set_run", id=run, state="waiting_review", stop_reason="waits for review"
+    )
     made = [candidate(0), candidate(1, state="conflict"), candidate(2, state="validated")]
-    db.write(rows.WriteCandidatesRow, run=run, rows=made)
+    db.write(rows.WrittenRow, "growth/write_candidates", run=run, rows=made)
     decide = f"/v1/growth/{run}/candidates/{{}}/decision"
     body = {"verb": "keep", "by": "ann"}
     assert client.post(decide.format("c0"), json=body).json()["resumed"] is False

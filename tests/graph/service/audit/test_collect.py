@@ -1,4 +1,4 @@
-"""What an audit collects from the database equals brute force over the facts that it lists."""
+"""The data that an audit collects from the database equal brute force over its listed facts."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def compared(db: Database) -> Iterator[ComparisonOut]:
         out = made.model_copy(update=update)
         store.save(db, out, [], [])
         yield out
-        db.write(rows.DeleteComparisonRow, id=id)
-        db.write(rows.DeleteRulesRow, dataset=graph)
+        db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=id)
+        db.write(int, "rules/delete_rules", dataset=graph)
 
 
 def brute(db: Database, edit: str) -> dict[str, int]:
@@ -165,9 +165,9 @@ def test_the_queries_are_whole_and_those_that_were_read(
     read: set[str] = set()
     real = Database.read
 
-    def watched(self: Database, row: Any, /, **params: Any) -> Any:
-        read.add(row.QUERY)
-        return real(self, row, **params)
+    def watched(self: Database, row: Any, name: str, /, **params: Any) -> Any:
+        read.add(name)
+        return real(self, row, name, **params)
 
     monkeypatch.setattr(Database, "read", watched)
     collect(db, compared.id)
@@ -241,4 +241,4 @@ def test_what_cannot_be_audited(db: Database, compared: ComparisonOut) -> None:
     with pytest.raises(UsageError, match="watched the graph") as caught:
         collect(db, watched.id)
     assert "--forget" in caught.value.remedy
-    db.write(rows.DeleteComparisonRow, id=watched.id)
+    db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=watched.id)

@@ -1,4 +1,4 @@
-"""What follows by a rule from given facts: the query against brute force, in all four shapes."""
+"""Conclusions by a rule from given facts: the query against brute force, in all four shapes."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,11 +13,11 @@ from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.editing.errors import EditingError
-from thinkeval.service.depedit import job as depedit_job
-from thinkeval.service.depedit import job_queue, store
+from thinkeval.service.depedit import store
 from thinkeval.service.depedit.build import SetOptions, build
+from thinkeval.service.depedit.kind import DEPEDIT
 from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.schemas import RunsIn
+from thinkeval.service.depedit.schemas import ProtocolOut, RunsIn
 from thinkeval.service.depedit.store import Answer, RunRecord
 from thinkeval.service.errors import (
     ConflictError,
@@ -26,6 +27,8 @@ from thinkeval.service.errors import (
     ServiceError,
     UsageError,
 )
+from thinkeval.service.experiments import store as experiments
+from thinkeval.service.experiments.job import job_of
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import edit_job, queue, recovery, submit
 from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
@@ -34,14 +37,14 @@ from thinkeval.service.schemas import EditIn
 from thinkeval.service.settings import Settings
 
 SETTINGS = Settings()
-KINDS = (edit_job.EditJob, depedit_job.DepEditJob)
+KINDS = (edit_job.EditJob, job_of(DEPEDIT))
 SMALL = SetOptions(facts=6, unrelated=2, implications=3, copies=1, updates=2, seed=2)
 
 
 @pytest.fixture(scope="module")
 def place(db: Database) -> Iterator[tuple[str, list[str]]]:
     """A graph of this module's own, and two sets of it."""
-    datasets.ensure(db, "atlas")
+    datasets.get_or_import(db, "atlas")
     with own_graphs(db) as prefix:
         graph = hogwarts_as(db, f"{prefix}-hogwarts")
         drawn = build(db, "atlas", SMALL).sets[:2]
@@ -58,14 +61,21 @@ def place(db: Database) -> Iterator[tuple[str, list[str]]]:
 @pytest.fixture
 def graph(db: Database, place: tuple[str, list[str]]) -> Iterator[str]:
     """The graph, and an empty queue before and after."""
-    assert queue.counts(db)["running"] == job_queue.counts(db)["running"] == 0
+    assert queue.counts(db)["running"] == queue.counts(db, kind="depedit")["running"] == 0
     assert taken(db) is None
     yield place[0]
-    for row in db.read(rows.PageJobRow, kind=job_queue.DEPEDIT, limit=1000):
-        if set(job_queue.out(row).sets) & set(place[1]):
-            db.write(rows.DeleteJobRow, id=row.id)
-    for edit in db.read(rows.PageEditRow, dataset=place[0], limit=1000):
-        db.write(rows.DeleteEditRow, id=edit.id)
+    for row in db.read(rows.PageJobRow, "jobs/page", kind="depedit", limit=1000):
+        if set(json.loads(row.request or "{}")["sets"]) & set(place[1]):
+            db.write(int, "jobs/delete", id=row.id)
+    for edit in db.read(rows.PageEditRow, "edits/page_edits", dataset=place[0], limit=1000):
+        db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
+
+
+def row_of(db: Database, job: str) -> rows.JobRow:
+    found = queue.find(db, DEPEDIT.name, job)
+    if found is None:
+        raise NotFoundError("protocol", job, [], listing="thinkeval protocols")
+    return found
 
 
 def posted(graph: str, /, **more: object) -> RunsIn:
@@ -73,7 +83,7 @@ def posted(graph: str, /, **more: object) -> RunsIn:
 
 
 def post(db: Database, graph: str, /, **more: object) -> str:
-    return depedit_job.post(db, SETTINGS, posted(graph, **more)).edit
+    return experiments.submit(db, SETTINGS, DEPEDIT, posted(graph, **more)).edit
 
 
 def post_edit(db: Database, graph: str, seed: int) -> str:
@@ -82,10 +92,11 @@ def post_edit(db: Database, graph: str, seed: int) -> str:
 
 
 def claimed(db: Database, affinity: str | None = None) -> tuple[rows.ClaimJobRow, Lease] | None:
-    """What a worker would claim, and its lease on it."""
+    """Return the job that a worker would claim, and its lease on it."""
     token = new_token()
     found = db.write(
         rows.ClaimJobRow,
+        "jobs/claim",
         kinds=[kind.KIND for kind in KINDS],
         lease=token,
         lease_ms=60_000,
@@ -118,36 +129,35 @@ def stored_run(db: Database, set_id: str) -> str:
 def test_a_post_is_a_waiting_job_and_the_same_post_the_same_job(
     db: Database, graph: str, place: tuple[str, list[str]]
 ) -> None:
-    first = depedit_job.post(db, SETTINGS, posted(graph, strategies=["forwchain", "base"]))
-    shown = job_queue.out(job_queue.row_of(db, first.edit))
-    assert (first.outcome, shown.status, shown.sets) == ("created", "queued", place[1])
-    assert (shown.total, shown.done, shown.model) == (4, 0, "organism-gpt2-seed0")
+    first = experiments.submit(
+        db, SETTINGS, DEPEDIT, posted(graph, strategies=["forwchain", "base"])
+    )
+    shown = experiments.get(db, DEPEDIT, first.edit)
+    assert (first.outcome, shown.status) == ("created", "queued")
+    assert shown.request["sets"] == place[1]
+    assert (shown.total, shown.parts, shown.graph) == (4, [], graph)
     same = posted(
         graph, sets=place[1], strategies=["finetune+forwchain", "base", "base"], force=True
     )
-    again = depedit_job.post(db, SETTINGS, same)
+    again = experiments.submit(db, SETTINGS, DEPEDIT, same)
     assert (again.edit, again.outcome) == (first.edit, "known")
     assert post(db, graph, seed=1) != first.edit
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: post(db, graph, seed=2), range(8)))
     assert len(set(made)) == 1
-    items, more, total = job_queue.page(db, limit=2)
-    assert [each.id for each in items] == [made[0], *(i.id for i in items[1:])]
-    assert total >= 3
-    assert more
-    rest = job_queue.page(db, limit=500, cursor=more)[0]
-    assert first.edit in {each.id for each in rest}
-    assert not {each.id for each in rest} & {each.id for each in items}
+    listed = [each.id for each in experiments.listing(db, DEPEDIT)]
+    assert listed[0] == made[0]
+    assert first.edit in listed
 
 
 def test_a_key_belongs_to_one_body_for_ever(db: Database, graph: str) -> None:
     key = f"key-{graph}"
-    first = depedit_job.post(db, SETTINGS, posted(graph), key=key)
-    job_queue.cancel(db, first.edit)
-    assert depedit_job.post(db, SETTINGS, posted(graph), key=key).outcome == "known"
+    first = experiments.submit(db, SETTINGS, DEPEDIT, posted(graph), key=key)
+    experiments.cancel(db, DEPEDIT, first.edit)
+    assert experiments.submit(db, SETTINGS, DEPEDIT, posted(graph), key=key).outcome == "known"
     with pytest.raises(ConflictError, match="idempotency key"):
-        depedit_job.post(db, SETTINGS, posted(graph, seed=1), key=key)
-    assert depedit_job.post(db, SETTINGS, posted(graph)).outcome == "queued"
+        experiments.submit(db, SETTINGS, DEPEDIT, posted(graph, seed=1), key=key)
+    assert experiments.submit(db, SETTINGS, DEPEDIT, posted(graph)).outcome == "queued"
     # The key of an edit is another: keys are of one kind of work.
     edit = EditIn.model_validate({"graph": graph, "rewrite": "harry-potter--studied-at"})
     assert submit.post(db, SETTINGS, edit, key=key).outcome == "created"
@@ -158,9 +168,9 @@ def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
     post_edit(db, graph, 0)
     first = post(db, graph)
     with pytest.raises(QueueFullError, match="the limit is 2") as caught:
-        depedit_job.post(db, small, posted(graph, seed=1))
+        experiments.submit(db, small, DEPEDIT, posted(graph, seed=1))
     assert caught.value.status == 429
-    assert depedit_job.post(db, small, posted(graph)).edit == first  # it has its place
+    assert experiments.submit(db, small, DEPEDIT, posted(graph)).edit == first  # it has its place
 
 
 @pytest.mark.parametrize(
@@ -183,12 +193,12 @@ def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
 def test_what_a_worker_would_refuse_is_refused_at_once(
     db: Database, graph: str, wrong: dict[str, object], error: type[Exception], says: str
 ) -> None:
-    before = job_queue.counts(db)
+    before = queue.counts(db, kind="depedit")
     with pytest.raises(error, match=says) as caught:
         post(db, graph, **wrong)
     assert isinstance(caught.value, ServiceError | EditingError)
     assert caught.value.remedy
-    assert job_queue.counts(db) == before
+    assert queue.counts(db, kind="depedit") == before
 
 
 def test_an_edit_names_no_file_either(db: Database, graph: str) -> None:
@@ -234,14 +244,14 @@ def test_a_job_that_lost_its_worker_is_queued_again_and_keeps_its_runs(
             lease.part(db.write, run, "x", 0.5)
     for _ in range(MAX_CRASHES):
         recovery.release(db, KINDS, lease_on(db, job), crashed=True)
-    row = job_queue.row_of(db, job)
+    row = row_of(db, job)
     assert (row.status, row.parts, row.attempts) == ("failed", tuple(runs), 7)
     assert "killed" in (row.error or "")
-    assert job_queue.counts(db)["failed"] >= 1
+    assert queue.counts(db, kind="depedit")["failed"] >= 1
     # A worker that ends in good order is no attempt.
     again = post(db, graph, seed=3)
     assert recovery.release(db, KINDS, lease_on(db, again)) == "queued"
-    assert job_queue.row_of(db, again).attempts == 0
+    assert row_of(db, again).attempts == 0
 
 
 def test_a_run_is_not_stored_by_a_worker_that_lost_its_lease(
@@ -253,45 +263,53 @@ def test_a_run_is_not_stored_by_a_worker_that_lost_its_lease(
     answers = [Answer(q.id, "late") for q in questions(store.load_set(db, place[1][0]))]
     record = RunRecord(place[1][0], "base", None, f"late of {graph}")
     with pytest.raises(LeaseLostError):
-        store.save_run(db, record, answers, lease.hold)
-    assert db.read(rows.ProtocolRunRow, ids=[record.id]) == []
-    assert store.save_run(db, record, answers, lease_on(db, job).hold) == record.id
+        store.save_run(db, record, answers, lease.assert_owned)
+    assert db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=[record.id]) == []
+    assert store.save_run(db, record, answers, lease_on(db, job).assert_owned) == record.id
     store.delete_run(db, record.id)
 
 
 def test_cancelled_is_at_once_or_at_the_next_heartbeat(db: Database, graph: str) -> None:
     job = post(db, graph)
-    assert job_queue.cancel(db, job) == (job, "cancelled")
+    assert experiments.cancel(db, DEPEDIT, job).status == "cancelled"
     assert taken(db) is None
     job = post(db, graph)
     lease = lease_on(db, job)
     beat = {"worker": "w", "about": {"device": "cpu"}, "stage": "set 1", "progress": 0.5}
-    assert not db.write(rows.HeartbeatRow, **lease.params, **beat)[0].cancel
-    assert job_queue.row_of(db, job).stage == "set 1"
-    assert {w.job for w in db.read(rows.WorkerRow) if w.id == "w"} == {job}
-    assert job_queue.cancel(db, job) == (job, "running")
+    assert not db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
+    assert row_of(db, job).stage == "set 1"
+    assert {w.job for w in db.read(rows.WorkerRow, "jobs/workers") if w.id == "w"} == {job}
+    assert experiments.cancel(db, DEPEDIT, job).status == "running"
     with pytest.raises(ConflictError, match="running"):
-        job_queue.remove(db, job)
-    assert db.write(rows.HeartbeatRow, **lease.params, **beat)[0].cancel
+        experiments.delete(db, SETTINGS, DEPEDIT, job)
+    assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
     assert recovery.release(db, KINDS, lease) == "cancelled"
-    job_queue.remove(db, job)
+    experiments.delete(db, SETTINGS, DEPEDIT, job)
     with pytest.raises(NotFoundError):
-        job_queue.row_of(db, job)
-    db.write(rows.ForgetWorkersRow, id="w", silent_ms=10**9)
+        row_of(db, job)
+    db.write(int, "jobs/forget_workers", id="w", silent_ms=10**9)
 
 
-def test_a_job_whose_run_was_deleted_is_done_again(
+def test_a_protocol_whose_run_was_deleted_is_run_again(
     db: Database, graph: str, place: tuple[str, list[str]]
 ) -> None:
-    job = post(db, graph, sets=place[1][:1])
+    asked = posted(graph, sets=place[1][:1])
+    job = experiments.submit(db, SETTINGS, DEPEDIT, asked).edit
     lease = lease_on(db, job)
     run = stored_run(db, place[1][0])
+    out = ProtocolOut(
+        id=f"protocol-{graph}", graph=graph, model="m", sets=place[1][:1], strategies=["base"],
+        runs=[run], methods=[], request=asked.model_dump(mode="json"),
+    )  # fmt: skip
     lease.part(db.write, run, "x", 1.0)
-    lease.succeed(db.write)
-    assert depedit_job.post(db, SETTINGS, posted(graph, sets=place[1][:1])).outcome == "known"
+    experiments.save(db, DEPEDIT.name, out, edits=[], lease=lease)
+    lease.succeed_with(db, out.id)
+    assert experiments.submit(db, SETTINGS, DEPEDIT, asked).outcome == "known"
+    assert experiments.get(db, DEPEDIT, job).result == experiments.get(db, DEPEDIT, out.id).result
     store.delete_run(db, run)
-    assert depedit_job.post(db, SETTINGS, posted(graph, sets=place[1][:1])).outcome == "queued"
-    assert job_queue.row_of(db, job).parts == ()
+    assert experiments.submit(db, SETTINGS, DEPEDIT, asked).outcome == "queued"
+    assert row_of(db, job).parts == ()
+    db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
 
 
 def test_lists_of_sets_and_runs_have_pages(

@@ -235,7 +235,8 @@ def test_a_run_is_stored_whole_or_not_at_all(db: Database, saved: KnowledgeSet) 
     store.save_run(db, run, said(saved, 0))
     with pytest.raises(GraphError), db.transaction() as tx:
         tx.run(
-            rows.MergeRunRow,
+            rows.WrittenRow,
+            "depedit/merge_run",
             id=run.id,
             knowledge_set=saved.id,
             strategy="base",

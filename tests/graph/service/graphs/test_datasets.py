@@ -97,15 +97,15 @@ def test_importing_twice_changes_nothing(
 ) -> None:
     loaded = datasets.read("hogwarts", name=graph_id)
     datasets.store(db, loaded)
-    before, facts = count(), db.read(rows.FactRow, graph=graph_id)
-    header = db.read(rows.GetGraphRow, graph=graph_id)
+    before, facts = count(), db.read(rows.FactRow, "graph/facts", graph=graph_id)
+    header = db.read(rows.GraphRow, "graph/get_graph", graph=graph_id)
     n_rewrites = len(loaded.graph.rewrites)
     assert before == (1 + header[0].n_entities + n_rewrites, header[0].n_facts)
     for replaced in (False, True):
         assert datasets.store(db, loaded, replace=replaced).status == "unchanged"
     assert count() == before
-    assert db.read(rows.FactRow, graph=graph_id) == facts
-    assert db.read(rows.GetGraphRow, graph=graph_id) == header
+    assert db.read(rows.FactRow, "graph/facts", graph=graph_id) == facts
+    assert db.read(rows.GraphRow, "graph/get_graph", graph=graph_id) == header
 
 
 def test_other_content_of_the_same_name_is_refused_unless_replaced(
@@ -148,10 +148,10 @@ def test_deleted_graphs_are_gone_with_their_rewrites(
 @pytest.mark.parametrize("name", ["a|b", "", " "])
 def test_a_name_that_cannot_be_an_id_is_refused(db: Database, name: str) -> None:
     loaded = datasets.read("hogwarts", name="fine")
-    before = {g.graph for g in db.read(rows.GraphRow, incomplete=True)}
+    before = {g.graph for g in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)}
     with pytest.raises(GraphError):
         datasets.store(db, replace(loaded, graph=replace(loaded.graph, name=name)))
-    after = {g.graph for g in db.read(rows.GraphRow, incomplete=True)}
+    after = {g.graph for g in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)}
     assert name not in after - before
 
 
@@ -187,9 +187,9 @@ def former(db: Database, graph_id: str) -> Iterator[KnowledgeGraph]:
     _write(db, graph)
     yield graph
     assert datasets.stored_graph(db, graph_id).content_digest == graph.content_digest
-    header = db.read(rows.GetGraphRow, graph=graph_id, incomplete=True)[0]
+    header = db.read(rows.GraphRow, "graph/get_graph", graph=graph_id, incomplete=True)[0]
     assert (header.complete, header.content_digest) == (True, graph.content_digest)
-    assert len(db.read(rows.FactRow, graph=graph_id)) == 3
+    assert len(db.read(rows.FactRow, "graph/facts", graph=graph_id)) == 3
 
 
 def _write(
@@ -340,7 +340,7 @@ def test_a_big_graph_is_seen_when_all_of_it_is_there(
     seen: list[tuple[int, int, bool]] = []
 
     def watch(done: int, total: int, stage: str) -> None:
-        visible = bool(db.read(rows.GetGraphRow, graph=graph_id))
+        visible = bool(db.read(rows.GraphRow, "graph/get_graph", graph=graph_id))
         seen.append((done, count()[1], visible))
 
     assert datasets.store(db, loaded, progress=watch).n_facts == 108

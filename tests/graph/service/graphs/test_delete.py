@@ -73,14 +73,14 @@ def full(db: Database, driver: neo4j.Driver, graph_id: str, count: Count) -> str
         store_edit(db, f"{graph}-{edit}", FACTS, dataset=graph)
     # One failed, which was posted under another id, by a sweep.
     about = {"model": "m", "method": "rome", "dataset": graph, "rewrite": "the-rewrite"}
-    db.write(rows.MergeEditRow, id=f"{graph}-posted", **about, status="failed")
+    db.write(rows.MergeEditRow, "edits/merge_edit", id=f"{graph}-posted", **about, status="failed")
     driver.execute_query(
         "MATCH (e:Edit {id: $id}) SET e.id = $last CREATE (:Post {id: $id})-[:ASKS_FOR]->(e)",
         id=f"{graph}-posted",
         last=f"{graph}-last",
     )
     posted = [f"{graph}-posted", f"{graph}-two"]
-    db.write(rows.MergeSweepRow, id=f"{graph}-sweep", request="{}", posted_as=posted)
+    db.write(bool, "jobs/merge_sweep", id=f"{graph}-sweep", request="{}", posted_as=posted)
     options = SetOptions(facts=12, implications=6, updates=5, unrelated=3)
     knowledge = build(db, graph, options).sets[0]
     set_store.save_set(db, knowledge)

@@ -14,7 +14,7 @@ from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
 from thinkeval.service.growth.candidates import decisions as decided
 from thinkeval.service.growth.review import record
 from thinkeval.service.growth.review.record import Decision
-from thinkeval.service.growth.review.schemas import Triplet
+from thinkeval.service.growth.review.schemas import CandidateOut, Triplet
 
 TRIPLET = Triplet(subject="Harry Potter", relation="studied at", object="Hogwarts")
 
@@ -25,8 +25,8 @@ def run(db: Database, graph_id: str) -> Iterator[str]:
         yield name
 
 
-def stored(db: Database, run: str, name: str) -> rows.CandidateRow:
-    return db.read(rows.CandidateRow, run=run, ids=[name])[0]
+def stored(db: Database, run: str, name: str) -> CandidateOut:
+    return db.read(CandidateOut, "growth/candidates", run=run, ids=[name])[0]
 
 
 def test_decisions_are_recorded_with_their_evidence(db: Database, run: str) -> None:
@@ -71,12 +71,12 @@ def test_neither_judge_nor_rerun_overwrites_a_person(db: Database, run: str) -> 
     for name in ("c0", "c1"):
         record.decide(db, run, name, "correct", "m@local", after=TRIPLET, role="judge")
     again = [candidate(0, state="validated", reason=None), candidate(1, reason="again")]
-    db.write(rows.WriteCandidatesRow, run=run, rows=again)
+    db.write(rows.WrittenRow, "growth/write_candidates", run=run, rows=again)
     pruned, kept = stored(db, run, "c0"), stored(db, run, "c1")
     assert (pruned.verdict, pruned.state, pruned.reason) == ("prune", "pruned", "wrong")
     assert (pruned.judged, pruned.judge, pruned.corrected) == ("correct", "m@local", None)
     assert (kept.verdict, kept.state, kept.decided_by) == ("keep", "new", "ann")
-    assert record.read_triplet(kept.judge_corrected) == TRIPLET
+    assert kept.judge_corrected == TRIPLET
     assert record.current(kept).object == "Object 1"
 
 
@@ -137,7 +137,7 @@ def test_bad_decisions_leave_no_record(db: Database, run: str) -> None:
     with pytest.raises(NotFoundError, match=f"Did you mean '{run}'"):
         record.decide(db, run + "x", "c0", "keep", "ann")
     chain = candidate(20, kind="chain")
-    db.write(rows.WriteCandidatesRow, run=run, rows=[chain])
+    db.write(rows.WrittenRow, "growth/write_candidates", run=run, rows=[chain])
     with pytest.raises(UsageError, match="chain cannot"):
         record.decide(db, run, "c20", "correct", "ann", after=TRIPLET)
     assert record.decisions_of(db, run).total == 0

@@ -16,7 +16,6 @@ import pytest
 from support.endpoints.cassette_server import Cassette, playing
 from support.endpoints.scripted_model import SCHOOL
 from support.serving import until
-from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth import job, store
@@ -105,4 +104,4 @@ def test_a_killed_worker(
         assert row.calls > before.calls
     found = datasets.stored_graph(db, graph_id).facts
     assert {(f.subject, f.relation, f.object) for f in found} == set(SCHOOL)
-    db.autocommit(rows.DeleteGrowthRunRow, id=run)
+    db.autocommit(int, "growth/delete_run", id=run)

@@ -18,9 +18,9 @@ from thinkeval.service.growth.endpoints.opened import Opened
 from thinkeval.service.growth.loop import Outcome
 from thinkeval.service.growth.review import record
 from thinkeval.service.growth.review.record import Decision
-from thinkeval.service.growth.review.schemas import Triplet
+from thinkeval.service.growth.review.schemas import CandidateOut, Triplet
 from thinkeval.service.growth.run import Attempt
-from thinkeval.service.growth.schemas import GrowthIn
+from thinkeval.service.growth.schemas import GrowthIn, GrowthOut
 from thinkeval.service.scoring.runtime import Runtime
 
 SEED = "Harry Potter|studied at|Hogwarts"
@@ -46,11 +46,14 @@ def grow(db: Database, runtime: Runtime, graph_id: str) -> Iterator[Grow]:
 
     yield run
     for name in set(made):
-        db.autocommit(rows.DeleteGrowthRunRow, id=name)
+        db.autocommit(int, "growth/delete_run", id=name)
 
 
-def candidates(db: Database, run: str) -> dict[tuple[str, str, str], rows.CandidateRow]:
-    return {(c.subject, c.relation, c.object): c for c in db.read(rows.CandidateRow, run=run)}
+def candidates(db: Database, run: str) -> dict[tuple[str, str, str], CandidateOut]:
+    return {
+        (c.subject, c.relation, c.object): c
+        for c in db.read(CandidateOut, "growth/candidates", run=run)
+    }
 
 
 def facts(db: Database, graph: str) -> set[tuple[str, str, str]]:
@@ -61,13 +64,13 @@ def picture(db: Database, run: str, graph: str) -> object:
     """All that a run leaves, without times."""
     kept = [
         (r.number, r.triplets, r.paths, r.cot_queries, r.calls, r.tokens_in, r.tokens_out)
-        for r in db.read(rows.IterationRow, run=run)
+        for r in db.read(rows.IterationRow, "growth/iterations", run=run)
     ]
     return (
         datasets.stored_graph(db, graph),
-        db.read(rows.CandidateRow, run=run),
+        db.read(CandidateOut, "growth/candidates", run=run),
         kept,
-        sorted((u.kind, u.calls) for u in db.read(rows.UsageRow, run=run)),
+        sorted((u.kind, u.calls) for u in db.read(rows.UsageRow, "growth/usage", run=run)),
     )
 
 
@@ -77,12 +80,17 @@ def test_a_graph_grows_from_one_fact(db: Database, grow: Grow, graph_id: str) ->
     assert facts(db, graph_id) == set(SCHOOL)
     assert (outcome.state, outcome.reason) == ("finished", "no new triplet")
     chains = db.read(
-        rows.ChainRow, graph=graph_id, subject="Harry Potter", object="Hogwarts", bare="include"
+        rows.ChainRow,
+        "chains/enumerate",
+        graph=graph_id,
+        subject="Harry Potter",
+        object="Hogwarts",
+        bare="include",
     )
     # Harry to Hogwarts: directly; by Gryffindor; by Ron and Gryffindor; by Ron and Ginny.
     assert [chain.steps for chain in chains] == [1, 2, 3, 3]
     assert outcome.chains == 4
-    shown = store.shown(store.require_run(db, run))
+    shown = store.require_run(db, run)
     assert shown.calls == len(model.asked)
     assert len({request.id(model.id) for request in model.asked}) == len(model.asked)
     graph = datasets.stored_graph(db, graph_id)
@@ -96,7 +104,7 @@ def test_a_graph_grows_from_one_fact(db: Database, grow: Grow, graph_id: str) ->
 def test_the_table_of_iterations_counts_what_was_asked(db: Database, grow: Grow) -> None:
     model = ScriptedModel()
     run, _ = grow(model)
-    table = db.read(rows.IterationRow, run=run)
+    table = db.read(rows.IterationRow, "growth/iterations", run=run)
     assert table[0].paths == 1
     assert table[-1].triplets == len(SCHOOL)
     assert table[-1].calls == len(model.asked)
@@ -112,7 +120,7 @@ def test_a_fact_leads_to_its_candidate_and_its_sentence(
     assert found.state == "validated"
     assert found.share == 1.0
     assert set(found.statements) == {"Gryffindor is a house at Hogwarts."}
-    evidence = db.read(rows.EvidenceRow, run=run, id=found.id)
+    evidence = db.read(rows.EvidenceRow, "growth/evidence", run=run, id=found.id)
     assert {(e.role, e.kind) for e in evidence} == {("statement", "cot"), ("validation", "direct")}
 
 
@@ -150,7 +158,7 @@ def test_an_unknown_triplet_is_discarded_after_k_max_questions(db: Database, gro
     run, _ = grow(model, refine="model", k_max=3)
     found = candidates(db, run)[false]
     assert (found.state, found.reason, found.tries) == ("discarded", "unknown to the model", 3)
-    evidence = db.read(rows.EvidenceRow, run=run, id=found.id)
+    evidence = db.read(rows.EvidenceRow, "growth/evidence", run=run, id=found.id)
     validation = [e for e in evidence if e.role == "validation"]
     assert len({e.question for e in validation}) == 3
     assert [e.attempt for e in validation] == [1, 1, 2, 2, 3, 3]
@@ -267,7 +275,10 @@ def test_bad_seeds(grow: Grow) -> None:
 def test_a_seed_that_the_model_does_not_know_gives_no_chain(db: Database, grow: Grow) -> None:
     run, outcome = grow(ScriptedModel(), seed="Zorbo Quux|studied at|Hogwarts")
     assert (outcome.chains, outcome.reason) == (0, "no new triplet")
-    counts = {(c.kind, c.state): c.candidates for c in db.read(rows.CandidateCountRow, run=run)}
+    counts = {
+        (c.kind, c.state): c.candidates
+        for c in db.read(rows.CandidateCountRow, "growth/candidate_counts", run=run)
+    }
     assert counts == {("triplet", "discarded"): 1}
 
 
@@ -295,7 +306,7 @@ def test_an_endpoint_that_fails_pauses_the_run(db: Database, grow: Grow) -> None
     model = Failing()
     with pytest.raises(EndpointError):
         grow(model)
-    (row,) = [r for r in db.read(rows.GrowthRunRow) if r.endpoint == "scripted@test"]
+    (row,) = [r for r in db.read(GrowthOut, "growth/runs") if r.endpoint == "scripted@test"]
     assert (row.state, row.stop_reason, row.calls) == ("paused", "503 from the server", 10)
     grow(ScriptedModel())
     assert store.require_run(db, row.id).state == "finished"
@@ -311,7 +322,9 @@ def test_a_run_waits_for_people_and_goes_on_with_their_decisions(
         rounds += 1
         row = store.require_run(db, run)
         assert row.state == "waiting_review"
-        waiting = [c for c in db.read(rows.CandidateRow, run=run) if c.state == "review"]
+        waiting = [
+            c for c in db.read(CandidateOut, "growth/candidates", run=run) if c.state == "review"
+        ]
         assert len(waiting) == row.to_review > 0
         for one in waiting:
             if one.object == "Ginny Weasley":
@@ -424,8 +437,8 @@ def test_eight_sentences_give_the_same_candidates_ten_times(db: Database, grow: 
     found = set()
     for n in range(10):
         run, _ = grow(Eight(told=told), name=f"-{n}", iterations=1)
-        stored = db.read(rows.CandidateRow, run=run)
-        found.add(tuple((c.id, c.place, c.statements) for c in stored))
+        stored = db.read(CandidateOut, "growth/candidates", run=run)
+        found.add(tuple((c.id, c.place, tuple(c.statements)) for c in stored))
     (same,) = found
     assert len(same) == 9  # with the seed
 
@@ -448,5 +461,8 @@ def test_json_that_is_good_at_the_third_time_is_one_triplet_and_two_repairs(
 
     model = Third()
     run, _ = grow(model, iterations=1)
-    assert [c.object for c in db.read(rows.CandidateRow, run=run)] == ["Hogwarts", "Hogwarts"]
+    assert [c.object for c in db.read(CandidateOut, "growth/candidates", run=run)] == [
+        "Hogwarts",
+        "Hogwarts",
+    ]
     assert sum(request.kind == "repair" for request in model.asked) == 2

@@ -12,6 +12,8 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.cli import main
 from thinkeval.service.growth.endpoints.opened import Opened
+from thinkeval.service.growth.review.schemas import CandidateOut
+from thinkeval.service.growth.schemas import GrowthOut
 
 SEED = "Harry Potter|studied at|Hogwarts"
 
@@ -29,9 +31,9 @@ def model(monkeypatch: pytest.MonkeyPatch, server: dict[str, str]) -> ScriptedMo
 @pytest.fixture
 def cleared(db: Database, graph_id: str) -> Iterator[None]:
     yield
-    for row in db.read(rows.GrowthRunRow, limit=1000):
+    for row in db.read(GrowthOut, "growth/runs", limit=1000):
         if row.graph.startswith(graph_id):
-            db.autocommit(rows.DeleteGrowthRunRow, id=row.id)
+            db.autocommit(int, "growth/delete_run", id=row.id)
 
 
 def thinkeval(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -59,7 +61,7 @@ def test_a_run_from_the_command_line(
     assert "iteration 1: 1 triplets, 1 paths" in out
     assert "Harry Potter —was sorted into→ Gryffindor —is a house at→ Hogwarts" in out
     assert f"thinkeval score --graph {graph_id} --all" in out
-    (run,) = [row for row in db.read(rows.GrowthRunRow) if row.graph == graph_id]
+    (run,) = [row for row in db.read(GrowthOut, "growth/runs") if row.graph == graph_id]
     assert (run.state, run.status) == ("finished", "succeeded")
     asked = len(model.asked)
     code, again = thinkeval(capsys, *started(graph_id, "--json"))
@@ -70,12 +72,16 @@ def test_a_run_from_the_command_line(
     code, status = thinkeval(capsys, "status", run.id, "--json")
     assert json.loads(status)["table"] == told["iterations"]
     assert run.id in thinkeval(capsys, "list")[1]
-    found = next(c for c in db.read(rows.CandidateRow, run=run.id) if c.object == "Ron Weasley")
+    found = next(
+        c
+        for c in db.read(CandidateOut, "growth/candidates", run=run.id)
+        if c.object == "Ron Weasley"
+    )
     shown = thinkeval(capsys, "show", run.id, found.id)[1]
     assert "Harry Potter was a friend of Ron Weasley." in shown
     assert thinkeval(capsys, "delete", run.id)[0] == 0
-    assert not db.read(rows.GrowthRunRow, id=run.id)
-    assert db.read(rows.GetGraphRow, graph=graph_id)
+    assert not db.read(GrowthOut, "growth/runs", id=run.id)
+    assert db.read(rows.GraphRow, "graph/get_graph", graph=graph_id)
 
 
 @pytest.mark.usefixtures("cleared")

@@ -13,6 +13,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth import job
 from thinkeval.service.growth.endpoints.opened import Opened
+from thinkeval.service.growth.review.schemas import CandidateOut
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.schemas import GrowthIn, TextIn
 from thinkeval.service.scoring.runtime import Runtime
@@ -36,7 +37,7 @@ def submitted(db: Database, runtime: Runtime, graph_id: str) -> Iterator[job.Pre
     with db.transaction() as tx:
         prepared.submit(tx.run, runtime.settings)
     yield prepared
-    db.autocommit(rows.DeleteGrowthRunRow, id=prepared.id)
+    db.autocommit(int, "growth/delete_run", id=prepared.id)
 
 
 def test_what_the_model_extracts_and_knows_becomes_the_graph(
@@ -48,12 +49,15 @@ def test_what_the_model_extracts_and_knows_becomes_the_graph(
     graph = datasets.stored_graph(db, graph_id)
     assert {(f.subject, f.relation, f.object) for f in graph.facts} == set(SCHOOL)
     found = {
-        (c.subject, c.relation, c.object): c for c in db.read(rows.CandidateRow, run=submitted.id)
+        (c.subject, c.relation, c.object): c
+        for c in db.read(CandidateOut, "growth/candidates", run=submitted.id)
     }
     assert found[FALSE].state == "discarded"
-    assert found[FALSE].statements == (LINES[-1],)
+    assert found[FALSE].statements == [LINES[-1]]
     assert sum(request.kind == "extract" for request in model.asked) == len(TEXT.splitlines())
-    stored = {s.text: s for s in db.read(rows.AllStatementsRow, run=submitted.id)}
+    stored = {
+        s.text: s for s in db.read(rows.AllStatementsRow, "growth/all_statements", run=submitted.id)
+    }
     assert {s.source for s in stored.values()} == {"school.txt"}
     assert stored["Nothing happened."].candidates == ()
     assert not any(request.kind == "cot" for request in model.asked)

@@ -35,11 +35,13 @@ def leases(db: Database) -> Iterator[Pair]:
             asked = {"graph": graph, "rewrite": "harry-potter--studied-at", "seed": seed}
             submit.post(db, Settings(), EditIn.model_validate(asked))
             told = {"lease": new_token(), "lease_ms": 60_000, "event": event("running", "starting")}
-            (row,) = db.write(rows.ClaimJobRow, kinds=[queue.EDIT], worker="w", **told)
+            (row,) = db.write(
+                rows.ClaimJobRow, "jobs/claim", kinds=[queue.EDIT], worker="w", **told
+            )
             found.append(Lease(str(told["lease"]), row.attempt))
         yield found[0], found[1]
-        for edit in db.read(rows.PageEditRow, dataset=graph, limit=10):
-            db.write(rows.DeleteEditRow, id=edit.id)
+        for edit in db.read(rows.PageEditRow, "edits/page_edits", dataset=graph, limit=10):
+            db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
 
 
 def test_one_of_two_deadlocked_transactions_begins_again(db: Database, leases: Pair) -> None:
@@ -48,14 +50,21 @@ def test_one_of_two_deadlocked_transactions_begins_again(db: Database, leases: P
 
     def crosswise(first: int) -> str:
         def work(tx: Tx) -> str:
-            mine = leases[first].hold(tx.run)
+            mine = leases[first].assert_owned(tx.run)
             if begun.count(first) == 0:
                 begun.append(first)
                 both_hold_one.wait()
             else:
                 begun.append(first)
-            leases[1 - first].hold(tx.run)
-            tx.run(rows.WriteScoreRow, id=mine, graph=mine, score="{}", provenance="{}")
+            leases[1 - first].assert_owned(tx.run)
+            tx.run(
+                rows.WrittenRow,
+                "edits/write_score",
+                id=mine,
+                graph=mine,
+                score="{}",
+                provenance="{}",
+            )
             return mine
 
         return db.atomically(work)
@@ -63,7 +72,10 @@ def test_one_of_two_deadlocked_transactions_begins_again(db: Database, leases: P
     with ThreadPoolExecutor(2) as pool:
         edits = list(pool.map(crosswise, (0, 1)))
     assert len(begun) == 3, "the deadlock happened, and one transaction was repeated"
-    assert [db.read(rows.GetEditRow, id=edit)[0].score for edit in edits] == ["{}", "{}"]
+    assert [db.read(rows.GetEditRow, "edits/get_edit", id=edit)[0].score for edit in edits] == [
+        "{}",
+        "{}",
+    ]
 
 
 def test_two_graphs_whose_writing_waits_for_each_other_are_both_stored(
@@ -81,7 +93,7 @@ def test_two_graphs_whose_writing_waits_for_each_other_are_both_stored(
             begun.append(first)
             if begun.count(first) == 1:
                 both_hold_one.wait()
-            run(rows.CompleteGraphRow, graph=graphs[1 - first])
+            run(rows.CompleteGraphRow, "graph/complete_graph", graph=graphs[1 - first])
 
         names = [Entity("Harry Potter"), Entity("Hogwarts")][: first + 1]
         return write_graph(db, headers[first], names, [], fence=fence).n_entities
@@ -98,9 +110,9 @@ def test_without_repeating_one_of_them_fails(db: Database, leases: Pair) -> None
     def crosswise(first: int) -> str:
         try:
             with db.transaction() as tx:
-                mine = leases[first].hold(tx.run)
+                mine = leases[first].assert_owned(tx.run)
                 both_hold_one.wait()
-                leases[1 - first].hold(tx.run)
+                leases[1 - first].assert_owned(tx.run)
         except GraphError as error:
             return str(error)
         return mine
@@ -116,26 +128,30 @@ def test_an_error_of_the_work_itself_is_raised_at_once_and_stores_nothing(
     calls: list[str] = []
 
     def work(tx: Tx) -> None:
-        edit = leases[0].hold(tx.run)
+        edit = leases[0].assert_owned(tx.run)
         calls.append(edit)
-        tx.run(rows.WriteScoreRow, id=edit, graph=edit, score="{}", provenance="{}")
-        Lease("a token of another", 1).hold(tx.run)
+        tx.run(
+            rows.WrittenRow, "edits/write_score", id=edit, graph=edit, score="{}", provenance="{}"
+        )
+        Lease("a token of another", 1).assert_owned(tx.run)
 
     with pytest.raises(LeaseLostError):
         db.atomically(work)
     assert len(calls) == 1
-    assert db.read(rows.GetEditRow, id=calls[0])[0].score is None
+    assert db.read(rows.GetEditRow, "edits/get_edit", id=calls[0])[0].score is None
 
 
 def test_a_caught_error_stores_no_part(db: Database, leases: Pair) -> None:
     def work(tx: Tx) -> str:
-        edit = leases[0].hold(tx.run)
-        tx.run(rows.WriteScoreRow, id=edit, graph=edit, score="{}", provenance="{}")
+        edit = leases[0].assert_owned(tx.run)
+        tx.run(
+            rows.WrittenRow, "edits/write_score", id=edit, graph=edit, score="{}", provenance="{}"
+        )
         with pytest.raises(ParameterError):
-            tx.run(rows.GetEditRow)
+            tx.run(rows.GetEditRow, "edits/get_edit")
         return edit
 
     with pytest.raises(GraphError, match="nothing of it was stored"):
         db.atomically(work)
-    edit = leases[0].hold(db.write)
-    assert db.read(rows.GetEditRow, id=edit)[0].score is None
+    edit = leases[0].assert_owned(db.write)
+    assert db.read(rows.GetEditRow, "edits/get_edit", id=edit)[0].score is None

@@ -27,8 +27,8 @@ def graph(db: Database) -> Iterator[str]:
     with own_graphs(db) as prefix:
         graph = hogwarts_as(db, f"{prefix}-hogwarts")
         yield graph
-        for edit in db.read(rows.PageEditRow, dataset=graph, limit=1000):
-            db.write(rows.DeleteEditRow, id=edit.id)
+        for edit in db.read(rows.PageEditRow, "edits/page_edits", dataset=graph, limit=1000):
+            db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
 
 
 @pytest.mark.parametrize("rewrite", ["harry-potter--studied-at", WRITTEN], ids=["named", "written"])

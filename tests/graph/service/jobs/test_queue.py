@@ -49,8 +49,8 @@ def graph(db: Database, own_hogwarts: str) -> Iterator[str]:
     assert queue.counts(db)["running"] == 0
     assert claim(db) is None
     yield own_hogwarts
-    for edit in db.read(rows.PageEditRow, dataset=own_hogwarts, limit=1000):
-        db.write(rows.DeleteEditRow, id=edit.id)
+    for edit in db.read(rows.PageEditRow, "edits/page_edits", dataset=own_hogwarts, limit=1000):
+        db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
 
 
 def posted(graph: str, **more: object) -> EditIn:
@@ -62,7 +62,9 @@ def claim(
 ) -> tuple[rows.ClaimJobRow, Lease] | None:
     """The next edit, and the lease on it."""
     told = {"lease": new_token(), "lease_ms": lease_ms, "event": event("running", "starting")}
-    found = db.write(rows.ClaimJobRow, kinds=[queue.EDIT], worker=worker, **told, **more)
+    found = db.write(
+        rows.ClaimJobRow, "jobs/claim", kinds=[queue.EDIT], worker=worker, **told, **more
+    )
     return (found[0], Lease(str(told["lease"]), found[0].attempt)) if found else None
 
 
@@ -74,15 +76,19 @@ def claimed(db: Database, **more: object) -> Lease:
 
 
 def settle(db: Database, lease: Lease, final: str, **more: object) -> rows.SettleIdRow:
-    (row,) = db.write(rows.SettleIdRow, **lease.params, final=final, model="m", **more)
+    (row,) = db.write(
+        rows.SettleIdRow, "jobs/settle_id", **lease.params, final=final, model="m", **more
+    )
     return row
 
 
 def scored(db: Database, lease: Lease, score: str) -> None:
     """Record that an edit is scored."""
     with db.transaction() as tx:
-        edit = lease.hold(tx.run)
-        tx.run(rows.WriteScoreRow, id=edit, graph=edit, score=score, provenance="{}")
+        edit = lease.assert_owned(tx.run)
+        tx.run(
+            rows.WrittenRow, "edits/write_score", id=edit, graph=edit, score=score, provenance="{}"
+        )
         lease.succeed(tx.run)
 
 
@@ -189,7 +195,7 @@ def test_edits_of_the_loaded_model_go_first_but_nobody_waits_for_ever(
 ) -> None:
     other = submit.post(db, SETTINGS, posted(graph, model="organism:llama")).edit
     mine = submit.post(db, SETTINGS, posted(graph, seed=1)).edit
-    found = db.read(rows.GetEditRow, id=mine)
+    found = db.read(rows.GetEditRow, "edits/get_edit", id=mine)
     assert found
     first = claim(db)
     assert first is not None
@@ -249,7 +255,7 @@ def test_forced_the_posted_edit_takes_the_place_of_the_stored_one(db: Database, 
     second = submit.post(db, SETTINGS, posted(graph, model="organism:gpt2", force=True)).edit
     assert settle(db, claimed(db), final, force=True).do_it
     assert queue.job_of(db, final).status == "running"
-    found = db.read(rows.GetEditRow, id=second)[0]
+    found = db.read(rows.GetEditRow, "edits/get_edit", id=second)[0]
     assert (found.id, found.score) == (final, '{"old": 1}')  # kept until there is a new one
 
 
@@ -263,9 +269,11 @@ def test_a_queued_edit_is_cancelled_at_once_and_a_running_one_by_its_worker(
     running = submit.post(db, SETTINGS, posted(graph, seed=1)).edit
     lease = claimed(db)
     assert queue.cancel(db, running) == (running, "running")
-    assert db.write(rows.HeartbeatRow, **lease.params, stage="x", progress=0.5)[0].cancel
+    assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, stage="x", progress=0.5)[
+        0
+    ].cancel
     with pytest.raises(JobInterrupt):
-        lease.hold(db.write)
+        lease.assert_owned(db.write)
     with pytest.raises(JobInterrupt):  # too late to succeed; nothing of the score is stored
         scored(db, lease, "{}")
     assert recovery.release(db, KINDS, lease) == "cancelled"
@@ -286,7 +294,9 @@ def test_a_heartbeat_that_comes_as_the_edit_ends_changes_nothing_of_it(
 
             def tell(lease: Lease = lease, both: threading.Barrier = both) -> None:
                 both.wait()
-                db.write(rows.HeartbeatRow, **lease.params, stage="write", progress=0.9)
+                db.write(
+                    rows.HeartbeatRow, "jobs/heartbeat", **lease.params, stage="write", progress=0.9
+                )
 
             def end(lease: Lease = lease, both: threading.Barrier = both) -> None:
                 both.wait()
@@ -307,8 +317,8 @@ def test_what_is_told_of_an_edit_is_of_one_moment(db: Database, graph: str) -> N
     class EndedMeanwhile:
         ended = ""
 
-        def read(self, row: Any, **params: Any) -> Any:
-            found = db.read(row, **params)
+        def read(self, row: Any, name: str, /, **params: Any) -> Any:
+            found = db.read(row, name, **params)
             self.ended = self.ended or recovery.release(db, KINDS, lease) or ""
             return found
 
@@ -360,7 +370,7 @@ def test_after_a_step_of_the_servers_clock_living_workers_keep_their_jobs(
     recovering = recovery.Recovery(KINDS, lease_s=2.0)
     assert recovering.run(db) == {}
     assert recovering.run(db) == {}
-    db.write(rows.HeartbeatRow, **lease.params)
+    db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params)
     time.sleep(0.6)
     assert recovering.run(db) == {}  # another expiry: it was renewed
     time.sleep(0.6)
@@ -383,9 +393,9 @@ def test_a_command_that_was_killed_leaves_a_failed_edit(db: Database, graph: str
     name = f"{graph}-by-hand"
     rewrite = submit.rewrite_of(db, posted(graph))
     about = {"model": "m", "method": "rome", "dataset": graph, "rewrite": rewrite.id}
-    db.write(rows.MergeEditRow, id=name, **about)
+    db.write(rows.MergeEditRow, "edits/merge_edit", id=name, **about)
     begin = {"lease": new_token(), "lease_ms": 1, "stage": "s", "progress": 0, "event": "{}"}
-    assert db.write(rows.BeginJobRow, id=name, **begin)[0].begun
+    assert db.write(rows.BeginJobRow, "jobs/begin", id=name, **begin)[0].begun
     time.sleep(0.01)
     assert recovery.recover(db, KINDS) == {name: "failed"}
     assert "exited unexpectedly" in (queue.edit_out(db, name).error or "")
@@ -401,10 +411,12 @@ def test_the_graph_of_an_edit_that_ended_without_a_score_is_deleted(
 
     def write(lease: Lease) -> None:
         entities = [Entity("a"), Entity("b")]
-        write_graph(db, header, entities, facts, fence=lease.hold)
+        write_graph(db, header, entities, facts, fence=lease.assert_owned)
 
     def stored() -> bool:
-        return edit in {row.graph for row in db.read(rows.GraphRow, incomplete=True)}
+        return edit in {
+            row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)
+        }
 
     write(lease)
     EditJob.drop(db, edit)  # it is under way
@@ -476,9 +488,9 @@ def test_merged_edits_of_a_sweep_are_read_once(
     reads = []
     read = Database.read
 
-    def counted(self: Database, row: type[rows.Row], /, **params: object) -> object:
+    def counted(self: Database, row: type[rows.Row], name: str, /, **params: object) -> object:
         reads.append(row)
-        return read(self, row, **params)  # type: ignore[arg-type]
+        return read(self, row, name, **params)  # type: ignore[arg-type]
 
     try:
         for _ in range(2):

@@ -90,13 +90,13 @@ def worker(db: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch) ->
     made.stop()
     thread.join(30)
     assert not thread.is_alive()
-    for row in db.read(rows.PageJobRow, kind=Counting.KIND, limit=1000):
-        db.write(rows.DeleteJobRow, id=row.id)
+    for row in db.read(rows.PageJobRow, "jobs/page", kind=Counting.KIND, limit=1000):
+        db.write(int, "jobs/delete", id=row.id)
 
 
 def submitted(db: Database, kind: str = Counting.KIND) -> str:
     job = {"id": uuid.uuid4().hex, "request": "{}", "affinity": "a", "total": 3}
-    (one,) = submit.accept(db.write, Settings(), kind, [job])
+    (one,) = submit.enqueue(db.write, Settings(), kind, [job])
     return one.edit
 
 
@@ -115,7 +115,14 @@ def test_a_third_kind_is_a_class_and_no_query(db: Database, worker: Worker) -> N
     done = ended(db, submitted(db))
     assert (done.status, done.parts, done.attempts) == ("succeeded", ("0", "1", "2"), 1)
     assert done.progress == 1.0
-    until(lambda: [row for row in db.read(rows.WorkerRow) if row.id == worker.id and row.pid], 20)
+    until(
+        lambda: [
+            row
+            for row in db.read(rows.WorkerRow, "jobs/workers")
+            if row.id == worker.id and row.pid
+        ],
+        20,
+    )
     assert Counting.dropped == []
 
 
@@ -166,21 +173,25 @@ def test_a_job_that_another_took_over_is_left_alone(db: Database, worker: Worker
     job = submitted(db)
     until(lambda: job_of(db, job).status == "running")
     token = uuid.uuid4().hex
-    (orphan,) = db.read(rows.OrphanRow, worker=worker.id, started_ms=0)
+    (orphan,) = db.read(rows.OrphanRow, "jobs/orphans", worker=worker.id, started_ms=0)
     taken = {"crashed": False, "error": "", "remedy": "", "cancelled": ""}
     events = dict.fromkeys(("queued", "failed", "cancelled"), "{}")
     for _ in range(
         10
     ):  # job, then queue: the worker locks them the other way, a deadlock is retried
         with suppress(GraphError), db.transaction() as tx:
-            tx.run(rows.ReleaseJobRow, lease=orphan.lease, attempt=orphan.attempt, at="x",
+            tx.run(rows.ReleaseJobRow, "jobs/release",
+                   lease=orphan.lease, attempt=orphan.attempt, at="x",
                    events=events, **taken)  # fmt: skip
-            tx.run(rows.ClaimJobRow, kinds=[Counting.KIND], lease=token, lease_ms=60_000,
+            tx.run(rows.ClaimJobRow, "jobs/claim",
+                   kinds=[Counting.KIND], lease=token, lease_ms=60_000,
                    worker="other", event="{}")  # fmt: skip
             break
     assert stopped.wait(20)
     assert job_of(db, job).status == "running"
-    assert [row.id for row in db.read(rows.OrphanRow, worker="other", started_ms=0)] == [job]
+    assert [
+        row.id for row in db.read(rows.OrphanRow, "jobs/orphans", worker="other", started_ms=0)
+    ] == [job]
     assert ended(db, submitted(db)).status == "succeeded"
     assert job_of(db, job).status == "running"
 
@@ -225,4 +236,4 @@ def test_a_worker_whose_job_does_not_stop_exits_after_the_grace_period(
     finally:
         process.kill()
         process.wait()
-        db.write(rows.DeleteJobRow, id=job)
+        db.write(int, "jobs/delete", id=job)

@@ -75,7 +75,10 @@ def test_leakage_maps_mark_the_facts_of_the_cut_in_the_edits_graph(
     db: Database, graph: str
 ) -> None:
     score = store_edit(db, f"{graph}-marked", FACTS, dataset=graph)
-    ids = {row.id: (row.subject, row.object) for row in db.read(rows.FactRow, graph=score.edit)}
+    ids = {
+        row.id: (row.subject, row.object)
+        for row in db.read(rows.FactRow, "graph/facts", graph=score.edit)
+    }
     found = marked(db, score, "likelihood")
     assert {ids[each] for each in found} == {("Ron", "Hogwarts"), ("Gryffindor", "Hogwarts")}
     assert not marked(db, score, "p"), "not taken"
@@ -107,8 +110,8 @@ def test_proofs_by_rules_are_broken_too(db: Database, graph: str) -> None:
     ]
     edit = store_edit(db, f"{graph}-edit", [*FACTS, *further], dataset=graph, method="mend").edit
     with db.transaction() as tx:
-        tx.run(rows.MergeGraphRow, graph=graph, kind="dataset", dataset=graph)
-        tx.run(rows.CompleteGraphRow, graph=graph)
+        tx.run(rows.MergeGraphRow, "graph/merge_graph", graph=graph, kind="dataset", dataset=graph)
+        tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)
     none = cut_of(db, edit, CutIn(rules=True))
     assert none.rules is not None
     assert none.rules.why

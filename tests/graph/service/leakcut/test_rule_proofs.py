@@ -38,14 +38,14 @@ def write(
     ids = {"-".join(triple): triple for triple in sorted(facts)}
     names = sorted({*KINDS, *(name for t in facts for name in (t[0], t[2]))})
     with db.transaction() as tx:
-        tx.run(rows.MergeGraphRow, graph=graph, kind="dataset", dataset=graph)
+        tx.run(rows.MergeGraphRow, "graph/merge_graph", graph=graph, kind="dataset", dataset=graph)
         entities = [{"name": name, "kind": KINDS.get(name)} for name in names]
-        tx.run(rows.MergeEntitiesRow, graph=graph, rows=entities)
-        tx.run(rows.MergeFactsRow, graph=graph, rows=[
+        tx.run(rows.WrittenRow, "graph/merge_entities", graph=graph, rows=entities)
+        tx.run(rows.WrittenRow, "graph/merge_facts", graph=graph, rows=[
             {"id": id, "subject": t[0], "relation": t[1], "object": t[2], "prompt": "{} r"}
             for id, t in ids.items()
         ])  # fmt: skip
-        tx.run(rows.CompleteGraphRow, graph=graph)
+        tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)
     store.save(db, graph, [stored(rule).rule for rule in rules], status="kept")
     return ids
 

@@ -18,12 +18,11 @@ from support.edit_pairs import (
 )
 from support.references.reference import Edge
 from support.stored_edits import end_edit
-from thinkeval.cypher import rows
 from thinkeval.cypher.errors import MissingProbabilityError
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.reports.diff import diff
-from thinkeval.service.reports.schemas import Diff
+from thinkeval.service.reports.schemas import Diff, FactDelta
 from thinkeval.service.schemas import MetricValue, ScoringOptions
 
 SEEDS = range(10)
@@ -283,7 +282,7 @@ def test_unknown_and_unscored_edits_are_refused(db: Database, graph_id: str) -> 
 def test_a_missing_probability_is_no_agreement(db: Database, graph_id: str) -> None:
     a, b = pair(db, graph_id)
     with pytest.raises(MissingProbabilityError):
-        db.read(rows.DiffFactRow, a=a, b=b, pre="likelihood_pre", post="likelihood_post")
+        db.read(FactDelta, "diffs/facts", a=a, b=b, pre="likelihood_pre", post="likelihood_post")
 
 
 def test_a_fact_held_twice_meets_its_like_only_once(db: Database, graph_id: str) -> None:

@@ -28,7 +28,7 @@ SET_BY_HAND = (":config autoComplete: false", ":style http://h:1/neo4j/thinkeval
 
 
 class Window:
-    """What Neo4j Browser does with a block: sets parameters, or sends a query with them."""
+    """Neo4j Browser's way with a block: it sets parameters, or sends a query with them."""
 
     def __init__(self, driver: neo4j.Driver) -> None:
         self.driver = driver

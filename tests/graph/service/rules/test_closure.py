@@ -36,18 +36,18 @@ def prefix(db: Database) -> Iterator[str]:
 
 def write(db: Database, graph: str, facts: Facts, kinds: dict[str, str | None]) -> None:
     with db.transaction() as tx:
-        tx.run(rows.MergeGraphRow, graph=graph, kind="dataset", dataset=graph)
-        tx.run(rows.ClearGraphRow, graph=graph)
+        tx.run(rows.MergeGraphRow, "graph/merge_graph", graph=graph, kind="dataset", dataset=graph)
+        tx.run(int, "graph/clear_graph", graph=graph)
         named = [{"name": n, "kind": k} for n, k in kinds.items()]
-        tx.run(rows.MergeEntitiesRow, graph=graph, rows=named)
-        tx.run(rows.MergeFactsRow, graph=graph, rows=[
+        tx.run(rows.WrittenRow, "graph/merge_entities", graph=graph, rows=named)
+        tx.run(rows.WrittenRow, "graph/merge_facts", graph=graph, rows=[
             {
                 "id": "-".join(t), "subject": t[0], "relation": t[1], "object": t[2],
                 "prompt": "{} r", "likelihood_pre": pre, "likelihood_post": post,
             }
             for t, (pre, post) in facts.items()
         ])  # fmt: skip
-        tx.run(rows.CompleteGraphRow, graph=graph)
+        tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)
 
 
 def drawn(seed: int) -> tuple[Facts, list[PlainRule]]:
@@ -189,8 +189,10 @@ def test_the_closure_of_a_real_graph_is_the_naive_fixpoint(
     if name == "knowgic":
         source = str(request.getfixturevalue("data_dir") / "knowgic")
     graph = datasets.store(db, datasets.read(source, name=f"{prefix}-{name}")).graph
-    facts = {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=graph)}
-    names = {e.name: e.kind for e in db.read(rows.EntityRow, graph=graph)}
+    facts = {
+        (f.subject, f.relation, f.object) for f in db.read(rows.FactRow, "graph/facts", graph=graph)
+    }
+    names = {e.name: e.kind for e in db.read(rows.EntityRow, "graph/entities", graph=graph)}
     rules = triangles(facts, 6)
     used = [stored(r) for r in rules]
     whole = closure.closure(db, graph, used)
@@ -216,7 +218,9 @@ def test_a_rule_that_supports_itself_ends_and_proves_nothing_by_itself(
     found = closure.closure(db, graph, rules)
     assert [closure.triple_of(a) for a in found.conclusions] == [("A", "t", "C")]
     assert not closure.prove(db, graph, ("A", "r", "B"), rules)
-    assert len(db.read(rows.StoredGroundingRow, graph=graph)) == 1  # the hollow ones went too
+    assert (
+        len(db.read(rows.StoredGroundingRow, "closure/groundings", graph=graph)) == 1
+    )  # the hollow ones went too
 
 
 def test_a_closure_is_kept_until_rules_or_facts_change_and_goes_with_its_graph(
@@ -229,7 +233,11 @@ def test_a_closure_is_kept_until_rules_or_facts_change_and_goes_with_its_graph(
 
     def state() -> str | None:
         told = db.read(
-            rows.ClosureStateRow, graph=graph, pre="likelihood_pre", post="likelihood_post"
+            rows.ClosureStateRow,
+            "closure/state",
+            graph=graph,
+            pre="likelihood_pre",
+            post="likelihood_post",
         )
         return told[0].closure
 
@@ -244,16 +252,16 @@ def test_a_closure_is_kept_until_rules_or_facts_change_and_goes_with_its_graph(
     assert {a.relation for a in closure.closure(db, graph, [other]).conclusions} == {"u"}
 
     ids = [f"{graph}|A-r-B"]
-    db.write(rows.WriteColumnsRow, ids=ids, columns={"likelihood_pre": [0.5]})
+    db.write(rows.WrittenRow, "probes/write_columns", ids=ids, columns={"likelihood_pre": [0.5]})
     (atom,) = closure.closure(db, graph, [other]).conclusions
     assert atom.strength_pre == pytest.approx(0.25)
 
     write(db, graph, facts, KINDS)  # written anew: nothing of the old closure is left
     assert state() is None
-    assert db.read(rows.StoredGroundingRow, graph=graph) == []
+    assert db.read(rows.StoredGroundingRow, "closure/groundings", graph=graph) == []
     closure.closure(db, graph, [one])
-    db.autocommit(rows.DeleteGraphRow, graph=graph)
-    assert db.read(rows.StoredGroundingRow, graph=graph) == []
+    db.autocommit(int, "graph/delete_graph", graph=graph)
+    assert db.read(rows.StoredGroundingRow, "closure/groundings", graph=graph) == []
 
 
 def test_without_probabilities_a_conclusion_has_no_strength(db: Database, prefix: str) -> None:
@@ -272,7 +280,7 @@ def test_contradicting_conclusions_are_both_reported(db: Database, prefix: str) 
     }  # fmt: skip
     write(db, graph, facts, KINDS)
     closure.closure(db, graph, [stored(PlainRule("r", False, "s", False, "t"))])
-    told = db.read(rows.ContradictionRow, graph=graph)
+    told = db.read(rows.ContradictionRow, "closure/contradictions", graph=graph)
     assert [(row.object, row.other, row.implied) for row in told] == [
         ("C", "D", False),
         ("C", "E", True),
@@ -296,7 +304,7 @@ def test_bad_input_is_refused_with_a_reason(
         patch.setattr(closure, "MOST_CONCLUSIONS", 0)
         with pytest.raises(UsageError, match="nothing was stored"):
             closure.closure(db, graph, rules)
-    assert db.read(rows.StoredGroundingRow, graph=graph) == []
+    assert db.read(rows.StoredGroundingRow, "closure/groundings", graph=graph) == []
 
     def too_much(*_: object) -> None:
         raise QueryTooLargeError("more than the limit 512.0 MiB")
@@ -305,4 +313,4 @@ def test_bad_input_is_refused_with_a_reason(
     with pytest.raises(UsageError, match="by 1 rule does not fit") as told:
         closure.closure(db, graph, rules)
     assert "--depth 1" in told.value.remedy
-    assert db.read(rows.StoredGroundingRow, graph=graph) == []
+    assert db.read(rows.StoredGroundingRow, "closure/groundings", graph=graph) == []

@@ -50,16 +50,16 @@ def prefix(db: Database) -> Iterator[str]:
 def write(db: Database, graph: str, facts: Sequence[Triple], kind_of: dict[str, str | None]) -> str:
     names = sorted({name for fact in facts for name in (fact[0], fact[2])})
     with db.transaction() as tx:
-        tx.run(rows.MergeGraphRow, graph=graph, kind="dataset", dataset=graph)
-        tx.run(rows.ClearGraphRow, graph=graph)
+        tx.run(rows.MergeGraphRow, "graph/merge_graph", graph=graph, kind="dataset", dataset=graph)
+        tx.run(int, "graph/clear_graph", graph=graph)
         named = [{"name": n, "kind": kind_of.get(n)} for n in names]
-        tx.run(rows.MergeEntitiesRow, graph=graph, rows=named)
-        tx.run(rows.MergeFactsRow, graph=graph, rows=[
+        tx.run(rows.WrittenRow, "graph/merge_entities", graph=graph, rows=named)
+        tx.run(rows.WrittenRow, "graph/merge_facts", graph=graph, rows=[
             {"id": Fact(s, r, o, "{}").id, "subject": s, "relation": r, "object": o,
              "prompt": "{} " + r}
             for s, r, o in facts
         ])  # fmt: skip
-        tx.run(rows.CompleteGraphRow, graph=graph)
+        tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)
     return graph
 
 

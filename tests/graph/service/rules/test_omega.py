@@ -103,18 +103,19 @@ def test_the_random_edits_have_something_to_come_back_by() -> None:
 
 def dataset(db: Database, graph: str, facts: Sequence[Triple], kinds: dict[str, Any]) -> None:
     with db.transaction() as tx:
-        tx.run(rows.MergeGraphRow, graph=graph, kind="dataset", dataset=graph)
-        tx.run(rows.ClearGraphRow, graph=graph)
+        tx.run(rows.MergeGraphRow, "graph/merge_graph", graph=graph, kind="dataset", dataset=graph)
+        tx.run(int, "graph/clear_graph", graph=graph)
         tx.run(
-            rows.MergeEntitiesRow,
+            rows.WrittenRow,
+            "graph/merge_entities",
             graph=graph,
             rows=[{"name": n, "kind": k} for n, k in kinds.items()],
         )
-        tx.run(rows.MergeFactsRow, graph=graph, rows=[
+        tx.run(rows.WrittenRow, "graph/merge_facts", graph=graph, rows=[
             {"id": "-".join(t), "subject": t[0], "relation": t[1], "object": t[2], "prompt": "{}"}
             for t in facts
         ])  # fmt: skip
-        tx.run(rows.CompleteGraphRow, graph=graph)
+        tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)
 
 
 def compared(db: Database, graph: str, seed: int) -> list[ImplicationOut]:

@@ -153,7 +153,7 @@ def test_deleting_takes_labels_and_lonely_annotators(db: Database, dataset: str)
     store.save(db, dataset, [STUDIED], status="candidate")
     assert store.rule_of(db, dataset, STUDIED.id).labels == ()
     delete.delete_graph(db, dataset, with_dependents=True)
-    assert db.read(rows.RuleRow, dataset=dataset) == []
+    assert db.read(rows.RuleRow, "rules/list_rules", dataset=dataset) == []
 
 
 def test_importing_anew_keeps_the_rules(db: Database, dataset: str) -> None:

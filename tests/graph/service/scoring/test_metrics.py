@@ -44,7 +44,7 @@ def edges_of(db: Database, graph: str) -> list[ref.Edge]:
             role=row.role,
             listed=row.listed,
         )
-        for row in db.stream(rows.FactRow, graph=graph)
+        for row in db.stream(rows.FactRow, "graph/facts", graph=graph)
     ]
 
 
@@ -54,7 +54,7 @@ def test_an_older_score_has_the_new_metrics_and_its_old_values(db: Database, pre
         old_edit(db, f"{prefix}-{number}", random_facts(number), dataset=prefix, options=options)
     for number, steps in enumerate((5, 3)):
         edit = f"{prefix}-{number}"
-        stored = db.read(rows.GetEditRow, id=edit)[0]
+        stored = db.read(rows.GetEditRow, "edits/get_edit", id=edit)[0]
         found = record.get_score(db, edit)
         assert "subject_retention" not in (stored.score or "")
         assert {v.metric for v in found.values} >= set(headlines()) & of_kind("replace")

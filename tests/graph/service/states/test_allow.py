@@ -1,4 +1,4 @@
-"""What states a service opens for its clients: nothing that its operator did not name."""
+"""States that a service opens for its clients: none that its operator did not name."""
 
 from __future__ import annotations
 

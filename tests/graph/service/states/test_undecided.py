@@ -80,7 +80,7 @@ def test_a_fact_without_a_decided_answer_has_no_probability(
     runtime, found = compared
     facts = {
         row.prompt.replace("{}", row.subject): row
-        for row in runtime.db.read(rows.FactRow, graph=found.id)
+        for row in runtime.db.read(rows.FactRow, "graph/facts", graph=found.id)
     }
     assert (facts[LOST].p_pre, facts[LOST].p_post, facts[LOST].change) == (1.0, None, None)
     assert facts[DOUBTED].p_post == pytest.approx(2 / 3), "of the decided answers"

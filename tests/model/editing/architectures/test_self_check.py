@@ -92,7 +92,7 @@ def test_it_runs_once_for_a_model_and_leaves_nothing():
 
 
 def test_a_model_of_nan_is_not_a_mismatch():
-    """What breaks a model is named by what then edits or probes it."""
+    """The defect of a model is named by the function that then edits or probes it."""
     model, _ = build_tiny("llama")
     with torch.no_grad():
         model.model.embed_tokens.weight[_self_check.PROMPT[1]] = torch.nan

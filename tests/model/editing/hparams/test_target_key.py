@@ -1,4 +1,4 @@
-"""When two methods may share a target vector: every input of its optimisation is in the key."""
+"""Sharing of a target vector by two methods: every input of its optimisation is in the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which requests share a key: against keys read by hooks, one float64 row at a time."""
+"""Requests that share a key: against keys read by hooks, one float64 row at a time."""
 
 from __future__ import annotations
 

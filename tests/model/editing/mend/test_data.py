@@ -1,4 +1,4 @@
-"""What a hypernetwork is trained on: facts held out, objects and neighbours drawn."""
+"""Training data of a hypernetwork: facts held out, objects and neighbours drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every method promises: an untouched model, clear refusals, nothing of another model."""
+"""Contract of every method: an untouched model, clear refusals, nothing of another model."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_returned_targets_give_the_same_update_again(pair, moments, name):
 
 
 def test_targets_are_shared_by_the_methods_of_a_site(pair, moments):
-    """What one method of the MEMIT family found serves the others, which then optimise nothing."""
+    """Vectors found by one method of the MEMIT family serve the others, which optimise nothing."""
     options = {"context_templates": ["{}", "In fact, {}"]}
     found = execute("memit", pair, [HARRY, FRANCE], moments, **options)
     for name in MEMIT_FAMILY:

@@ -130,7 +130,7 @@ def test_as_many_as_fit_are_shown_the_least_similar_left_out(pair, room):
 
 
 def test_room_for_the_probe_is_kept(pair):
-    """What was left out would have been refused by the probe; what is kept is answered."""
+    """Demonstrations left out would have been refused by the probe; those kept are answered."""
     loaded = wrap(*pair, name="tiny")
     item = ProbeItem("it", "The capital of Poland is", "Warsaw")
     settings = ProbeSettings(samples=1, max_new_tokens=16)

@@ -226,7 +226,7 @@ def test_a_flat_list_of_templates_is_grouped_as_published(pair, moments):
 
 
 def test_z_is_reached_better_with_a_smaller_weight_on_the_old(pair, moments):
-    """What λ means: with λ → 0 the edited model shows z at the last layer, with λ → ∞ nothing."""
+    """Meaning of λ: with λ → 0 the edited model shows z at the last layer, with λ → ∞ nothing."""
     model, tokenizer = pair
     gaps = []
     for weight in (1e-3, 1e5):

@@ -83,7 +83,7 @@ def memit_batch(reference, batch, targets, moments):
 
 
 def expected(pair, targets, moments, application, base, n_batches):
-    """What is to be added to W0 after so many batches of unrestrained MEMIT."""
+    """Return the update of W0 after so many batches of unrestrained MEMIT."""
     reference = Reference(*pair)
     names = [f"{reference.name(layer)}.weight" for layer in VALUES["layers"]]
     w0 = {name: reference.model.get_parameter(name).clone() for name in names}

@@ -150,7 +150,7 @@ def test_parameters_without_rank_and_references_without_covariance(pair):
 
 
 def test_it_does_not_teach_what_the_reference_teaches(pair):
-    """How much an update raises log p(target) to first order, in units of what chance gives: a
+    """The first-order rise of log p(target) by an update is measured in units of chance: a
     Gaussian direction in n dimensions has a cosine of N(0, 1/n) with the gradient."""
     model, tokenizer = pair
     tuned = {**FINE_TUNING, "objective_optimization": "target_new"}

@@ -84,7 +84,7 @@ def test_the_value_is_that_of_a_float64_loop(pair, changes):
 
 
 def moved(pair, h):
-    """How far δ got: comparisons of v* alone would be blind where δ is small beside v0."""
+    """Return the change of δ: comparisons of v* alone would be blind where δ is small beside v0."""
     start = Reference(*pair).value(LAYER, request().prompt, request().subject)
     return optimised(pair, h)[0].double() - start
 
@@ -265,7 +265,7 @@ def test_a_singular_covariance_is_named(pair):
 
 
 def test_the_effect_can_be_saved_weights_again(pair):
-    """What `applied` puts on is W0 + delta, and nothing else."""
+    """`applied` puts on W0 + delta, and nothing else."""
     model, tokenizer = pair
     effect = rome.execute(
         model,

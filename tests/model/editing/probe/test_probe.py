@@ -1,4 +1,4 @@
-"""What is asked: settings, clozes and questions, chat templates, paraphrases, prompt changes."""
+"""Questions of the probe: settings, clozes, chat templates, paraphrases, prompt changes."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def logits(loaded: Any, model: Any = None) -> torch.Tensor:
 
 
 def everything(model: Any) -> dict[str, Any]:
-    """What a model is beside its numbers: modules, attributes, hooks, flags, memory of tensors."""
+    """Return a model's modules, attributes, hooks, flags and memory of tensors, without numbers."""
     return {
         "modules": {name: id(module) for name, module in model.named_modules()},
         "attributes": {name: sorted(m.__dict__) for name, m in model.named_modules()},

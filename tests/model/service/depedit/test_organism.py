@@ -30,7 +30,7 @@ def knowledge(runtime: Runtime) -> Iterator[KnowledgeSet]:
     Its premises have different subjects: MEMIT keys an edit by its subject, and cannot tell two
     facts of one subject apart on an organism.
     """
-    datasets.ensure(runtime.db, GRAPH)
+    datasets.get_or_import(runtime.db, GRAPH)
     sets = build(runtime.db, GRAPH, SetOptions(init="shuffled", seed=3)).sets
     made = next(one for one in sets if one.rule.shape == "x→y→z")
     made = replace(made, id=f"test-{made.id}")

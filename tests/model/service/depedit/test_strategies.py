@@ -253,7 +253,7 @@ class Marker:
 
 
 def _watched(protocol: Protocol, editor: Marker, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What is on the model at each asking, rounded to the marks."""
+    """Return the change of the model at each probe, rounded to the marks."""
     weight = dict(protocol.model.loaded.model.named_parameters())[editor.name]
     start, seen = weight.detach().clone(), []
 

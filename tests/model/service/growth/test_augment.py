@@ -17,6 +17,7 @@ from thinkeval.cypher import rows
 from thinkeval.service.api.app import create_app
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth import job
+from thinkeval.service.growth.review.schemas import CandidateOut
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.schemas import CrawlOptions, EndpointIn, GrowthIn
 from thinkeval.service.growth.store import require_run
@@ -50,19 +51,21 @@ def grown(runtime: Runtime, organism: RuntimeModel, hogwarts: str) -> Iterator[G
         prepared.submit(tx.run, runtime.settings)
     assert Attempt(runtime, prepared.id, prepared.request).run().state == "finished"
     yield Grown(prepared.id, name)
-    for edit in db.read(rows.EditRow, dataset=name):
-        db.write(rows.DeleteEditRow, id=edit.id)
-    db.autocommit(rows.DeleteGrowthRunRow, id=prepared.id)
-    for graph in db.read(rows.GraphRow, incomplete=True):
+    for edit in db.read(rows.EditRow, "edits/list_edits", dataset=name):
+        db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
+    db.autocommit(int, "growth/delete_run", id=prepared.id)
+    for graph in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True):
         if graph.dataset == name:
-            db.autocommit(rows.DeleteGraphRow, graph=graph.graph)
+            db.autocommit(int, "graph/delete_graph", graph=graph.graph)
 
 
 def test_it_keeps_what_the_model_knows_and_the_requests(
     runtime: Runtime, grown: Grown, hogwarts: str
 ) -> None:
     base = datasets.stored_graph(runtime.db, hogwarts)
-    found = {key(one): one for one in runtime.db.read(rows.CandidateRow, run=grown.run)}
+    found = {
+        key(one): one for one in runtime.db.read(CandidateOut, "growth/candidates", run=grown.run)
+    }
     assert {key(fact) for fact in base.facts} <= set(found)
     graph = datasets.stored_graph(runtime.db, grown.graph)
     facts = {key(fact) for fact in graph.facts}
@@ -134,10 +137,10 @@ def test_a_grown_graph_is_exported_and_imported_again(
         try:
             assert chains(runtime, name) == before
         finally:
-            runtime.db.autocommit(rows.DeleteGraphRow, graph=name)
+            runtime.db.autocommit(int, "graph/delete_graph", graph=name)
 
 
 def chains(runtime: Runtime, graph: str) -> set[tuple[str, ...]]:
     [first, *_] = datasets.list_rewrites(runtime.db, graph)
     case = {k: v for k, v in datasets.case(graph, first).items() if k != "id"}
-    return {row.entities for row in runtime.db.read(rows.ChainRow, **case)}
+    return {row.entities for row in runtime.db.read(rows.ChainRow, "chains/enumerate", **case)}

@@ -44,10 +44,10 @@ def test_at_least_twenty_chains_and_a_score(
     run, table = grown["run"], grown["iterations"]
     assert len(grown["chains"]) == table[-1]["paths"] >= CHAINS
     # Some questions find out what the server is able to do; every other answer is stored.
-    stored = sum(row.calls for row in db.read(rows.UsageRow, run=run["id"]))
+    stored = sum(row.calls for row in db.read(rows.UsageRow, "growth/usage", run=run["id"]))
     assert run["calls"] == table[-1]["calls"] == stored
     rewrite = "harry-potter--studied-at--ilvermorny-school-of-witchcraft-and-wizardry"
     score = ["score", rewrite, "--graph", graph_id, "--model", organism.source, "--method", "none"]
     score += ["--samples", "0"]
     assert graph_id in json.dumps(thinkeval(*score))
-    db.autocommit(rows.DeleteGrowthRunRow, id=run["id"])
+    db.autocommit(int, "growth/delete_run", id=run["id"])

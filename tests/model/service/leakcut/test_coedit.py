@@ -77,7 +77,7 @@ def alone(walk: Walk, done: CoEditOut) -> Score:
 
 
 def facts_of(walk: Walk, edit: str) -> dict[str, rows.FactRow]:
-    return {row.fact: row for row in walk.runtime.db.read(rows.FactRow, graph=edit)}
+    return {row.fact: row for row in walk.runtime.db.read(rows.FactRow, "graph/facts", graph=edit)}
 
 
 def kept(facts: Sequence[rows.FactRow]) -> float:
@@ -118,7 +118,7 @@ def test_figures_equal_brute_force(walk: Walk, done: CoEditOut) -> None:
 
 def test_all_other_facts_about_a_co_edited_subject_are_probed(walk: Walk, done: CoEditOut) -> None:
     last = done.rounds[-1]
-    stored = walk.runtime.db.read(rows.FactRow, graph=walk.graph)
+    stored = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=walk.graph)
     facts = facts_of(walk, last.edit)
     for each in last.coedits:
         assert {f.fact for f in stored if f.subject == each.subject} <= facts.keys()

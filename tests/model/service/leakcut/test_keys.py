@@ -27,7 +27,7 @@ def test_keys_are_those_of_a_float64_pass(
 ) -> None:
     """Against the keys of each fact by itself; facts of a subject that begins them are one key."""
     resolved = resolved_for(runtime, organism, hogwarts, "memit")
-    facts = runtime.db.read(rows.FactRow, graph=hogwarts)[:60]
+    facts = runtime.db.read(rows.FactRow, "graph/facts", graph=hogwarts)[:60]
     keys = measure(runtime, resolved, facts)
     loaded = resolved.model.loaded
     reference = Reference(loaded.model, loaded.tokenizer)

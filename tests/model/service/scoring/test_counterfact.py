@@ -68,11 +68,11 @@ def test_of_many_facts_the_same_ten_are_taken(walk: Walk) -> None:
     facts = [{"id": f"f{i:02}", "subject": f"s{i}", "relation": "r", "object": "o",
               "prompt": "{} is at"} for i in range(14)]  # fmt: skip
     with db.transaction() as tx:
-        tx.run(rows.MergeGraphRow, graph=graph, kind="dataset", dataset=graph)
+        tx.run(rows.MergeGraphRow, "graph/merge_graph", graph=graph, kind="dataset", dataset=graph)
         names = [{"name": n} for n in ("o", *(f"s{i}" for i in range(14)))]
-        tx.run(rows.MergeEntitiesRow, graph=graph, rows=names)
-        tx.run(rows.MergeFactsRow, graph=graph, rows=facts)
-        tx.run(rows.CompleteGraphRow, graph=graph)
+        tx.run(rows.WrittenRow, "graph/merge_entities", graph=graph, rows=names)
+        tx.run(rows.WrittenRow, "graph/merge_facts", graph=graph, rows=facts)
+        tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)
     request = RewriteRequest("x", graph, "{} is at", "s3", "r", "o", "p")
     expected = [f"s{i} is at" for i in range(14) if i != 3][:10]
     assert scope.neighbors(db, graph, request) == tuple((p, "o") for p in expected)
@@ -82,10 +82,14 @@ def test_of_many_facts_the_same_ten_are_taken(walk: Walk) -> None:
 def test_at_a_neighbor_the_model_says_what_it_says_of_that_fact(walk: Walk, rome: Score) -> None:
     """The pre side is that of the neighbor's own fact in the model graph, asked on its own."""
     db = walk.runtime.db
-    known = [g for g in db.read(rows.GraphRow, kind="model") if g.dataset == walk.graph]
+    known = [
+        g
+        for g in db.read(rows.GraphRow, "graph/list_graphs", kind="model")
+        if g.dataset == walk.graph
+    ]
     facts = {
         row.prompt.replace("{}", row.subject): row
-        for row in db.read(rows.FactRow, graph=known[0].graph)
+        for row in db.read(rows.FactRow, "graph/facts", graph=known[0].graph)
         if row.object == HOGWARTS
     }
     true = walk.roles(rome)["target_true"]
@@ -143,7 +147,10 @@ def test_a_neighborhood_with_answers_of_its_own(walk: Walk) -> None:
     right = ("Gryffindor", "Slytherin", HOGWARTS)
     mine = replace(walk.rewrite, id="own:near", neighborhood=near, neighborhood_objects=right)
     score = walk.score("none", rewrite=mine, samples=0)
-    aliases = {e.name: e.aliases for e in walk.runtime.db.read(rows.EntityRow, graph=walk.graph)}
+    aliases = {
+        e.name: e.aliases
+        for e in walk.runtime.db.read(rows.EntityRow, "graph/entities", graph=walk.graph)
+    }
     for role, names in (("target_true", right), ("target_new", (ILVERMORNY,) * 3)):
         row = walk.roles(score)[role]
         assert row.neighborhood == near

@@ -1,4 +1,4 @@
-"""What `--covariance` and a saved edit's model are called: one text that always means the same."""
+"""Names of `--covariance` and of a saved edit's model: one text that always means the same."""
 
 from __future__ import annotations
 

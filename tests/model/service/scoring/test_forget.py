@@ -103,7 +103,7 @@ def test_it_is_in_no_table_of_replacements(walk: Walk, scored: Score) -> None:
     assert scored.edit not in {score.edit for score in both.scores}
     table = forgetting.table([*found, forgotten], "likelihood")
     (row,) = table.rows
-    assert (row.facts, row.unknown, row.means["forgetting"].value) == (1, 0, 0.0)
+    assert (len(row.values), row.unknown, row.means["forgetting"].value) == (1, 0, 0.0)
     stored, own = datasets.split_rewrites(db, walk.graph)
     assert scored.rewrite in {request.id for request in own}
     assert scored.rewrite not in {request.id for request in stored}
@@ -113,7 +113,7 @@ def test_its_table_counts_the_proofs_by_rules_that_survive(walk: Walk, scored: S
     """By "one who was sorted into a house at S studied at S", counted from the stored edges."""
     db, school = walk.runtime.db, scored.target_true
     assert forgetting.surviving_proofs(db, [scored], "likelihood") == {}
-    assert not forgetting.table([scored], "likelihood", {}).ruled
+    assert forgetting.PROOFS not in forgetting.table([scored], "likelihood", {}).titles
     premises = [Atom("x", "was sorted into", "y"), Atom("y", "is a house at", "z")]
     kinds = dict.fromkeys("xyz")
     houses = rule(premises, Atom("x", "studied at", "z"), kinds=kinds, support=1, body=1)
@@ -129,10 +129,10 @@ def test_its_table_counts_the_proofs_by_rules_that_survive(walk: Walk, scored: S
         )
         assert wanted
         assert proofs == {scored.edit: wanted}, "nothing was changed: every proof survives"
-        (row,) = forgetting.table([scored], "likelihood", proofs).rows
-        assert (row.proofs.value, row.proofs.n) == (wanted, 1)
-        frame = forgetting.frame(forgetting.table([scored], "likelihood", proofs))
-        assert frame[forgetting.BY_RULES].tolist() == [wanted]
+        table = forgetting.table([scored], "likelihood", proofs)
+        mean = table.rows[0].means[forgetting.PROOFS]
+        assert (mean.value, mean.n) == (wanted, 1)
+        assert table.frame()["active proofs"].tolist() == [wanted]
     finally:
         store.delete(db, walk.graph)
 

@@ -180,11 +180,11 @@ def test_an_archive_of_another_model_is_refused_before_anything_is_recorded(
     network, about = store.load(place.files()[0])
     path = tmp_path / "other.safetensors"
     store.save(network, store.About(**{**vars_of(about), "weights_digest": "0" * 64}), path)
-    known = place.runtime.db.read(rows.EditRow, dataset=place.graph)
+    known = place.runtime.db.read(rows.EditRow, "edits/list_edits", dataset=place.graph)
     with pytest.raises(HypernetworkError, match="another model") as caught:
         place.score(overrides={"archive": str(path)})
     assert "thinkeval train-mend" in caught.value.remedy
-    assert place.runtime.db.read(rows.EditRow, dataset=place.graph) == known
+    assert place.runtime.db.read(rows.EditRow, "edits/list_edits", dataset=place.graph) == known
 
 
 def vars_of(about: store.About) -> dict[str, Any]:

@@ -80,8 +80,8 @@ def test_no_other_number_moves(
     assert asked.n_facts == plain.n_facts
     again = score_edit(runtime, request_)  # the id without it is as it was before there were rules
     assert (again.edit, again.reused) == (plain.edit, True)
-    mine = {r.fact: r for r in runtime.db.read(rows.FactRow, graph=plain.edit)}
-    for row in runtime.db.read(rows.FactRow, graph=asked.edit):
+    mine = {r.fact: r for r in runtime.db.read(rows.FactRow, "graph/facts", graph=plain.edit)}
+    for row in runtime.db.read(rows.FactRow, "graph/facts", graph=asked.edit):
         if row.role != "implication":
             same = mine.pop(row.fact)
             assert (row.likelihood_pre, row.likelihood_post) == (
@@ -105,7 +105,11 @@ def test_what_was_not_asked_is_undefined_and_asking_defines_it(
         assert tally.n + tally.undefined > 0
         assert (tally.value is None) == (tally.n == 0)
     # A relation that no fact has is asked as its rule puts it.
-    taught = [r for r in runtime.db.read(rows.FactRow, graph=asked.edit) if r.relation == "teaches"]
+    taught = [
+        r
+        for r in runtime.db.read(rows.FactRow, "graph/facts", graph=asked.edit)
+        if r.relation == "teaches"
+    ]
     assert {(r.prompt, r.listed, r.role) for r in taught} == {("{} teaches", False, "implication")}
     assert pair[1].provenance["implications"]["unasked"] == 0
 
@@ -184,7 +188,11 @@ def test_the_rule_that_leads_back_is_found_and_what_was_only_asked_is_no_fact(
     atoms = {
         (a.subject, a.object)
         for a in runtime.db.read(
-            rows.AtomRow, graph=pair[1].edit, pre="likelihood_pre", post="likelihood_post"
+            rows.AtomRow,
+            "closure/atoms",
+            graph=pair[1].edit,
+            pre="likelihood_pre",
+            post="likelihood_post",
         )
         if not a.implied
     }
@@ -200,13 +208,16 @@ def test_what_is_only_asked_for_implications_goes_by_its_aliases_too(
     new = request_.rewrite.target_new
     graph = hogwarts_as(runtime.db, f"{request_.graph}-named")
     runtime.db.write(
-        rows.MergeEntitiesRow, graph=graph, rows=[{"name": new, "aliases": [HOGWARTS]}]
+        rows.WrittenRow,
+        "graph/merge_entities",
+        graph=graph,
+        rows=[{"name": new, "aliases": [HOGWARTS]}],
     )
     store.save(runtime.db, graph, [SORTED, FRIENDS], status="kept")
     named = score_edit(runtime, request_.model_copy(update={"graph": graph, "implications": True}))
 
     def due(score: Score) -> dict[str, float]:
-        found = runtime.db.read(rows.FactRow, graph=score.edit)
+        found = runtime.db.read(rows.FactRow, "graph/facts", graph=score.edit)
         return {
             row.subject: row.likelihood_pre
             for row in found
@@ -219,7 +230,7 @@ def test_what_is_only_asked_for_implications_goes_by_its_aliases_too(
     assert len(plain) >= 2
     said = {
         row.subject: row.likelihood_pre
-        for row in runtime.db.read(rows.FactRow, graph=named.edit)
+        for row in runtime.db.read(rows.FactRow, "graph/facts", graph=named.edit)
         if (row.relation, row.object) == ("studied at", HOGWARTS)
     }
     known = {name: value for name, value in said.items() if name in by_alias and value is not None}

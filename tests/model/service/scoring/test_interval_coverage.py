@@ -1,4 +1,4 @@
-"""How often intervals hold the truth: simulated answers on the chains of KnowGIC's rewrites."""
+"""Coverage of intervals: simulated answers on the chains of KnowGIC's rewrites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an edit needs besides its model is looked for first, once for all methods and rewrites."""
+"""An edit's resources besides its model are looked for first, once for all methods and rewrites."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_the_edit_graph_holds_both_sides_of_every_edge(
     walk: Walk, scored: dict[str, Score]
 ) -> None:
     score = scored["rome"]
-    stored = walk.runtime.db.read(rows.FactRow, graph=score.edit)
+    stored = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=score.edit)
     facts = [row for row in stored if row.role != "subject"]  # on no chain, by likelihood only
     roles = {row.role: row for row in facts if row.role != "fact"}
     assert set(roles) == {"target_true", "target_new"}
@@ -165,17 +165,24 @@ def test_scope_and_pre_side_come_from_the_stored_graphs(
 ) -> None:
     """The model is asked once before all edits: one model graph, with the edits' pre side."""
     db = walk.runtime.db
-    known = [g for g in db.read(rows.GraphRow, kind="model") if g.dataset == walk.graph]
+    known = [
+        g
+        for g in db.read(rows.GraphRow, "graph/list_graphs", kind="model")
+        if g.dataset == walk.graph
+    ]
     assert len(known) == 1
-    pre = {row.fact: row.likelihood_pre for row in db.read(rows.FactRow, graph=known[0].graph)}
+    pre = {
+        row.fact: row.likelihood_pre
+        for row in db.read(rows.FactRow, "graph/facts", graph=known[0].graph)
+    }
     for score in scored.values():
-        for row in db.read(rows.FactRow, graph=score.edit):
+        for row in db.read(rows.FactRow, "graph/facts", graph=score.edit):
             if row.role == "fact":
                 assert row.likelihood_pre == pre[row.fact]
 
 
 def test_the_record_says_what_was_done(walk: Walk, scored: dict[str, Score]) -> None:
-    record = walk.runtime.db.read(rows.GetEditRow, id=scored["memit"].edit)[0]
+    record = walk.runtime.db.read(rows.GetEditRow, "edits/get_edit", id=scored["memit"].edit)[0]
     assert (record.status, record.progress, record.graph) == ("succeeded", 1.0, record.id)
     told = json.loads(record.provenance or "")
     assert told["model"]["weights_digest"] == walk.digest()
@@ -193,10 +200,10 @@ def test_scored_twice_is_found_and_forced_gives_the_same(
     assert (again.edit, again.reused, first.reused) == (first.edit, True, False)
     assert again.values == first.values
     db = walk.runtime.db
-    before = db.read(rows.FactRow, graph=first.edit)
+    before = db.read(rows.FactRow, "graph/facts", graph=first.edit)
     forced = walk.score("rome", force=True)
     assert (forced.edit, forced.reused) == (first.edit, False)
-    assert db.read(rows.FactRow, graph=first.edit) == before
+    assert db.read(rows.FactRow, "graph/facts", graph=first.edit) == before
     # The server adds up a metric's terms in any order, so the last digit may differ.
     for one, other in zip(first.values, forced.values, strict=True):
         numbers = {name: getattr(one, name) for name in ("value", "low", "high")}
@@ -214,13 +221,19 @@ def test_another_seed_is_another_edit_with_other_samples(
     assert other.edit != first.edit
     db = walk.runtime.db
     said = [
-        {row.fact: row.answers_pre for row in db.read(rows.FactRow, graph=score.edit)}
+        {
+            row.fact: row.answers_pre
+            for row in db.read(rows.FactRow, "graph/facts", graph=score.edit)
+        }
         for score in (first, other)
     ]
     assert said[0].keys() == said[1].keys()
     assert said[0] != said[1]
     exact = [
-        {row.fact: row.likelihood_pre for row in db.read(rows.FactRow, graph=score.edit)}
+        {
+            row.fact: row.likelihood_pre
+            for row in db.read(rows.FactRow, "graph/facts", graph=score.edit)
+        }
         for score in (first, other)
     ]
     assert exact[0] == exact[1]
@@ -304,18 +317,22 @@ def test_a_rewrite_without_any_chain_is_undefined_and_says_why(walk: Walk) -> No
         assert (preservation.value, preservation.n) == (None, 0)
         assert preservation.reason == "the graph has no such fact"
     assert sorted(walk.roles(score)) == ["target_new", "target_true"]
-    facts = walk.runtime.db.read(rows.FactRow, graph=score.edit)
+    facts = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=score.edit)
     assert {row.role for row in facts} <= {"target_new", "target_true", "subject"}
 
 
 def ended(walk: Walk, known: set[str]) -> rows.EditRow:
     """The one edit recorded since; nothing of it may be visible but its record."""
     db = walk.runtime.db
-    new = [e for e in db.read(rows.EditRow, dataset=walk.graph) if e.id not in known]
+    new = [
+        e
+        for e in db.read(rows.EditRow, "edits/list_edits", dataset=walk.graph)
+        if e.id not in known
+    ]
     assert len(new) == 1
     assert new[0].graph is None
-    assert not db.read(rows.GetGraphRow, graph=new[0].id, incomplete=True)
-    assert not db.read(rows.FactRow, graph=new[0].id)
+    assert not db.read(rows.GraphRow, "graph/get_graph", graph=new[0].id, incomplete=True)
+    assert not db.read(rows.FactRow, "graph/facts", graph=new[0].id)
     with pytest.raises(NothingStoredError, match=new[0].status):
         editrecords.get_score(db, new[0].id)
     return new[0]
@@ -332,7 +349,7 @@ def test_an_edit_that_fails_stores_its_reason_and_nothing_else(
         corpus = tmp_path / "three.txt"
         corpus.write_text("Three short words\n", encoding="utf-8")
         changes = {"overrides": {"mom2_ridge": 0.0}, "covariance": str(corpus)}
-    known = {e.id for e in walk.runtime.db.read(rows.EditRow)}
+    known = {e.id for e in walk.runtime.db.read(rows.EditRow, "edits/list_edits")}
     with pytest.raises(EditingError) as caught:
         walk.score("rome", **changes)
     assert isinstance(caught.value, EditFailedError | CovarianceError)
@@ -358,7 +375,7 @@ def test_interrupted_between_edit_and_record_nothing_is_left(
             assert walk.digest() != walk.model.loaded.info.weights_digest, "the edit is not on"
             raise KeyboardInterrupt
 
-    known = {e.id for e in walk.runtime.db.read(rows.EditRow)}
+    known = {e.id for e in walk.runtime.db.read(rows.EditRow, "edits/list_edits")}
     with monkeypatch.context() as patch:
         patch.setattr(walk.runtime, "progress", impatient)
         with pytest.raises(KeyboardInterrupt):
@@ -371,4 +388,4 @@ def test_interrupted_between_edit_and_record_nothing_is_left(
     assert (after.edit, after.reused) == (record.id, False)
     once = number(scored["memit"], "ifr", "likelihood")
     assert number(after, "ifr", "likelihood") == pytest.approx(once, rel=1e-12)
-    assert walk.runtime.db.read(rows.GetEditRow, id=record.id)[0].error is None
+    assert walk.runtime.db.read(rows.GetEditRow, "edits/get_edit", id=record.id)[0].error is None

@@ -24,6 +24,7 @@ from thinkeval.service.reports.sweep import report
 from thinkeval.service.schemas import EditOptions
 from thinkeval.service.scoring import plan, record, sequence, sweep_pool
 from thinkeval.service.scoring import sweep as sweeps
+from thinkeval.service.scoring.axes import read
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -145,6 +146,27 @@ def test_a_cell_that_fails_says_why_and_the_others_go_on(place: Place) -> None:
     assert [o.cell.method for o in outcomes] == ["memit", "none"] * 2
 
 
+def test_each_setting_of_the_axes_is_a_row(place: Place) -> None:
+    axes = read(["memit.v_num_grad_steps=1,5", "anyway=true"])
+    swept = place.sweep("none", "memit", axes=axes)
+    found = report(sweep_pool.run(place.runtime, swept, workers=1), "likelihood")
+    names = ["none", "memit v_num_grad_steps=1", "memit v_num_grad_steps=5"]
+    assert sorted(found.table()["Method"]) == sorted(names)
+    by_method = {row["Method"]: row["Efficacy"] for row in found.as_dict()["table"]}
+    for steps in (1, 5):
+        plain = place.sweep("memit", overrides={"memit": {"v_num_grad_steps": steps}})
+        plain = replace(plain, options=plain.options.model_copy(update={"anyway": True}))
+        alone = sweep_pool.run(place.runtime, plain, workers=1)
+        assert all(o.score and o.score.reused for o in alone), "the same edits"
+        mean = sum(map(efficacy, alone)) / len(alone)
+        assert by_method[f"memit v_num_grad_steps={steps}"] == pytest.approx(mean)
+
+
+def test_an_option_that_the_requests_do_not_have_is_refused_first(place: Place) -> None:
+    with pytest.raises(UsageError, match="alpha: for requests to append"):
+        sweeps.tasks(place.sweep("memit", axes=read(["alpha=0,1"])))
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_fact_that_the_model_does_not_know_is_skipped(place: Place, workers: int) -> None:
     known = place.rewrites[0]
@@ -216,7 +238,9 @@ def test_a_killed_worker_fails_its_cells_and_running_again_does_them(
         import multiprocessing
 
         for _ in range(600):
-            running = place.runtime.db.read(rows.EditRow, dataset=place.graph, status="running")
+            running = place.runtime.db.read(
+                rows.EditRow, "edits/list_edits", dataset=place.graph, status="running"
+            )
             if running:
                 break
             time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Two states compared on the demo graph: equal to scores, to brute force, and to themselves."""
+"""A base and a state on the demo graph: equal to scores, to brute force, and to themselves."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from support.states.small import NO_DATASET, saved_model
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
 from thinkeval.service.errors import LeaseLostError, NotFoundError
+from thinkeval.service.experiments import store
+from thinkeval.service.experiments.kind import Work
 from thinkeval.service.leases import Lease
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import deltas, metrics, record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.states import store
 from thinkeval.service.states.compare import compare
+from thinkeval.service.states.kind import COMPARISON
 from thinkeval.service.states.opened import InMemory, LoadedState, opened
 from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
 from thinkeval.service.states.words import StateIn
@@ -50,8 +52,8 @@ def edit(walk: Walk) -> Score:
 def posted(walk: Walk, after: str, **changes: object) -> ComparisonIn:
     base = walk.model.source
     values: dict[str, object] = {
-        "before": StateIn(model=base),
-        "after": f"{base}{after}",
+        "base": StateIn(model=base),
+        "states": [f"{base}{after}"],
         "graph": walk.graph,
         "samples": 5,
     }
@@ -67,7 +69,7 @@ def compared(walk: Walk, edit: Score) -> ComparisonOut:
 def test_an_edit_as_a_state_has_the_numbers_of_its_score(
     walk: Walk, edit: Score, compared: ComparisonOut
 ) -> None:
-    request = next(each for each in compared.requests if each.kind == "replace")
+    request = next(each for each in compared.states[0].requests if each.kind == "replace")
     found = record.get_score(walk.runtime.db, request.edit)
     chat = ("efficacy_chat", "efficacy_plain")
     wanted = {(v.metric, v.measure, v.step): v for v in edit.values if v.metric not in chat}
@@ -85,12 +87,12 @@ def test_the_exported_folder_of_an_edit_is_the_same_state(
 ) -> None:
     deltas.export_model(walk.runtime, [edit.edit], tmp_path / "edited")
     folder = StateIn(model=str(tmp_path / "edited"))
-    asked = posted(walk, "", rewrites=[walk.rewrite.id]).model_copy(update={"after": folder})
+    asked = posted(walk, "", rewrites=[walk.rewrite.id]).model_copy(update={"states": [folder]})
     found = compare(walk.runtime, asked)
-    assert found.after.digest == compared.after.digest
-    assert found.before.digest == compared.before.digest
+    assert found.states[0].after.digest == compared.states[0].after.digest
+    assert found.states[0].before.digest == compared.states[0].before.digest
     for measure in EXACT:
-        one, other = found.drift[measure].total, compared.drift[measure].total
+        one, other = found.states[0].drift[measure].total, compared.states[0].drift[measure].total
         assert one.mean_moved == pytest.approx(other.mean_moved, abs=1e-6)
 
 
@@ -98,19 +100,26 @@ def test_an_edit_behind_a_server_that_scores_prompts_is_the_same_change(
     walk: Walk, edit: Score, compared: ComparisonOut
 ) -> None:
     """The server has a copy of the edited model; the first state is asked in this process."""
-    with opened(walk.runtime, posted(walk, f"+edit:{edit.edit}").after, NO_DATASET) as state:
+    with opened(walk.runtime, posted(walk, f"+edit:{edit.edit}").states[0], NO_DATASET) as state:
         served = deepcopy(cast("LoadedState", state).loaded.model)
     wanted = {"rewrites": [walk.rewrite.id], "samples": 0}
     with scoring(served, walk.model.loaded.tokenizer) as address:
         after = StateIn(model="edited", endpoint=address)
-        asked = posted(walk, "", **wanted).model_copy(update={"after": after})
+        asked = posted(walk, "", **wanted).model_copy(update={"states": [after]})
         found = compare(walk.runtime, asked)
-    assert (found.after.kind, found.after.exact, found.same) == ("endpoint", True, False)
-    (request,) = found.requests
+    assert (found.states[0].after.kind, found.states[0].after.exact, found.states[0].same) == (
+        "endpoint",
+        True,
+        False,
+    )
+    (request,) = found.states[0].requests
     for metric in ("ifr", "preservation", "efficacy", "subject_retention"):
         number = edit.number(metric, "likelihood")
         assert request.number(metric, "likelihood") == pytest.approx(number, rel=1e-3), metric
-    one, other = found.drift["likelihood"].total, compared.drift["likelihood"].total
+    one, other = (
+        found.states[0].drift["likelihood"].total,
+        compared.states[0].drift["likelihood"].total,
+    )
     assert (one.kept, one.weakened, one.removed) == (other.kept, other.weakened, other.removed)
     assert one.mean_moved == pytest.approx(other.mean_moved, abs=1e-5)
 
@@ -122,8 +131,8 @@ def walking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("walking")
 def test_every_number_equals_brute_force(walk: Walk, compared: ComparisonOut) -> None:
-    assert [each.kind for each in compared.requests] == ["replace", "forget"]
-    for each in compared.requests:
+    assert [each.kind for each in compared.states[0].requests] == ["replace", "forget"]
+    for each in compared.states[0].requests:
         score = record.get_score(walk.runtime.db, each.edit)
         for measure in ("likelihood", "p"):
             edges = stored_edges(walk.runtime.db, each.edit, measure)
@@ -137,10 +146,10 @@ def test_every_number_equals_brute_force(walk: Walk, compared: ComparisonOut) ->
 
 
 def test_drift_is_that_of_the_facts(walk: Walk, compared: ComparisonOut) -> None:
-    edges = stored_edges(walk.runtime.db, compared.id, "likelihood")
+    edges = stored_edges(walk.runtime.db, compared.states[0].id, "likelihood")
     assert len(edges) == compared.n_facts
     counts = states_reference.drift(edges, ["Harry Potter"])
-    drift = compared.drift["likelihood"]
+    drift = compared.states[0].drift["likelihood"]
     assert drift.total.n == len(edges)
     for line in drift.by_relation:
         wanted = [count for (relation, _), count in counts.items() if relation == line.label]
@@ -163,24 +172,29 @@ def test_the_same_weights_with_another_config_are_asked_and_named(
     content = json.loads((folder / "config.json").read_text())
     content["layer_norm_epsilon"] = 0.5
     (folder / "config.json").write_text(json.dumps(content))
-    asked = posted(walk, "").model_copy(update={"after": StateIn(model=str(folder)), "samples": 0})
+    asked = posted(walk, "").model_copy(
+        update={"states": [StateIn(model=str(folder))], "samples": 0}
+    )
     found = compare(walk.runtime, asked)
-    assert not found.same
-    assert found.before.about["weights_digest"] == found.after.about["weights_digest"]
-    assert found.drift["likelihood"].total.mean_moved > 0.01
+    assert not found.states[0].same
+    assert (
+        found.states[0].before.about["weights_digest"]
+        == found.states[0].after.about["weights_digest"]
+    )
+    assert found.states[0].drift["likelihood"].total.mean_moved > 0.01
     assert "same weights" in found.notes[0]
     assert "layer_norm_epsilon 1e-05 -> 0.5" in found.notes[0]
 
 
 def test_a_state_and_itself(walk: Walk) -> None:
     found = compare(walk.runtime, posted(walk, "", rewrites=[walk.rewrite.id]))
-    assert found.same
+    assert found.states[0].same
     assert "the same model" in found.notes[0]
-    (request,) = found.requests
-    for measure in found.measures:
+    (request,) = found.states[0].requests
+    for measure in found.states[0].measures:
         assert request.number("ifr", measure) == 1
         assert request.number("preservation", measure) == 1
-        total = found.drift[measure].total
+        total = found.states[0].drift[measure].total
         assert (total.weakened, total.removed, total.added, total.mean_moved) == (0, 0, 0, 0)
         routes = request.routes[measure]
         assert (routes.opened, routes.closed) == (0, 0)
@@ -189,9 +203,9 @@ def test_a_state_and_itself(walk: Walk) -> None:
 
 def test_a_graph_can_be_watched_without_any_request(walk: Walk, edit: Score) -> None:
     found = compare(walk.runtime, posted(walk, f"+edit:{edit.edit}"))
-    assert found.requests == []
-    assert found.drift["likelihood"].by_distance == []
-    assert found.drift["likelihood"].total.n == found.n_facts
+    assert found.states[0].requests == []
+    assert found.states[0].drift["likelihood"].by_distance == []
+    assert found.states[0].drift["likelihood"].total.n == found.n_facts
 
 
 def test_the_same_again_is_found_and_deleting_leaves_what_others_scored(
@@ -204,35 +218,35 @@ def test_the_same_again_is_found_and_deleting_leaves_what_others_scored(
     assert again.id == compared.id
     one = compare(walk.runtime, posted(walk, f"+edit:{edit.edit}", rewrites=[walk.rewrite.id]))
     assert one.id != compared.id
-    (shared,) = [each.edit for each in one.requests]
-    assert shared in {each.edit for each in compared.requests}
-    assert {c.id for c in store.page(db, edit=shared)} >= {one.id, compared.id}
-    store.delete(db, one.id)
+    (shared,) = [each.edit for each in one.states[0].requests]
+    assert shared in {each.edit for each in compared.states[0].requests}
+    assert {c.id for c in store.page(db, COMPARISON, edit=shared)} >= {one.id, compared.id}
+    store.delete(db, walk.runtime.settings, COMPARISON, one.id)
     assert record.get_score(db, shared).kind == "replace"
-    assert not db.read(rows.GetGraphRow, graph=one.id)
+    assert not db.read(rows.GraphRow, "graph/get_graph", graph=one.id)
     with pytest.raises(NotFoundError, match="comparison"):
-        store.get(db, one.id)
+        store.get(db, COMPARISON, one.id)
 
 
 def test_a_comparison_whose_edit_was_deleted_is_done_again(walk: Walk, edit: Score) -> None:
     asked = posted(walk, f"+edit:{edit.edit}", rewrites=[walk.rewrite.id], max_steps=2)
     first = compare(walk.runtime, asked)
     assert compare(walk.runtime, asked).reused
-    record.delete(walk.runtime.db, first.requests[0].edit)
+    record.delete(walk.runtime.db, first.states[0].requests[0].edit)
     again = compare(walk.runtime, asked)
     assert not again.reused
     assert again.id == first.id
-    assert record.get_score(walk.runtime.db, first.requests[0].edit).kind == "replace"
-    walk.runtime.db.autocommit(rows.DeleteGraphRow, graph=first.id)
+    assert record.get_score(walk.runtime.db, first.states[0].requests[0].edit).kind == "replace"
+    walk.runtime.db.autocommit(int, "graph/delete_graph", graph=first.id)
     assert not compare(walk.runtime, asked).reused
 
 
 def test_chains_of_a_comparison_are_read_like_those_of_an_edit(
     walk: Walk, compared: ComparisonOut
 ) -> None:
-    score = record.get_score(walk.runtime.db, compared.requests[0].edit)
-    assert score.method == f"compare:{compared.after.name}"
-    assert score.model == compared.before.name
+    score = record.get_score(walk.runtime.db, compared.states[0].requests[0].edit)
+    assert score.method == f"compare:{compared.states[0].after.name}"
+    assert score.model == compared.states[0].before.name
     found = metrics.chain_rows(walk.runtime.db, score, "likelihood", surviving=True)
     assert len(found) == score.number("active_chains", "likelihood")
 
@@ -245,13 +259,15 @@ def test_a_lora_of_the_same_update_is_the_same_change(
     write_effect(loaded.model, effect, tmp_path / "lora")
     asked = posted(walk, f"+adapter:{tmp_path / 'lora'}", rewrites=[walk.rewrite.id], samples=0)
     found = compare(walk.runtime, asked)
-    assert found.after.kind == "adapter"
-    wanted = {(v.metric, v.measure): v.value for v in compared.requests[0].values}
-    for value in found.requests[0].values:
+    assert found.states[0].after.kind == "adapter"
+    wanted = {(v.metric, v.measure): v.value for v in compared.states[0].requests[0].values}
+    for value in found.states[0].requests[0].values:
         same_value = pytest.approx(wanted[value.metric, value.measure], abs=1e-6)
         assert value.value == same_value, value.metric
-    total = compared.drift["likelihood"].total
-    assert found.drift["likelihood"].total.mean_moved == pytest.approx(total.mean_moved, abs=1e-6)
+    total = compared.states[0].drift["likelihood"].total
+    assert found.states[0].drift["likelihood"].total.mean_moved == pytest.approx(
+        total.mean_moved, abs=1e-6
+    )
 
 
 def test_another_tokenizer_is_said_and_answers_are_compared_by_their_text(
@@ -259,21 +275,21 @@ def test_another_tokenizer_is_said_and_answers_are_compared_by_their_text(
 ) -> None:
     saved_model(tmp_path / "tiny")
     other = StateIn(model=str(tmp_path / "tiny"))
-    asked = posted(walk, "", samples=0).model_copy(update={"after": other})
+    asked = posted(walk, "", samples=0).model_copy(update={"states": [other]})
     found = compare(walk.runtime, asked)
     assert "different tokenizers" in " ".join(found.notes)
-    assert found.drift["likelihood"].total.removed > 0.9 * found.n_facts
+    assert found.states[0].drift["likelihood"].total.removed > 0.9 * found.n_facts
 
 
 def test_nothing_is_stored_once_the_lease_belongs_to_another(walk: Walk, edit: Score) -> None:
     db = walk.runtime.db
-    before = {row.graph for row in db.read(rows.GraphRow)}
+    before = {row.graph for row in db.read(rows.GraphRow, "graph/list_graphs")}
     asked = posted(walk, f"+edit:{edit.edit}", forget=[FACT], seed=9)
     with pytest.raises(LeaseLostError):
-        compare(walk.runtime, asked, lease=Lease("a token of another", 1))
-    left = [row for row in db.read(rows.GraphRow) if row.graph not in before]
+        compare(walk.runtime, asked, work=Work(lease=Lease("a token of another", 1)))
+    left = [row for row in db.read(rows.GraphRow, "graph/list_graphs") if row.graph not in before]
     assert {row.kind for row in left} <= {"model"}, "answers of a state stay, and nothing else"
-    assert all(out.request["seed"] != 9 for out in store.page(db, graph=walk.graph))
+    assert all(out.request["seed"] != 9 for out in store.page(db, COMPARISON, graph=walk.graph))
 
 
 def test_models_in_memory_are_compared_and_left_as_they_were(walk: Walk, edit: Score) -> None:
@@ -281,5 +297,5 @@ def test_models_in_memory_are_compared_and_left_as_they_were(walk: Walk, edit: S
     before = walk.digest()
     memory = InMemory(loaded.model, loaded.tokenizer, "mine")
     found = compare(walk.runtime, posted(walk, ""), memory=(memory, memory))
-    assert (found.before.kind, found.same) == ("memory", True)
+    assert (found.states[0].before.kind, found.states[0].same) == ("memory", True)
     assert walk.digest() == before

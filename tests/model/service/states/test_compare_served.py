@@ -80,7 +80,7 @@ def shares(right: np.ndarray) -> tuple[float, float]:
 
 
 def deviations(facts: Sequence[rows.FactRow]) -> tuple[float, float]:
-    """How many standard deviations moved and shift are from those of one model.
+    """Return the number of standard deviations of moved and shift from those of one model.
 
     The answers of a prompt are divided at random, for all of its facts at once.
     """
@@ -106,7 +106,7 @@ def deviations(facts: Sequence[rows.FactRow]) -> tuple[float, float]:
 
 
 def about_the_subject(walk: Walk, graph: str) -> list[rows.FactRow]:
-    facts = walk.runtime.db.read(rows.FactRow, graph=graph)
+    facts = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=graph)
     return [fact for fact in facts if fact.subject == walk.rewrite.subject]
 
 
@@ -119,7 +119,7 @@ def test_likelihoods_are_absent_and_that_is_said(walk: Walk, compared: Compariso
     assert {value.measure for value in request.values} == {"p"}
     assert request.routes.keys() == compared.drift.keys() == {"p"}
     for graph in (compared.id, request.edit):
-        facts = walk.runtime.db.read(rows.FactRow, graph=graph)
+        facts = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=graph)
         assert {fact.n_samples for fact in facts} == {SAMPLES}
         for name in ("likelihood_pre", "likelihood_post", "likelihood_norm_post"):
             assert {getattr(fact, name) for fact in facts} == {None}
@@ -129,7 +129,7 @@ def test_shares_differ_by_sampling_alone_and_those_of_an_edit_do_not(
     walk: Walk, compared: ComparisonOut
 ) -> None:
     for facts in (
-        walk.runtime.db.read(rows.FactRow, graph=compared.id),
+        walk.runtime.db.read(rows.FactRow, "graph/facts", graph=compared.id),
         about_the_subject(walk, compared.id),
     ):
         assert max(deviations(facts)) < DEVIATIONS

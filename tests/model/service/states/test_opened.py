@@ -161,7 +161,7 @@ def test_a_scored_edit_is_asked_with_what_its_score_found(
 ) -> None:
     with walked(runtime, organism, 3) as walk, Runtime(runtime.settings) as fresh:
         score = walk.score("rome", samples=0)
-        facts = runtime.db.read(rows.FactRow, graph=score.edit)
+        facts = runtime.db.read(rows.FactRow, "graph/facts", graph=score.edit)
         dataset = datasets.dataset(runtime.db, walk.graph)
         entities = runtime.content_of(dataset).entities
         questions = _questions(facts, {each.name: each.aliases for each in entities})

@@ -105,7 +105,7 @@ class Setting(NamedTuple):
 
     @property
     def requests(self) -> Counter[str]:
-        """How often each jar was asked for."""
+        """The number of requests for each jar."""
         return Counter({k: n for k, n in self.repository.asked.items() if k.endswith(".jar")})
 
 

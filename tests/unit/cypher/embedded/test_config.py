@@ -1,4 +1,4 @@
-"""What the embedded server is told before it starts."""
+"""Configuration of the embedded server before it starts."""
 
 from __future__ import annotations
 

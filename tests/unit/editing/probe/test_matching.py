@@ -1,4 +1,4 @@
-"""When an answer contains an object, and where its first sentence ends."""
+"""Matching of an answer with an object, and the end of its first sentence."""
 
 from __future__ import annotations
 

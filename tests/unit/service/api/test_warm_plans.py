@@ -17,11 +17,11 @@ class Recorded:
     """A database that records its queries and returns no rows."""
 
     def __init__(self) -> None:
-        self.read_rows: list[tuple[type[rows.Row], dict[str, Any]]] = []
+        self.read_rows: list[tuple[str, dict[str, Any]]] = []
         self.read_metrics: list[tuple[str, ...]] = []
 
-    def read(self, row_type: type[rows.Row], **params: Any) -> list[rows.Row]:
-        self.read_rows.append((row_type, params))
+    def read(self, row_type: type[rows.Row], name: str, /, **params: Any) -> list[rows.Row]:
+        self.read_rows.append((name, params))
         return []
 
     def metrics(self, names: Iterable[str], **options: Any) -> dict[str, list[rows.MetricRow]]:
@@ -37,7 +37,7 @@ def warmed() -> Recorded:
 
 
 def test_chains_are_planned_with_the_types_that_an_edit_has(warmed: Recorded) -> None:
-    assert [row_type for row_type, _ in warmed.read_rows] == [rows.ScoredChainRow, rows.LeakageRow]
+    assert [name for name, _ in warmed.read_rows] == ["chains/scored", "chains/leakage"]
     for _, params in warmed.read_rows:
         assert params["rewrite"] is None  # as service.scoring.metrics sends it
         # A plan is kept for the magnitude of a text's length, too.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.states.comparisons import comparison
+from support.states.comparisons import state
 from thinkeval.cypher import rows
 from thinkeval.service.audit.routes import ByChains, ByRules, Request, state_of
 from thinkeval.service.audit.verdict import verdict
@@ -24,7 +24,7 @@ def fact(before: float, after: float) -> rows.FactRow:
 
 
 def request(before: float, after: float, *, new: str = "") -> Request:
-    asked = comparison().requests[0 if new else 1]
+    asked = state().requests[0 if new else 1]
     leaks = [
         MetricValue(metric=f"leak_at_{k}", measure="likelihood", value=1 - (1 - after) ** k, n=1)
         for k in (1, 5, 100)
@@ -42,7 +42,7 @@ def found(
 ) -> dict[str, Any]:
     by_chains = ByChains([], [{"state": state} for state in chains])
     by_rules = ByRules(LISTED | {"routes": len(rules)} | summary, [{"state": s} for s in rules])
-    return verdict(comparison(), [(each, by_chains, by_rules) for each in requests])
+    return verdict(state(), [(each, by_chains, by_rules) for each in requests])
 
 
 @pytest.mark.parametrize(

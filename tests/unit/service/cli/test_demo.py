@@ -1,4 +1,4 @@
-"""What the demo says to a shell that does not find the program by its name."""
+"""Output of the demo in a shell that does not find the program by its name."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
+from support.states.comparisons import LATER, sequence
 from thinkeval.service import client as client_module
 from thinkeval.service.client import Client, ProblemError, http
-from thinkeval.service.client.http import Event, parse_events
 
 Answer = httpx.Response | Exception
 PROBLEM = "application/problem+json"
@@ -33,14 +33,6 @@ def edit(status: str, **more: Any) -> dict[str, Any]:
         "prompt": "{} x", "target_true": "o", "target_new": "n", "model": "m", "method": "rome",
         "status": status, "progress": 0.5, "stage": "edit", "created_at": "2026-01-01",
     } | more  # fmt: skip
-
-
-def events(*told: tuple[str, str | None, dict[str, Any]]) -> httpx.Response:
-    text = ": ping\n\n"
-    for name, number, data in told:
-        text += f"event: {name}\n" + (f"id: {number}\n" if number else "")
-        text += f"data: {json.dumps(data)}\n\n"
-    return httpx.Response(200, text=text, headers={"content-type": "text/event-stream"})
 
 
 class Script:
@@ -157,31 +149,20 @@ def test_an_upload_is_not_sent_twice(scripted: Any, tmp_path: Any) -> None:
     assert b'filename="own.json"' in script.asked[0].content
 
 
-def test_events_are_followed_and_resumed_where_they_broke(scripted: Any) -> None:
-    first = events(
-        ("stage", "0", {"status": "running", "stage": "scope", "progress": 0.0}),
-        ("progress", None, {"status": "running", "stage": "scope", "progress": 0.1}),
-        ("stage", "1", {"status": "running", "stage": "edit", "progress": 0.4}),
-    )
-    second = events(("end", "2", {"status": "succeeded"}))
-    done = ok(edit("succeeded", stage="done", progress=1.0, score=SCORE))
+def test_the_status_is_read_until_the_end_across_a_broken_connection(
+    scripted: Any, naps: list[float]
+) -> None:
     te, script = scripted(
-        ok(edit("queued"), 202), ok(edit("queued")), first,  # it breaks here
-        httpx.ReadError("reset"), ok(edit("running")), second, done,
+        ok(edit("queued"), 202), ok(edit("queued", stage="waiting", progress=0.0)),
+        httpx.ReadError("reset"), ok(edit("running", stage="scope", progress=0.1)),
+        ok(edit("succeeded", stage="done", progress=1.0, score=SCORE)),
     )  # fmt: skip
     said: list[tuple[str, float]] = []
     score = te.score("r", progress=lambda stage, done: said.append((stage, done)))
     assert score.edit == "rome-1"
-    assert said == [("scope", 0.0), ("scope", 0.1), ("edit", 0.4), ("done", 1.0)]
-    streams = [r for r in script.asked if r.url.path.endswith("/events")]
-    assert [r.headers.get("last-event-id") for r in streams] == [None, "1"]
-
-
-def test_without_a_stream_the_status_is_looked_at(scripted: Any) -> None:
-    lost = httpx.Response(502, text="a proxy that knows no streams")
-    done = ok(edit("succeeded", score=SCORE))
-    te, _ = scripted(ok(edit("running")), lost, ok(edit("running")), lost, done)
-    assert te.wait("rome-1").status == "succeeded"
+    assert said == [("waiting", 0.0), ("scope", 0.1), ("done", 1.0)]
+    assert {asked.url.path for asked in script.asked[1:]} == {"/v1/edits/rome-1"}
+    assert len(naps) >= 2, "it pauses between two looks"
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled"])
@@ -267,12 +248,44 @@ def test_a_sweep_is_waited_for(scripted: Any) -> None:
     assert [dict(asked.url.params) for asked in script.asked[1:]] == [{"table": "false"}] * 2 + [{}]
 
 
-def test_event_streams_are_read_as_the_standard_says() -> None:
-    text = ': hello\nevent:stage\nid: 3\ndata: {"a":\ndata: 1}\n\n\nretry: 5\ndata: {}\n\n'
-    assert list(parse_events(iter(text.split("\n")))) == [
-        Event("stage", "3", {"a": 1}),
-        Event("message", None, {}),
-    ]
+def experiment(status: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": "comparison-1", "kind": "comparison", "graph": "d", "status": status,
+        "progress": 0.5, "stage": "ask after", "created_at": "2026-01-01",
+    } | more  # fmt: skip
+
+
+def test_an_experiment_is_awaited_and_its_result_read(scripted: Any) -> None:
+    out = sequence()
+    done = experiment("succeeded", progress=1.0, result=out.model_dump(mode="json"))
+    te, script = scripted(
+        ok(experiment("queued"), 202), ok(experiment("running")), httpx.ReadError("reset"), ok(done)
+    )
+    said: list[tuple[str, float]] = []
+    found = te.compare("ab", "+edit:e", "+8bit", progress=lambda *told: said.append(told))
+    assert found == out
+    assert said == [("ask after", 0.5), ("ask after", 1.0)]
+    body = json.loads(script.asked[0].content)
+    assert (body["base"], body["states"]) == ("ab", ["+edit:e", "+8bit"])
+    te, _ = scripted(ok(done))
+    frame = te.drift(out)
+    assert frame["state"].tolist() == [f"ab{spec}" for spec, _, _ in LATER for _ in range(18)]
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+def test_an_experiment_without_a_result_says_why(scripted: Any, status: str) -> None:
+    ended = ok(experiment(status, error="The edit is gone.", remedy="Score it again."))
+    te, _ = scripted(ok(experiment("queued"), 202), ended)
+    with pytest.raises(ProblemError) as caught:
+        te.co_edit("r")
+    assert caught.value.detail == f"comparison-1 {status}: The edit is gone."
+    assert caught.value.remedy == "Score it again."
+
+
+def test_an_experiment_continues_after_the_time_to_wait(scripted: Any) -> None:
+    te, _ = scripted(ok(experiment("running")))
+    with pytest.raises(TimeoutError, match="running after 0 s"):
+        te.wait_for("comparisons", "comparison-1", timeout=0)
 
 
 def test_importing_the_client_loads_nothing_heavy() -> None:

@@ -65,7 +65,7 @@ def random_material(shape: str, pairs: list[tuple[int, int, int]], extra: int) -
 
 
 def derived(knowledge: KnowledgeSet, facts: tuple[QA, ...]) -> dict[tuple[str, str], set[str]]:
-    """What follows, by trying every pair of facts."""
+    """Return the conclusions, by trying every pair of facts."""
     law = knowledge.rule
     found: dict[tuple[str, str], set[str]] = {}
     for one, two in product(facts, repeat=2):

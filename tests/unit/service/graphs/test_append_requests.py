@@ -1,4 +1,4 @@
-"""Which names can be the new answer of a request to append."""
+"""Names that can be the new answer of a request to append."""
 
 from __future__ import annotations
 

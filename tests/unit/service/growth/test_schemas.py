@@ -8,8 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from thinkeval.loaders.records import digest
-from thinkeval.service.growth.schemas import CrawlOptions, EndpointIn, GrowthIn
-from thinkeval.service.growth.store import scored_as
+from thinkeval.service.growth.schemas import CrawlOptions, EndpointIn, GrowthIn, scored_as
 
 KEY = "sk-secret-4711"
 

@@ -12,10 +12,18 @@ import pytest
 from support.stored_edits import frontier, round_of
 from thinkeval.service.errors import UsageError
 from thinkeval.service.leakcut.coedit import frontier_table as table
+from thinkeval.service.leakcut.coedit.kind import COEDIT
+from thinkeval.service.leakcut.schemas import CoEditOut
+from thinkeval.service.reports import formats
+
+
+def text(out: CoEditOut, format: str) -> str:
+    """The frontier in a format."""
+    return formats.render(COEDIT.tables(out, None)[0], format)
 
 
 def test_readers_see_intervals_counts_and_the_chosen_round() -> None:
-    lines = table.text(frontier(), "markdown").splitlines()
+    lines = text(frontier(), "markdown").splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert cells[0][:6] == ["Round", "Facts", "IFR", "Leaking", "Efficacy", "Co-edits"]
     assert cells[3] == [
@@ -27,22 +35,22 @@ def test_readers_see_intervals_counts_and_the_chosen_round() -> None:
 
 
 def test_programs_read_one_number_a_cell() -> None:
-    read = list(csv.DictReader(io.StringIO(table.text(frontier(), "csv"))))
+    read = list(csv.DictReader(io.StringIO(text(frontier(), "csv"))))
     assert [each["Facts"] for each in read] == ["1", "2", "3"]
     assert (read[1]["IFR"], read[1]["IFR low"], read[1]["n Not edited"]) == ("0.061", "0.02", "106")
     assert read[0]["Co-edits"] == ""
     assert [each["Chosen"] for each in read] == ["False", "True", "False"]
-    assert json.loads(table.text(frontier(), "json"))[2]["Efficacy"] == 0.265
+    assert json.loads(text(frontier(), "json"))[2]["Efficacy"] == 0.265
 
 
 def test_latex_has_a_line_a_round() -> None:
-    lines = table.text(frontier(), "latex").splitlines()
+    lines = text(frontier(), "latex").splitlines()
     assert sum(line.endswith(r"\\") for line in lines) == 1 + 3
 
 
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(UsageError, match="not a table format"):
-        table.text(frontier(), "word")
+        text(frontier(), "word")
 
 
 def test_a_round_that_opened_a_chain_says_so() -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from thinkeval.service.append_schemas import AppendLoss, AppendOut
 from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.reports.append import paired, table
-from thinkeval.service.reports.formats import Table, render
+from thinkeval.service.reports import appended as table
+from thinkeval.service.reports.formats import Table, frame_table, render
+from thinkeval.service.reports.means import Mean
 from thinkeval.service.schemas import MetricValue, Score
 
 BARE = [0.9, 0.7, 0.5, 0.6]
@@ -69,15 +70,15 @@ def test_a_row_a_variant_with_its_mean_and_interval() -> None:
     assert found.low is not None
     assert found.high is not None
     assert min(BARE) <= found.low < mean(BARE) < found.high <= max(BARE)
-    assert bare.means["append_es"] == table.Mean(None, 0)  # it was never taken: not 0
+    assert bare.means["append_es"] == Mean(None, 0)  # it was never taken: not 0
 
 
 def test_rows_are_over_the_requests_that_all_have_unless_each_shall_have_its_own() -> None:
     more = [*scores(), score("r9", 0.0)]
     bare, _ = table.table(more).rows
-    assert bare.requests == 4
+    assert len(bare.values) == 4
     assert "1 score of requests that some row lacks is left out" in table.table(more).caption
-    assert table.table(more, all_requests=True).rows[0].requests == 5
+    assert len(table.table(more, all_requests=True).rows[0].values) == 5
 
 
 def test_an_undefined_value_is_left_out_and_its_mean_says_so() -> None:
@@ -96,43 +97,45 @@ def test_without_scores_of_appends_there_is_no_table() -> None:
 
 
 def test_the_table_in_every_format() -> None:
-    def text_of(style: str) -> str:
-        return render(Table("t", "", table.columns(style), table.table(scores()).rows), style)
-
-    text = text_of("markdown")
+    found = table.table(scores())
+    text = render(Table("means", "", found.columns, found.rows), "markdown")
     assert "| 67.50 [" in text
     assert "| – |" in text
-    rows = list(csv.DictReader(io.StringIO(text_of("csv"))))
+    data = frame_table(found.frame())
+    rows = list(csv.DictReader(io.StringIO(render(data, "csv"))))
     assert float(rows[1]["AFF hard"]) == pytest.approx(mean(WITH_APP))
-    assert rows[1]["AFF hard n"] == "4"
+    assert (rows[1]["Variant"], rows[1]["AFF hard.n"]) == ("APP", "4")
     assert rows[1]["ES"] == ""
-    assert json.loads(text_of("json"))[0]["LS"] is None
+    assert json.loads(render(data, "json"))[0]["LS"] is None
 
 
 def test_a_variant_is_tested_against_the_bare_method_request_by_request() -> None:
-    found = {d.metric: d for d in paired.differences(table.table(scores()))}
+    found = {d.metric: d for d in table.differences(table.table(scores()))}
     each = [b - a for a, b in zip(BARE, WITH_APP, strict=True)]
     aff = found["aff_hard"]
-    assert aff.value == pytest.approx(mean(each))
-    assert (aff.n, aff.excludes_zero) == (4, True)
+    found_mean = aff.difference
+    assert found_mean.value == pytest.approx(mean(each))
+    assert found_mean.n == 4
+    assert found_mean.high is not None
+    assert found_mean.high < 0
     # Student's t with three degrees of freedom has a distribution in closed form.
     t = abs(mean(each)) / (stdev(each) / math.sqrt(4))
     x = t / math.sqrt(3)
     assert aff.p == pytest.approx(1 - 2 / math.pi * (math.atan(x) + x / (1 + x * x)), abs=1e-12)
-    assert (found["append_gs"].value, found["append_gs"].n) == (None, 0)
+    assert found["append_gs"].difference == Mean(None, 0)
 
 
 def test_the_interval_of_differences_is_near_the_normal_one_where_there_are_many() -> None:
     found = np.random.default_rng(1).normal(0.2, 0.1, 60)
-    value, low, high, _ = paired.of_differences(found)
+    taken, _ = table.compare(found)
     half = 1.96 * found.std() / math.sqrt(60)
-    assert value is not None
-    assert low == pytest.approx(value - half, abs=0.15 * half)
-    assert high == pytest.approx(value + half, abs=0.15 * half)
+    assert taken.value is not None
+    assert taken.low == pytest.approx(taken.value - half, abs=0.15 * half)
+    assert taken.high == pytest.approx(taken.value + half, abs=0.15 * half)
 
 
 def test_equal_differences_have_no_p_value() -> None:
-    value, low, high, p = paired.of_differences(np.array([0.2, 0.2, 0.2]))
-    assert (value, low, high, p) == (
+    taken, p = table.compare(np.array([0.2, 0.2, 0.2]))
+    assert (taken.value, taken.low, taken.high, p) == (
         pytest.approx(0.2), pytest.approx(0.2), pytest.approx(0.2), None
     )  # fmt: skip

@@ -14,7 +14,15 @@ from thinkeval.service.cli.results.tables import show_each_table, show_method_ta
 from thinkeval.service.cli.score import Limits, check
 from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.reports.comparison import common
-from thinkeval.service.reports.formats import FORMATS, Table, frame_table, indexed, parquet, render
+from thinkeval.service.reports.formats import (
+    FORMATS,
+    Column,
+    Table,
+    frame_table,
+    indexed,
+    parquet,
+    render,
+)
 from thinkeval.service.reports.table import (
     by_ifr,
     caption,
@@ -172,6 +180,18 @@ def test_parquet_keeps_the_numbers_and_the_caption() -> None:
     assert read.attrs["caption"] == "what it is"
     each = scores_frame(SCORES, "likelihood")
     pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(parquet(frame_table(each)))), each)
+
+
+def test_programs_read_their_own_columns_in_every_format_of_data() -> None:
+    """A reader sees the interval beside the mean, a program one number a cell."""
+    readers = [Column("IFR", lambda row: f"{row[0]} [{row[1]}]")]
+    table = Table("t", "", readers, [(0.5, 0.25)], values=indexed("IFR", "IFR low"))
+    assert render(table, "csv").splitlines() == ["IFR,IFR low", "0.5,0.25"]
+    assert json.loads(render(table, "json")) == [{"IFR": 0.5, "IFR low": 0.25}]
+    read = pd.read_parquet(io.BytesIO(parquet(table)))
+    assert read.to_dict("records") == [{"IFR": 0.5, "IFR low": 0.25}]
+    assert "| 0.5 [0.25] |" in render(table, "markdown")
+    assert "IFR low" not in render(table, "latex")
 
 
 def test_parquet_is_not_printed() -> None:

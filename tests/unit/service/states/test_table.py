@@ -1,25 +1,26 @@
-"""The tables and sentences of a comparison."""
+"""The tables and sentences of a comparison: of one state, and of several."""
 
 from __future__ import annotations
 
 import pytest
 
-from support.states.comparisons import comparison
+from support.states.comparisons import LATER, comparison, sequence, state, watched
 from thinkeval.service.errors import UsageError
 from thinkeval.service.reports import formats
 from thinkeval.service.states import table
 
 
 def test_the_verdict_counts_what_the_first_state_knew() -> None:
-    found = table.verdict(comparison(), "likelihood")
+    found = table.verdict(state(), "likelihood")
     assert "Of 7 facts that ab knows, 4 are kept, 2 weakened and 1 removed; 1 are new." in found
     assert "8 routes to an old object closed, 2 opened." in found
-    same = comparison().model_copy(update={"same": True})
+    assert table.sentences(comparison()) == [found]
+    same = state().model_copy(update={"same": True})
     assert table.verdict(same, "likelihood") == "The states are the same: no fact differs."
 
 
 def test_kinds_have_tables_of_their_own() -> None:
-    out = comparison()
+    out = state()
     assert table.kinds(out) == ["replace", "forget"]
     for kind, metric, text in (
         ("replace", "efficacy", "Ada lived in: London → Paris"),
@@ -33,20 +34,83 @@ def test_kinds_have_tables_of_their_own() -> None:
         assert metric in shown
         assert shown["IFR"] == 0.25
     assert table.forgotten_unknown(out.requests, "likelihood") == 0
+    names = [each.name for each in table.tables(comparison())]
+    assert names == ["drift", "replace-requests", "forget-requests"]
 
 
 def test_drift_lists_all_facts_then_distances_then_relations() -> None:
-    lines = table.drift_lines(comparison(), "likelihood", 2)
+    lines = table.drift_lines(state(), "likelihood", 2)
     assert [line.label for line in lines] == [
         "all facts", "0 steps: facts with the subject at one end",
         "1 step", "relation 0", "relation 1",
     ]  # fmt: skip
     text = formats.render(formats.Table("drift", "", table.DRIFT, lines), "markdown")
     assert text.splitlines()[0].count("|") == len(table.DRIFT) + 1
-    assert len(table.drift_lines(comparison(), "likelihood", None)) == 18
+    assert len(table.drift_lines(state(), "likelihood", None)) == 18
+    (drift, *_) = table.tables(comparison())
+    assert len(drift.rows) == 18
+    assert formats.render(drift, "csv").splitlines()[1].startswith("all facts,9,4,2,1,1,1")
 
 
 def test_a_measure_that_was_not_taken_is_refused() -> None:
     assert table.measure_of(comparison(), None) == "likelihood"
     with pytest.raises(UsageError, match="not compared by 'p'"):
         table.measure_of(comparison(), "p")
+
+
+def test_several_states_have_a_row_each_with_the_retention_of_the_first_change() -> None:
+    states, drift = table.tables(sequence())
+    lines = formats.render(states, "csv").splitlines()
+    assert lines[0].startswith("state,retention,p(new),p(old),IFR,chains")
+    assert [line.split(",")[:2] for line in lines[1:]] == [
+        [spec, str(retention)] for spec, retention, _ in LATER
+    ]
+    assert "| 1 of 3 |" in formats.render(states, "markdown")
+    assert "Retention: p(new) in the state divided by p(new) in the first one" in states.note
+    assert len(drift.rows) == len(LATER)
+
+
+def test_the_sentences_name_the_chain_that_is_open_again() -> None:
+    said = table.sentences(sequence())
+    assert said == [
+        "After 2 later states, 0.400 of the change is left.",
+        "First open again, in +finetune:graph:steps=200: 1 of 3 closed chains; the strongest"
+        " (product 0.90000 in the base, 0.00100 in the first state, 0.80000 now):",
+        "  Ada knows Bob (0.900 → 0.100 → 0.800)",
+    ]
+
+
+def test_retention_that_is_undefined_says_why() -> None:
+    out = sequence()
+    last = out.states[-1]
+    (request,) = last.requests
+    reason = "in the first state, p(new object) is 0.01, below .05"
+    kept = request.retention["likelihood"].model_copy(
+        update={"retention": None, "undefined": reason}
+    )
+    request = request.model_copy(update={"retention": {"likelihood": kept}})
+    states = [*out.states[:-1], last.model_copy(update={"requests": [request]})]
+    said = table.sentences(out.model_copy(update={"states": states}))
+    assert said[0] == f"Retention is undefined: {reason}."
+
+
+def test_watched_states_have_a_verdict_each_and_no_retention() -> None:
+    out = watched(sequence())
+    states, _ = table.tables(out)
+    assert [column.header for column in states.columns] == ["state"]
+    said = table.sentences(out)
+    assert len(said) == len(LATER)
+    assert all("4 are kept" in each for each in said)
+    with pytest.raises(UsageError, match="Retention is that of a request"):
+        table.retention_figure(out, "svg")
+    with pytest.raises(UsageError, match="Retention is that of a request"):
+        table.retention_figure(comparison(), "svg")
+
+
+@pytest.mark.parametrize("made", [comparison, sequence])
+def test_both_kinds_of_comparison_are_drawn(made: type) -> None:
+    assert table.figure(made(), "svg").startswith(b"<?xml")
+    if made is sequence:
+        drawn = table.retention_figure(made(), "svg")
+        assert drawn == table.retention_figure(made(), "svg")
+        assert b"open again" in drawn

@@ -1,4 +1,4 @@
-"""How a state is written: each form, its word again, its name, and what is refused."""
+"""Words of states: each form, its word again, its name, and refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.jobs import submit
 from thinkeval.service.scoring import runtime
 from thinkeval.service.settings import Settings
-from thinkeval.service.states.words import StateIn, parse
+from thinkeval.service.states.schemas import ComparisonIn
+from thinkeval.service.states.words import StateIn, as_change, parse, parse_sequence
 
 FORMS = {
     "organism": StateIn(model="organism"),
@@ -24,6 +25,9 @@ FORMS = {
     "./folder@home": StateIn(model="./folder@home"),
     "organism+edit:a+edit:b": StateIn(model="organism", edits=("a", "b")),
     "organism+8bit": StateIn(model="organism", quantized="8bit"),
+    "organism+edit:a+finetune:graph:steps=3+edit:b": StateIn(
+        model="organism", edits=("a", "finetune:graph:steps=3", "b")
+    ),
     "gpt2@main+adapter:/x/y+edit:a+4bit": StateIn(
         model="gpt2", revision="main", adapter="/x/y", edits=("a",), quantized="4bit"
     ),
@@ -104,6 +108,8 @@ REFUSED = {
     "gpt2+edit:a+adapter:b": "adapter after an edit",
     "gpt2+8bit+edit:a": "quantised weights, and those cannot be changed",
     "gpt2+8bit+4bit": "quantised weights",
+    "gpt2+finetune:": "names nothing|nothing after",
+    "gpt2+finetune:graph+adapter:b": "adapter after an edit",
     "organism+adaptr:x": "+adaptr:x is no change of a state. Did you mean +adapter:FOLDER",
     "organism+edit:e+8bits": "+8bits is no change of a state. Did you mean +8bit",
     "gpt2+lora:x": "'gpt2+lora:x' is no folder, and +lora:x is no change of a state",
@@ -157,3 +163,53 @@ def test_a_state_is_refused_where_a_model_is_edited(word: str, reason: str) -> N
 def test_a_folder_with_the_name_of_a_state_is_a_model(tmp_path: Path) -> None:
     (tmp_path / "m+8bit").mkdir()
     assert runtime.parse(f"{tmp_path / 'm+8bit'}").name == "m+8bit"
+
+
+SEQUENCE = {
+    "+edit:a": "organism+edit:a",
+    "+8bit": "organism+edit:a+8bit",
+    "+edit:b": "organism+edit:a+edit:b+8bit",
+    "+finetune:graph": "organism+edit:a+edit:b+finetune:graph+8bit",
+    "+adapter:./l": "organism+adapter:./l+edit:a+edit:b+finetune:graph+8bit",
+    "+edit:c+4bit": "organism+adapter:./l+edit:a+edit:b+finetune:graph+edit:c+4bit",
+}
+"""Changes one after the other, and the states that they make: always quantised last."""
+
+
+def test_states_of_a_sequence_continue_the_state_before_them() -> None:
+    states = parse_sequence(parse("organism"), SEQUENCE)
+    assert [state.word for state in states] == list(SEQUENCE.values())
+    assert [parse(state.word) for state in states] == states
+    before = [parse("organism"), *states[:-1]]
+    changes = [as_change(*each) for each in zip(states, before, strict=True)]
+    assert changes == list(SEQUENCE)
+
+
+def test_a_state_that_does_not_continue_the_one_before_is_named_in_full() -> None:
+    first, *rest = parse_sequence(parse("gpt2"), ["+edit:a", "gpt2+edit:b", "+8bit", "gpt2-xl"])
+    assert first.word == "gpt2+edit:a"
+    assert [state.word for state in rest] == ["gpt2+edit:b", "gpt2+edit:b+8bit", "gpt2-xl"]
+    assert as_change(rest[0], first) == "gpt2+edit:b"
+    assert as_change(rest[2], rest[1]) == "gpt2-xl"
+    assert as_change(first, first) == "gpt2+edit:a"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["+adapter:a", "+adapter:b"], "second adapter"),
+        (["+adapter:a", "+8bit", "+finetune:graph"], "after an adapter"),
+        (["+8bit", "+edit:e", "+8bit"], "8bit twice"),
+        (["+9bit"], "no change of a state"),
+        (["+"], "no change of a state"),
+        (["+edit:"], "no change of a state"),
+        (["+finetune:graph:steps=0"], "out of range"),
+        (["endpoint:http://host/v1#m", "+8bit"], "as its server serves it"),
+    ],
+)
+def test_a_sequence_that_no_states_have_is_refused(words: list[str], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem) as caught:
+        parse_sequence(parse("organism"), words)
+    assert len(caught.value.remedy) > 5
+    with pytest.raises(ValidationError, match=problem):
+        ComparisonIn.model_validate({"base": "organism", "states": words, "graph": "hogwarts"})

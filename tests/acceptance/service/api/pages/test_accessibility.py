@@ -13,23 +13,19 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from support.axe import in_each_document, violations
+from support.experiments import delete_result, store_result
 from support.growth_runs import candidate, grown
 from support.own_graphs import hogwarts_as, own_graphs
 from support.serving import Service
-from support.states.comparisons import comparison
-from support.states.lines import states_line
+from support.states.comparisons import comparison, sequence
 from support.stored_edits import frontier, random_facts, store_edit
 from support.watching import watched
-from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules
 from thinkeval.loaders.rules_yaml import load_rules
 from thinkeval.service.jobs.schemas import SweepIn
-from thinkeval.service.lasting import store as lines
-from thinkeval.service.leakcut.coedit import store as coedits
 from thinkeval.service.rules import store as rule_store
 from thinkeval.service.settings import Settings
-from thinkeval.service.states import store as comparisons
 
 REWRITES = 22
 """One more than a page of the matrix and of the list of facts shows."""
@@ -42,7 +38,7 @@ PAGES = (
     "/data", "/graphs/{graph}/delete",
     "/edits/{rome}/delete", "/rules?graph={graph}",
     "/growth", "/growth/{run}", "/coedits", "/coedits/{coedit}", "/depedit",
-    "/comparisons", "/comparisons/{comparison}", "/lasting", "/lasting/{line}",
+    "/comparisons", "/comparisons/{comparison}", "/comparisons/{sequence}",
     "/login",
 )  # fmt: skip
 
@@ -63,25 +59,29 @@ def stored(db: Database) -> Iterator[dict[str, str]]:
         sweep = SweepIn(graph=graph, methods=["rome", "memit"], models=["m"], samples=0)
         ids = {"graph": graph, "rome": edits[0], "memit": edits[1], "sweep": f"{prefix}-sweep"}
         db.write(
-            rows.MergeSweepRow, id=ids["sweep"], request=sweep.model_dump_json(), posted_as=edits
+            bool,
+            "jobs/merge_sweep",
+            id=ids["sweep"],
+            request=sweep.model_dump_json(),
+            posted_as=edits,
         )
         made = frontier(id=f"{prefix}-coedit", graph=graph)
         rounds = [r.model_copy(update={"edit": edits[i]}) for i, r in enumerate(made.rounds)]
-        coedits.save(db, made.model_copy(update={"rounds": rounds}))
+        made = made.model_copy(update={"rounds": rounds})
+        store_result(db, "coedit", made, edits[:3])
         path = rules.path("hogwarts")
         assert path is not None
         rule_store.save(db, graph, load_rules(path), status="candidate")
         with grown(db, f"{prefix}-run", [candidate(n) for n in range(3)]) as run:
             compared = comparison(id=f"{prefix}-comparison", graph=graph, edit=edits[0])
-            comparisons.save(db, compared, [], [])
-            states = states_line(f"{prefix}-line", graph, edits[0], compared.id)
-            lines.save(db, states)
-            more = {"comparison": compared.id, "line": states.id}
+            states = sequence(id=f"{prefix}-sequence", graph=graph, edit=edits[0])
+            for each in (compared, states):
+                store_result(db, "comparison", each, edits[:1])
+            more = {"comparison": compared.id, "sequence": states.id}
             yield ids | {"coedit": made.id, "run": run} | more
-        db.write(rows.DeleteLastingRow, id=states.id)
-        db.write(rows.DeleteCoEditRow, id=made.id)
-        db.write(rows.DeleteComparisonRow, id=compared.id)
-        db.write(rows.DeleteSweepRow, id=ids["sweep"])
+        for id in (states.id, made.id, compared.id):
+            delete_result(db, id)
+        db.write(int, "jobs/delete_sweep", id=ids["sweep"])
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def prefix(db: Database) -> Iterator[str]:
 
 
 def stored(db: Database) -> set[str]:
-    return {row.graph for row in db.read(rows.GraphRow, kind="dataset")}
+    return {row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")}
 
 
 def test_the_tables_of_a_data_set_are_downloaded_edited_and_imported(

@@ -126,9 +126,9 @@ def test_runs_are_started_from_the_page_and_followed(
     expect(page.locator("#run-problem")).to_contain_text("not one this service may load")
     form.get_by_label("Model").fill(mine.model)
     form.get_by_role("button", name="Run").click()
-    page.wait_for_url("**/depedit/jobs/**")
-    page.get_by_role("link", name="See the tables").wait_for(timeout=SLOW_MS)
-    expect(page.get_by_role("heading", level=2).first).to_contain_text("1 of 1 runs")
+    page.wait_for_url("**/protocols/**")
+    page.get_by_role("link", name="Tables over all protocols").wait_for(timeout=SLOW_MS)
+    expect(page.locator("#verdict")).to_contain_text("1 run of")
     (told,) = service.get("/v1/depedit/runs", knowledge_set=sets[1])["items"]
     page.get_by_role("link", name=sets[1]).click()
     expect(page.locator("#answers")).to_contain_text("What the model answered: base")

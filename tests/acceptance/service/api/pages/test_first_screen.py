@@ -96,7 +96,7 @@ def test_the_first_screen_holds_verdict_figures_map_and_next_step(
 
 
 def ends_in_sight(page: Page) -> list[bool]:
-    """Whether the boxes of subject and old object are within the map's frame."""
+    """Return True for each box of subject and old object within the map's frame."""
     frame = box(page, "#canvas")
     ends = [box(page, f"#map-svg .entity.{role} rect") for role in ("subject", "target_true")]
     return [

@@ -35,7 +35,8 @@ def run(db: Database, graph_id: str) -> Iterator[str]:
     with grown(db, f"{graph_id}-run", [*waiting, *others]) as name:
         for number in (1, 2):
             db.write(
-                rows.WriteIterationRow, run=name, number=number, triplets=5 * number, paths=number,
+                int, "growth/write_iteration",
+                run=name, number=number, triplets=5 * number, paths=number,
                 cot_queries=12 * number, calls=100 * number, tokens_in=1000, tokens_out=500,
                 seconds=1.5,
             )  # fmt: skip
@@ -190,8 +191,11 @@ def test_a_crawl_waits_for_people_and_continues_after_the_last_decision(
         assert page.locator(".growing path.share").count() > 0
         columns = page.locator(".growing .tick").all_text_contents()
         assert columns == ["start", "depth 1"]
-        facts = {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=mine.graph)}
-        grown_facts = db.read(rows.FactRow, graph=f"{mine.prefix}-grown")
+        facts = {
+            (f.subject, f.relation, f.object)
+            for f in db.read(rows.FactRow, "graph/facts", graph=mine.graph)
+        }
+        grown_facts = db.read(rows.FactRow, "graph/facts", graph=f"{mine.prefix}-grown")
         assert grown_facts
         page.goto(f"{service.url}/growth/{run}?truth={mine.graph}")
         right = sum((f.subject, f.relation, f.object) in facts for f in grown_facts)

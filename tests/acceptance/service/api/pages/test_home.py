@@ -1,4 +1,4 @@
-"""What the page does with edits: it scores them with rules, and deletes them when asked twice."""
+"""Actions of the page on edits: it scores them with rules, and deletes them when asked twice."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def graph(db: Database) -> Iterator[str]:
     with own_graphs(db) as prefix:
         graph = hogwarts_as(db, f"{prefix}-hogwarts")
         yield graph
-        for edit in db.read(rows.PageEditRow, dataset=graph, limit=10):
-            db.write(rows.DeleteEditRow, id=edit.id)
+        for edit in db.read(rows.PageEditRow, "edits/page_edits", dataset=graph, limit=10):
+            db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
 
 
 def test_a_walked_edit_shows_its_conversations_with_n_and_another_has_no_such_part(

@@ -38,8 +38,8 @@ def graph(db: Database) -> Iterator[str]:
     with own_graphs(db) as prefix:
         graph = hogwarts_as(db, f"{prefix}-hogwarts")
         yield graph
-        for edit in db.read(rows.PageEditRow, dataset=graph, limit=10):
-            db.write(rows.DeleteEditRow, id=edit.id)
+        for edit in db.read(rows.PageEditRow, "edits/page_edits", dataset=graph, limit=10):
+            db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
 
 
 def test_a_data_set_without_edits_does_not_blame_a_filter(client: TestClient, graph: str) -> None:

@@ -1,4 +1,4 @@
-"""What else to edit, on an edit's page: the numbers of REST, in the table and in the drawing."""
+"""Leak cut on an edit's page: the numbers of REST, in the table and in the drawing."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,7 +28,7 @@ from thinkeval.service.growth.crawl.report import agreement, crawl_report
 from thinkeval.service.growth.endpoints.opened import Opened
 from thinkeval.service.growth.loop import Outcome
 from thinkeval.service.growth.review.record import Decision
-from thinkeval.service.growth.review.schemas import Triplet
+from thinkeval.service.growth.review.schemas import CandidateOut, Triplet
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.schemas import GrowthIn
 from thinkeval.service.scoring.runtime import Runtime
@@ -120,19 +119,25 @@ def crawl(db: Database, runtime: Runtime, graph_id: str, truth: str) -> Iterator
 
     yield run
     for name in set(made):
-        db.autocommit(rows.DeleteGrowthRunRow, id=name)
+        db.autocommit(int, "growth/delete_run", id=name)
 
 
 def stored(db: Database, graph: str) -> dict[tuple[str, str, str], float | None]:
-    return {(f.subject, f.relation, f.object): f.p_pre for f in db.read(rows.FactRow, graph=graph)}
+    return {
+        (f.subject, f.relation, f.object): f.p_pre
+        for f in db.read(rows.FactRow, "graph/facts", graph=graph)
+    }
 
 
 def picture(db: Database, run: str, graph: str) -> tuple[Any, ...]:
     return (
         datasets.stored_graph(db, graph).facts,
         stored(db, graph),
-        db.read(rows.CandidateRow, run=run),
-        [(r.number, r.triplets, r.calls) for r in db.read(rows.IterationRow, run=run)],
+        db.read(CandidateOut, "growth/candidates", run=run),
+        [
+            (r.number, r.triplets, r.calls)
+            for r in db.read(rows.IterationRow, "growth/iterations", run=run)
+        ],
     )
 
 
@@ -153,20 +158,23 @@ def test_a_graph_is_crawled_and_can_be_scored(db: Database, crawl: Crawl, graph_
     assert len(keys) == len(set(keys))
     # Its rewrite requests are those of the truth whose facts were found.
     assert [r.target_new for r in datasets.list_rewrites(db, graph_id)] == ["Durmstrang"]
-    found = {(c.subject, c.relation, c.object): c for c in db.read(rows.CandidateRow, run=run)}
+    found = {
+        (c.subject, c.relation, c.object): c
+        for c in db.read(CandidateOut, "growth/candidates", run=run)
+    }
     dobby = found["Harry", "was friends with", "Dobby"]
-    assert (dobby.state, json.loads(dobby.checks or "")["agree"]) == ("discarded", 0.5)
+    assert (dobby.state, (dobby.checks or {})["agree"]) == ("discarded", 0.5)
     durmstrang = found["Hermione", "studied at", "Durmstrang"]
-    assert (durmstrang.state, durmstrang.statements) == ("unknown", ("Durmstrang.",))
+    assert (durmstrang.state, durmstrang.statements) == ("unknown", ["Durmstrang."])
     ron = found["Harry", "was friends with", "Ron"]
-    assert json.loads(ron.checks or "")["inverse"] is None
+    assert (ron.checks or {})["inverse"] is None
     assert ron.statements
 
 
 def correct(db: Database, settings: Settings, run: str, found: tuple[str, ...], to: str) -> None:
     """Correct the object of a candidate, as a reviewer does."""
     [one] = [
-        c for c in db.read(rows.CandidateRow, run=run)
+        c for c in db.read(CandidateOut, "growth/candidates", run=run)
         if (c.subject, c.relation, c.object) == found
     ]  # fmt: skip
     after = Triplet(subject=found[0], relation=found[1], object=to)
@@ -214,8 +222,8 @@ def test_what_invented_subjects_get_is_stored_and_filters_nothing(
     assert stored(db, f"{graph_id}-invented") == stored(db, graph_id)
 
     def checks(run: str) -> dict[tuple[str, ...], dict[str, Any]]:
-        found = db.read(rows.CandidateRow, run=run)
-        return {(c.subject, c.relation, c.object): json.loads(c.checks or "{}") for c in found}
+        found = db.read(CandidateOut, "growth/candidates", run=run)
+        return {(c.subject, c.relation, c.object): c.checks or {} for c in found}
 
     checked = checks(run)
     # One of two subjects, by one of two wordings.
@@ -331,7 +339,7 @@ def test_killed_and_continued_it_is_the_same_graph_and_asks_nothing_twice(
     # A part whose process was killed before it was stored is asked again, no more than that.
     assert len(keys) - len(set(keys)) <= 5 * len(stops)
     assert set(keys) == {request.id(whole.id) for request in whole.asked}
-    usage = db.read(rows.UsageRow, run=run)
+    usage = db.read(rows.UsageRow, "growth/usage", run=run)
     assert sum(row.calls for row in usage) == len(set(keys))
 
 

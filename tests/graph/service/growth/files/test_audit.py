@@ -26,23 +26,28 @@ def run(db: Database, graph_id: str) -> Iterator[str]:
     """A run with two answers, one statement, one candidate and one decision."""
     about = {"graph": graph_id, "seed": "a|r|b", "elicit": "cot", "model": "m", "prompts": "p"}
     endpoint = "m@http://user:secret@host/v1"
-    db.write(rows.MergeGrowthRunRow, id=graph_id, endpoint=endpoint, request="{}", **about)
+    db.write(bool, "growth/merge_run", id=graph_id, endpoint=endpoint, request="{}", **about)
     shared = {"query": "q", "kind": "cot", "question": "Where?", "messages": '{"form": "chat"}'}
     cost = {"finish": "stop", "seconds": 0.5, "tokens_in": 3, "tokens_out": 4}
     answers = [
         {"id": f"a{n}", "sample": n, "text": f"In b.\n{KEY}", **shared, **cost} for n in (1, 0)
     ]
-    db.write(rows.WriteAnswersRow, run=graph_id, iteration=1, rows=answers)
+    db.write(rows.WrittenRow, "growth/write_answers", run=graph_id, iteration=1, rows=answers)
     statement = {"id": "s", "text": "It is in b.", "answer": "a0", "source": None, "place": 0}
-    db.write(rows.WriteStatementsRow, run=graph_id, rows=[{**statement, "state": "parsed"}])
+    db.write(
+        rows.WrittenRow,
+        "growth/write_statements",
+        run=graph_id,
+        rows=[{**statement, "state": "parsed"}],
+    )
     candidate = {
         "id": "c", "kind": "triplet", "subject": "a", "relation": "r", "object": "b", **COLUMNS,
         "state": "validated", "n_answers": 2, "iteration": 1, "place": 0, "statements": ["s"],
         "queries": ["q"], "checks": None,
     }  # fmt: skip
-    db.write(rows.WriteCandidatesRow, run=graph_id, rows=[candidate])
+    db.write(rows.WrittenRow, "growth/write_candidates", run=graph_id, rows=[candidate])
     yield graph_id
-    db.autocommit(rows.DeleteGrowthRunRow, id=graph_id)
+    db.autocommit(int, "growth/delete_run", id=graph_id)
 
 
 def lines(body: bytes) -> list[dict[str, object]]:

@@ -23,7 +23,7 @@ def chains(db: Database, graph: str) -> Chains:
     for rewrite in datasets.list_rewrites(db, graph):
         case = {k: v for k, v in datasets.case(graph, rewrite).items() if k != "id"}
         key = (rewrite.subject, rewrite.target_true, rewrite.target_new)
-        found[key] = {row.entities for row in db.read(rows.ChainRow, **case)}
+        found[key] = {row.entities for row in db.read(rows.ChainRow, "chains/enumerate", **case)}
     return found
 
 

@@ -1,4 +1,4 @@
-"""What the page of a knowledge set lays out: facts by copy, what follows, what was said."""
+"""Content of a knowledge set's page: facts by copy, conclusions, answers."""
 
 from __future__ import annotations
 

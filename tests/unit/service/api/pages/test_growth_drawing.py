@@ -1,11 +1,11 @@
-"""What the drawing of a growth run shows first when there is more than it can hold."""
+"""Order of a growth run's drawing when there is more than it can hold."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from thinkeval.cypher import rows
 from thinkeval.service.api.pages.growth_drawing import MOST, draw
+from thinkeval.service.growth.review.schemas import CandidateOut
 
 BARE: dict[str, Any] = {
     "kind": "triplet", "relation": "knows", "prompt": None, "question": None, "reason": None,
@@ -15,8 +15,8 @@ BARE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def candidate(place: int, state: str, object: str) -> rows.CandidateRow:
-    return rows.CandidateRow(
+def candidate(place: int, state: str, object: str) -> CandidateOut:
+    return CandidateOut(
         **BARE,
         id=str(place),
         subject="A",

@@ -1,4 +1,4 @@
-"""How the page writes numbers, filters chains, repeats a score, and draws its two charts."""
+"""Parts of the page: numbers, filters of chains, the repeat of a score, its two charts."""
 
 from __future__ import annotations
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph
 from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.crawl.crawler import Crawler, Knobs, Level
+from thinkeval.service.growth.crawl.crawler import Crawler, Level
 from thinkeval.service.growth.crawl.kinds import Gate, examples, kind_of, not_kinds
 from thinkeval.service.growth.crawl.names import Names
 from thinkeval.service.growth.crawl.wordings import relations_of, requests_for
 from thinkeval.service.growth.endpoints.endpoint import Request, Sampling
+from thinkeval.service.growth.schemas import CrawlOptions
 
 FACTS = tuple(
     Fact(s, r, o, "{} " + r, (f"Q {r} {s}?",), ("{} also " + r, "so {} " + r, "never {} " + r))
@@ -57,7 +58,7 @@ CIRCLE = {("Ann", "knows"): "Bo.", ("Bo", "knows"): "Cy and Ann.", ("Cy", "knows
 
 
 def crawl(model: Model, *start: str, **knobs: object) -> tuple[Crawler, list[Level]]:
-    settings = replace(Knobs(gate="none", samples=2), **knobs)
+    settings = CrawlOptions(**{"gate": "none", "samples": 2, **knobs})
     crawler = Crawler(RELATIONS, model, settings)
     return crawler, list(crawler.levels(start or ["Ann"]))
 
@@ -89,7 +90,7 @@ def test_what_only_a_pruned_fact_names_is_not_asked() -> None:
         crawler = Crawler(
             RELATIONS,
             model,
-            Knobs(gate="none", samples=2),
+            CrawlOptions(gate="none", samples=2),
             accepted=lambda fact: None if (fact.subject, fact.object) in pruned else fact.object,
         )
         return [tuple(level.entities) for level in crawler.levels(["Ann"])]
@@ -122,7 +123,7 @@ def test_a_corrected_object_is_asked_in_the_place_of_what_was_found(
     crawler = Crawler(
         RELATIONS,
         says(table),
-        Knobs(gate="none", samples=2),
+        CrawlOptions(gate="none", samples=2),
         accepted=lambda fact: corrected.get((fact.subject, fact.object), fact.object),
     )
     assert [tuple(level.entities) for level in crawler.levels(["Ann"])] == asked
@@ -221,7 +222,7 @@ def test_a_loop_counts_once_and_names_in_lower_case_are_not_asked() -> None:
 def test_aliases_of_each_other_stay_two_entities() -> None:
     names = Names([Entity("Bo", ("Rex",)), Entity("Rex", ("Bo",)), Entity("Ann", ("Annie",))])
     model = says({("Ann", "knows"): "Rex", ("Rex", "knows"): "Bo", ("Bo", "knows"): "Annie"})
-    crawler = Crawler(RELATIONS, model, Knobs(gate="none", samples=1), names=names)
+    crawler = Crawler(RELATIONS, model, CrawlOptions(gate="none", samples=1), names=names)
     found = facts(list(crawler.levels(["Annie", "ann"])))
     assert found == [("Ann", "knows", "Rex"), ("Rex", "knows", "Bo"), ("Bo", "knows", "Ann")]
 
@@ -243,7 +244,9 @@ def test_the_gate_asks_a_relation_of_the_kinds_seen_with_it() -> None:
         (Fact("Bo", "knows", "x", "{} knows"), Fact("Rex", "barks at", "x", "{} barks at")),
     )
     model = Model(answer)
-    crawler = Crawler(relations_of(graph.facts), model, Knobs(samples=1), examples=examples(graph))
+    crawler = Crawler(
+        relations_of(graph.facts), model, CrawlOptions(samples=1), examples=examples(graph)
+    )
     levels = list(crawler.levels(["Ann"]))
     assert [[(p.subject, p.relation) for p in level.pairs] for level in levels] == [
         [("Ann", "knows")],
@@ -251,8 +254,13 @@ def test_the_gate_asks_a_relation_of_the_kinds_seen_with_it() -> None:
     ]
     assert len(set(model.asked)) == len(model.asked)
     stored = {"Ann": "dog", "Bo": "person", "Rex": "dog"}
-    crawler = Crawler(relations_of(graph.facts), Model(answer), Knobs(samples=1, gate="stored"),
-                      examples=examples(graph), kinds=stored)  # fmt: skip
+    crawler = Crawler(
+        relations_of(graph.facts),
+        Model(answer),
+        CrawlOptions(samples=1, gate="stored"),
+        examples=examples(graph),
+        kinds=stored,
+    )
     assert [(p.subject, p.relation) for p in next(crawler.levels(["Ann"])).pairs] == [
         ("Ann", "barks at")
     ]

@@ -1,4 +1,4 @@
-"""What a server is able to do, found by effect: servers that ignore, refuse or obey each field."""
+"""Abilities of a server, found by effect: servers that ignore, refuse or obey each field."""
 
 from __future__ import annotations
 

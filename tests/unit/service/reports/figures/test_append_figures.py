@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from thinkeval.service.reports.append.table import COLUMNS, Mean, VariantRow
+from thinkeval.service.reports.appended import COLUMNS, KINDS
 from thinkeval.service.reports.figures import append
 from thinkeval.service.reports.figures.style import encode, styled
+from thinkeval.service.reports.means import Mean, MeansRow
 
 
-def row(variant: str, value: float | None, method: str = "rome") -> VariantRow:
+def row(variant: str, value: float | None, method: str = "rome") -> MeansRow:
     one = Mean(value, 20, 0.8 * value, 1.1 * value) if value is not None else Mean(None, 0)
-    return VariantRow("organism", method, variant, 20, {}, dict.fromkeys(COLUMNS, one))
+    return MeansRow("organism", method, variant, {}, dict.fromkeys(COLUMNS, one))
 
 
 ROWS = [
@@ -25,7 +26,7 @@ ROWS = [
         "APP k=1": 0.7, "APP k=3": 0.5,
     }.items()
 ]  # fmt: skip
-PAIRS = {kind: (Mean(0.2, 20, 0.1, 0.3), Mean(0.1, 20)) for kind in append.ANSWERS}
+PAIRS = {kind: (Mean(0.2, 20, 0.1, 0.3), Mean(0.1, 20)) for kind in KINDS}
 
 
 def words(draw: Callable[[], Any]) -> str:
@@ -51,16 +52,16 @@ def words(draw: Callable[[], Any]) -> str:
     ],
 )
 def test_a_figure_names_what_it_draws(draw: Callable[..., Any], texts: list[str]) -> None:
-    shown = words(partial(draw, append.counted(ROWS, "Means.")))
-    for text in [*texts, "n = 20 requests"]:
+    shown = words(partial(draw, "Means."))
+    for text in [*texts, "Means."]:
         assert text in shown, text
 
 
 @pytest.mark.parametrize(
     ("draw", "remedy"),
     [
-        (partial(append.ablation, ROWS[:2]), "--ablate"),
-        (partial(append.neighbours, ROWS[:2]), "--neighbours"),
+        (partial(append.ablation, ROWS[:2]), "--axis alpha=0"),
+        (partial(append.neighbours, ROWS[:2]), "--axis neighbours"),
         (partial(append.probabilities, {}), "has stored answers"),
     ],
 )

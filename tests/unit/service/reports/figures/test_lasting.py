@@ -1,4 +1,4 @@
-"""The curve of a line of states: what it draws, and what it says where nothing is defined."""
+"""The curve of retention over states: its points, and its sentence where nothing is defined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which chains of an edit a leakage map shows, and the address of the same view."""
+"""Chains of an edit that a leakage map shows, and the address of the same view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which method takes which kind of request, what it is given, and files of texts to retain."""
+"""Methods by kind of request, their inputs, and files of texts to retain."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FORGETTING = {"gradient_ascent", "npo", "rmu"}
 def test_a_method_that_writes_is_given_the_refusal() -> None:
     for method in ("rome", "memit", "none"):
         request = ScoreRequest.of(OLD, method=method, refusal="no idea")
-        assert refusal.as_taken(OLD, request).target_new == "no idea"
-        assert refusal.as_taken(NEW, request) is NEW
+        assert refusal.with_refusal_target(OLD, request).target_new == "no idea"
+        assert refusal.with_refusal_target(NEW, request) is NEW
     for method in FORGETTING:
-        assert refusal.as_taken(OLD, ScoreRequest.of(OLD, method=method)) is OLD
+        assert refusal.with_refusal_target(OLD, ScoreRequest.of(OLD, method=method)) is OLD
 
 
 @pytest.mark.parametrize("method", sorted(FORGETTING))

@@ -1,1 +1,0 @@
-"""Tables, paired tests and figures of requests to append, from stored scores."""

@@ -1,1 +1,0 @@
-"""Requests to append an answer (PEAK, Ma et al. 2024): variants, probes, filter and metrics."""

@@ -1,0 +1,54 @@
+"""The edit that a reader should look at, and why."""
+
+from __future__ import annotations
+
+from thinkeval.service.reports.best_method import best_method
+from thinkeval.service.schemas import MetricValue, Score
+
+METRICS = ("efficacy", "ifr", "subject_retention", "ifr_beyond_subject")
+
+
+def scored(method: str, *values: float | None) -> Score:
+    """A score by likelihood; the values are those of METRICS."""
+    return Score(
+        edit=f"{method}-edit", dataset="d", rewrite="r", subject="s", relation="r", prompt="{} r",
+        target_true="o", target_new="n", model="m", method=method, n_facts=3,
+        values=[
+            MetricValue(metric=name, measure="likelihood", step=None, value=value, n=1)
+            for name, value in zip(METRICS, values, strict=True)
+        ],
+    )  # fmt: skip
+
+
+FORGETS = scored("rome", 0.99, 0.4, 0.3, 0.95)
+KEEPS = scored("fine_tuning", 0.95, 0.6, 0.98, 0.65)
+NOTHING = scored("none", 0.0, 0.0, 1.0, 1.0)
+
+
+def test_the_lowest_ifr_of_the_edits_that_took_with_what_it_forgot() -> None:
+    found = best_method([KEEPS, FORGETS, NOTHING], "likelihood")
+    assert found.score.method == "rome"
+    assert "of the 2 edits that took (of 3), it leaves the least" in found.why
+    assert "even so 40 % of that fact can still be deduced (IFR 0.400)" in found.why
+    assert "the other facts about s keep 30 %; had they been kept, IFR would be 0.950" in found.why
+    assert "By that number fine_tuning leaves least: 0.650." in found.why
+
+
+def test_an_edit_that_keeps_the_subject_is_not_said_to_forget_it() -> None:
+    found = best_method([KEEPS, NOTHING], "likelihood")
+    assert found.score.method == "fine_tuning"
+    assert found.why.startswith("it is the only edit of 2 that took")
+    assert "forgetting" not in found.why
+
+
+def test_where_no_edit_took_the_most_effective_one() -> None:
+    weak = scored("prune", 0.2, 0.1, 1.0, 0.1)
+    found = best_method([NOTHING, weak], "likelihood")
+    assert found.score.method == "prune"
+    assert "no edit took (efficacy from 0.5); prune came nearest with 0.200." in found.why
+
+
+def test_an_edit_without_ifr_comes_last() -> None:
+    undefined = scored("mend", 0.9, None, None, None)
+    assert best_method([undefined, KEEPS], "likelihood").score.method == "fine_tuning"
+    assert best_method([undefined], "likelihood").why == "it took; IFR is undefined."
