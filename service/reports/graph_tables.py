@@ -12,5 +12,5 @@ GRAPHS: list[Column[StoredGraph]] = [
     Column("entities", lambda g: g.n_entities, optional=3),
     Column("rewrites", lambda g: g.n_rewrites, optional=2),
     Column("model", lambda g: g.model, whole=True, optional=1),
-    Column("created", lambda g: g.created_at, optional=4),
+    Column("created", lambda g: g.created_at, lambda at: at[:16].replace("T", " "), optional=4),
 ]

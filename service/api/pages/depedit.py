@@ -7,7 +7,7 @@ its implications and the answers of a run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlencode
 
@@ -20,6 +20,7 @@ from ...depedit.run import DEFAULT
 from ...depedit.schemas import ROLES, MethodRow
 from ...errors import NotFoundError, NothingStoredError, UsageError
 from ...experiments import store as experiments
+from ...reports.formats import Column
 
 if TYPE_CHECKING:
     from ....cypher.rows.depedit import Role
@@ -39,6 +40,7 @@ INITS = {
     "file": "facts of a file",
 }
 
+RULE: Column[rows.KnowledgeSetRow] = Column("rule", lambda row: row.text)
 HEADINGS = {
     "specificity": "Facts: taught and preserved",
     "implications": "Implications of the facts",
@@ -78,6 +80,7 @@ def values(db: Database, tables: Tables, chosen: Chosen) -> dict[str, Any]:
     runs = store.list_runs(db)
     shown = [row for row in every if _fits(row, chosen)]
     found = methods(db, tables, chosen, runs)
+    listed = report.sets_table("Knowledge sets", shown)
     return {
         "chosen": chosen,
         "sets": shown,
@@ -87,7 +90,7 @@ def values(db: Database, tables: Tables, chosen: Chosen) -> dict[str, Any]:
         "models": sorted({run.model for run in runs}),
         "meanings": MEANINGS,
         "inits": INITS,
-        "listed": report.sets_table("Knowledge sets", shown),
+        "listed": replace(listed, columns=[listed.columns[0], RULE, *listed.columns[1:]]),
         "tables": [report.table(found, name) for name in report.TABLES] if found else [],
         "headings": HEADINGS,
         "formats": FORMATS,

@@ -55,7 +55,7 @@ def test_page_and_rest_agree(client: TestClient, db: Database, edit: str) -> Non
     assert cut.facts
     assert html.escape(words.headline(cut)) in html.escape(html.unescape(shown))
     rows = re.findall(
-        r'\?fact=([^"&]+)&amp;.*?data-label="Closes">(\d+).*?Collateral">([\d.]+)', shown
+        r'\?fact=([^"&]+)&amp;.*?data-label="closes">(\d+).*?collateral">([\d.]+)', shown
     )
     assert [(unquote(fact), *more) for fact, *more in rows] == [
         (f"{edit}|{fact.id}", str(fact.closes), number(fact.collateral)) for fact in cut.facts
