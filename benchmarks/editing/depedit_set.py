@@ -25,6 +25,7 @@ from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.service.depedit import run, similarity, store
 from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.depedit.editor import request
+from thinkeval.service.depedit.schemas import RunsIn
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
@@ -57,7 +58,7 @@ def _knowledge(work: Runtime) -> KnowledgeSet:
     found = next(one for one in sets if one.rule.shape == "x→y→z")
     made = replace(found, id=f"bench-{found.id}-{os.getpid()}")
     store.save_set(work.db, made)
-    run.run(work, [made], run.methods(["memit"]), run.RunOptions(seed=9))
+    run.run(work, [made], run.methods(["memit"]), RunsIn(seed=9))
     return made
 
 
@@ -66,7 +67,7 @@ def _lines(work: Runtime, made: KnowledgeSet) -> tuple[list[bench.Line], list[st
     for name in METHODS:
         bench.say(name)
         wall, cpu = time.perf_counter(), time.process_time()
-        done = run.run(work, [made], run.methods([name]), run.RunOptions(force=True))[0]
+        done = run.run(work, [made], run.methods([name]), RunsIn(force=True))[0]
         metrics = store.metrics_of(work.db, done.run)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         goal = bench.Goal("value", "<=", GOAL_S)

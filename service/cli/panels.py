@@ -29,8 +29,8 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Method": (
         "method", "hparams", "overrides", "override", "covariance", "strength", "anyway", "editor",
-        "strategy", "strategies", "axis", "append_loss", "alpha", "beta", "gamma", "neighbours",
-        "app_lists", "allow_known", "batch", "refusal", "retain", "then",
+        "strategies", "axis", "append_loss", "alpha", "beta", "gamma", "neighbours",
+        "app_lists", "allow_known", "batch", "refusal", "retain",
     ),
     "Co-edits": (
         "coedit", "choose", "per_round", "rounds", "new", "objective", "draw", "draws", "anchors",

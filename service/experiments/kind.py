@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, Field, create_model
 
 from ..reports.formats import Column, Table
 from ..schemas import Measure
@@ -158,10 +158,16 @@ class Kind(Generic[RequestT, ResultT]):
     @cached_property
     def page(self) -> type[Experiments[ResultT]]:
         """The model of a list of experiments of this kind."""
-        return self._named(Experiments[self.result], "Experiments", f"{self.noun}s, newest first")  # type: ignore[name-defined]
+        items = Experiments.model_fields["items"]
+        return self._named(
+            Experiments[self.result],  # type: ignore[name-defined]
+            "Experiments",
+            f"{self.noun}s, newest first",
+            items=(list[self.shown], Field(description=items.description)),  # type: ignore[name-defined]
+        )
 
-    def _named(self, model: Any, suffix: str, about: str) -> Any:
+    def _named(self, model: Any, suffix: str, about: str, **fields: Any) -> Any:
         """A model with a readable name and a description in the OpenAPI schema."""
         name = f"{self.request.__name__.removesuffix('In')}{suffix}"
         about = f"{about[0].upper()}{about[1:]}."
-        return create_model(name, __base__=model, __doc__=about)
+        return create_model(name, __base__=model, __doc__=about, **fields)

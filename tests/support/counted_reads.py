@@ -1,4 +1,4 @@
-"""Count of a block's reads of queries, by the type of their rows: for tests that limit look-ups."""
+"""Count of a block's reads of queries, by name: for tests that limit look-ups."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from thinkeval.cypher.run import Database
 
 @contextmanager
 def counted_reads(graph: str) -> Iterator[Counter[str]]:
-    """Reads about one graph while the block runs, by the name of the row type."""
+    """Reads about one graph while the block runs, by the name of the query."""
     counts: Counter[str] = Counter()
     read = Database.read
 
-    def counted(self: Database, row: Any, /, **params: Any) -> Any:
+    def counted(self: Database, row: Any, name: str, /, **params: Any) -> Any:
         if graph in (params.get("graph"), params.get("dataset")):
-            counts[row.__name__] += 1
-        return read(self, row, **params)
+            counts[name] += 1
+        return read(self, row, name, **params)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Database, "read", counted)

@@ -59,7 +59,7 @@ def test_the_schema_is_set_up_once(db: Database, monkeypatch: pytest.MonkeyPatch
     "change",
     [
         "DROP INDEX iteration_run",
-        "DROP CONSTRAINT lasting_id",
+        "DROP CONSTRAINT experiment_id",
         "MATCH (s:Schema) SET s.constraints = 'of another version'",
     ],
 )

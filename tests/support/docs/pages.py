@@ -252,7 +252,7 @@ def _datasets(db: Database) -> dict[str, rows.DependentsRow]:
 
 
 def _made_from(found: rows.DependentsRow) -> set[str]:
-    return {*found.sweeps, *found.jobs, *found.sets, *found.coedits, *found.edits}
+    return {*found.sweeps, *found.jobs, *found.sets, *found.experiments, *found.edits}
 
 
 def _forget(
@@ -267,7 +267,7 @@ def _forget(
         (new.sweeps, int, "jobs/delete_sweep"),
         (new.jobs, int, "jobs/delete"),
         (new.sets, rows.DeleteSetRow, "depedit/delete_set"),
-        (new.coedits, int, "leakcut/delete_coedit"),
+        (new.experiments, rows.DeleteExperimentRow, "experiments/delete"),
         (new.edits, rows.DeleteEditRow, "edits/delete_edit"),
     ):
         for each in set(ids) - known - kept:

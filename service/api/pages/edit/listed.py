@@ -71,10 +71,11 @@ def next_values(view: View, asked: CutAsked, browser: str) -> dict[str, Any]:
     cut = cut_values(view.db, view.score, view.measure, asked, browser)
     if cut["cut"] is not None:
         edit = view.score.edit
-        for name, part in (("cut_facts", slice(LISTED)), ("cut_more", slice(LISTED, None))):
-            cut[name] = words.facts_table(
-                cut["cut"].facts[part], lambda fact: fact_address(view, f"{edit}|{fact.id}")
-            )
+        whole = words.facts_table(
+            cut["cut"].facts, lambda fact: fact_address(view, f"{edit}|{fact.id}")
+        )
+        cut["cut_facts"] = replace(whole, rows=whole.rows[:LISTED])
+        cut["cut_more"] = replace(whole, rows=whole.rows[LISTED:], title="Further facts", note="")
     return view.values("next") | cut | {"cut_names": names, "listed": LISTED}
 
 

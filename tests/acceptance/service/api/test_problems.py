@@ -57,7 +57,7 @@ def away() -> Iterator[TestClient]:
 def test_what_is_not_there_is_a_404(client: TestClient) -> None:
     asked = 0
     for path, methods in paths(client.app).items():  # type: ignore[arg-type]
-        if "{" not in path or path.startswith("/v1/figures"):
+        if "{" not in path or "figures" in path:
             continue
         for method in methods:
             sent = NEEDED.get(f"{method} {path}", {})

@@ -226,7 +226,9 @@ def established(session: Session, folder: Path, atlas: str) -> None:
     file = folder / "sets.jsonl"
     session.call("depedit", "export", set_id, "-o", file)
     assert session("depedit import", file)["sets"]
-    assert session("depedit run", set_id, *model, "-s", "base")["runs"]
+    protocol = session("depedit run", set_id, *model, "-s", "base")
+    assert protocol["runs"]
+    assert protocol["id"] in [each["id"] for each in session("protocols")]
     assert session("depedit similarity", set_id, *model, "--pairs", "1")
     assert session("depedit list", "-g", atlas)
     assert session("depedit show", set_id)["questions"]

@@ -144,7 +144,7 @@ def test_a_comparison_counts_it_and_its_edit_shows_it(
         assert line in shown
     found = thinkeval(*both, "--json").json
     page = service.http.get(f"/comparisons/{found['id']}").text
-    assert "Conclusions of rules" in page
+    assert "Implications by" in page
     assert page.count('scope="row">Facts to forget<') == page.count('scope="row">Rewrites<') == 1
     assert (
         service.http.delete(f"/v1/edits/{found['states'][0]['requests'][1]['edit']}").status_code

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from support.experiments import delete_result, store_result
 from support.own_graphs import hogwarts_as, own_graphs, stored_edges
 from support.references import reference as ref
 from support.references import states_reference
@@ -21,7 +22,6 @@ from support.states.audits import is_whole
 from support.states.comparisons import comparison
 from support.stored_edits import random_facts, store_edit
 from thinkeval import cypher
-from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.service.audit import collect as collecting
@@ -32,7 +32,6 @@ from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
 from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.rules import store as rule_store
 from thinkeval.service.scoring.model_graph import entities_of, fact_row
-from thinkeval.service.states import store
 from thinkeval.service.states.schemas import ComparisonOut, RoutesOut
 
 FLOOR = 0.01
@@ -57,7 +56,7 @@ def compared(db: Database) -> Iterator[ComparisonOut]:
         write_graph(db, header, entities, [fact_row(each) for each in everything])
         made = comparison(id=id, graph=graph, edit=edit)
         routes = {"likelihood": RoutesOut(**brute(db, edit), floor=FLOOR)}
-        request = made.requests[0].model_copy(
+        request = made.states[0].requests[0].model_copy(
             update={
                 "subject": "S", "target_true": "T", "target_new": "N", "relation": "r",
                 "prompt": "{} r", "routes": routes,
@@ -65,10 +64,11 @@ def compared(db: Database) -> Iterator[ComparisonOut]:
         )  # fmt: skip
         queries = {"states/drift": cypher.query("states/drift").digest, "metrics/ifr": "0" * 16}
         update = {"requests": [request], "provenance": {"queries": queries}}
-        out = made.model_copy(update=update)
-        store.save(db, out, [], [])
+        state = made.states[0].model_copy(update=update)
+        out = made.model_copy(update={"states": [state]})
+        store_result(db, "comparison", out, [edit])
         yield out
-        db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=id)
+        delete_result(db, id)
         db.write(int, "rules/delete_rules", dataset=graph)
 
 
@@ -91,7 +91,7 @@ def test_every_chain_is_there_with_its_products(
 ) -> None:
     wanted = {
         (each[0].subject, *(edge.object for edge in each)): ref.reliability(each)
-        for each in chains(db, compared.requests[0].edit)
+        for each in chains(db, compared.states[0].requests[0].edit)
     }
     listed = found["chains"]
     assert {tuple(each["entities"]) for each in listed} == wanted.keys()
@@ -110,7 +110,7 @@ def test_open_and_closed_chains_are_counted_as_the_comparison_counts_them(
     compared: ComparisonOut, found: dict[str, Any]
 ) -> None:
     states = Counter(each["state"] for each in found["chains"])
-    routes = compared.requests[0].routes["likelihood"]
+    routes = compared.states[0].requests[0].routes["likelihood"]
     assert states["open"] + states["closed"] == routes.before
     assert states["open"] + states["opened"] == routes.after
     assert (states["opened"], states["closed"]) == (routes.opened, routes.closed)
@@ -181,7 +181,7 @@ def test_facts_are_those_of_the_graph_and_the_edited_ones(
 ) -> None:
     facts = found["facts"]
     mine = [each for each in facts if each["request"] is None]
-    edited = [each for each in facts if each["request"] == compared.requests[0].edit]
+    edited = [each for each in facts if each["request"] == compared.states[0].requests[0].edit]
     assert len(mine) == 39
     assert sorted(each["role"] for each in edited) == ["target_new", "target_true"]
 
@@ -236,9 +236,10 @@ def test_over_rest_it_is_a_zip(client: TestClient, compared: ComparisonOut, tmp_
 def test_what_cannot_be_audited(db: Database, compared: ComparisonOut) -> None:
     with pytest.raises(NotFoundError, match="comparison"):
         collect(db, "none-such")
-    watched = compared.model_copy(update={"id": f"{compared.id}-w", "requests": []})
-    store.save(db, watched, [], [])
+    state = compared.states[0].model_copy(update={"requests": []})
+    watched = compared.model_copy(update={"id": f"{compared.id}-w", "states": [state]})
+    store_result(db, "comparison", watched, [])
     with pytest.raises(UsageError, match="watched the graph") as caught:
         collect(db, watched.id)
     assert "--forget" in caught.value.remedy
-    db.write(rows.DeleteComparisonRow, "states/delete_comparison", id=watched.id)
+    delete_result(db, watched.id)

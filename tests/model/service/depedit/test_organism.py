@@ -16,7 +16,7 @@ from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.service.depedit import run, similarity, store
 from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.depedit.metrics import metrics_of
-from thinkeval.service.depedit.schemas import Fraction
+from thinkeval.service.depedit.schemas import Fraction, RunsIn
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.runtime import Runtime
 
@@ -48,7 +48,7 @@ def metrics(runtime: Runtime, knowledge: KnowledgeSet) -> dict[str, dict[str, Fr
     )  # fmt: skip
     model = runtime.model(ATLAS_ORGANISM, GRAPH).loaded.model
     before = weights_digest(model)
-    done = run.run(runtime, [knowledge], wanted, run.RunOptions(ATLAS_ORGANISM))
+    done = run.run(runtime, [knowledge], wanted, RunsIn(model=ATLAS_ORGANISM))
     assert weights_digest(model) == before
     assert not any(one.reused for one in done)
     return {one.method: metrics_of(runtime.db, one.run) for one in done}
@@ -96,9 +96,9 @@ def test_what_is_stored_is_not_run_again(
     runtime: Runtime, knowledge: KnowledgeSet, metrics: dict[str, dict[str, Fraction]]
 ) -> None:
     wanted = run.methods(["finetune", "memit+backchain"])
-    again = run.run(runtime, [knowledge], wanted, run.RunOptions(ATLAS_ORGANISM))
+    again = run.run(runtime, [knowledge], wanted, RunsIn(model=ATLAS_ORGANISM))
     assert all(one.reused for one in again)
-    other = run.RunOptions(ATLAS_ORGANISM, seed=1)
+    other = RunsIn(model=ATLAS_ORGANISM, seed=1)
     assert not run.run(runtime, [knowledge], run.methods(["base"]), other)[0].reused
 
 

@@ -11,8 +11,10 @@ import pytest
 from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
 from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.coedit import batch, store
+from thinkeval.service.experiments import store
+from thinkeval.service.leakcut.coedit import batch
 from thinkeval.service.leakcut.coedit import run as coedit
+from thinkeval.service.leakcut.coedit.kind import COEDIT
 from thinkeval.service.leakcut.request import edit_cut
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutIn
 from thinkeval.service.schemas import Score
@@ -139,8 +141,10 @@ def test_run_again_it_finds_its_rounds(
     monkeypatch.setattr(coedit, "effect_of", refuse)
     again = coedit.co_edit(walk.runtime, posted(walk), walk.rewrite)
     assert again.rounds == done.rounds
-    assert store.get(walk.runtime.db, done.id).rounds == done.rounds
-    assert [out.id for out in store.page(walk.runtime.db, edit=done.rounds[1].edit)] == [done.id]
+    assert store.result(walk.runtime.db, COEDIT, done.id).rounds == done.rounds
+    assert [out.id for out in store.page(walk.runtime.db, COEDIT, edit=done.rounds[1].edit)] == [
+        done.id
+    ]
     alone = walk.score("memit", samples=0)
     assert (alone.edit, alone.reused) == (done.rounds[0].edit, True)
 

@@ -119,8 +119,8 @@ def test_a_comparison_of_two_states_asks_the_same_conclusions(
 ) -> None:
     def compared(**changes: object) -> ComparisonOut:
         asked = {
-            "before": request_.model,
-            "after": f"{request_.model}+edit:{pair[0].edit}",
+            "base": request_.model,
+            "states": [f"{request_.model}+edit:{pair[0].edit}"],
             "graph": request_.graph,
             "rewrites": [request_.rewrite.id],
             "samples": 2,

@@ -25,7 +25,9 @@ def test_a_score_looks_its_data_set_up_once(walk: Walk) -> None:
         with counted_reads(walk.graph) as counts[method]:
             walk.score(method, samples=0)
     for method, found in counts.items():
-        assert found["GetGraphRow"] == 1, method
-        assert found["FactInScopeRow"] == 1, method
-    content = [found[row] for found in counts.values() for row in ("FactRow", "RewriteRow")]
+        assert found["graph/get_graph"] == 1, method
+        assert found["probes/facts_in_scope"] == 1, method
+    content = [
+        found[row] for found in counts.values() for row in ("graph/facts", "graph/list_rewrites")
+    ]
     assert content == [1, 1, 0, 0, 0, 0], "the first score reads the content, for all"

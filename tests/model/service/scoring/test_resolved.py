@@ -15,14 +15,14 @@ from thinkeval.editing.errors import EditingError, HparamsError
 from thinkeval.service.cli.score import score_all
 from thinkeval.service.growth.endpoints.opened import require_models
 from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
-from thinkeval.service.lasting import finetune
-from thinkeval.service.lasting.line import FineTune, parse
 from thinkeval.service.reports.formats import frame_table, render
 from thinkeval.service.reports.table import scores_frame
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.resolved import require_hparams
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
+from thinkeval.service.states import finetune
+from thinkeval.service.states.changes import parse_fine_tune
 from thinkeval.service.states.words import StateIn
 
 
@@ -75,8 +75,7 @@ def test_a_fine_tune_too_large_to_be_saved_is_refused_without_a_model(
     monkeypatch.setenv("THINKEVAL_HOME", str(tmp_path / "home"))
     runtime = Runtime(Settings(delta_limit_mb=0))
     state, learnt = StateIn(model=mine), finetune.Learnt("notes.txt", (("", "a text"),))
-    change = parse("finetune:graph:steps=1")
-    assert isinstance(change, FineTune)
+    change = parse_fine_tune("finetune:graph:steps=1")
     with pytest.raises(EditingError, match="more than the limit of 0 MB"):
         finetune.require(runtime, state, change, learnt)
     finetune.require(Runtime(Settings(delta_limit_mb=100)), state, change, learnt)
