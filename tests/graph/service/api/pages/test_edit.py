@@ -63,8 +63,8 @@ def test_a_walked_edit_shows_its_conversations_with_n_and_another_has_no_such_pa
         ("surviving by sampled share", "0", "0", "–"),
     ]
     for name, *cells in lines:
-        row = page.partition(f">{name}\n")[2].partition("</tr>")[0]
-        assert re.findall(r'<td class="n"[^>]*>(\S+)', row) == cells
+        row = page.partition(f">{name}")[2].partition("</tr>")[0]
+        assert re.findall(r'<td class="n"[^>]*>([^\s<]+)', row) == cells
     assert "as one text: it has no chat template; 1 not walked." in page
     assert "Chains as conversations" not in client.get(f"/edits/{plain}").text
 
