@@ -212,5 +212,5 @@ def get_audit(id: ExperimentId, db: Db) -> Response:
     comparison has several states and none is named.
     """
     name, content = bundle.as_zip(db, id)
-    headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
+    headers = {"Content-Disposition": f'attachment; filename="audit-{name}.zip"'}
     return Response(content, media_type="application/zip", headers=headers)

@@ -54,7 +54,7 @@ def as_zip(db: Database, comparison: str) -> tuple[str, bytes]:
     Its files are in a folder named after the comparison. Raises as `export`.
     """
     content = collect(db, comparison)
-    folder = f"audit-{content['header']['comparison']}"
+    folder: str = content["header"]["comparison"]
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, body in build_files(content).items():

@@ -19,7 +19,7 @@ from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.kind import COMPARISON
-from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
+from thinkeval.service.states.schemas import ComparisonIn, StateComparison
 from thinkeval.service.states.words import StateIn
 
 ABLE: list[dict[str, Any]] = [
@@ -35,7 +35,7 @@ DOUBTED = "Ron Weasley was sorted into"
 
 
 @pytest.fixture(scope="module")
-def compared(runtime: Runtime) -> Iterator[tuple[Runtime, ComparisonOut]]:
+def compared(runtime: Runtime) -> Iterator[tuple[Runtime, StateComparison]]:
     with own_graphs(runtime.db) as prefix:
         graph = hogwarts_as(runtime.db, f"{prefix}-hogwarts")
         right: dict[str, list[str]] = defaultdict(list)
@@ -49,9 +49,9 @@ def compared(runtime: Runtime) -> Iterator[tuple[Runtime, ComparisonOut]]:
         with _playing(said) as first, _playing(doubtful) as second:
             states = [StateIn(model=m, endpoint=t.url) for m, t in (("a", first), ("b", second))]
             asked = ComparisonIn(
-                before=states[0], after=states[1], graph=graph, rewrites=[REWRITE, OTHER], samples=4
+                base=states[0], states=states[1:], graph=graph, rewrites=[REWRITE, OTHER], samples=4
             )
-            yield runtime, compare(runtime, asked)
+            yield runtime, compare(runtime, asked).states[0]
 
 
 def _playing(said: dict[str, list[str]]) -> Any:
@@ -63,7 +63,7 @@ def _playing(said: dict[str, list[str]]) -> Any:
 
 
 def test_undecided_answers_are_counted_and_noted(
-    compared: tuple[Runtime, ComparisonOut],
+    compared: tuple[Runtime, StateComparison],
 ) -> None:
     runtime, found = compared
     assert found.before.about["replies"]["undecided"] == 0
@@ -76,7 +76,7 @@ def test_undecided_answers_are_counted_and_noted(
 
 
 def test_a_fact_without_a_decided_answer_has_no_probability(
-    compared: tuple[Runtime, ComparisonOut],
+    compared: tuple[Runtime, StateComparison],
 ) -> None:
     runtime, found = compared
     facts = {
@@ -91,7 +91,7 @@ def test_a_fact_without_a_decided_answer_has_no_probability(
 
 
 def test_a_request_with_such_a_fact_has_no_metric_of_p(
-    compared: tuple[Runtime, ComparisonOut],
+    compared: tuple[Runtime, StateComparison],
 ) -> None:
     """Leaving the chain out would change the metric; counting it as 0 would be a wrong answer."""
     runtime, found = compared
@@ -109,7 +109,7 @@ def test_a_state_that_decides_no_answer_is_refused_and_nothing_is_stored(runtime
         endless = {"rules": ABLE, "otherwise": ["<think>The user asks about Hogwarts. So"]}
         with _playing({}) as first, playing(endless) as second:
             states = [StateIn(model=m, endpoint=t.url) for m, t in (("a", first), ("b", second))]
-            asked = ComparisonIn(before=states[0], after=states[1], graph=graph, samples=2)
+            asked = ComparisonIn(base=states[0], states=states[1:], graph=graph, samples=2)
             with pytest.raises(
                 UsageError, match=r"nothing to compare: (\d+) of \1 .* of b "
             ) as got:

@@ -20,7 +20,7 @@ from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
 from thinkeval.service.states.compare import compare
-from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
+from thinkeval.service.states.schemas import ComparisonIn, StateComparison
 
 HARRY, HOGWARTS = "Harry Potter", "Hogwarts School of Witchcraft and Wizardry"
 NUMBERS = {"value", "low", "high"}
@@ -117,7 +117,7 @@ def test_what_was_not_asked_is_undefined_and_asking_defines_it(
 def test_a_comparison_of_two_states_asks_the_same_conclusions(
     runtime: Runtime, request_: ScoreRequest, pair: tuple[Score, Score]
 ) -> None:
-    def compared(**changes: object) -> ComparisonOut:
+    def compared(**changes: object) -> StateComparison:
         asked = {
             "base": request_.model,
             "states": [f"{request_.model}+edit:{pair[0].edit}"],
@@ -125,7 +125,7 @@ def test_a_comparison_of_two_states_asks_the_same_conclusions(
             "rewrites": [request_.rewrite.id],
             "samples": 2,
         }
-        return compare(runtime, ComparisonIn.model_validate(asked | changes))
+        return compare(runtime, ComparisonIn.model_validate(asked | changes)).states[0]
 
     plain, asked = compared(), compared(implications=True)
     assert plain.id != asked.id

@@ -29,7 +29,7 @@ from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.kind import COMPARISON
-from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
+from thinkeval.service.states.schemas import ComparisonIn, StateComparison
 from thinkeval.service.states.words import StateIn
 
 pytestmark = pytest.mark.heavy
@@ -54,9 +54,9 @@ def served(organism_server: Shared[ModelServer]) -> StateIn:
 
 
 @pytest.fixture(scope="module")
-def compared(walk: Walk, served: StateIn) -> ComparisonOut:
+def compared(walk: Walk, served: StateIn) -> StateComparison:
     """The organism in this process, then behind its server."""
-    return compare(walk.runtime, posted(walk, served, rewrites=[walk.rewrite.id]))
+    return compare(walk.runtime, posted(walk, served, rewrites=[walk.rewrite.id])).states[0]
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def walking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def posted(walk: Walk, after: StateIn, **changes: Any) -> ComparisonIn:
     before = StateIn(model=walk.model.source)
-    return ComparisonIn(before=before, after=after, graph=walk.graph, samples=SAMPLES, **changes)
+    return ComparisonIn(base=before, states=[after], graph=walk.graph, samples=SAMPLES, **changes)
 
 
 def shares(right: np.ndarray) -> tuple[float, float]:
@@ -111,7 +111,7 @@ def about_the_subject(walk: Walk, graph: str) -> list[rows.FactRow]:
     return [fact for fact in facts if fact.subject == walk.rewrite.subject]
 
 
-def test_likelihoods_are_absent_and_that_is_said(walk: Walk, compared: ComparisonOut) -> None:
+def test_likelihoods_are_absent_and_that_is_said(walk: Walk, compared: StateComparison) -> None:
     assert compared.measures == ["p"]
     assert (compared.before.exact, compared.after.exact, compared.same) == (True, False, False)
     assert compared.after.kind == "endpoint"
@@ -127,7 +127,7 @@ def test_likelihoods_are_absent_and_that_is_said(walk: Walk, compared: Compariso
 
 
 def test_shares_differ_by_sampling_alone_and_those_of_an_edit_do_not(
-    walk: Walk, compared: ComparisonOut
+    walk: Walk, compared: StateComparison
 ) -> None:
     for facts in (
         walk.runtime.db.read(rows.FactRow, "graph/facts", graph=compared.id),
@@ -136,12 +136,12 @@ def test_shares_differ_by_sampling_alone_and_those_of_an_edit_do_not(
         assert max(deviations(facts)) < DEVIATIONS
     score = walk.score("rome", samples=0)
     after = StateIn.model_validate(f"{walk.model.source}+edit:{score.edit}")
-    edited = compare(walk.runtime, posted(walk, after))
+    edited = compare(walk.runtime, posted(walk, after)).states[0]
     assert min(deviations(about_the_subject(walk, edited.id))) > DEVIATIONS
 
 
 @pytest.mark.usefixtures("walking")
-def test_every_number_equals_brute_force(walk: Walk, compared: ComparisonOut) -> None:
+def test_every_number_equals_brute_force(walk: Walk, compared: StateComparison) -> None:
     (request,) = compared.requests
     score = record.get_score(walk.runtime.db, request.edit)
     edges = stored_edges(walk.runtime.db, request.edit, "p")
@@ -169,12 +169,12 @@ def test_the_record_counts_the_replies(walk: Walk, served: StateIn, first: bool)
     graph = datasets.store(walk.runtime.db, replace(loaded, graph=few)).graph
     states = [served, StateIn(model=walk.model.source)]
     before, after = states if first else states[::-1]
-    asked = ComparisonIn(before=before, after=after, graph=graph, samples=SAMPLES)
-    found = compare(walk.runtime, asked)
+    asked = ComparisonIn(base=before, states=[after], graph=graph, samples=SAMPLES)
+    found = compare(walk.runtime, asked).states[0]
     assert found.before.exact is not first
     record_of = found.before if first else found.after
     replies = record_of.about["replies"]
     prompts = {(fact.subject, fact.prompt) for fact in facts}
     assert replies["answers"] == len(prompts) * SAMPLES
-    stored = store.result(walk.runtime.db, COMPARISON, found.id)
+    stored = store.result(walk.runtime.db, COMPARISON, found.id).states[0]
     assert (stored.before.about, stored.after.about) == (found.before.about, found.after.about)
