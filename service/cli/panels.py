@@ -46,7 +46,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "by_wording", "generate",
         "conversation", "implications", "max_steps", "bare", "threshold", "unit", "parallel",
         "known", "known_chain", "matched", "pass_share", "agreement", "paired", "strict",
-        "published", "es_over", "ls_over", "relations",
+        "published", "es_over", "ls_over",
     ),
     "Limits": (
         "max_ifr", "min_preservation", "min_subject_retention", "max_calls", "max_tokens",
