@@ -18,6 +18,8 @@ import httpx
 
 from .. import proxies
 from ..errors import ServiceError
+from ..growth.schemas import GrowthOut
+from ..schemas import JobState
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,16 +224,8 @@ POLL_S = 0.5
 """Pause between two looks at a job."""
 
 
-class Followed(Protocol):
-    """A job as its record shows it."""
-
-    id: str
-    status: Any
-    progress: float
-    stage: str | None
-    error: str | None
-    remedy: str | None
-
+Followed = JobState | GrowthOut
+"""A job as its record shows it."""
 
 FollowedT = TypeVar("FollowedT", bound=Followed)
 
