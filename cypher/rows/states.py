@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from .base import Row
 
@@ -46,15 +49,15 @@ class RoutesRow(Row):
 
 @dataclass(frozen=True)
 class RevivedLink:
-    """A fact of a chain, with its probability in base, edited model and later state."""
+    """A fact of a chain, with its probability in the base, the first state and a later one."""
 
-    subject: str
-    relation: str
-    object: str
-    prompt: str
-    base: float
-    edited: float
-    later: float
+    subject: Annotated[str, Field(description="Subject of the fact.")]
+    relation: Annotated[str, Field(description="Relation of the fact.")]
+    object: Annotated[str, Field(description="Object of the fact.")]
+    prompt: Annotated[str, Field(description="The fact's cloze, with `{}` for the subject.")]
+    base: Annotated[float, Field(description="Probability in the base.")]
+    edited: Annotated[float, Field(description="Probability in the first state.")]
+    later: Annotated[float, Field(description="Probability in this state.")]
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,7 @@ def _audited(db: Database, id: str) -> tuple[ComparisonOut, StateComparison]:
         for state in out.states:
             if state.id == id and out.id != id:
                 return out, state
+    # The second raises: it reads the job, and no query of an audit does.
     out = store.find(db, COMPARISON, id) or store.result(db, COMPARISON, id)
     if len(out.states) > 1:
         named = ", ".join(f"{each.id} ({each.after.name})" for each in out.states)

@@ -73,7 +73,7 @@ def run(
     """
     from ..depedit import run as running
     from ..depedit.kind import DEPEDIT, run_protocol
-    from ..experiments.kind import Work
+    from ..experiments.kind import COMMAND
 
     wanted = running.methods(options["strategies"] or [], options["editor"])
     options["overrides"] = read_overrides(options["overrides"] or [])
@@ -83,7 +83,7 @@ def run(
         asked = options | {"sets": [one.id for one in knowledge], "strategies": named}
         # Not validated: a command may name files, which a request to the service may not.
         request = RunsIn.model_construct(**asked)
-        found = run_protocol(runtime, knowledge, wanted, request, Work())
+        found = run_protocol(runtime, knowledge, wanted, request, COMMAND)
         emit_result(
             runtime.db, DEPEDIT, found, table=table, format=format, json=json, output=output
         )

@@ -22,7 +22,7 @@ from ..notebook_view import drawn_by
 from ..schemas import ENDED, EditOut, RewriteIn, Score, Status
 from .depedit import Protocols
 from .growth import Growth
-from .http import Http, Named, ProblemError, Progress, frame, part, report
+from .http import POLL_S, Http, Named, ProblemError, Progress, failure, follow, frame, part, report
 from .results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["CHAIN_COLUMNS", "LEAK_COLUMNS", "Client", "ProblemError"]
-
-POLL_S = 0.5
 
 Rewrite = str | RewriteIn | Mapping[str, str]
 """A rewrite as it is named, or written out."""
@@ -173,18 +171,14 @@ class Client(Results, Protocols, Growth):
         Raises:
             TimeoutError: not finished in time; the edit continues.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
-            found = self.edit(edit)
-            report(progress, found.stage or found.status, found.progress)
-            if found.status in ENDED:
-                return found
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(
-                    f"Edit {found.id} is {found.status} ({found.stage}) after {timeout:g} s and"
-                    " continues; call wait(…) to continue waiting."
-                )
-            time.sleep(POLL_S)
+
+        def late(found: EditOut) -> str:
+            return (
+                f"Edit {found.id} is {found.status} ({found.stage}) after {timeout:g} s and"
+                " continues; call wait(…) to continue waiting."
+            )
+
+        return follow(lambda: self.edit(edit), ENDED, late, progress, timeout)
 
     def edits(
         self,
@@ -261,7 +255,4 @@ class Client(Results, Protocols, Growth):
     def _finished(self, edit: EditOut) -> Score:
         if edit.score is not None:
             return edit.score
-        raise ProblemError(
-            f"Edit {edit.id} {edit.status}: {edit.error or 'without a reason'}",
-            edit.remedy or "Score it again.",
-        )
+        raise failure(edit, f"Edit {edit.id}", "Score it again.")

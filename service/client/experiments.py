@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,14 +13,13 @@ from ..depedit.schemas import ProtocolOut
 from ..experiments.models import Experiment, Result
 from ..leakcut.schemas import CoEditOut
 from ..notebook_view import Picture, drawn_by
-from ..schemas import Status
+from ..schemas import ENDED, Status
 from ..states.schemas import ComparisonOut, DriftLine
-from .http import Http, Named, ProblemError, Progress, frame, part, report
+from .http import Http, Named, ProblemError, Progress, failure, follow, frame, part
 
 if TYPE_CHECKING:
     import pandas as pd
 
-POLL_S = 0.5
 
 RESULTS: dict[str, type[Result]] = {
     "coedits": CoEditOut, "comparisons": ComparisonOut, "protocols": ProtocolOut,
@@ -102,20 +100,16 @@ class Experiments:
             ProblemError: it failed or was cancelled; parts that are stored stay.
             TimeoutError: not ended in time; it continues.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
-            found = self.experiment(kind, id)
-            report(progress, found.stage or found.status, found.progress)
-            if found.status == "succeeded":
-                return found
-            if found.status in ("failed", "cancelled"):
-                raise ProblemError(
-                    f"{found.id} {found.status}: {found.error or 'without a reason'}",
-                    found.remedy or "Submit it again.",
-                )
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"{found.id} is {found.status} after {timeout:g} s.")
-            time.sleep(POLL_S)
+        found = follow(
+            lambda: self.experiment(kind, id),
+            ENDED,
+            lambda late: f"{late.id} is {late.status} after {timeout:g} s.",
+            progress,
+            timeout,
+        )
+        if found.status != "succeeded":
+            raise failure(found, found.id, "Submit it again.")
+        return found
 
     def cancel_experiment(self, kind: str, id: str | Named) -> Status:
         """Cancel a queued or running experiment; its new status. Parts that are stored stay."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..growth.files.output import write
 from ..growth.review.schemas import CandidateDetail, Recorded, RecordedFile
 from ..growth.schemas import GrowthOut
-from .http import Http, ProblemError, Progress, frame, part, report
+from .http import Http, Progress, failure, follow, frame, part
 
 if TYPE_CHECKING:
     import pandas as pd
 
-POLL_S = 0.5
 STOPPED = ("waiting_review", "paused", "succeeded", "failed", "cancelled")
 
 
@@ -58,20 +56,16 @@ class Growth:
             ProblemError: it failed or was cancelled; its answers remain.
             TimeoutError: not stopped in time; the run continues.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
-            found = self.growth(run)
-            report(progress, found.stage or found.status, found.progress)
-            if found.status in ("failed", "cancelled"):
-                raise ProblemError(
-                    f"Run {found.id} {found.status}: {found.error or 'without a reason'}",
-                    found.remedy or "Start it again.",
-                )
-            if found.status in STOPPED:
-                return found
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"Run {found.id} is {found.status} after {timeout:g} s.")
-            time.sleep(POLL_S)
+        found = follow(
+            lambda: self.growth(run),
+            STOPPED,
+            lambda late: f"Run {late.id} is {late.status} after {timeout:g} s.",
+            progress,
+            timeout,
+        )
+        if found.status in ("failed", "cancelled"):
+            raise failure(found, f"Run {found.id}", "Start it again.")
+        return found
 
     def growth(self, run: str) -> GrowthOut:
         """The status of a run."""

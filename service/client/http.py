@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from .. import proxies
 from ..errors import ServiceError
+from ..growth.schemas import GrowthOut
+from ..schemas import JobState
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,6 +218,49 @@ def id_of(name: str | Named) -> str:
 def part(name: str | Named) -> str:
     """Quote an id as one segment of a path."""
     return quote(id_of(name), safe="")
+
+
+POLL_S = 0.5
+"""Pause between two looks at a job."""
+
+
+Followed = JobState | GrowthOut
+"""A job as its record shows it."""
+
+FollowedT = TypeVar("FollowedT", bound=Followed)
+
+
+def follow(
+    look: Callable[[], FollowedT],
+    ended: Collection[str],
+    late: Callable[[FollowedT], str],
+    progress: Progress | None,
+    timeout: float | None,
+) -> FollowedT:
+    """Look at a job until its status is one of `ended`.
+
+    Args:
+        late: says of the job that it has not ended in time.
+        timeout: maximum seconds to wait.
+
+    Raises:
+        TimeoutError: not ended in time; the job continues.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while True:
+        found = look()
+        report(progress, found.stage or found.status, found.progress)
+        if found.status in ended:
+            return found
+        if deadline is not None and time.monotonic() > deadline:
+            raise TimeoutError(late(found))
+        time.sleep(POLL_S)
+
+
+def failure(found: Followed, name: str, remedy: str) -> ProblemError:
+    """Return the error of a job that failed or was cancelled, with reason and remedy."""
+    detail = f"{name} {found.status}: {found.error or 'without a reason'}"
+    return ProblemError(detail, found.remedy or remedy)
 
 
 def report(progress: Progress | None, stage: str, fraction: float) -> None:

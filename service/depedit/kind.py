@@ -98,7 +98,9 @@ def run_protocol(
         runs=[one.run for one in done],
         methods=[
             row
-            for row in report.methods(runtime.db, sets=sets, model=model)
+            for row in report.methods(
+                runtime.db, sets=sets, model=model, runs={one.run for one in done}
+            )
             if row.method in methods
         ],
         notes=[_took(done)],

@@ -9,7 +9,7 @@ answers. The last column is the number of sets; a cell with fewer sets says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -41,10 +41,14 @@ def methods(
     setting: str | None = None,
     model: str | None = None,
     sets: Sequence[str] | None = None,
+    runs: Collection[str] | None = None,
 ) -> list[MethodRow]:
     """The rows of the tables, by setting and model; methods in the order of their first runs.
 
     Of several runs of one method on one set only the newest counts.
+
+    Args:
+        runs: of the methods of these runs, count these alone, whatever was run since.
 
     Raises:
         NothingStoredError: no such run.
@@ -52,6 +56,9 @@ def methods(
     from .store import list_runs
 
     found = list_runs(db, sets=sets, dataset=dataset, setting=setting, model=model)
+    if runs is not None:
+        named = {run.method for run in found if run.id in runs}
+        found = [run for run in found if run.id in runs or run.method not in named]
     if not found:
         raise NothingStoredError(
             "There is no run of the protocol to report on.",

@@ -27,7 +27,7 @@ MOST = 2000
 
 
 def check(settings: Settings, posted: RunsIn) -> list[Method]:
-    """What is run on each set, in order and each once.
+    """Return the methods that are run on each set, in order and each once.
 
     Raises:
         NotFoundError: no such strategy; close ones are suggested.
@@ -101,7 +101,7 @@ def graphs_of(sets: Sequence[rows.KnowledgeSetRow], graph: str | None) -> list[s
 
 
 def require_bounded(sets: Sequence[rows.KnowledgeSetRow], wanted: Sequence[Method]) -> int:
-    """How many runs that makes.
+    """Return the number of runs that this makes.
 
     Raises:
         UsageError: too many for one job.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...editing.probe.settings import ProbeSettings
 from ...loaders.knowledge_sets import KnowledgeSet
 from ..errors import NothingStoredError, UsageError
-from ..experiments.kind import Work
+from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
 from ..scoring.chat_choice import settled
 from . import store, strategies
@@ -28,9 +28,6 @@ DEFAULT = (
     "finetune+forwchain", "finetune+backchain", "memit+forwchain", "memit+backchain",
 )  # fmt: skip
 """Strategies run by default: those without further training."""
-
-
-NO_JOB = Work()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ def run(
     knowledge: Sequence[KnowledgeSet],
     wanted: Sequence[Method],
     options: RunsIn,
-    work: Work = NO_JOB,
+    work: Work = COMMAND,
 ) -> list[Done]:
     """Run every method on every set, and store each run when it is finished.
 

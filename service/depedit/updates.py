@@ -51,7 +51,7 @@ class Change:
 
 
 def consistent(rule: Rule, facts: Sequence[Triple], kinds: Mapping[str, str | None]) -> bool:
-    """Whether each (subject, relation) has one object, either stated or derived."""
+    """Return True if each (subject, relation) has one object, stated or derived."""
     derived = conclusions(groundings(rule, facts, kinds))
     given = {(subject, relation) for subject, relation, _ in facts}
     return all(len(objects) == 1 and key not in given for key, objects in derived.items())

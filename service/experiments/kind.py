@@ -72,6 +72,10 @@ class Work:
             self.lease.part(db.write, part, stage, reached)
 
 
+COMMAND = Work()
+"""The work of a command, which has no job."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared(Generic[RequestT]):
     """A checked request, ready to be queued.
@@ -115,7 +119,7 @@ class Kind(Generic[RequestT, ResultT]):
         further: tables that are read from the database, beside those of the result.
         next: commands that show more of a result.
         figures: writes a result as a PNG, SVG or PDF; by name.
-        owns_edits: whether its edits and graphs are deleted with it.
+        owns_edits: True if its edits and graphs are deleted with it.
         is_whole: returns False if a part of a result was deleted, so that it is made again.
         again: remedy for one that was cancelled or failed.
         upgraded: turns a stored request of an earlier version into one of this version.

@@ -176,9 +176,11 @@ def get(db: Database, kind: Kind[Any, ResultT], id: str) -> Experiment[ResultT]:
         NotFoundError: there is neither a job nor a result of that id; close ones are suggested.
     """
     job = queue.find(db, kind.name, id)
+    if job is not None and job.status != "succeeded":  # a page looks every second
+        return _of_job(kind, job, None)
     out = find(db, kind, job.id if job else id)
     if job is not None:
-        return _of_job(kind, job, out if job.status == "succeeded" else None)
+        return _of_job(kind, job, out)
     if out is None:
         known = [
             row.id

@@ -45,7 +45,7 @@ class Kept:
 
     @property
     def counts(self) -> bool:
-        """Whether metrics are taken at the prompt."""
+        """Return True if metrics are taken at the prompt."""
         return bool(self.correct and self.hard and self.random)
 
 
@@ -269,7 +269,7 @@ def measured_again(
 
 
 def _successes(row: rows.AdditivityRow) -> list[MetricValue]:
-    """What the rows of both sets have in common."""
+    """Return the rows that both sets have."""
     paraphrases = max(row.prompts - 1, 0)
     return [
         _value("append_es", row.es, row.n_es, min(row.prompts, 1)),
@@ -361,7 +361,7 @@ def _check_kind(options: EditOptions, rewrite: RewriteRequest) -> None:
 
 
 def described(resolved: Resolved) -> AppendOut:
-    """How the answer of a request to append is appended, with the weights that are used.
+    """Return the way in which an answer is appended, with the weights that are used.
 
     Raises:
         HparamsError: APP without a weight, and none is published for the method and model.
@@ -415,7 +415,7 @@ def with_trained_loss(resolved: Resolved) -> Resolved:
 
 
 def identity(append: AppendOut) -> dict[str, object]:
-    """What an edit's numbers depend on besides its request; the number of answers is the request's.
+    """Return the basis of an edit's numbers besides its request, whose number of answers it is.
 
     Weights and lists count for APP only.
     """

@@ -1,4 +1,4 @@
-"""What a state is to its callers: a record, and answers to questions."""
+"""A state as its callers see it: a record, and answers to questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one state answers: the facts of the graph, and the edited fact of each request.
+"""Answers of one state about the facts of the graph and the edited fact of each request.
 
 The answers about facts are stored as the state's model graph, and found again by the digest of its
 weights. Everything is asked in two batches, however many requests there are; conclusions of rules
@@ -72,7 +72,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a state answered.
+    """The answers of a state.
 
     Attributes:
         facts: by fact id.
@@ -91,7 +91,7 @@ def asking(
     settings: ProbeSettings,
     requests: Sequence[ScoreRequest],
 ) -> Asking:
-    """What is to be asked. A graph is asked as a whole, a large one by the requests' scopes."""
+    """Build the questions: of a whole graph, of a large one those in the requests' scopes."""
     content = runtime.content_of(dataset)
     asked = []
     for request in requests:
@@ -145,7 +145,7 @@ def of_request(
 
 
 Pair = tuple[Answers, Answers]
-"""What the first and the second state answered."""
+"""The answers of the base and of a state."""
 
 
 def rewrites(asking: Asking) -> list[RewriteRequest]:

@@ -43,7 +43,7 @@ class FineTune:
 
     @property
     def of_graph(self) -> bool:
-        """Whether it learns facts of the graph."""
+        """Return True if it learns facts of the graph."""
         return self.source == GRAPH
 
 

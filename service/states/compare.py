@@ -29,7 +29,7 @@ from ...loaders.records import RewriteRequest, digest, slug
 from .. import NUMBERS_VERSION
 from ..errors import UsageError
 from ..experiments import store
-from ..experiments.kind import Work
+from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
 from ..graphs.write import GraphHeader
 from ..schemas import Measure, MeasuredOptions, MetricValue, Score
@@ -67,7 +67,6 @@ LEAST_REPEATED = 1e-6
 METHOD = "compare"
 """In place of a method, the edits of a comparison have `compare:NAME` of their state."""
 KIND = "comparison"
-NO_JOB = Work()
 
 
 @dataclass
@@ -91,7 +90,7 @@ class _Run:
     chat: ChatChosen | None = None
 
     def settle(self, state: Any) -> Asking:
-        """What a state is asked: chat or plain as the first state with weights here is measured.
+        """Return the questions for a state: chat or plain as measured at the first with weights.
 
         An endpoint is asked in the way that its server has (`EndpointState`).
         """
@@ -134,7 +133,7 @@ def compare(
     posted: ComparisonIn,
     *,
     memory: Sequence[InMemory | None] = (),
-    work: Work = NO_JOB,
+    work: Work = COMMAND,
 ) -> ComparisonOut:
     """Compare states with a base, and store the result; stored states of the same are found.
 
@@ -401,7 +400,7 @@ def _identity(run: _Run, before: StateOut, after: StateOut) -> dict[str, object]
 
 
 def _note(run: _Run, before: StateOut, after: StateOut) -> None:
-    """What a reader must know of the two states."""
+    """Note the facts about the two states that a reader must know."""
     if before.digest == after.digest:
         run.notes.append(
             "Both states are the same model: nothing differs, and nothing was asked twice."
@@ -594,7 +593,7 @@ def _scores(
 
 
 def _implied(asked: Asked) -> dict[str, Any]:
-    """What is recorded of the conclusions that were asked; empty where none were requested."""
+    """Return the record of the conclusions that were asked; empty where none were requested."""
     return {"implications": asked.implied.about()} if asked.implied else {}
 
 
@@ -617,7 +616,7 @@ def _compared(each: _Scored, score: Score, found: Any) -> ComparedRequest:
 
 
 def _provenance(run: _Run, states: tuple[StateOut, StateOut]) -> dict[str, Any]:
-    """What a reader needs to check or repeat the numbers."""
+    """Return the provenance by which a reader checks or repeats the numbers."""
     before, after = states
     return {
         "comparison": {"before": before.model_dump(), "after": after.model_dump()},

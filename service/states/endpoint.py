@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 FOLDER = "endpoints"
 COUNTS = ("answers", "empty", "refused", "cut", "undecided", "unclosed")
-"""What is counted of replies; `unclosed`: they end inside a reasoning block, so are undecided."""
+"""Counts of replies; `unclosed`: they end inside a reasoning block, so are undecided."""
 SCORED = {"echo": True, "logprobs": 1}
 """Fields with which a server gives the log-probabilities of a prompt's own tokens."""
 MOST_REPEATED = 1e-3
@@ -168,7 +168,7 @@ class EndpointState:
         )
 
     def _uses_chat(self, settings: ProbeSettings) -> bool:
-        """Whether prompts are turns of a chat: where the server continues no plain text."""
+        """Return True if prompts are turns of a chat: where the server continues no plain text."""
         if settings.chat == "never" and not self._able.completions:
             raise UsageError(
                 f"The server at {self._client.address} continues no plain text.",

@@ -41,7 +41,7 @@ _FORM = 'Each line is {"text": "..."} or {"prompt": "The capital of France is", 
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What a fine-tune learns.
+    """The texts that a fine-tune learns.
 
     Attributes:
         name: of the file, without folders, or of the graph.

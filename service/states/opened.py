@@ -211,7 +211,7 @@ def _quantized(
 
 
 def _record(saved: SavedDelta) -> dict[str, Any]:
-    """What a state's record says of one edit."""
+    """Return the entry of one edit in a state's record."""
     return {"edit": saved.meta.edit, "method": saved.meta.method, "digest": saved.digest}
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def requests_of(db: Database, posted: ComparisonIn) -> list[RewriteRequest]:
-    """What a comparison scores, each once; empty where the graph is only watched.
+    """Return the requests of a comparison, each once; none where the graph is only watched.
 
     Raises:
         NotFoundError: no such rewrite, subject or fact; close names are suggested.

@@ -1,4 +1,4 @@
-"""How much of the first state's change is left in the states that build on it.
+"""Retention: the part of the first state's change that is left in states that build on it.
 
 Retention of a request in state k is p_k(new) / p_1(new), or forgetting_k / forgetting_1 of a
 request to forget; undefined where the denominator is below .05. It is computed for states that have
@@ -9,14 +9,12 @@ the old object in the base; it is open again in a state where it leads there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ..formatting import fine
 from ..schemas import KNOWN, Measure
 from .schemas import (
-    ChainFact,
     ComparedRequest,
     ComparisonIn,
     Reopened,
@@ -117,9 +115,8 @@ def _reopened(
     if not found:
         return Reopened(closed=0, opened=0)
     (row,) = found
-    facts = [ChainFact(**asdict(link)) for link in row.links]
     return Reopened(
-        closed=row.closed, opened=row.opened, facts=facts,
+        closed=row.closed, opened=row.opened, facts=list(row.links),
         base=row.r_base, edited=row.r_edited, later=row.r_later,
     )  # fmt: skip
 

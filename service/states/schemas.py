@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ...cypher.rows.states import RevivedLink
 from ...loaders.records import RequestKind
 from ..errors import UsageError
 from ..experiments.models import Result
@@ -117,18 +119,6 @@ class RoutesOut(BaseModel):
     )
 
 
-class ChainFact(BaseModel):
-    """A fact of a chain with its probabilities."""
-
-    subject: str = Field(description="Subject of the fact.")
-    relation: str = Field(description="Relation of the fact.")
-    object: str = Field(description="Object of the fact.")
-    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
-    base: float = Field(description="Probability in the base.")
-    edited: float = Field(description="Probability in the first state.")
-    later: float = Field(description="Probability in this state.")
-
-
 class Reopened(BaseModel):
     """The chains that the first state closed and that lead to the old object again."""
 
@@ -136,7 +126,7 @@ class Reopened(BaseModel):
         description="Chains that lead there in the base and not in the first state."
     )
     opened: int = Field(description="Number of the closed chains that lead there again.")
-    facts: list[ChainFact] = Field(
+    facts: list[RevivedLink] = Field(
         default=[], description="Facts of the chain with the largest product; empty without one."
     )
     base: float | None = Field(
@@ -151,7 +141,7 @@ class Reopened(BaseModel):
 
 
 class Retention(BaseModel):
-    """How much of the first state's change of a request is left in a state, by one measure."""
+    """The part of the first state's change of a request that is left in a state, by one measure."""
 
     retention: float | None = Field(
         description="Change in the state / change in the first state; null where it is undefined."
@@ -235,6 +225,11 @@ class DriftOut(BaseModel):
     )
 
 
+def first_measure(measures: Sequence[Measure]) -> Measure:
+    """Return the measure that tables show first: likelihood where it was taken."""
+    return "likelihood" if "likelihood" in measures else measures[0]
+
+
 class StateComparison(BaseModel):
     """One state, compared with the base."""
 
@@ -267,7 +262,7 @@ class StateComparison(BaseModel):
     @property
     def measure(self) -> Measure:
         """The measure that tables show first."""
-        return "likelihood" if "likelihood" in self.measures else self.measures[0]
+        return first_measure(self.measures)
 
 
 class ComparisonOut(Plotted, Result):
@@ -296,7 +291,7 @@ class ComparisonOut(Plotted, Result):
     @property
     def measure(self) -> Measure:
         """The measure that tables show first."""
-        return "likelihood" if "likelihood" in self.measures else self.measures[0]
+        return first_measure(self.measures)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a line of drift: all facts, by distance, by relation; a state and measure."""

@@ -265,7 +265,7 @@ def retention_figure(out: ComparisonOut, fmt: str, wanted: Measure | None = None
     Raises:
         UsageError: another format, or a comparison without requests or with one state.
     """
-    from ..reports.figures import lasting
+    from ..reports.figures import retention
 
     measure = measure_of(out, wanted)
     if len(out.states) == 1 or not out.states[0].requests:
@@ -278,7 +278,7 @@ def retention_figure(out: ComparisonOut, fmt: str, wanted: Measure | None = None
         request = state.requests[0]
         kept = request.retention.get(measure)
         points.append(
-            lasting.Point(
+            retention.Point(
                 short_name(state),
                 kept.retention if kept else None,
                 request.number("ifr", measure),
@@ -287,7 +287,7 @@ def retention_figure(out: ComparisonOut, fmt: str, wanted: Measure | None = None
         )
     caption = f"{out.id}, graph {out.graph}, {MEASURE_NAMES[measure]}."
     named = _fact(out.states[0].requests[0])
-    drawn = partial(lasting.draw, points, f"{named} ({out.base.name})", caption)
+    drawn = partial(retention.draw, points, f"{named} ({out.base.name})", caption)
     return encode(drawn, fmt, f"retention {out.id}")
 
 
@@ -327,7 +327,7 @@ def request_columns(kind: RequestKind, measure: Measure) -> list[Column[Compared
 
 
 def request_note(out: StateComparison, measure: Measure) -> str:
-    """What the numbers of the requests are."""
+    """Return the definition of the numbers of the requests."""
     floor = next((each.routes[measure].floor for each in out.requests), 0.0)
     return f"Measure: {MEASURE_NAMES[measure]}. {ROUTES.format(floor=f'{floor:g}')}"
 
@@ -404,7 +404,7 @@ def verdict(out: StateComparison, measure: Measure) -> str:
 
 
 def forgotten_unknown(requests: Sequence[ComparedRequest], measure: Measure) -> int:
-    """How many facts that shall be forgotten the first state did not know (p_pre below .05)."""
+    """Count the facts to forget that the first state did not know (p_pre below .05)."""
     return sum(
         request.kind == "forget" and request.number("forgetting", measure) is None
         for request in requests

@@ -1,4 +1,4 @@
-"""How a state is written: one word on the command line, one object in REST and Python.
+"""The notation of a state: one word on the command line, one object in REST and Python.
 
     organism · organism:llama:seed=1      a model organism, trained on the graph
     gpt2-xl · gpt2-xl@REVISION · FOLDER   a model of the hub, or of a folder
@@ -39,7 +39,7 @@ CHANGES = {
     "adapter": "adapter:FOLDER", "edit": "edit:EDIT", "finetune": "finetune:graph",
     "8bit": "8bit", "4bit": "4bit",
 }  # fmt: skip
-"""How each change of a base is written, by its first word."""
+"""The notation of each change of a base, by its first word."""
 _HUB = re.compile(r"\w[\w.-]*(?:/[\w.-]+)?")
 
 Bits = Literal["8bit", "4bit"]
@@ -337,7 +337,7 @@ def _cut(word: str) -> Iterator[str]:
 
 
 def _exists(part: str) -> bool:
-    """Whether a part names an existing folder, or an edit's file."""
+    """Return True if a part names an existing folder, or an edit's file."""
     for mark in ("adapter:", "edit:", FINE_TUNE):
         part = part.removeprefix(mark)
     path = os.path.expanduser(part)

@@ -12,7 +12,6 @@ from fastapi import Path as PathParam
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
-from ...depedit.kind import DEPEDIT
 from ...errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, Problem, describe
 from ...experiments import store
 from ...experiments.kind import Kind
@@ -78,10 +77,6 @@ FORMS: Mapping[str, Form] = {COMPARISON.name: (_comparison_form, _comparison_req
 """Of kinds that a page starts: the values of the form, and the request that it asks for."""
 
 
-TEMPLATES = {DEPEDIT.name: "depedit_protocol.html"}
-"""Pages of a result that have another name than their kind."""
-
-
 def router_of(kind: Kind[Any, Any]) -> APIRouter:
     """The pages of a kind."""
     router = APIRouter(prefix=f"/{kind.plural}", include_in_schema=False)
@@ -110,7 +105,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     def shown(id: Id, request: Request, db: Db, measure: ChosenMeasure = None) -> Response:
         return page(
             request,
-            _own_or(TEMPLATES.get(kind.name, f"{kind.name}.html"), "experiment.html"),
+            _own_or(f"{kind.noun}.html", "experiment.html"),
             here=here_is,
             **values(db, kind, id, measure),
         )

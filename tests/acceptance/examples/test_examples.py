@@ -23,7 +23,7 @@ SAID = {
     "first_edit.sh": ("IFR", "Through whom"),
     "compare_methods.sh": ("& memit &", "none"),
     "own_graph.sh": ("Ben Okafor", "Carla Reyes", "by 1 rule"),
-    "rest.sh": ("event: end", "succeeded", '"items"'),
+    "rest.sh": ("succeeded", '"items"'),
 }
 NOTEBOOKS = {
     "leakage.ipynb": {"image/png": 2, "image/svg+xml": 1},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from thinkeval.cypher.rows.states import RevivedLink
 from thinkeval.service.schemas import MetricValue
 from thinkeval.service.states.opened import StateOut
 from thinkeval.service.states.schemas import (
-    ChainFact,
     ComparedRequest,
     ComparisonIn,
     ComparisonOut,
@@ -78,7 +78,7 @@ LATER = (("+edit:e", 1.0, 0), ("+8bit", 0.98, 0), ("+finetune:graph:steps=200", 
 
 def sequence(id: str = "compare-them", graph: str = "g", edit: str = "e") -> ComparisonOut:
     """An edit that was quantised and then fine-tuned, by which one chain is open again."""
-    fact = ChainFact(
+    fact = RevivedLink(
         subject="Ada", relation="knows", object="Bob", prompt="{} knows",
         base=0.9, edited=0.1, later=0.8,
     )  # fmt: skip

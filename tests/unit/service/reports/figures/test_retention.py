@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from thinkeval.service.reports.figures import lasting
-from thinkeval.service.reports.figures.lasting import Point
+from thinkeval.service.reports.figures import retention
+from thinkeval.service.reports.figures.retention import Point
 from thinkeval.service.reports.figures.style import encode, styled
 
 POINTS = [
@@ -19,7 +19,7 @@ POINTS = [
 
 @pytest.mark.parametrize("fmt", ["svg", "png", "pdf"])
 def test_the_same_points_give_the_same_bytes(fmt: str) -> None:
-    draw = partial(lasting.draw, POINTS, "title", "caption")
+    draw = partial(retention.draw, POINTS, "title", "caption")
     assert encode(draw, fmt, "t") == encode(draw, fmt, "t")
 
 
@@ -27,7 +27,7 @@ def test_both_curves_are_drawn_with_gaps_where_a_value_is_undefined() -> None:
     from matplotlib.text import Text
 
     with styled():
-        figure = lasting.draw(POINTS, "title", "caption")
+        figure = retention.draw(POINTS, "title", "caption")
         figure.draw_without_rendering()
         (axes,) = figure.axes
         curves = {
@@ -42,6 +42,6 @@ def test_both_curves_are_drawn_with_gaps_where_a_value_is_undefined() -> None:
 
 
 def test_nothing_to_draw_is_said_in_words() -> None:
-    figure = lasting.draw([Point("edit", None, None, 0)], "title", "caption")
+    figure = retention.draw([Point("edit", None, None, 0)], "title", "caption")
     texts = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
     assert "undefined in every state" in texts

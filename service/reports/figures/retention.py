@@ -1,4 +1,4 @@
-"""Figure of a line of states: retention of an edit's change, and IFR, state by state.
+"""Figure of a sequence of states: retention of a change, and IFR, state by state.
 
 An undefined value leaves a gap. Below each state are its last change, and how many of the chains
 that the edit closed lead to the old object again.
