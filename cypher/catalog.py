@@ -1,8 +1,8 @@
 """The query catalogue: one `.cypher` file each, described by the contract in its header.
 
 A query may include named parts (cypher/includes.py), and one holds all metrics over chains
-(cypher/unions.py). Its text, and the digest of that, are those of
-the resolved query: the text sent to the server, printed, and pasted into Neo4j Browser.
+(cypher/unions.py). Its text is that of the resolved query: the text sent to the server, printed,
+and pasted into Neo4j Browser.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from typing import Literal
 
 from . import includes, unions
 from .errors import QueryContractError, UnknownQueryError
-from .header import MODES, REQUIRED, Column, Param, read_header
+from .header import REQUIRED, Param, read_header
 from .metric_display import FIELDS as DISPLAY_FIELDS
 from .metric_display import MetricDisplay, read_display
 
 __all__ = [
-    "MODES",
     "REQUIRED",
-    "Column",
     "MetricDisplay",
     "Param",
     "Query",
@@ -37,6 +36,9 @@ __all__ = [
     "query",
 ]
 
+_SENTENCE = re.compile(r"(\.)\s+(?=[A-Z`0-9$])")
+_WRITES = re.compile(r"\b(?:CREATE|MERGE|SET|DELETE|REMOVE|GRANT|REVOKE)\b")
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -45,24 +47,25 @@ class Query:
     Attributes:
         name: path below this package without suffix, such as `chains/enumerate`.
         text: header and statements with all includes resolved, as sent to the server.
-        summary: the first paragraph of the header.
-        doc: prose of the header.
-        mode: `read`, `write`, or `autocommit` (commits by itself, outside a managed transaction).
-        returns: meaning of one row, and the order of rows.
+        summary: the first sentence of the header.
+        doc: prose of the header, the summary as a paragraph by itself.
+        mode: `read`, `write`, or `autocommit` (commits by itself, outside a managed transaction);
+            by the words of its statements.
+        columns: names of the columns of its last RETURN; empty without one.
         higher_is_better: `yes`, `no` or `neither` for a metric, else None.
         source: for a metric the paper, section and equation, else None.
         display: for a metric how tables show it, else None.
-        digest: first 16 hex digits of the SHA-256 of the text; part of a score's provenance.
+        digest: first 16 hex digits of the SHA-256 of the statements without comments; part of a
+            score's provenance.
     """
 
     name: str
     text: str
     summary: str
     doc: str
-    mode: str
+    mode: Literal["read", "write", "autocommit"]
     params: Mapping[str, Param]
-    columns: Mapping[str, Column]
-    returns: str
+    columns: tuple[str, ...]
     higher_is_better: str | None
     source: str | None
     display: MetricDisplay | None
@@ -106,13 +109,11 @@ def parse(name: str, text: str, part: includes.Read | None = None) -> Query:
         QueryContractError: the header breaks the contract (cypher/header.py), or an include or a
             union cannot be resolved (cypher/includes.py, cypher/unions.py).
     """
-    header = read_header(name, text)
     if unions.is_union(text):
         text = unions.joined(name, text, _metrics())
-    text = includes.resolve(name, text, header.params, part or part_text)
-    mode = header.fields.get("mode", "")
-    if mode not in MODES:
-        raise QueryContractError(f"{name}: mode is {mode!r}, not one of {', '.join(MODES)}.")
+    text = includes.resolve(name, text, part or part_text)
+    header = read_header(name, text)
+    code = _without_comments(text).strip()
     verdict, source = header.fields.get("higher-is-better"), header.fields.get("source")
     metric = name.startswith("metrics/")
     if metric and (verdict not in ("yes", "no", "neither") or not source):
@@ -120,20 +121,40 @@ def parse(name: str, text: str, part: includes.Read | None = None) -> Query:
     for field in () if metric else DISPLAY_FIELDS:
         if field in header.fields:
             raise QueryContractError(f"{name}: `{field}:` is a field of metrics only.")
+    summary, _, more = _SENTENCE.sub(r"\1\0", header.doc, count=1).partition("\0")
+    summary = " ".join(summary.split("\n"))
     return Query(
         name=name,
         text=text,
-        summary=" ".join(header.doc.split("\n\n")[0].split("\n")),
-        doc=header.doc,
-        mode=mode,
+        summary=summary,
+        doc="\n\n".join(filter(None, (summary, more))),
+        mode=_mode(code),
         params=header.params,
-        columns=header.columns,
-        returns=header.fields["returns"],
+        columns=_columns(code),
         higher_is_better=verdict,
         source=source,
         display=read_display(name, header.fields) if metric else None,
-        digest=hashlib.sha256(text.encode()).hexdigest()[:16],
+        digest=hashlib.sha256(code.encode()).hexdigest()[:16],
     )
+
+
+def _mode(code: str) -> Literal["read", "write", "autocommit"]:
+    if "IN TRANSACTIONS" in code:
+        return "autocommit"
+    return "write" if _WRITES.search(code) else "read"
+
+
+def _columns(code: str) -> tuple[str, ...]:
+    """The names of the columns of the last RETURN, split at the commas outside all brackets."""
+    _, found, last = f"\n{code}".rpartition("\nRETURN ")
+    depth, parts = 0, [""]
+    for letter in re.split(r"\n(?:ORDER BY|SKIP|LIMIT)\b", last)[0].removeprefix("DISTINCT "):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return tuple(re.split(r"\sAS\s", each)[-1].strip() for each in parts) if found else ()
 
 
 @cache

@@ -1,8 +1,8 @@
 """Reads the contract in the header of a query file.
 
-A header is the comment block at the start of a file: prose that describes the query, then:
+A header is the comment block at the start of a file: prose that describes the query, then, where a
+query has them:
 
-    // mode: read | write | autocommit
     // higher-is-better: yes | no | neither        (metrics only)
     // source: paper, section, equation            (metrics only)
     // headline: yes                               (metrics only; more in cypher/metric_display.py)
@@ -13,12 +13,11 @@ A header is the comment block at the start of a file: prose that describes the q
     //   $rewrite     STRING|NULL = null           null is allowed, and the default
     //   $cases       LIST<MAP>                    keys of the maps are declared below
     //   $cases.id    STRING                       label of the row
-    // returns: one row a chain, by steps
-    //   steps        INTEGER                      facts in the chain
 
 Types are those of Cypher and two more: PROBABILITY is a FLOAT in [0, 1], GRAPH_ID a non-empty
 STRING without `|` (which joins graph and name in keys). Columns are separated by at least two
-spaces; a line with deeper indentation continues the description above it.
+spaces; a line with deeper indentation continues the description above it. The columns are those of
+the last RETURN; what they mean, the class says that their rows are read into (cypher/rows).
 """
 
 from __future__ import annotations
@@ -42,15 +41,13 @@ class _Required:
 REQUIRED: Final = _Required()
 """Marks a parameter without a default: a value must be given."""
 
-MODES: Final = ("read", "write", "autocommit")
-
 _ENTRY = re.compile(
     r"(?P<name>\$?[A-Za-z_][\w.]*)\s+"
     r"(?P<type>[A-Z_]+(?:<[A-Z_]+>)?)(?:\((?P<values>[^)]*)\))?(?P<null>\|NULL)?"
     r"(?:\s+=\s+(?P<default>\S+))?(?:\s{2,}(?P<doc>.*))?$"
 )
 _FIELD = re.compile(r"(?P<key>[a-z][a-z -]*):(?:\s+(?P<value>.*))?$")
-_FIELDS: Final = ("mode", "higher-is-better", "source", *DISPLAY_FIELDS, "params", "returns")
+_FIELDS: Final = ("higher-is-better", "source", *DISPLAY_FIELDS, "params")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +74,8 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a query's rows.
-
-    Attributes:
-        nullable: True if its value may be null.
-        choices: for a STRING, the possible texts; empty for any.
-    """
-
-    type: str
-    doc: str
-    nullable: bool = False
-    choices: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Header:
-    """A header as read; values of `mode` and of the fields of metrics are not checked yet.
+    """A header as read; values of the fields of metrics are not checked yet.
 
     Attributes:
         doc: the prose before the first field.
@@ -103,25 +85,18 @@ class Header:
     doc: str
     fields: Mapping[str, str]
     params: Mapping[str, Param]
-    columns: Mapping[str, Column]
 
 
 def read_header(name: str, text: str) -> Header:
     """Read the header of a query file; QueryContractError if it breaks the contract."""
     doc, fields = sections(name, header_lines(text), _FIELDS)
-    if "params" not in fields or "returns" not in fields:
-        raise QueryContractError(f"{name}: the header lacks `params:` or `returns:`.")
+    params = fields.pop("params", ("", []))[1]
     return Header(
         doc=doc,
         fields={
-            key: first if key in ("params", "returns") else " ".join([first, *map(str.strip, more)])
-            for key, (first, more) in fields.items()
+            key: " ".join([first, *map(str.strip, more)]) for key, (first, more) in fields.items()
         },
-        params=_params(name, fields["params"][1]),
-        columns={
-            key: Column(entry.type, entry.doc, entry.nullable, entry.choices)
-            for key, entry in entries(name, fields["returns"][1]).items()
-        },
+        params=_params(name, params),
     )
 
 
@@ -183,6 +158,17 @@ def entries(name: str, lines: list[str]) -> dict[str, Param]:
             found[last] = _entry(name, match)
         else:
             raise QueryContractError(f"{name}: header line {line.strip()!r} cannot be read.")
+    return found
+
+
+def by_param(lines: list[str]) -> dict[str, list[str]]:
+    """Return the lines below `params:` of each parameter and of each key of one, by its name."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in lines:
+        if start := re.match(r"  \$([\w.]+)", line):
+            name = start[1]
+        found.setdefault(name, []).append(line)
     return found
 
 

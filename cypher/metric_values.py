@@ -17,7 +17,7 @@ from .errors import (
 )
 from .metric_options import metric_named, options_of
 from .params import bind
-from .rows import ChainMetricRow, GraphRow, MetricRow, MissingRow, reader
+from .rows import ChainMetricRow, GraphRow, MetricRow, MissingRow
 
 RowT = TypeVar("RowT")
 
@@ -65,12 +65,9 @@ def _of_chains(
     sent = bind(union, options_of(union, options) | {"metrics": list(metrics)})
     with _counted(read, sent):
         found = send(union, ChainMetricRow, sent)
-        # Each row is checked as one of the metric's own query.
-        readers = {name: reader(MetricRow, name) for name in metrics}
         rows: dict[str, list[MetricRow]] = {name: [] for name in metrics}
         for row in found:
-            values = [row.id, row.step, row.value, row.n, row.excluded]
-            rows[row.metric].append(readers[row.metric].row(values))
+            rows[row.metric].append(MetricRow(row.id, row.step, row.value, row.n, row.excluded))
     return rows
 
 

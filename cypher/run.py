@@ -340,7 +340,6 @@ class Database:
         with translated(found.name), self._session(neo4j.READ_ACCESS) as session:  # noqa: SIM117
             with session.begin_transaction() as tx:
                 result = send(tx, found, sent)
-                read.header(result.keys())
                 for record in result:
                     yield read.row(record.values())
 

@@ -102,9 +102,8 @@ def send(
 def rows_of(
     result: neo4j.Result, found: Query, row_type: type[RowT], *, strict: bool
 ) -> list[RowT]:
-    """All rows of a result; QueryContractError if they break the header or, if strict, on notes."""
+    """All rows of a result; QueryContractError if the type does not fit or, if strict, on notes."""
     read = reader(row_type, found.name)
-    read.header(result.keys())
     rows = [read.row(record.values()) for record in result]
     notes = notifications(result.consume()) if strict else ()
     if notes:

@@ -1,5 +1,4 @@
 // Additivity of edits that append an answer: what else the edit moved, for many edits at once.
-//
 // P0 is a probability before the edit, P one after it, s the logistic function. At each prompt, and
 // by index: a correct answer is kept unless at least a fifth of the hard false answers had a larger
 // P0, and a false answer if its P0 is below that of every kept correct one. A prompt counts if a
@@ -12,41 +11,13 @@
 // at a prompt where every false answer has P0 = 0. ES, GS and LS are the success at the prompt, at
 // its paraphrases and at prompts of locality. Source: Ma et al., Neighboring Perturbations of
 // Knowledge Editing on LLMs, ICML 2024, section 4, Eq. 1 to 6, and section 7.2.
-//
-// mode: read
 // params:
-//   $edits       LIST<STRING>                     ids of the edits
-//   $strict      BOOLEAN = false
-//         leave names that are correct and hard at once out of both lists
-//   $published   BOOLEAN = false
-//         leave out an edit whose last paraphrase does not count, as the authors' code does
-//   $es_over     STRING(kept|all) = kept
-//         ES and GS compare with the kept correct answers, or with all of them
-//   $ls_over     STRING(known|all) = known
-//         LS: over the prompts whose right answer was the likelier one before, or over all
-// returns: one row an edit and set, in the order of both
-//   edit         STRING                           id of the edit
-//   set          STRING(hard|random)              the false answers that are compared with
-//   prompts      INTEGER      its prompt and paraphrases; 0 where no answers are stored
-//   n            INTEGER      of these, the ones that count
-//   no_correct   INTEGER      do not count: no correct answer is kept
-//   no_hard      INTEGER      do not count: a correct answer is kept, no hard one
-//   no_random    INTEGER      do not count: only no random one is kept
-//   left_out     BOOLEAN      whether $published leaves the edit out: no value, every n 0
-//   rff          FLOAT|NULL   fraction of correct answers below a false one, 0 to 1
-//   rnf          FLOAT|NULL   fraction of false answers above a correct one, 0 to 1
-//   cpc          FLOAT|NULL   change of the correct answers' probability, 0 or more; 1: none
-//   fpc          FLOAT|NULL   change of the false answers' probability, 0 or more; 1: none
-//   aff          FLOAT|NULL   harm to the correct answers, 0 to 1
-//   anf          FLOAT|NULL   gain of the false answers, 0 to 1
-//   n_fpc        INTEGER      prompts that FPC and ANF are the mean of
-//   es           FLOAT|NULL   1: target_new is above a correct answer at the prompt, else 0
-//   n_es         INTEGER      1, or 0 where the prompt does not count
-//   gs           FLOAT|NULL   fraction of the paraphrases at which it is
-//   n_gs         INTEGER      paraphrases that it is taken over
-//   ls           FLOAT|NULL   fraction of locality prompts with the right answer above target_new
-//   n_ls         INTEGER      locality prompts that it is taken over
-//   asked_ls     INTEGER      locality prompts
+//   $edits      LIST<STRING>               ids of the edits
+//   $strict     BOOLEAN = false  leave names that are correct and hard at once out of both lists
+//   $published  BOOLEAN = false
+//         leave out an edit whose last paraphrase does not count, as published
+//   $es_over    STRING(kept|all) = kept    ES and GS compare with these correct answers
+//   $ls_over    STRING(known|all) = known  LS: prompts that were answered rightly before, or all
 
 UNWIND $edits AS edit
 WITH DISTINCT edit

@@ -1,22 +1,13 @@
 // Hard false answers: entities of a relation's range that have a fact with the new answer.
-//
 // The fact may lead either way and have any relation. Correct answers and the subject are left out.
-//
-// mode: read
 // params:
-//   $graph          GRAPH_ID       id of the graph
-//   $rows           LIST<MAP>      new answers of pairs of subject and relation
-//   $rows.subject   STRING         name of the subject
-//   $rows.relation  STRING         the relation
-//   $rows.kinds     LIST<STRING>   kinds of its range, as append/ranges returns them
-//   $rows.new       STRING         name of the new answer
-//   $limit          INTEGER = 10   largest number of names
-// returns: one row a new answer that is an entity, in the order of the rows
-//   subject         STRING         name of the subject
-//   relation        STRING         the relation
-//   new             STRING         name of the new answer
-//   names           LIST<STRING>   the false answers, by name, at most the limit
-//   found           INTEGER        how many there are without the limit
+//   $graph          GRAPH_ID      id of the graph
+//   $rows           LIST<MAP>     new answers of pairs of subject and relation
+//   $rows.subject   STRING        name of the subject
+//   $rows.relation  STRING        the relation
+//   $rows.kinds     LIST<STRING>  kinds of its range, as append/ranges returns them
+//   $rows.new       STRING        name of the new answer
+//   $limit          INTEGER = 10  largest number of names
 
 UNWIND range(0, size($rows) - 1) AS place
 WITH place, $rows[place] AS row

@@ -1,23 +1,14 @@
 // Prompts about other subjects whose right answer is one of the correct answers.
-//
 // One prompt for each other subject and relation that has a correct answer as object and has not
 // the new one. They are in the order of subject and relation from the place `turn` on.
-//
-// mode: read
 // params:
-//   $graph          GRAPH_ID       id of the graph
-//   $rows           LIST<MAP>      new answers of pairs of subject and relation
-//   $rows.subject   STRING         name of the subject
-//   $rows.relation  STRING         the relation
-//   $rows.new       STRING         name of the new answer
-//   $rows.turn      INTEGER        place of the first prompt, modulo the number of prompts
-//   $limit          INTEGER = 10   largest number of prompts
-// returns: one row a new answer, in the order of the rows
-//   subject         STRING         name of the subject
-//   relation        STRING         the relation
-//   new             STRING         name of the new answer
-//   prompts         LIST<STRING>   complete prompts
-//   answers         LIST<STRING>   their right answers
+//   $graph          GRAPH_ID      id of the graph
+//   $rows           LIST<MAP>     new answers of pairs of subject and relation
+//   $rows.subject   STRING        name of the subject
+//   $rows.relation  STRING        the relation
+//   $rows.new       STRING        name of the new answer
+//   $rows.turn      INTEGER       place of the first prompt, modulo the number of prompts
+//   $limit          INTEGER = 10  largest number of prompts
 
 UNWIND range(0, size($rows) - 1) AS place
 WITH place, $rows[place] AS row

@@ -1,19 +1,8 @@
 // Mean probability of correct and false answers at the edit prompt, before and after, by edit.
-//
 // Over all answers of the request, also those that the filter of append/additivity drops. Source:
 // Ma et al., Neighboring Perturbations of Knowledge Editing on LLMs, ICML 2024, Fig. 2.
-//
-// mode: read
 // params:
-//   $edits         LIST<STRING>   ids of the edits
-// returns: one row an edit that has answers, by id
-//   edit           STRING         id of the edit
-//   correct_pre    FLOAT|NULL     mean over the correct answers before the edit; null without any
-//   correct_post   FLOAT|NULL     and after it
-//   hard_pre       FLOAT|NULL     mean over the false answers that are linked to target_new
-//   hard_post      FLOAT|NULL     and after it
-//   random_pre     FLOAT|NULL     mean over the false answers that are far from target_new
-//   random_post    FLOAT|NULL     and after it
+//   $edits  LIST<STRING>  ids of the edits
 
 UNWIND $edits AS edit
 MATCH (x:AppendAnswers {edit: edit, role: 'prompt'})

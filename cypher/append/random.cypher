@@ -1,25 +1,16 @@
 // Random false answers: entities far from the new answer.
-//
 // First those of another kind than the new answer's that are three facts or more away from it, then
 // those of its kind that far away, then those of another kind two facts away; facts count whatever
 // their direction and relation. Within each, names are in their order from the place `turn` on, so
 // that requests do not all get the same names. Correct answers and the subject are left out.
-//
-// mode: read
 // params:
-//   $graph          GRAPH_ID       id of the graph
-//   $rows           LIST<MAP>      new answers of pairs of subject and relation
-//   $rows.subject   STRING         name of the subject
-//   $rows.relation  STRING         the relation
-//   $rows.new       STRING         name of the new answer
-//   $rows.turn      INTEGER        place of the first name, modulo the number of names
-//   $limit          INTEGER = 10   largest number of names
-// returns: one row a new answer that is an entity, in the order of the rows
-//   subject         STRING         name of the subject
-//   relation        STRING         the relation
-//   new             STRING         name of the new answer
-//   names           LIST<STRING>   the false answers, at most the limit
-//   found           INTEGER        how many there are without the limit
+//   $graph          GRAPH_ID      id of the graph
+//   $rows           LIST<MAP>     new answers of pairs of subject and relation
+//   $rows.subject   STRING        name of the subject
+//   $rows.relation  STRING        the relation
+//   $rows.new       STRING        name of the new answer
+//   $rows.turn      INTEGER       place of the first name, modulo the number of names
+//   $limit          INTEGER = 10  largest number of names
 
 UNWIND range(0, size($rows) - 1) AS place
 WITH place, $rows[place] AS row

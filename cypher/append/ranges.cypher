@@ -1,13 +1,7 @@
 // The range of relations: their objects, and the other entities of the objects' kinds.
-//
-// mode: read
 // params:
-//   $graph       GRAPH_ID       id of the graph
-//   $relations   LIST<STRING>   the relations
-// returns: one row a relation that has facts, by name
-//   relation     STRING         the relation
-//   kinds        LIST<STRING>   kinds of its objects; empty where those have none
-//   names        LIST<STRING>   the entities of its range, by name
+//   $graph      GRAPH_ID      id of the graph
+//   $relations  LIST<STRING>  the relations
 
 UNWIND $relations AS relation
 MATCH ()-[f:FACT]->(o:Entity)

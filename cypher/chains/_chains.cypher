@@ -1,8 +1,6 @@
 // The paths of a rewrite that count as chains: those of chains/_paths, filtered by $bare.
-//
 // The bare fact is the edited fact itself as a chain of one step. Parallel facts between two
 // entities still give one path each; chains/_links merges them. Ends in a WHERE clause.
-//
 // expects:
 //   c  MAP                 with `rewrite`, as chains/_paths, and `relation`: the edited one or null
 //   s  NODE                the subject's entity
@@ -10,7 +8,8 @@
 // binds:
 //   r  LIST<RELATIONSHIP>  facts of the path, in order
 //   b  LIST<NODE>          entities of the path without the first, in order
-// params: $max_steps, $bare
+// params:
+//   $bare  STRING(listed|include|exclude) = listed  count the edited fact if listed, always, never
 
 // include: chains/_paths
   // The bare edited fact counts as $bare selects.

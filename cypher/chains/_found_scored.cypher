@@ -1,5 +1,4 @@
 // The chains of chains/_scored, read from the list in which the query has kept them.
-//
 // expects:
 //   c       MAP                 with `chains`: lists of links, after, R and R_post
 // binds:
@@ -8,7 +7,6 @@
 //   R       FLOAT|NULL          product of the probabilities before the edit
 //   after   LIST<RELATIONSHIP>  facts that count for R_post
 //   R_post  FLOAT|NULL          product of the probabilities after the edit
-// params: none
 
 UNWIND c.chains AS found
 WITH found[0] AS links, size(found[0]) AS n, found[1] AS after, found[2] AS R,

@@ -1,12 +1,12 @@
 // One chain for each sequence of entities: merges paths that differ in parallel facts only.
-//
 // expects:
 //   r      LIST<RELATIONSHIP>  facts of one path, as chains/_chains binds them
 //   b      LIST<NODE>          its entities without the first
 // binds:
 //   links     LIST<RELATIONSHIP>  facts of the chain, in order
 //   parallel  LIST<LIST>          facts of each of its paths, which differ in parallel facts
-// params: $pre
+// params:
+//   $pre  STRING = p_pre  property with the probability before the edit
 
 // One chain per entity sequence: of parallel facts the likeliest, then the smallest id.
 // A missing probability counts as the greatest, so that it is noticed.

@@ -1,8 +1,6 @@
 // The paths of a rewrite: simple directed paths of 1..$max_steps facts from subject to old object.
-//
 // A path passes neither end in between, and holds no fact that states the new object or was added
 // to probe an implication. Ends in a WHERE clause, which the query may extend by AND.
-//
 // expects:
 //   c  MAP                 with `rewrite`: id of the rewrite whose facts may be used, null for any
 //   s  NODE                the subject's entity
@@ -10,7 +8,8 @@
 // binds:
 //   r  LIST<RELATIONSHIP>  facts of the path, in order
 //   b  LIST<NODE>          entities of the path without the first, in order
-// params: $max_steps
+// params:
+//   $max_steps  INTEGER(1..5) = 5  facts in the longest chain
 
 // All paths of 1..$max_steps facts from s to o that pass neither in between, searched from both
 // ends: r1 from s to an entity x, r2 from x to o, as long as r1 or one shorter, joined at x. A

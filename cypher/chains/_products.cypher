@@ -1,5 +1,4 @@
 // The products of a chain's probabilities before and after the edit.
-//
 // expects:
 //   links     LIST<RELATIONSHIP>  facts of the chain, in order, as chains/_links binds them
 //   parallel  LIST<LIST>          facts of each of its paths, which differ in parallel facts
@@ -11,7 +10,10 @@
 //                                 before the edit, which are `links`, or after it, as $parallel
 //                                 says
 //   R_post    FLOAT|NULL          product of $post over `after`; null where one has none
-// params: $pre, $post, $parallel
+// params:
+//   $pre       STRING = p_pre   property with the probability before the edit
+//   $post      STRING = p_post  property with the probability after the edit
+//   $parallel  STRING(before|after) = before  of parallel facts R' takes the likeliest then
 
 // A missing probability counts as the greatest, so that it is noticed.
 WITH links, CASE WHEN $parallel = 'before' OR size(parallel) = 1 THEN links ELSE

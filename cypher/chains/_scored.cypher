@@ -1,5 +1,4 @@
 // The chains of a rewrite with the products of their probabilities before and after the edit.
-//
 // expects:
 //   c       MAP                 with `rewrite` and `relation`, as chains/_chains
 //   s       NODE                the subject's entity
@@ -11,7 +10,6 @@
 //   after   LIST<RELATIONSHIP>  facts that count for R_post: of parallel ones the likeliest before
 //                               the edit, which are `links`, or after it, as $parallel says
 //   R_post  FLOAT|NULL          product of $post over `after`; null where one has none
-// params: $max_steps, $bare, $pre, $post, $parallel
 
 // include: chains/_chains
 // include: chains/_links

@@ -1,48 +1,18 @@
 // The chains of a rewrite with their reliability: R before and R' after the edit.
-//
 // R is the product of the facts' probabilities. The model knew a chain with R >= $known_chain. Such
 // a chain survives if R' > $threshold * R and R' > 0 (ThinkEval, section 5.1). A missing
 // probability makes R null; such chains come first.
-//
-// mode: read
 // params:
-//   $graph      GRAPH_ID                                 id of the graph
-//   $subject    STRING                                   name of the subject s0
-//   $object     STRING                                   name of the object o0 before the edit
-//                                                        (target_true)
-//   $rewrite    STRING|NULL = null                       id of the rewrite within the data set;
-//                                                        null for all facts of the graph
-//   $relation   STRING|NULL = null                       the edited relation, where no fact has the
-//                                                        role target_true
-//   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
-//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a 1-step chain:
-//                                                        if the data set lists it, always, never
-//   $pre        STRING = p_pre                           property with the probability before the
-//                                                      edit
-//   $post       STRING = p_post                        property with the probability after the
-//                                                      edit
-//   $parallel   STRING(before|after) = before            which of parallel facts counts for R': the
-//                                                        likeliest before or after the edit
-//   $threshold  FLOAT = 0.0                              a chain survives if R' > $threshold * R
-//                                                        and R' > 0
-//   $known      FLOAT = 0.05                             a fact has a ratio if its probability
-//                                                        before is >= $known; 0 by the papers'
-//                                                        rule
-//   $known_chain  FLOAT = 0.01                          a chain counts if R >= $known_chain; 0 by
-//                                                        the papers' rule: all chains
-//   $surviving  BOOLEAN = false                          only chains that survive
-//   $limit      INTEGER(0..1000000) = 100000             maximum number of rows; chains/count
-//                                                        counts all chains
-// returns: one row a chain, the surviving ones first, then the largest part of IFR: (R'/R) / √n
-//   steps      INTEGER       facts in the chain
-//   entities   LIST<STRING>  names, from subject to object
-//   r_pre      FLOAT         R, reliability before the edit
-//   r_post     FLOAT         R', the same after the edit
-//   ratio      FLOAT|NULL    R'/R, retention; null when the model did not know the chain, or R is 0
-//   known      BOOLEAN       whether the model knew it before the edit
-//   surviving  BOOLEAN       whether the old object can still be deduced by it
-//   links      LIST<MAP>     id, subject, relation, object, prompt, question, pre, post, ratio of
-//                            each fact; post: of the parallel fact that $parallel chooses
+//   $graph        GRAPH_ID                      id of the graph
+//   $subject      STRING                        name of the subject s0
+//   $object       STRING                        name of the object o0 before the edit (target_true)
+//   $rewrite      STRING|NULL = null  id within the data set; null: all facts of the graph
+//   $relation     STRING|NULL = null  the edited relation, where no fact has the role target_true
+//   $threshold    FLOAT = 0.0                   a chain survives if R' > $threshold * R and R' > 0
+//   $known        FLOAT = 0.05  a fact counts if its p before >= $known; 0 by the papers' rule
+//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $surviving    BOOLEAN = false               only chains that survive
+//   $limit        INTEGER(0..1000000) = 100000  maximum number of rows
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
 MATCH (s:Entity {key: $graph + '|' + $subject})

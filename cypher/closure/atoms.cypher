@@ -1,21 +1,8 @@
 // The facts and conclusions of a graph: the premises and conclusions of its groundings.
-//
-// mode: read
 // params:
-//   $graph         GRAPH_ID      id of the graph
-//   $pre           STRING        property with a fact's probability before the edit
-//   $post          STRING        property with the probability after the edit
-// returns: one row a fact and one a conclusion
-//   id             STRING        id in the database
-//   implied        BOOLEAN       whether it is a conclusion
-//   subject        STRING        name of its subject
-//   relation       STRING        its relation
-//   object         STRING        name of its object
-//   role           STRING        role of a fact; `implied` for a conclusion
-//   round          INTEGER       height of its lowest proof; 0 for a fact
-//   leaves         INTEGER       number of facts in its smallest proof; 1 for a fact
-//   strength_pre   FLOAT|NULL    probability, or strength of the best proof, before the edit
-//   strength_post  FLOAT|NULL    the same after the edit; null where unknown
+//   $graph  GRAPH_ID  id of the graph
+//   $pre    STRING    property with a fact's probability before the edit
+//   $post   STRING    property with the probability after the edit
 
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
 WHERE f.id STARTS WITH $graph + '|'

@@ -1,13 +1,7 @@
 // Delete the conclusions and groundings of a graph; its facts remain.
-//
 // Locks the graph's closure against other writers until the transaction ends.
-//
-// mode: write
 // params:
-//   $graph       GRAPH_ID   id of the graph
-// returns: one row
-//   conclusions  INTEGER    deleted conclusions
-//   groundings   INTEGER    deleted groundings
+//   $graph  GRAPH_ID  id of the graph
 
 CALL () {
   OPTIONAL MATCH (g:Graph {id: $graph})

@@ -1,20 +1,9 @@
 // Conclusions that contradict another fact or conclusion of a functional relation.
-//
 // A relation is functional in a graph if at least two subjects have it and each has exactly one
 // object among the facts. The edited fact in its new form and facts added to probe an implication
 // do not count.
-//
-// mode: read
 // params:
-//   $graph      GRAPH_ID   id of the graph
-// returns: one row a pair, by subject, relation and objects
-//   subject     STRING     name of the subject
-//   relation    STRING     the functional relation
-//   object      STRING     the conclusion's object
-//   conclusion  STRING     id of the conclusion
-//   other       STRING     the other object
-//   against     STRING     id of the fact or conclusion with the other object
-//   implied     BOOLEAN    whether `against` is a conclusion
+//   $graph  GRAPH_ID  id of the graph
 
 CALL () {
   MATCH (s:Entity)-[f:FACT]->(o:Entity)

@@ -1,31 +1,16 @@
 // One round of forward chaining: the groundings with at least one new premise.
-//
 // Round 1 combines two facts; a later round combines a conclusion of the previous round with a fact
 // or an earlier conclusion. A rule with one premise takes a fact, or such a conclusion, alone. x, y
 // and z are different entities; an entity without a kind has that of the entity of the same name in
 // the data set. Facts added to probe an implication are no premises. Writes the conclusions as
 // IMPLIED relationships, and every grounding.
-//
-// mode: write
 // params:
-//   $graph              GRAPH_ID          id of the graph
-//   $dataset            GRAPH_ID          id of its data set, which has the entities' kinds
-//   $round              INTEGER(1..1000)  number of this round
-//   $rules              LIST<MAP>        the rules
-//   $rules.id           STRING           id within the data set
-//   $rules.relation1    STRING           relation of the first premise, about x and y
-//   $rules.inverse1     BOOLEAN          whether it points from y to x
-//   $rules.relation2    STRING|NULL      relation of the second premise, about y and z
-//   $rules.inverse2     BOOLEAN          whether it points from z to y
-//   $rules.relation3    STRING           relation of the conclusion, from x to z
-//   $rules.kind_x       STRING|NULL      kind of the entities x takes; null for any
-//   $rules.kind_y       STRING|NULL
-//   $rules.kind_z       STRING|NULL
-// returns: one row
-//   groundings          INTEGER          groundings of this round
-//   conclusions         INTEGER          new conclusions
+//   $graph     GRAPH_ID          id of the graph
+//   $dataset   GRAPH_ID          id of its data set, which has the entities' kinds
+//   $round     INTEGER(1..1000)  number of this round
+//   $rules.id  STRING            id within the data set
 
-UNWIND $rules AS rule
+// include: rules/_rules
 CALL (rule) {
   WITH rule
   WHERE $round = 1

@@ -1,54 +1,22 @@
 // Conclusions that an edit should change by the rules: those with the edited fact as a premise.
-//
 // The other premise, if the rule has two, is a fact of the data set. With the old object the
 // conclusion loses a premise, with the new one it is newly entailed. Probabilities are those of the
 // edit's graph, null where not probed. A new object that the data set does not have gets the kind
 // of the old one.
-//
-// mode: read
 // params:
-//   $dataset            GRAPH_ID         id of the data set
-//   $edit               GRAPH_ID|NULL    id of the edit; null for the conclusions alone
-//   $subject            STRING           name of the edited fact's subject
-//   $relation           STRING           its relation
-//   $old                STRING           its object before the edit
-//   $new                STRING|NULL      the same after the edit; null where the fact is forgotten
-//   $pre                STRING           property with the probability before the edit
-//   $post               STRING           property with the probability after the edit
-//   $rules              LIST<MAP>        the rules
-//   $rules.id           STRING           id within the data set
-//   $rules.relation1    STRING           relation of the first premise, about x and y
-//   $rules.inverse1     BOOLEAN          whether it points from y to x
-//   $rules.relation2    STRING|NULL      relation of the second premise, about y and z
-//   $rules.inverse2     BOOLEAN          whether it points from z to y
-//   $rules.relation3    STRING           relation of the conclusion, from x to z
-//   $rules.kind_x       STRING|NULL      kind of the entities x takes; null for any
-//   $rules.kind_y       STRING|NULL
-//   $rules.kind_z       STRING|NULL
-// returns: one row a grounding, by side, rule and entities
-//   side                STRING           old or new: object of the edited fact
-//   rule                STRING           id of the rule
-//   place               INTEGER          position of the edited fact among the premises, 1 or 2
-//   object              STRING           the edited fact's object, by side
-//   other               STRING|NULL      id of the other premise in the data set
-//   other_subject       STRING|NULL      its subject
-//   other_relation      STRING|NULL      its relation
-//   other_object        STRING|NULL      its object
-//   subject             STRING           subject of the conclusion
-//   relation            STRING           its relation
-//   conclusion          STRING           its object
-//   known               BOOLEAN          whether the data set has the conclusion as a fact
-//   support             INTEGER          other groundings of it without the edited fact
-//   edited_pre          FLOAT|NULL       probability of the edited fact before the edit
-//   edited_post         FLOAT|NULL       the same after the edit
-//   other_pre           FLOAT|NULL       probability of the other premise
-//   other_post          FLOAT|NULL
-//   conclusion_pre      FLOAT|NULL       probability of the conclusion
-//   conclusion_post     FLOAT|NULL
+//   $dataset   GRAPH_ID       id of the data set
+//   $edit      GRAPH_ID|NULL  id of the edit; null for the conclusions alone
+//   $subject   STRING         name of the edited fact's subject
+//   $relation  STRING         its relation
+//   $old       STRING         its object before the edit
+//   $new       STRING|NULL    the same after the edit; null where the fact is forgotten
+//   $pre       STRING         property with the probability before the edit
+//   $post      STRING         property with the probability after the edit
+//   $rules.id  STRING         id within the data set
 
 OPTIONAL MATCH (was:Entity {key: $dataset + '|' + $old})
 UNWIND [{side: 'old', object: $old}, {side: 'new', object: $new}] AS form
-UNWIND $rules AS rule
+// include: rules/_rules
 UNWIND [1, 2] AS place
 WITH was, form, rule, place,
   CASE place WHEN 1 THEN rule.inverse1 ELSE rule.inverse2 END AS inverse

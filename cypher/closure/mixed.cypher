@@ -1,33 +1,20 @@
 // The chains from subject to old object with at least one implied link, as closure/omega counts.
-//
 // Steps are counted in facts: a fact is one step, an implied link as many as its proof has facts. A
 // chain is an entity sequence; of its forms and numbers of facts the row shows the strongest after
 // the edit that survives, else the strongest. R and R' use the best proofs of that many facts,
 // chosen separately before and after the edit (closure/settle); the links decompose R'. The
 // model knew a chain with R >= $known_chain; others are left out.
-//
-// mode: read
 // params:
-//   $graph      GRAPH_ID                      id of the edit, whose closure is stored
-//   $subject    STRING                        name of the subject s0
-//   $object     STRING                        name of the object o0 before the edit
-//   $relation   STRING|NULL = null            the edited relation
-//   $max_steps  INTEGER(1..5) = 5             maximum number of facts
-//   $pre        STRING                        property with the probability before the edit;
-//                                             the same as for the closure
-//   $post       STRING                        property with the probability after the edit
-//   $threshold  FLOAT                         a chain survives if R' > $threshold * R and R' > 0
-//   $known_chain  FLOAT = 0.01                a chain counts if R >= $known_chain; 0 by the papers'
-//                                             rule
-//   $limit      INTEGER(0..1000000) = 100000  maximum number of rows; closure/omega counts all
-// returns: one row a chain, strongest (by R') first; before them chains with a missing probability
-//   steps      INTEGER|NULL  facts in the chain
-//   entities   LIST<STRING>  names, from subject to object
-//   r_pre      FLOAT|NULL    R, before the edit; null where a probability is missing
-//   r_post     FLOAT|NULL    R', and after
-//   ratio      FLOAT|NULL    R'/R; null when R is 0
-//   surviving  BOOLEAN|NULL  whether the old object can still be concluded by it
-//   links      LIST<MAP>     id, implied, subject, relation, object, facts, pre, post of each link
+//   $graph        GRAPH_ID                      id of the edit, whose closure is stored
+//   $subject      STRING                        name of the subject s0
+//   $object       STRING                        name of the object o0 before the edit (target_true)
+//   $relation     STRING|NULL = null            the edited relation
+//   $max_steps    INTEGER(1..5) = 5             facts in the longest chain
+//   $pre  STRING  property with the probability before the edit; the same as for the closure
+//   $post         STRING                        property with the probability after the edit
+//   $threshold    FLOAT                         a chain survives if R' > $threshold * R and R' > 0
+//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $limit        INTEGER(0..1000000) = 100000  maximum number of rows
 
 MATCH (s:Entity {key: $graph + '|' + $subject})
 MATCH (o:Entity {key: $graph + '|' + $object})

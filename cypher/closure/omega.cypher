@@ -1,41 +1,20 @@
 // Omega(G): whether the old object is recovered by paths of facts, by rules, or by both.
-//
-// paths: the chains, as metrics/deep_edited counts them. rules: proofs of the edited fact in its
-// old form from other facts, by number of facts. both: chains with at least one implied link, with
+// Paths: the chains, as metrics/deep_edited counts them. Rules: proofs of the edited fact in its
+// old form from other facts, by number of facts. Both: chains with at least one implied link, with
 // steps counted in facts; an entity sequence counts once and survives if one of its forms does. An
 // implied link counts by its best proofs without the edited fact (closure/settle). A chain or proof
 // counts if the model knew it, R >= $known_chain; it survives if R' > $threshold * R and R' > 0.
-//
-// mode: read
 // params:
-//   $graph      GRAPH_ID                                 id of the edit, whose closure is stored
-//   $subject    STRING                                   name of the subject s0
-//   $object     STRING                                   name of the object o0 before the edit
-//   $rewrite    STRING|NULL = null                       null: all facts of the graph
-//   $relation   STRING|NULL = null                       the edited relation
-//   $max_steps  INTEGER(1..5) = 5                        maximum number of facts
-//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a 1-step chain:
-//                                                        if the data set lists it, always, never
-//   $pre        STRING                                   property with the probability before the
-//                                                      edit; the same as for the closure
-//   $post       STRING                                 property with the probability after the
-//                                                      edit
-//   $parallel   STRING(before|after) = before            which of parallel facts counts for R': the
-//                                                        likeliest before or after the edit
-//   $threshold  FLOAT                                    it survives if R' > $threshold * R
-//   $known_chain  FLOAT = 0.01                           it counts if R >= $known_chain; 0 by the
-//                                                        papers' rule
-//   $rule       STRING(known|papers) = known             value where nothing counts: null, or by
-//                                                        the papers 1
-// returns: one row a kind and number of facts, kinds in the order above
-//   kind        STRING(paths|rules|both)                 kind of way
-//   step        INTEGER                                  n: maximum number of facts
-//   chains      INTEGER                                  number of chains that count, or of
-//                                                        sizes of proofs
-//   surviving   INTEGER                                  number of those that survive
-//   value       FLOAT|NULL                               deep-edited up to n: 1 if none survives,
-//                                                        else 0; null: a probability is missing,
-//                                                        or nothing counts
+//   $graph        GRAPH_ID                      id of the edit, whose closure is stored
+//   $subject      STRING                        name of the subject s0
+//   $object       STRING                        name of the object o0 before the edit (target_true)
+//   $rewrite      STRING|NULL = null  id within the data set; null: all facts of the graph
+//   $relation     STRING|NULL = null            the edited relation
+//   $pre  STRING  property with the probability before the edit; the same as for the closure
+//   $post         STRING                        property with the probability after the edit
+//   $threshold    FLOAT                         it survives if R' > $threshold * R
+//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $rule         STRING(known|papers) = known  where nothing counts: null, or by the papers 1
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
 OPTIONAL MATCH (s:Entity {key: $graph + '|' + $subject})

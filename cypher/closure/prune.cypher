@@ -1,12 +1,7 @@
 // Delete conclusions that only circular proofs support, with the groundings that use them.
-//
-// mode: write
 // params:
-//   $graph      GRAPH_ID         id of the graph
-//   $ids        LIST<STRING>     ids of the conclusions
-// returns: one row
-//   pruned      INTEGER          deleted conclusions
-//   groundings  INTEGER          deleted groundings
+//   $graph  GRAPH_ID      id of the graph
+//   $ids    LIST<STRING>  ids of the conclusions
 
 CALL () {
   MATCH (g:Grounding)

@@ -1,15 +1,8 @@
 // State of a graph's closure: its digest, and a fingerprint of the facts.
-//
-// mode: read
 // params:
-//   $graph      GRAPH_ID             id of the graph
-//   $pre        STRING               property with the probability before the edit
-//   $post       STRING               property with the probability after the edit
-// returns: one row, none when there is no such graph
-//   closure     STRING|NULL          digest of the rules, options and facts of the stored closure
-//   facts       INTEGER              facts of the graph
-//   probed      INTEGER              number of facts with $pre plus number with $post
-//   total       FLOAT                weighted sum of these probabilities
+//   $graph  GRAPH_ID  id of the graph
+//   $pre    STRING    property with the probability before the edit
+//   $post   STRING    property with the probability after the edit
 
 MATCH (g:Graph {id: $graph})
 CALL () {

@@ -1,13 +1,9 @@
 // Number of stored runs of the protocol.
-//
-// mode: read
 // params:
-//   $knowledge_sets  LIST<STRING>|NULL = null   only on these sets
-//   $dataset         STRING|NULL = null         only on sets drawn from this data set
-//   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null   only on sets in this setting
-//   $model           STRING|NULL = null         only of this model
-// returns: one row
-//   runs             INTEGER        number of runs
+//   $knowledge_sets  LIST<STRING>|NULL = null  only on these sets
+//   $dataset         STRING|NULL = null        only on sets drawn from this data set
+//   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null  only on sets in this setting
+//   $model           STRING|NULL = null        only of this model
 
 MATCH (r:ProtocolRun)-[:USES]->(k:KnowledgeSet)
 WHERE ($knowledge_sets IS NULL OR k.id IN $knowledge_sets)

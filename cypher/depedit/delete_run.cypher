@@ -1,10 +1,6 @@
 // Delete a run of the protocol with its answers; its set remains.
-//
-// mode: write
 // params:
-//   $id       STRING    id of the run
-// returns: one row
-//   deleted   INTEGER   deleted runs: 1, or 0 if there was none
+//   $id  STRING  id of the run
 
 OPTIONAL MATCH (r:ProtocolRun {id: $id})
 DETACH DELETE r

@@ -1,13 +1,7 @@
 // Delete a knowledge set with its questions and all runs on it.
-//
 // An unknown id changes nothing.
-//
-// mode: write
 // params:
-//   $id         STRING    id of the set
-// returns: one row
-//   deleted     INTEGER   deleted sets: 1, or 0 if there was none
-//   runs        INTEGER   deleted runs on it
+//   $id  STRING  id of the set
 
 CALL () {
   MATCH (r:ProtocolRun)-[:USES]->(:KnowledgeSet {id: $id})

@@ -1,18 +1,14 @@
 // Conclusions by one rule from new facts together with known ones.
-//
 // Reads nothing stored: the facts are parameters, either given to a model or answered by it. A
 // grounding takes two facts of different (subject, relation), one of them new, and three different
 // entities. Forward chaining passes the updates as new facts; backward chaining passes all facts on
 // both sides and searches its goal among the conclusions.
-//
-// mode: read
 // params:
 //   $new             LIST<MAP>        facts, one of which a grounding must have as a premise
 //   $new.subject     STRING           name of its subject
 //   $new.relation    STRING           name of its relation
 //   $new.object      STRING           name of its object
-//   $known           LIST<MAP>        facts that the other premise may be; with the new ones if
-//                                     both premises may be new
+//   $known  LIST<MAP>  facts that the other premise may be, the new ones too if both may be new
 //   $known.subject   STRING           name of its subject
 //   $known.relation  STRING           name of its relation
 //   $known.object    STRING           name of its object
@@ -20,12 +16,6 @@
 //   $inverse1        BOOLEAN = false  whether it points from y to x
 //   $relation2       STRING           relation of its second premise, about y and z
 //   $inverse2        BOOLEAN = false  whether it points from z to y
-// returns: one row a grounding and new fact, by fact, subject, object, premises
-//   fact             INTEGER          position of the new fact in $new
-//   subject          STRING           of the conclusion
-//   object           STRING           of the conclusion
-//   first            STRING           subject of the fact that is the first premise
-//   second           STRING           subject of the fact that is the second premise
 
 UNWIND range(0, size($new) - 1) AS fact
 UNWIND $known AS other

@@ -1,31 +1,13 @@
 // The stored runs of the protocol.
-//
-// mode: read
 // params:
-//   $ids             LIST<STRING>|NULL = null   only these
-//   $knowledge_sets  LIST<STRING>|NULL = null   only on these sets
-//   $dataset         STRING|NULL = null         only on sets drawn from this data set
-//   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null   only on sets in this setting
-//   $model           STRING|NULL = null         only of this model
-//   $after           STRING|NULL = null         only runs created after this time, or at it with
-//         a larger id: the last page's last created_at
-//   $after_id        STRING = ""                and its id
-//   $limit           INTEGER(1..1000000) = 1000000   maximum number of rows
-// returns: one row a run, oldest first
-//   id               STRING         id of the run
-//   knowledge_set    STRING         id of its set
-//   dataset          STRING         the data set its set was drawn from; "" for a set of a file
-//   setting          STRING(CQ_DT|CQ_UT|ICQ_DT)  wording of the questions
-//   init             STRING(stored|shuffled|file)  stored, shuffled or file: source of the facts
-//   n_specific       INTEGER        specific facts of the set
-//   strategy         STRING         its key
-//   editor           STRING|NULL    the editing method it wraps
-//   method           STRING         label of both in tables
-//   model            STRING         name of the model
-//   seconds          FLOAT|NULL     duration
-//   created_at       STRING         ISO 8601
-//   n_answers        INTEGER        number of stored answers
-//   hparams          STRING         JSON: further settings that the answers depend on
+//   $ids             LIST<STRING>|NULL = null  only these
+//   $knowledge_sets  LIST<STRING>|NULL = null  only on these sets
+//   $dataset         STRING|NULL = null        only on sets drawn from this data set
+//   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null  only on sets in this setting
+//   $model           STRING|NULL = null        only of this model
+//   $after           STRING|NULL = null        created later, or then with a larger id
+//   $after_id        STRING = ""  id of the last row of the page before, beside its time
+//   $limit           INTEGER(1..1000000) = 1000000  maximum number of rows
 
 MATCH (r:ProtocolRun)-[:USES]->(k:KnowledgeSet)
 WHERE ($ids IS NULL OR r.id IN $ids) AND ($knowledge_sets IS NULL OR k.id IN $knowledge_sets)

@@ -1,29 +1,11 @@
 // The stored knowledge sets.
-//
-// mode: read
 // params:
-//   $ids             LIST<STRING>|NULL = null   only these
-//   $dataset         STRING|NULL = null         only those drawn from this data set
-//   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null   only those in this setting
-//   $after           STRING|NULL = null         only with a larger id; the last page's last one
-//   $limit           INTEGER(1..1000000) = 1000000   maximum number of rows
-//   $bodies          BOOLEAN = false            whether to return `body`, some kilobytes each
-// returns: one row a set, by id
-//   id               STRING         id of the set
-//   dataset          STRING         the data set it was drawn from; "" for a set of a file
-//   setting          STRING(CQ_DT|CQ_UT|ICQ_DT)  wording of its questions
-//   seed             INTEGER        random seed of the draw
-//   init             STRING(stored|shuffled|file)  stored, shuffled or file: source of the facts
-//   rule             STRING         id of its rule
-//   text             STRING         the rule as a sentence
-//   created_at       STRING         ISO 8601
-//   n_specific       INTEGER        number of specific facts
-//   n_unrelated      INTEGER        number of unrelated facts
-//   n_implications   INTEGER        number of implications
-//   n_copies         INTEGER        number of updated copies
-//   n_runs           INTEGER        number of runs on it
-//   content_digest   STRING         digest of the body
-//   body             STRING|NULL    JSON: the complete set; null unless $bodies
+//   $ids      LIST<STRING>|NULL = null  only these
+//   $dataset  STRING|NULL = null        only those drawn from this data set
+//   $setting  STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null  only those in this setting
+//   $after    STRING|NULL = null        only with a larger id; the last page's last one
+//   $limit    INTEGER(1..1000000) = 1000000  maximum number of rows
+//   $bodies   BOOLEAN = false           whether to return `body`, some kilobytes each
 
 MATCH (k:KnowledgeSet)
 WHERE ($ids IS NULL OR k.id IN $ids) AND ($dataset IS NULL OR k.dataset = $dataset)

@@ -1,24 +1,18 @@
 // Store a run of the protocol with its answers, in place of an earlier one of the same id.
-//
 // An answer to a question that its set does not have writes nothing: `written` is less than `asked`
 // and the caller rolls back.
-//
-// mode: write
 // params:
-//   $id                STRING        id of the run
-//   $knowledge_set     STRING        id of the set
-//   $strategy          STRING        its key
-//   $editor            STRING|NULL   the editing method it wraps
-//   $method            STRING        label of both in tables
-//   $model             STRING        name of the model
-//   $hparams           STRING        JSON: further settings that the answers depend on
-//   $seconds           FLOAT|NULL    duration
-//   $answers           LIST<MAP>     the model's answers
-//   $answers.question  STRING        id of the question
-//   $answers.answer    STRING        the answer, without white space at its ends
-// returns: one row
-//   asked              INTEGER       answers sent
-//   written            INTEGER       answers stored
+//   $id                STRING       id of the run
+//   $knowledge_set     STRING       id of the set
+//   $strategy          STRING       its key
+//   $editor            STRING|NULL  the editing method it wraps
+//   $method            STRING       label of both in tables
+//   $model             STRING       name of the model
+//   $hparams           STRING       JSON: further settings that the answers depend on
+//   $seconds           FLOAT|NULL   duration
+//   $answers           LIST<MAP>    the model's answers
+//   $answers.question  STRING       id of the question
+//   $answers.answer    STRING       the answer, without white space at its ends
 
 CALL () {
   MATCH (before:ProtocolRun {id: $id})

@@ -1,31 +1,13 @@
 // The facts of two edits side by side, with the effect of each edit.
-//
 // A fact is the same in both graphs if subject, relation, object, prompt and role agree; duplicates
 // are paired in the order of their ids. It is flipped if the edits leave it in different states:
 // `change` differs, or the probabilities after the edits lie on different sides of 0.5. A fact of
 // one graph alone is never flipped.
-//
-// mode: read
 // params:
-//   $a           GRAPH_ID             id of the graph of the first edit
-//   $b           GRAPH_ID             id of the graph of the second edit
-//   $pre         STRING = p_pre       property with the probability before the edit
-//   $post        STRING = p_post      property with the probability after the edit
-// returns: one row a fact, those first whose probabilities after the edits differ most
-//   subject      STRING               name of its subject
-//   relation     STRING               its relation
-//   object       STRING               name of its object
-//   prompt       STRING               cloze with one {} for the subject
-//   role         STRING               as in graph/facts
-//   in_a         BOOLEAN              whether the first graph has it
-//   in_b         BOOLEAN              whether the second graph has it
-//   flipped      BOOLEAN              whether the edits leave it in different states
-//   pre_a        FLOAT|NULL           probability before the first edit; null where not in_a
-//   post_a       FLOAT|NULL           the same after it
-//   change_a     STRING|NULL          kept, weakened, removed or added by the first edit
-//   pre_b        FLOAT|NULL           probability before the second edit; null where not in_b
-//   post_b       FLOAT|NULL           the same after it
-//   change_b     STRING|NULL          kept, weakened, removed or added by the second edit
+//   $a     GRAPH_ID         id of the graph of the first edit
+//   $b     GRAPH_ID         id of the graph of the second edit
+//   $pre   STRING = p_pre   property with the probability before the edit
+//   $post  STRING = p_post  property with the probability after the edit
 
 CALL () {
   MATCH (s:Entity)-[f:FACT]->(o:Entity)

@@ -1,11 +1,9 @@
 // The columns of an edit as cypher/rows reads them.
-//
 // expects:
 //   e  MAP        the :Edit, or its properties
 //   r  MAP        its :RewriteRequest, or the properties of that
 //   g  NODE|NULL  the graph the edit produced, if that is complete
 // binds: the columns of edits/list_edits
-// params: none
 
 RETURN e.id AS id, e.model AS model, e.method AS method, e.dataset AS dataset,
   e.rewrite AS rewrite, e.status AS status, coalesce(e.progress, 0.0) AS progress,

@@ -1,9 +1,10 @@
 // Names that follow from the new object: itself, and all that chains of at most 2 facts reach.
-//
 // expects: nothing
 // binds:
 //   follows  LIST<STRING>  names; empty where the fact is forgotten
-// params: $graph, $new
+// params:
+//   $graph  GRAPH_ID     id of the data set's graph
+//   $new    STRING|NULL  the new object (target_new); null where the fact is forgotten
 
 OPTIONAL MATCH (new:Entity {key: $graph + '|' + $new})
 CALL (new) {

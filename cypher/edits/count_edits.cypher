@@ -1,20 +1,5 @@
 // How many recorded edits there are.
-//
-// mode: read
-// params:
-//   $dataset     STRING|NULL = null   only of this data set
-//   $rewrite     STRING|NULL = null   only of this rewrite request
-//   $model       STRING|NULL = null   only of this model
-//   $method      STRING|NULL = null   only by this method
-//   $status      STRING(queued|running|succeeded|failed|cancelled)|NULL = null
-//         only in this status
-// returns: one row
-//   edits        INTEGER              how many
 
 MATCH (e:Edit)
-WHERE ($dataset IS NULL OR e.dataset = $dataset)
-  AND ($rewrite IS NULL OR e.rewrite = $rewrite)
-  AND ($model IS NULL OR e.model = $model)
-  AND ($method IS NULL OR e.method = $method)
-  AND ($status IS NULL OR e.status = $status)
+// include: edits/_wanted
 RETURN count(e) AS edits

@@ -1,14 +1,8 @@
 // Delete an edit and the graph it produced, in one transaction.
-//
 // An unknown id changes nothing. The rewrite request remains. Further ids under which the edit was
 // submitted, idempotency keys, and answers of an edit that appends one are deleted too.
-//
-// mode: write
 // params:
-//   $id          STRING    id of the edit
-// returns: one row
-//   edits        INTEGER   deleted edits: 1, or 0 if there was none
-//   n_entities   INTEGER   deleted entities of its graph, with all their facts
+//   $id  STRING  id of the edit
 
 CALL () {
   OPTIONAL MATCH (e:Entity)

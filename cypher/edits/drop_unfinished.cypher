@@ -1,15 +1,10 @@
 // Delete a part of the graph of an edit that ended without a score.
-//
 // The graph was written, and the edit not scored. Nothing changes where the edit has a score, or is
 // queued or running again: it is locked before that is checked. Sent until nothing is left. Answers
 // of an edit that appends one go with the first part.
-//
-// mode: write
 // params:
-//   $id         STRING    id of the edit
-//   $limit      INTEGER   entities that are deleted at most, with their facts
-// returns: one row
-//   entities    INTEGER   entities that were deleted; 0 at the end
+//   $id     STRING   id of the edit
+//   $limit  INTEGER  entities that are deleted at most, with their facts
 
 OPTIONAL MATCH (e:Edit {id: $id})
 SET e.kind = e.kind

@@ -1,22 +1,14 @@
 // Record a requested edit; an edit that is stored already is not changed.
-//
 // Without the rewrite request nothing is written, `written` is 0 and the caller rolls back.
-//
-// mode: write
 // params:
-//   $id          STRING             id of the edit, and later of the graph it produces
-//   $model       STRING             the model to edit
-//   $method      STRING             the editing method
-//   $dataset     STRING             data set of the rewrite request
-//   $rewrite     STRING             id of the rewrite request within the data set
-//   $status      STRING(queued|running|succeeded|failed|cancelled) = queued
-//         status of a new edit
-//   $provenance  STRING|NULL = null   JSON: everything needed to reproduce it
-//   $created_at  STRING|NULL = null   ISO 8601 with zone; the server's time when null
-// returns: one row
-//   asked        INTEGER            1
-//   written      INTEGER            1, or 0 when the rewrite request is not stored
-//   created      BOOLEAN            false if the edit was stored before
+//   $id          STRING              id of the edit, and later of the graph it produces
+//   $model       STRING              the model to edit
+//   $method      STRING              the editing method
+//   $dataset     STRING              data set of the rewrite request
+//   $rewrite     STRING              id of the rewrite request within the data set
+//   $status      STRING(queued|running|succeeded|failed|cancelled) = queued  status of a new edit
+//   $provenance  STRING|NULL = null  JSON: everything needed to reproduce it
+//   $created_at  STRING|NULL = null  ISO 8601 with zone; the server's time when null
 
 OPTIONAL MATCH (before:Edit {id: $id})
 WITH before IS NULL AS created

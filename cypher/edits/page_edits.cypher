@@ -1,39 +1,10 @@
 // One page of the recorded edits, newest first.
-//
-// mode: read
 // params:
-//   $dataset     STRING|NULL = null   only of this data set
-//   $rewrite     STRING|NULL = null   only of this rewrite request
-//   $model       STRING|NULL = null   only of this model
-//   $method      STRING|NULL = null   only by this method
-//   $status      STRING(queued|running|succeeded|failed|cancelled)|NULL = null
-//         only in this status
-//   $posted_as   LIST<STRING>|NULL = null   only the edits that these ids name
-//   $before      STRING|NULL = null   only what was created before this moment, or at it with a
-//         smaller id; the last page's last created_at
-//   $before_id   STRING = ""          and its id
-//   $limit       INTEGER(1..1000) = 50   rows at most
-//   $scores      BOOLEAN = false      the scores too; each is some kilobytes
-// returns: one row an edit, newest first
-//   id           STRING            its id, and that of the graph it produces
-//   model        STRING            the edited model
-//   method       STRING            the editing method
-//   dataset      STRING            data set of its rewrite request
-//   rewrite      STRING            id of its rewrite request within the data set
-//   status       STRING            queued, running, succeeded, failed or cancelled
-//   progress     FLOAT             from 0 to 1
-//   stage        STRING|NULL       stage of the work, as text
-//   error        STRING|NULL       why it failed
-//   remedy       STRING|NULL       remedy for the error
-//   created_at   STRING            ISO 8601
-//   finished_at  STRING|NULL       ISO 8601
-//   score        STRING|NULL       JSON: the metrics, if asked for
-//   prompt       STRING            of the rewrite request, like the four below
-//   subject      STRING            subject of the fact
-//   relation     STRING            its relation
-//   target_true  STRING            its object before the edit
-//   target_new   STRING            its object after the edit
-//   attempts     INTEGER           number of times a worker claimed it
+//   $posted_as  LIST<STRING>|NULL = null  only the edits that these ids name
+//   $before     STRING|NULL = null        created earlier, or then with a smaller id
+//   $before_id  STRING = ""               id of the last row of the page before, beside its time
+//   $limit      INTEGER(1..1000) = 50     maximum number of rows
+//   $scores     BOOLEAN = false           the scores too; each is some kilobytes
 
 CALL () {
   WITH 1 AS one
@@ -49,11 +20,7 @@ CALL () {
   RETURN e
 }
 WITH e
-WHERE ($dataset IS NULL OR e.dataset = $dataset)
-  AND ($rewrite IS NULL OR e.rewrite = $rewrite)
-  AND ($model IS NULL OR e.model = $model)
-  AND ($method IS NULL OR e.method = $method)
-  AND ($status IS NULL OR e.status = $status)
+// include: edits/_wanted
   AND e.model IS NOT NULL  // what is removed while it is read has no properties any more
   AND ($before IS NULL OR datetime(e.created_at) < datetime($before)
     OR (datetime(e.created_at) = datetime($before) AND e.id < $before_id))

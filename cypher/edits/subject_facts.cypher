@@ -1,26 +1,13 @@
 // Known facts about an edited subject that are kept, that follow the new object, and that are lost.
-//
 // The facts of the subject, without those of the edited relation, that the model knew before the
 // edit by likelihood. Kept: the probability is at least half of what it was. Followed: not kept,
 // and the edited model's best answer is the new object, or a chain of at most 2 facts of the data
 // set leads to it from the new object. Lost: neither. The best answer is stored on the fact.
-//
-// mode: read
 // params:
-//   $edit      GRAPH_ID       id of the edit
-//   $graph     GRAPH_ID       id of the data set graph
-//   $subject   STRING         name of the subject
-//   $relation  STRING         the edited relation
-//   $new       STRING|NULL    the new object (target_new); null where the fact is forgotten
-//   $known     FLOAT = 0.05   a fact is known if its likelihood before is >= $known and not 0
-// returns: one row
-//   kept       INTEGER|NULL   facts that are kept; null without a known fact
-//   followed   INTEGER|NULL   facts that follow; null without a known fact or without a new object
-//   lost       INTEGER|NULL   facts that are lost; null without a known fact
-//   n          INTEGER        known facts
-//   excluded   INTEGER        facts that were not known
-//   facts      LIST<MAP>      relation, object, pre, post, outcome, answer and answer_likelihood of
-//                             each known fact
+//   $edit      GRAPH_ID      id of the edit
+//   $subject   STRING        name of the subject
+//   $relation  STRING        the edited relation
+//   $known     FLOAT = 0.05  a fact is known if its likelihood before is >= $known and not 0
 
 // include: edits/_following
 OPTIONAL MATCH (:Entity {key: $edit + '|' + $subject})-[f:FACT]->(o:Entity)

@@ -1,16 +1,7 @@
 // The objects of relations in a graph, and which of them follow from an edit's new object.
-//
 // An object follows if it is the new object, or a chain of at most 2 facts leads to it from there.
-//
-// mode: read
 // params:
-//   $graph      GRAPH_ID        id of the data set graph
-//   $relations  LIST<STRING>    the relations
-//   $new        STRING|NULL     the new object (target_new); null where the fact is forgotten
-// returns: one row a relation, by relation
-//   relation    STRING          the relation
-//   objects     LIST<STRING>    names of its objects, by name
-//   following   LIST<STRING>    those that follow from the new object, by name
+//   $relations  LIST<STRING>  the relations
 
 // include: edits/_following
 UNWIND $relations AS relation

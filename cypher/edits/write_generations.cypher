@@ -1,14 +1,9 @@
 // Store the free generations of the unedited and the edited model on the edit.
-//
-// mode: write
 // params:
-//   $id        STRING         id of the edit
-//   $prompts   LIST<STRING>   prompts of the generations
-//   $pre       LIST<STRING>   per prompt the unedited model's text, with the prompt
-//   $post      LIST<STRING>   the same by the edited model
-// returns: one row
-//   asked      INTEGER        1
-//   written    INTEGER        1, or 0 when there is no such edit
+//   $id       STRING        id of the edit
+//   $prompts  LIST<STRING>  prompts of the generations
+//   $pre      LIST<STRING>  per prompt the unedited model's text, with the prompt
+//   $post     LIST<STRING>  the same by the edited model
 
 OPTIONAL MATCH (e:Edit {id: $id})
 SET e.generation_prompts = $prompts, e.generations_pre = $pre, e.generations_post = $post

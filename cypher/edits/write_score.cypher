@@ -1,16 +1,10 @@
 // Store the score of an edit, with the graph it was read from.
-//
 // Sent in the transaction that ends the edit's job (jobs/finish), which is fenced by its lease.
-//
-// mode: write
 // params:
-//   $id           STRING   id of the edit
-//   $score        STRING   JSON: the metrics
-//   $provenance   STRING   JSON: everything needed to do it again
-//   $graph        STRING   id of the stored graph it produced
-// returns: one row
-//   asked         INTEGER  1
-//   written       INTEGER  1, or 0 when there is no such edit
+//   $id          STRING  id of the edit
+//   $score       STRING  JSON: the metrics
+//   $provenance  STRING  JSON: everything needed to do it again
+//   $graph       STRING  id of the stored graph it produced
 
 CALL () {
   MATCH (e:Edit {id: $id})

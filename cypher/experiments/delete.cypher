@@ -1,13 +1,6 @@
 // Delete an experiment; what it alone has is named, so that the caller can delete it too.
-//
-// mode: write
 // params:
-//   $id       STRING         id of the experiment
-// returns: one row
-//   deleted   INTEGER        experiments that were deleted: 1, or 0 when there was none
-//   edits     LIST<STRING>   ids of the edits that no other experiment scored
-//   graphs    LIST<STRING>   ids of its graphs that no other experiment has
-//   updates   LIST<STRING>   ids of the saved updates that no other experiment has
+//   $id  STRING  id of the experiment
 
 OPTIONAL MATCH (x:Experiment {id: $id})
 OPTIONAL MATCH (x)-[:SCORED]->(e:Edit)

@@ -1,18 +1,13 @@
 // Store an experiment, linked to the edits that it scored; a stored one is replaced.
-//
-// mode: write
 // params:
-//   $id         STRING              id of the experiment
-//   $kind       STRING              its kind, such as `comparison`
-//   $graph      GRAPH_ID            id of the data set's graph
-//   $request    STRING              JSON: the request
-//   $outcome    STRING              JSON: the result
-//   $edits      LIST<STRING>        ids of the edits that it scored, in order
-//   $graphs     LIST<STRING> = []   ids of its graphs, which no edit has
-//   $updates    LIST<STRING> = []   ids of the saved updates of its fine-tunes
-// returns: one row
-//   asked       INTEGER             edits sent
-//   written     INTEGER             edits that are stored
+//   $id       STRING             id of the experiment
+//   $kind     STRING             its kind, such as `comparison`
+//   $graph    GRAPH_ID           id of the data set's graph
+//   $request  STRING             JSON: the request
+//   $outcome  STRING             JSON: the result
+//   $edits    LIST<STRING>       ids of the edits that it scored, in order
+//   $graphs   LIST<STRING> = []  ids of its graphs, which no edit has
+//   $updates  LIST<STRING> = []  ids of the saved updates of its fine-tunes
 
 MERGE (x:Experiment {id: $id})
 SET x.kind = $kind, x.graph = $graph, x.request = $request, x.outcome = $outcome,

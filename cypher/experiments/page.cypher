@@ -1,21 +1,13 @@
 // Stored experiments of a kind, newest first.
-//
-// mode: read
 // params:
-//   $kind        STRING                   of the experiments
-//   $id          STRING|NULL = null       only this one, by its id or that of its job
-//   $graph       STRING|NULL = null       only of this data set
-//   $edit        STRING|NULL = null       only those that scored this edit
-//   $part        STRING|NULL = null       only those with this graph
-//   $update      STRING|NULL = null       only those with this saved update of a fine-tune
-//   $skip        INTEGER(0..1000000) = 0  rows to leave out
-//   $limit       INTEGER(1..1000) = 100   maximum number of rows
-// returns: one row an experiment
-//   id           STRING                   its id
-//   graph        STRING                   id of the data set's graph
-//   request      STRING                   JSON: the request
-//   outcome      STRING                   JSON: the result
-//   created_at   STRING                   ISO 8601
+//   $kind    STRING                   of the experiments
+//   $id      STRING|NULL = null       only this one, by its id or that of its job
+//   $graph   STRING|NULL = null       only of this data set
+//   $edit    STRING|NULL = null       only those that scored this edit
+//   $part    STRING|NULL = null       only those with this graph
+//   $update  STRING|NULL = null       only those with this saved update of a fine-tune
+//   $skip    INTEGER(0..1000000) = 0  rows to leave out
+//   $limit   INTEGER(1..1000) = 100   maximum number of rows
 
 MATCH (x:Experiment {kind: $kind})
 WHERE ($id IS NULL OR x.id = $id OR EXISTS { (:Job {id: $id, kind: $kind, result: x.id}) })

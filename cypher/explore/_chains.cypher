@@ -1,5 +1,4 @@
 // The chains of an edit, each with R and R', the products of its probabilities before and after.
-//
 // expects:
 //   e      NODE        the :Edit
 //   r      NODE        its :RewriteRequest
@@ -7,7 +6,11 @@
 //   b      LIST<NODE>  entities of the chain without the first, in order
 //   chain  MAP         p: its path; links: its facts; n: number of facts; R; R_post; ratio: R'/R,
 //                      null where the model did not know the chain
-// params: $measure, $max_steps, $bare, $known_chain
+// params:
+//   $measure      STRING(likelihood|p|likelihood_norm) = likelihood  which probabilities are read
+//   $max_steps    INTEGER(1..5) = 5  facts in the longest chain
+//   $bare  STRING(listed|include|exclude) = listed  count the edited fact if listed, always, never
+//   $known_chain  FLOAT = 0.01       a chain counts if R >= $known_chain; 0 by the papers' rule
 
 MATCH (s:Entity {key: e.id + '|' + r.subject})
 MATCH (o:Entity {key: e.id + '|' + r.target_true})

@@ -1,21 +1,9 @@
 // The model's sampled answers about one entity before and after the edit.
-//
 // Answers are stored where an edit was scored with samples.
-//
-// mode: read
 // params:
-//   $edit       STRING                                   id of the edit
-//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        measure whose probabilities are read
-//   $about      STRING|NULL = null                       name of an entity; null for the subject of
-//                                                        the edit
-// returns: one row a fact, by prompt, then object
-//   asked   STRING        prompt that the model continued
-//   object  STRING        the object in the graph
-//   pre     FLOAT         its probability before the edit
-//   post    FLOAT         its probability after the edit
-//   before  LIST<STRING>  sampled answers before the edit
-//   after   LIST<STRING>  sampled answers after the edit
+//   $edit     STRING              id of the edit
+//   $measure  STRING(likelihood|p|likelihood_norm) = likelihood  which probabilities are read
+//   $about    STRING|NULL = null  name of an entity; null for the subject of the edit
 
 MATCH (:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 MATCH (s:Entity {key: $edit + '|' + coalesce($about, r.subject)})-[f:FACT]->(o:Entity)

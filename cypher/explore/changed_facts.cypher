@@ -1,17 +1,8 @@
 // Facts that the edit weakened, removed or added, the greatest change first.
-//
 // The edited fact is usually first, once with its old and once with its new object.
-//
-// mode: read
 // params:
-//   $edit       STRING                                   id of the edit
-//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        measure whose probabilities are read
-// returns: one row a fact whose `change` is not kept; at most 50
-//   fact    PATH    subject, fact and object
-//   change  STRING  weakened, removed or added
-//   pre     FLOAT   its probability before the edit
-//   post    FLOAT   the same after the edit
+//   $edit     STRING  id of the edit
+//   $measure  STRING(likelihood|p|likelihood_norm) = likelihood  which probabilities are read
 
 MATCH fact = (s:Entity)-[f:FACT]->(o:Entity)
 WHERE f.id STARTS WITH $edit + '|' AND f.change <> 'kept'

@@ -1,18 +1,5 @@
 // The stored graphs: data sets, probed models, and edited models.
-//
 // A graph of an edit has the id of the edit; the other questions take it as $edit.
-//
-// mode: read
-// params:
-// returns: one row a graph: data sets, then models, then edits, the newest first; at most 200
-//   graph       STRING       its id
-//   kind        STRING       dataset, model or edit
-//   dataset     STRING       data set of its facts
-//   model       STRING|NULL  the probed model
-//   method      STRING|NULL  the editing method, for the graph of an edit
-//   facts       INTEGER      number of facts
-//   entities    INTEGER      number of entities
-//   created_at  STRING       when it was written
 
 MATCH (g:Graph)
 WHERE g.complete

@@ -1,23 +1,9 @@
 // Indirect Fact Recovery of this edit, recomputed from its graph: the number of the score.
-//
 // IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains that the model knew, R > 0
 // and R >= $known_chain, n their length (ThinkEval, Definition 3); by steps the weights cancel, and
 // it is the mean of R'/R.
-//
-// mode: read
 // params:
-//   $edit       STRING                                   id of the edit
-//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        measure whose probabilities are read
-//   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
-//   $known_chain  FLOAT = 0.01                           a chain counts if R >= $known_chain; a
-//                                                        score by the papers' rule takes 0
-//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
-//                                                        data set lists it, always, never
-// returns: one row for all chains, then one a length
-//   steps   STRING      `all`, or facts in the chain
-//   chains  INTEGER     chains that count
-//   ifr     FLOAT|NULL  Indirect Fact Recovery; null without a chain
+//   $edit  STRING  id of the edit
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains

@@ -1,28 +1,9 @@
 // Which method edits this fact deepest: all edits of the same rewrite of the same model.
-//
 // An edit is deep up to n steps if no chain of at most n facts survives. Read it beside efficacy: a
 // model that has lost all knowledge leaks nothing.
-//
-// mode: read
 // params:
-//   $edit       STRING                                   id of the edit
-//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        measure whose probabilities are read
-//   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
-//                                                        a score takes 0 for p, else 0.01
-//   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
-//   $known_chain  FLOAT = 0.01                           a chain counts if R >= $known_chain; a
-//                                                        score by the papers' rule takes 0
-//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
-//                                                        data set lists it, always, never
-// returns: one row an edit, the deepest first, then by IFR
-//   method     STRING      the editing method
-//   edit       STRING      its id
-//   efficacy   FLOAT|NULL  probability of the new object after the edit
-//   deep       INTEGER     no chain of at most that many facts survives
-//   ifr        FLOAT|NULL  Indirect Fact Recovery; null without a chain
-//   surviving  INTEGER     surviving chains
-//   chains     INTEGER     all chains
+//   $edit       STRING        id of the edit
+//   $threshold  FLOAT = 0.01  a chain survives if R' > $threshold * R; for p a score takes 0
 
 MATCH (this:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 MATCH (r)<-[:REWRITES]-(e:Edit {status: 'succeeded', model: this.model})

@@ -1,27 +1,8 @@
 // Which rewrites leak most over all edits: mean IFR of the edits that installed the new object.
-//
 // Covers the data set of $edit. An edit counts if the probability of the new object after it is
 // above 0.5; an edit that installs nothing leaks everything and is no evidence about the rewrite.
-//
-// mode: read
 // params:
-//   $edit       STRING                                   id of the edit
-//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        measure whose probabilities are read
-//   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
-//   $known_chain  FLOAT = 0.01                           a chain counts if R >= $known_chain; a
-//                                                        score by the papers' rule takes 0
-//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
-//                                                        data set lists it, always, never
-// returns: one row a rewrite, the leakiest first; at most 100
-//   subject      STRING       subject of the edited fact
-//   relation     STRING       its relation
-//   ifr          FLOAT|NULL   mean IFR of those edits; null when there is none
-//   edits        INTEGER      number of those edits
-//   of           INTEGER      number of stored edits
-//   deepest      STRING|NULL  method of the edit with the lowest IFR
-//   target_true  STRING       object of the fact before
-//   target_new   STRING       the requested object
+//   $edit  STRING  id of the edit
 
 MATCH (:Edit {id: $edit})-[:REWRITES]->(this:RewriteRequest)
 MATCH (r:RewriteRequest {dataset: this.dataset})<-[:REWRITES]-(e:Edit {status: 'succeeded'})

@@ -1,17 +1,8 @@
 // Conclusions by the rules from the probed facts, with their strength before and after the edit.
-//
 // A conclusion is as strong as its best proof: the product of the facts' probabilities and the
 // rules' confidences. `thinkeval rules closure`, or the edit's page in the web UI, stores them.
-//
-// mode: read
 // params:
-//   $edit       STRING        id of the edit
-// returns: one row a conclusion, strongest after the edit first; at most 25
-//   conclusion  PATH          subject, IMPLIED and object
-//   pre         FLOAT|NULL    strength of its best proof before the edit
-//   post        FLOAT|NULL    the same after the edit
-//   leaves      INTEGER       number of facts in its smallest proof
-//   stated      BOOLEAN       whether it is also a fact of the graph
+//   $edit  STRING  id of the edit
 
 MATCH conclusion = (s:Entity)-[i:IMPLIED]->(o:Entity)
 WHERE i.id STARTS WITH $edit + '|'

@@ -1,12 +1,6 @@
 // Conclusions that the edit weakened: their best proof lost half its strength or more.
-//
-// mode: read
 // params:
-//   $edit       STRING   id of the edit
-// returns: one row a conclusion, the greatest loss first; at most 25
-//   conclusion  PATH     subject, IMPLIED and object
-//   pre         FLOAT    strength of its best proof before the edit
-//   post        FLOAT    the same after the edit
+//   $edit  STRING  id of the edit
 
 MATCH conclusion = ()-[i:IMPLIED]->()
 WHERE i.id STARTS WITH $edit + '|' AND i.strength_pre > 0

@@ -1,24 +1,8 @@
 // The chains that survive this edit, largest part of IFR first: each recovers the old object.
-//
 // R and R' are the products of a chain's probabilities before and after the edit (ThinkEval, 5.1).
-//
-// mode: read
 // params:
-//   $edit       STRING                                   id of the edit
-//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        measure whose probabilities are read
-//   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
-//                                                        a score takes 0 for p, else 0.01
-//   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
-//   $known_chain  FLOAT = 0.01                           a chain counts if R >= $known_chain; a
-//                                                        score by the papers' rule takes 0
-//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
-//                                                        data set lists it, always, never
-// returns: one row a chain, largest part of IFR first; at most 10, to keep the drawing readable
-//   chain      PATH        from the subject to the old object
-//   steps      INTEGER     number of facts
-//   r_post     FLOAT       R', its reliability after the edit
-//   retention  FLOAT|NULL  R'/R; null when R is 0
+//   $edit       STRING        id of the edit
+//   $threshold  FLOAT = 0.01  a chain survives if R' > $threshold * R; for p a score takes 0
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains

@@ -1,11 +1,9 @@
 // The columns of a fact as cypher/rows reads them.
-//
 // expects:
 //   f  RELATIONSHIP  the fact
 //   s  NODE          entity of its subject
 //   o  NODE          entity of its object
 // binds: the columns of graph/facts
-// params: none
 
 RETURN f.id AS id, substring(f.id, size(f.graph) + 1) AS fact, s.name AS subject,
   f.relation AS relation, o.name AS object, coalesce(s.aliases, []) AS subject_aliases,

@@ -1,9 +1,7 @@
 // The columns of a rewrite request as cypher/rows reads them.
-//
 // expects:
 //   r  NODE  the :RewriteRequest
 // binds: the columns of graph/list_rewrites
-// params: none
 
 RETURN r.id AS id, r.dataset AS dataset, r.rewrite AS rewrite, r.prompt AS prompt,
   r.subject AS subject, r.relation AS relation, r.target_true AS target_true,

@@ -1,14 +1,9 @@
 // Empty a graph in the transaction that rewrites it; its :Graph node remains, incomplete.
-//
 // Deletes facts, entities, conclusions and groundings. For graphs of an edit (some thousand facts);
 // graph/delete_graph deletes larger ones in batches.
-//
-// mode: write
 // params:
-//   $graph      GRAPH_ID   id of the graph
-//   $limit      INTEGER = 9223372036854775807   entities that are deleted at most
-// returns: one row
-//   n_entities  INTEGER    deleted entities, with all their facts
+//   $graph  GRAPH_ID  id of the graph
+//   $limit  INTEGER = 9223372036854775807  entities that are deleted at most
 
 OPTIONAL MATCH (g:Graph {id: $graph})
 SET g.complete = false, g.closure = null

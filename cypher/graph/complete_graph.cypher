@@ -1,22 +1,12 @@
 // Count facts and entities of a graph and, if no probability is missing, make it visible.
-//
 // A graph of a model must have each of its measures before the edit on every fact, a graph of an
 // edit before and after; otherwise it is still incomplete and `missing` counts the facts. A sampled
 // probability is not missing where the fact has answers: they are undecided, and it is undefined.
 //
 // In a graph of an edit the entities of the edited fact get the labels Subject, TargetTrue and
 // TargetNew, by which Neo4j Browser colours them.
-//
-// mode: write
 // params:
-//   $graph      GRAPH_ID   id of the graph
-// returns: one row, none when there is no such graph
-//   graph       STRING     its id
-//   complete    BOOLEAN    whether it is visible to readers now
-//   n_facts     INTEGER    number of facts
-//   n_entities  INTEGER    number of entities
-//   missing     INTEGER    number of facts that lack a measure; those with the role
-//                          `subject` are asked by likelihood only
+//   $graph  GRAPH_ID  id of the graph
 
 MATCH (g:Graph {id: $graph})
 WITH g, CASE g.kind

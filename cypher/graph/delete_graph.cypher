@@ -1,13 +1,8 @@
 // Delete a graph of any size: make it invisible to readers, then delete it in batches.
-//
 // The rewrite requests of a data set are deleted with its graph, except those of a stored edit. An
 // unknown id changes nothing. In Neo4j Browser prefix the query with `:auto`.
-//
-// mode: autocommit
 // params:
-//   $graph    GRAPH_ID   id of the graph
-// returns: one row
-//   deleted   INTEGER    deleted graphs, entities, rewrite requests and groundings
+//   $graph  GRAPH_ID  id of the graph
 
 CALL () {
   OPTIONAL MATCH (g:Graph {id: $graph})

@@ -1,11 +1,7 @@
 // Delete rewrite requests of a data set, except those to keep and those of a stored edit.
-//
-// mode: write
 // params:
-//   $dataset   STRING               the data set they belong to
-//   $keep      LIST<STRING> = []    ids within the data set of those to keep
-// returns: one row
-//   deleted    INTEGER              deleted rewrite requests
+//   $dataset  STRING             the data set they belong to
+//   $keep     LIST<STRING> = []  ids within the data set of those to keep
 
 MATCH (r:RewriteRequest {dataset: $dataset})
 WHERE NOT r.rewrite IN $keep AND NOT EXISTS { (r)<-[:REWRITES]-() }

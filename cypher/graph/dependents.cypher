@@ -1,18 +1,6 @@
 // Resources derived from a data set, unusable without it.
-//
-// mode: read
 // params:
-//   $graph    GRAPH_ID       id of the data set
-// returns: one row
-//   graphs    LIST<STRING>   ids of graphs of probed models, and of deleted edits
-//   edits     LIST<STRING>   ids of edits of its facts
-//   active    INTEGER        number of queued and running edits and jobs
-//   sweeps    LIST<STRING>   ids of the sweeps that submitted these edits
-//   rules     INTEGER        number of its If-Then rules
-//   sets      LIST<STRING>   ids of the knowledge sets drawn from it
-//   runs      INTEGER        number of runs of the protocol on these sets
-//   jobs      LIST<STRING>   ids of the jobs that submitted these runs, co-edits or comparisons
-//   experiments  LIST<STRING>  ids of its co-edits and comparisons
+//   $graph  GRAPH_ID  id of the data set
 
 CALL () {
   MATCH (g:Graph {dataset: $graph})

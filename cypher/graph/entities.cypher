@@ -1,12 +1,6 @@
 // All entities of a graph.
-//
-// mode: read
 // params:
-//   $graph    GRAPH_ID       id of the graph
-// returns: one row an entity, by name
-//   name      STRING         canonical name
-//   aliases   LIST<STRING>   other names
-//   kind      STRING|NULL    kind of the entity
+//   $graph  GRAPH_ID  id of the graph
 
 MATCH (e:Entity)
 WHERE e.key STARTS WITH $graph + '|'

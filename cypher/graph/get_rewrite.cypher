@@ -1,28 +1,7 @@
 // One rewrite request.
-//
-// mode: read
 // params:
-//   $dataset     STRING          the data set it belongs to
-//   $rewrite     STRING          id within the data set
-// returns: one row, none when there is no such rewrite request
-//   id           STRING          data set, `|`, id within the data set
-//   dataset      STRING          the data set
-//   rewrite      STRING          id within the data set
-//   prompt       STRING          cloze with one {} for the subject
-//   subject      STRING          subject of the fact to rewrite
-//   relation     STRING          its relation
-//   target_true  STRING          its object before the edit
-//   target_new   STRING          the object that the edit installs
-//   question     STRING|NULL     the prompt as a question
-//   paraphrases  LIST<STRING>    further clozes, for generalization
-//   n_records    INTEGER         records of the source that request it
-//   neighborhood           LIST<STRING>  complete prompts about other subjects
-//   neighborhood_objects   LIST<STRING>  their objects; empty where all are target_true
-//   generation_prompts     LIST<STRING>  complete prompts for free generation
-//   reference_texts        LIST<STRING>  texts about subjects that have target_new
-//   correct                LIST<STRING>  of a request to append: the correct answers
-//   hard                   LIST<STRING>  false answers that are linked to target_new
-//   random                 LIST<STRING>  false answers that are far from target_new
+//   $dataset  STRING  the data set it belongs to
+//   $rewrite  STRING  id within the data set
 
 MATCH (r:RewriteRequest {id: $dataset + '|' + $rewrite})
 // include: graph/_rewrite_columns

@@ -1,6 +1,4 @@
 // Store entities of a graph; stored ones get the aliases and kind given here.
-//
-// mode: write
 // params:
 //   $graph         GRAPH_ID              id of the graph
 //   $dataset       GRAPH_ID|NULL = null  data set that has their kinds, if another graph
@@ -8,9 +6,6 @@
 //   $rows.name     STRING                canonical name, unique within the graph
 //   $rows.aliases  LIST<STRING>|NULL     other names, without the name itself
 //   $rows.kind     STRING|NULL           kind of the entity; null for that in the data set
-// returns: one row
-//   asked          INTEGER               rows sent
-//   written        INTEGER               entities now stored
 
 UNWIND $rows AS row
 MERGE (e:Entity {key: $graph + '|' + row.name})

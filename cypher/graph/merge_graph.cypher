@@ -1,25 +1,16 @@
 // Create the :Graph node of a graph before its content is written.
-//
 // The graph is incomplete, and so invisible to readers, until graph/complete_graph. A stored graph
 // keeps its content and becomes incomplete until then.
-//
-// mode: write
 // params:
-//   $graph           GRAPH_ID                        its id: `knowgic`, `knowgic@gpt2-xl`, or that
-//                                                    of its edit
-//   $kind            STRING(dataset|model|edit)      kind of the graph
-//   $dataset         STRING                          data set of its facts
-//   $model           STRING|NULL = null              the probed model
-//   $edit            STRING|NULL = null              the edit that produces it
-//   $probe           STRING|NULL = null              digest of the probe settings
-//   $content_digest  STRING|NULL = null              digest of the facts, to detect changes
-//   $measures        LIST<STRING> = []               measures of each fact: p, likelihood,
-//                                                    likelihood_norm
-//   $created_at      STRING|NULL = null              ISO 8601 with zone; the server's time when
-//                                                    null
-// returns: one row
-//   graph            STRING                          its id
-//   created          BOOLEAN                         false if it was stored before
+//   $graph           GRAPH_ID  its id: `knowgic`, `knowgic@gpt2-xl`, or that of its edit
+//   $kind            STRING(dataset|model|edit)  kind of the graph
+//   $dataset         STRING                      data set of its facts
+//   $model           STRING|NULL = null          the probed model
+//   $edit            STRING|NULL = null          the edit that produces it
+//   $probe           STRING|NULL = null          digest of the probe settings
+//   $content_digest  STRING|NULL = null          digest of the facts, to detect changes
+//   $measures        LIST<STRING> = []  measures of each fact: p, likelihood, likelihood_norm
+//   $created_at      STRING|NULL = null          ISO 8601 with zone; the server's time when null
 
 OPTIONAL MATCH (before:Graph {id: $graph})
 WITH before IS NULL AS created

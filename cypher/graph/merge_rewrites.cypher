@@ -1,32 +1,23 @@
 // Store rewrite requests of a data set; replaces stored ones of the same id.
-//
-// mode: write
 // params:
-//   $dataset           STRING                the data set they belong to
-//   $rows              LIST<MAP>             the rewrite requests
-//   $rows.rewrite      STRING                id within the data set
-//   $rows.prompt       STRING                cloze with one {} for the subject
-//   $rows.subject      STRING                subject of the fact to rewrite
-//   $rows.relation     STRING                its relation
-//   $rows.target_true  STRING                its object
-//   $rows.target_new   STRING                the object that the edit installs
-//   $rows.question     STRING|NULL           the prompt as a question
-//   $rows.paraphrases  LIST<STRING>|NULL     further clozes, for generalization
-//   $rows.n_records    INTEGER|NULL          records of the source that request it
-//   $rows.neighborhood           LIST<STRING>|NULL
-//         complete prompts about other subjects, for specificity
-//   $rows.neighborhood_objects   LIST<STRING>|NULL
-//         their objects; empty where all are target_true
-//   $rows.generation_prompts     LIST<STRING>|NULL
-//         complete prompts for free generation, for fluency
-//   $rows.reference_texts        LIST<STRING>|NULL
-//         texts about subjects that have target_new, for consistency
-//   $rows.correct      LIST<STRING>|NULL     of a request to append: the correct answers
-//   $rows.hard         LIST<STRING>|NULL     false answers that are linked to target_new
-//   $rows.random       LIST<STRING>|NULL     false answers that are far from target_new
-// returns: one row
-//   asked              INTEGER               rows sent
-//   written            INTEGER               rewrite requests now stored
+//   $dataset            STRING             the data set they belong to
+//   $rows               LIST<MAP>          the rewrite requests
+//   $rows.rewrite       STRING             id within the data set
+//   $rows.prompt        STRING             cloze with one {} for the subject
+//   $rows.subject       STRING             subject of the fact to rewrite
+//   $rows.relation      STRING             its relation
+//   $rows.target_true   STRING             its object
+//   $rows.target_new    STRING             the object that the edit installs
+//   $rows.question      STRING|NULL        the prompt as a question
+//   $rows.paraphrases   LIST<STRING>|NULL  further clozes, for generalization
+//   $rows.n_records     INTEGER|NULL       records of the source that request it
+//   $rows.neighborhood  LIST<STRING>|NULL  complete prompts about other subjects, for specificity
+//   $rows.neighborhood_objects  LIST<STRING>|NULL  their objects; empty where all are target_true
+//   $rows.generation_prompts  LIST<STRING>|NULL  complete prompts for free generation, for fluency
+//   $rows.reference_texts  LIST<STRING>|NULL  texts about subjects of target_new, for consistency
+//   $rows.correct       LIST<STRING>|NULL  of a request to append: the correct answers
+//   $rows.hard          LIST<STRING>|NULL  false answers that are linked to target_new
+//   $rows.random        LIST<STRING>|NULL  false answers that are far from target_new
 
 UNWIND $rows AS row
 MERGE (r:RewriteRequest {id: $dataset + '|' + row.rewrite})

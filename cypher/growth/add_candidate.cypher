@@ -1,15 +1,10 @@
 // Add a triplet that a person gave to the candidates of a run; one that is there stays as it is.
-//
-// mode: write
 // params:
-//   $run        STRING    id of the run
-//   $id         STRING    id of the candidate within the run
-//   $subject    STRING    name of the first entity
-//   $relation   STRING    the relation
-//   $object     STRING    name of the last entity
-// returns: one row, none where there is no such run
-//   id          STRING    its id, or that of the equal candidate
-//   created     BOOLEAN   false where the run has this triplet
+//   $run       STRING  id of the run
+//   $id        STRING  id of the candidate within the run
+//   $subject   STRING  name of the first entity
+//   $relation  STRING  the relation
+//   $object    STRING  name of the last entity
 
 MATCH (r:GrowthRun {id: $run})
 OPTIONAL MATCH (old:Candidate {run: $run})

@@ -2,22 +2,18 @@
 // candidate: a person's in verdict, a judge's in judged. A judge's never changes a person's. What
 // a person corrects is validated anew; who keeps it then keeps the correction, and
 // the verdict remains that.
-//
-// mode: write
 // params:
-//   $run              STRING         id of the run
-//   $number           INTEGER        number of the decision
-//   $at               STRING         ISO 8601
-//   $role             STRING(human|judge)   whose decision
-//   $by               STRING         name of the person, or model@address
-//   $verb             STRING(keep|prune|correct|add)   what was decided
-//   $candidate        STRING         id of the candidate within the run
-//   $before           STRING|NULL    JSON: subject, relation, object before
-//   $after            STRING|NULL    JSON: the same after; null where it was pruned
-//   $reason           STRING|NULL    why
-//   $evidence         LIST<STRING>   ids of answers within the run
-// returns: one row, none where there is no such candidate
-//   number            INTEGER        number of the decision
+//   $run        STRING               id of the run
+//   $number     INTEGER              number of the decision
+//   $at         STRING               ISO 8601
+//   $role       STRING(human|judge)  whose decision
+//   $by         STRING               name of the person, or model@address
+//   $verb       STRING(keep|prune|correct|add)  what was decided
+//   $candidate  STRING               id of the candidate within the run
+//   $before     STRING|NULL          JSON: subject, relation, object before
+//   $after      STRING|NULL          JSON: the same after; null where it was pruned
+//   $reason     STRING|NULL          why
+//   $evidence   LIST<STRING>         ids of answers within the run
 
 MATCH (r:GrowthRun {id: $run})
 MATCH (c:Candidate {id: $run + '|' + $candidate})

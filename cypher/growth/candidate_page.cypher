@@ -1,18 +1,12 @@
 // A page of the candidates of a run, in order of appearance: which ones, for growth/candidates.
-//
 // The index on run, place and id gives the order, so that later rows are not read.
-//
-// mode: read
 // params:
-//   $run            STRING                     id of the run
-//   $states         LIST<STRING>|NULL = null   only in these states
-//   $after          INTEGER = -1               only after this place: that of the last page's last
-//   $after_id       STRING = ''                and, in this place, after this id within the run
-//   $undecided_by   STRING|NULL = null         only what this person has not decided
-//   $limit          INTEGER(1..1000000)        maximum number of rows
-// returns: one row a candidate
-//   id              STRING                     id within the run
-//   place           INTEGER                    its order of appearance
+//   $run           STRING                    id of the run
+//   $states        LIST<STRING>|NULL = null  only in these states
+//   $after         INTEGER = -1              only after this place: that of the last page's last
+//   $after_id      STRING = ''               and, in this place, after this id within the run
+//   $undecided_by  STRING|NULL = null        only what this person has not decided
+//   $limit         INTEGER(1..1000000)       maximum number of rows
 
 MATCH (c:Candidate {run: $run})
 // The index holds all that rows are sorted by: no plan with a sort is as cheap, whatever the

@@ -1,34 +1,8 @@
 // Candidates of a run, in order of appearance.
-//
-// mode: read
 // params:
-//   $run              STRING                        id of the run
-//   $ids              LIST<STRING>|NULL = null      only these, by their ids within the run
-//   $states           LIST<STRING>|NULL = null      only in these states
-// returns: one row a candidate
-//   id                STRING         id within the run
-//   kind              STRING(triplet|chain)   a chain asks for its last entity from its first
-//   subject           STRING         name of the first entity
-//   relation          STRING         the relation; of a chain its relations, joined by arrows
-//   object            STRING         name of the last entity
-//   prompt            STRING|NULL    cloze with one {} for the subject
-//   question          STRING|NULL    the question that asked for it last
-//   state  STRING(new|validated|discarded|pruned|duplicate|conflict|review|refused|unknown)
-//         see growth/write_candidates
-//   reason            STRING|NULL    of that state
-//   tries             INTEGER        questions that were tried
-//   share             FLOAT|NULL     answers that name the object, from 0 to 1; null before any
-//   n_answers         INTEGER        number of these answers
-//   iteration         INTEGER        in which it was found
-//   place             INTEGER        its order of appearance
-//   checks            STRING|NULL    JSON: further stored figures
-//   verdict           STRING(keep|prune|correct|add)|NULL   what a person decided
-//   decided_by        STRING|NULL    that person
-//   corrected         STRING|NULL    JSON: the corrected subject, relation, object
-//   judged            STRING(keep|prune|correct)|NULL   what the model judge decided
-//   judge             STRING|NULL    that judge
-//   judge_corrected   STRING|NULL    JSON: the judge's correction
-//   statements        LIST<STRING>   texts of the statements it came from
+//   $run     STRING                    id of the run
+//   $ids     LIST<STRING>|NULL = null  only these, by their ids within the run
+//   $states  LIST<STRING>|NULL = null  only in these states
 
 CALL () {
   WITH $ids AS ids

@@ -1,12 +1,7 @@
 // Delete a growth run with its answers, statements, candidates, decisions and job; its graph stays.
-//
 // In Neo4j Browser prefix the query with `:auto`.
-//
-// mode: autocommit
 // params:
-//   $id        STRING     id of the run
-// returns: one row
-//   deleted    INTEGER    deleted nodes
+//   $id  STRING  id of the run
 
 CALL () {
   MATCH (n:Answer {run: $id}) RETURN n AS gone

@@ -1,18 +1,7 @@
 // What a candidate rests on: its statements' answers and the answers that validated it.
-//
-// mode: read
 // params:
-//   $run         STRING         id of the run
-//   $id          STRING         id of the candidate within the run
-// returns: one row an answer, those of statements first
-//   role         STRING(statement|validation)   what the answer is to the candidate
-//   statement    STRING|NULL    the statement, of a statement's answer
-//   attempt      INTEGER        number of the question, of a validation; 0 else
-//   kind         STRING|NULL    what the answer was asked for; null for a statement of a given text
-//   question     STRING|NULL    the last turn of the request, or the name of the given text
-//   answer       STRING|NULL    the answer as it came
-//   sample       INTEGER|NULL   its number
-//   id           STRING|NULL    id of the answer within the run
+//   $run  STRING  id of the run
+//   $id   STRING  id of the candidate within the run
 
 CALL () {
   MATCH (:Candidate {id: $run + '|' + $id})-[:FROM]->(s:Statement)

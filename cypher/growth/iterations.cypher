@@ -1,17 +1,6 @@
 // The iterations of a run.
-//
-// mode: read
 // params:
-//   $run           STRING    id of the run
-// returns: one row an iteration
-//   number         INTEGER   number of the iteration, from 1
-//   triplets       INTEGER   validated triplets, in sum
-//   paths          INTEGER   chains of the graph that lead to the object, in sum
-//   cot_queries    INTEGER   requests for reasoning, in sum
-//   calls          INTEGER   answers, in sum
-//   tokens_in      INTEGER   tokens of the requests, in sum
-//   tokens_out     INTEGER   tokens of the answers, in sum
-//   seconds        FLOAT     wall time of this iteration
+//   $run  STRING  id of the run
 
 MATCH (i:Iteration {run: $run})
 RETURN i.number AS number, i.triplets AS triplets, i.paths AS paths,

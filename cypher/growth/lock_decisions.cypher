@@ -1,12 +1,7 @@
 // Lock the decisions of a run until the transaction ends; number of the next one.
-//
 // The lock is taken by writing a property, and only then is the last number read.
-//
-// mode: write
 // params:
-//   $run       STRING    id of the run
-// returns: one row, none where there is no such run
-//   number     INTEGER   number of the next decision, from 1
+//   $run  STRING  id of the run
 
 MATCH (r:GrowthRun {id: $run})
 SET r.log_lock = true

@@ -1,17 +1,13 @@
 // Store a growth run; one that is stored stays as it is.
-//
-// mode: write
 // params:
-//   $id              STRING                  id of the run, which is also that of its job
-//   $graph           GRAPH_ID                id of the graph that it makes
-//   $seed            STRING                  what it begins with, as a person reads it
-//   $elicit          STRING(cot|crawl|text)  how triplets are found
-//   $model           STRING                  name of the model that answers
-//   $endpoint        STRING                  model@address or model@local
-//   $request         STRING                  JSON: what was submitted
-//   $prompts         STRING                  digest of the prompts
-// returns: one row
-//   created          BOOLEAN                 false if it was stored before
+//   $id        STRING                  id of the run, which is also that of its job
+//   $graph     GRAPH_ID                id of the graph that it makes
+//   $seed      STRING                  what it begins with, as a person reads it
+//   $elicit    STRING(cot|crawl|text)  how triplets are found
+//   $model     STRING                  name of the model that answers
+//   $endpoint  STRING                  model@address or model@local
+//   $request   STRING                  JSON: what was submitted
+//   $prompts   STRING                  digest of the prompts
 
 OPTIONAL MATCH (before:GrowthRun {id: $id})
 WITH before IS NULL AS created

@@ -1,15 +1,11 @@
 // Record what became of a growth run; null leaves a property as it is, except stop_reason.
-//
-// mode: write
 // params:
-//   $id            STRING               id of the run
-//   $state         STRING(growing|waiting_review|paused|finished)|NULL = null   its state
-//   $stop_reason   STRING|NULL = null   why it ended or pauses; recorded with a state
-//   $capabilities  STRING|NULL = null   JSON: what the endpoint can do
-//   $endpoint      STRING|NULL = null   id of the endpoint, once it was opened
-//   $seconds       FLOAT = 0.0          wall time to add
-// returns: one row, none where there is no such run
-//   seconds        FLOAT                wall time of all attempts
+//   $id            STRING              id of the run
+//   $state         STRING(growing|waiting_review|paused|finished)|NULL = null  its state
+//   $stop_reason   STRING|NULL = null  why it ended or pauses; recorded with a state
+//   $capabilities  STRING|NULL = null  JSON: what the endpoint can do
+//   $endpoint      STRING|NULL = null  id of the endpoint, once it was opened
+//   $seconds       FLOAT = 0.0         seconds to add
 
 MATCH (r:GrowthRun {id: $id})
 SET r.seconds = r.seconds + $seconds,

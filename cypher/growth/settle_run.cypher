@@ -1,16 +1,11 @@
 // After a pass over a run: what an earlier pass stored and this one did not find is marked or gone.
-//
 // Decisions may take a triplet out of the graph, and with it what was found through it. Candidates
 // keep their answers, and stay in the list as pruned; rows of iterations beyond the last are
 // deleted.
-//
-// mode: write
 // params:
-//   $run          STRING         id of the run
-//   $ids          LIST<STRING>   ids of the pass's candidates within the run
-//   $iterations   INTEGER        number of the last iteration
-// returns: one row
-//   left          INTEGER        candidates that were marked
+//   $run         STRING        id of the run
+//   $ids         LIST<STRING>  ids of the pass's candidates within the run
+//   $iterations  INTEGER       number of the last iteration
 
 CALL () {
   MATCH (i:Iteration {run: $run})

@@ -1,24 +1,19 @@
 // Store answers with their queries; an answer that is stored stays as it is.
-//
-// mode: write
 // params:
-//   $run              STRING         id of the run
-//   $iteration        INTEGER        during which they were asked
-//   $rows             LIST<MAP>      the answers
-//   $rows.id          STRING         id within the run: digest of request and sample
-//   $rows.query       STRING         id of the query within the run
-//   $rows.kind        STRING         what it was asked for (service/growth/endpoints/endpoint.py)
-//   $rows.question    STRING         the last turn of the messages
-//   $rows.messages    STRING         JSON: all turns and settings
-//   $rows.sample      INTEGER        number of the sample
-//   $rows.text        STRING         the answer as it came
-//   $rows.finish      STRING(stop|length|refusal)   how it ended
-//   $rows.seconds     FLOAT          time of the call
-//   $rows.tokens_in   INTEGER|NULL   tokens of the request
-//   $rows.tokens_out  INTEGER|NULL   tokens of the answer
-// returns: one row
-//   asked             INTEGER        rows sent
-//   written           INTEGER        answers now stored
+//   $run              STRING                       id of the run
+//   $iteration        INTEGER                      during which they were asked
+//   $rows             LIST<MAP>                    the answers
+//   $rows.id          STRING                       id within the run: digest of request and sample
+//   $rows.query       STRING                       id of the query within the run
+//   $rows.kind        STRING  what it was asked for (service/growth/endpoints/endpoint.py)
+//   $rows.question    STRING                       the last turn of the messages
+//   $rows.messages    STRING                       JSON: all turns and settings
+//   $rows.sample      INTEGER                      number of the sample
+//   $rows.text        STRING                       the answer as it came
+//   $rows.finish      STRING(stop|length|refusal)  how it ended
+//   $rows.seconds     FLOAT                        time of the call
+//   $rows.tokens_in   INTEGER|NULL                 tokens of the request
+//   $rows.tokens_out  INTEGER|NULL                 tokens of the answer
 
 UNWIND $rows AS row
 MERGE (q:Query {id: $run + '|' + row.query})

@@ -1,18 +1,14 @@
 // Store the row of an iteration; the seconds of one that is stored are kept.
-//
-// mode: write
 // params:
-//   $run           STRING    id of the run
-//   $number        INTEGER   number of the iteration, from 1
-//   $triplets      INTEGER   validated triplets, in sum
-//   $paths         INTEGER   chains of the graph that lead to the object, in sum
-//   $cot_queries   INTEGER   requests for reasoning, in sum
-//   $calls         INTEGER   answers, in sum
-//   $tokens_in     INTEGER   tokens of the requests, in sum
-//   $tokens_out    INTEGER   tokens of the answers, in sum
-//   $seconds       FLOAT     wall time of this iteration
-// returns: one row
-//   number         INTEGER   number of the iteration
+//   $run          STRING   id of the run
+//   $number       INTEGER  number of the iteration, from 1
+//   $triplets     INTEGER  validated triplets, in sum
+//   $paths        INTEGER  chains of the graph that lead to the object, in sum
+//   $cot_queries  INTEGER  requests for reasoning, in sum
+//   $calls        INTEGER  answers, in sum
+//   $tokens_in    INTEGER  tokens of the requests, in sum
+//   $tokens_out   INTEGER  tokens of the answers, in sum
+//   $seconds      FLOAT    wall time of this iteration
 
 MATCH (r:GrowthRun {id: $run})
 MERGE (i:Iteration {id: $run + '|' + toString($number)})

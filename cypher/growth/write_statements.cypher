@@ -1,18 +1,13 @@
 // Store statements with the answers they are part of, or the text they come from.
-//
-// mode: write
 // params:
-//   $run           STRING         id of the run
-//   $rows          LIST<MAP>      the statements
-//   $rows.id       STRING         id within the run
-//   $rows.text     STRING         the statement
-//   $rows.answer   STRING|NULL    id of its answer within the run; null for a given text
-//   $rows.source   STRING|NULL    name of the given text
-//   $rows.place    INTEGER        its order in there
-//   $rows.state    STRING(parsed|unparsed)   whether triplets could be read from it
-// returns: one row
-//   asked          INTEGER        rows sent
-//   written        INTEGER        statements now stored
+//   $run          STRING                   id of the run
+//   $rows         LIST<MAP>                the statements
+//   $rows.id      STRING                   id within the run
+//   $rows.text    STRING                   the statement
+//   $rows.answer  STRING|NULL              id of its answer within the run; null for a given text
+//   $rows.source  STRING|NULL              name of the given text
+//   $rows.place   INTEGER                  its order in there
+//   $rows.state   STRING(parsed|unparsed)  whether triplets could be read from it
 
 UNWIND $rows AS row
 MERGE (s:Statement {id: $run + '|' + row.id})

@@ -1,18 +1,12 @@
 // Take the lease of a job outside the queue: a command works on it at once.
-//
 // Nothing changes while another process holds a lease that has not expired.
-//
-// mode: write
 // params:
-//   $id          STRING        id of the job
-//   $lease       STRING        random token of the new lease
-//   $lease_ms    INTEGER       how long it lasts unless it is renewed
-//   $stage       STRING        stage of the work, as text
-//   $progress    PROBABILITY   from 0 to 1
-//   $event       STRING        JSON: the event that is recorded
-// returns: one row, none when there is no such job
-//   begun        BOOLEAN       false while another process works on it
-//   attempt      INTEGER       number of the lease
+//   $id        STRING       id of the job
+//   $lease     STRING       random token of the new lease
+//   $lease_ms  INTEGER      how long it lasts unless it is renewed
+//   $stage     STRING       stage of the work, as text
+//   $progress  PROBABILITY  from 0 to 1
+//   $event     STRING       JSON: the event that is recorded
 
 MATCH (j:Job {id: $id})
 SET j.kind = j.kind

@@ -1,10 +1,6 @@
 // Whether a process works on a job, under a lease that has not expired.
-//
-// mode: read
 // params:
-//   $id       STRING    id of the job
-// returns: one row
-//   busy      BOOLEAN   false too where there is no such job
+//   $id  STRING  id of the job
 
 OPTIONAL MATCH (j:Job {id: $id})
 RETURN coalesce(j.status = 'running' AND j.lease_until >= timestamp(), false) AS busy

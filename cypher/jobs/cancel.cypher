@@ -1,17 +1,11 @@
 // Ask for jobs to be cancelled: a queued one is cancelled at once, a running one by its worker.
-//
 // What is finished stays as it is, and so do stored parts. The queue is locked as in jobs/claim:
 // else a worker could claim a job, which it saw queued, just after it was cancelled here.
-//
-// mode: write
 // params:
-//   $ids         LIST<STRING>   any ids the jobs ever had
-//   $kind        STRING         of the jobs
-//   $remedy      STRING         what to do next, recorded with those cancelled at once
-//   $event       STRING         JSON: the event that is recorded with them
-// returns: one row a job, none for an id that names no job
-//   id           STRING         its id now
-//   status       STRING         its status now; `running` until the worker has stopped
+//   $ids     LIST<STRING>  any ids the jobs ever had
+//   $kind    STRING        of the jobs
+//   $remedy  STRING        what to do next, recorded with those cancelled at once
+//   $event   STRING        JSON: the event that is recorded with them
 
 MERGE (q:Queue {id: 'jobs'})
 SET q.id = 'jobs'

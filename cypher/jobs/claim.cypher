@@ -1,29 +1,18 @@
 // Claim the next job of the queue under a lease; of two workers that ask at the same moment each
 // gets another.
-//
 // The order is that of submission (tickets). Jobs of the model that is loaded go first, so that a
 // model is loaded once for all of them; but once the oldest job has been queued longer than
 // `$patience_s`, it is next. Each of the candidates is one step of an index seek, however long the
 // queue is.
-//
-// mode: write
 // params:
-//   $kinds       LIST<STRING>         kinds of job that the worker knows
-//   $lease       STRING               random token of the new lease
-//   $lease_ms    INTEGER              how long it lasts unless it is renewed
-//   $worker      STRING               id of the worker
-//   $service     STRING|NULL = null   id of the service that supervises the worker
-//   $affinity    STRING|NULL = null   of the job it did last
-//   $patience_s  INTEGER = 300        how long jobs of another model may be passed over
-//   $event       STRING               JSON: the event that is recorded
-// returns: one row, none when nothing is queued
-//   id           STRING               id of the job
-//   kind         STRING               its kind
-//   request      STRING               JSON: what was submitted
-//   affinity     STRING               same for jobs that share a loaded model
-//   attempt      INTEGER              number of the lease: it grows with every claim
-//   attempts     INTEGER              how often it was started, this time included
-//   parts        LIST<STRING>         ids of the parts that earlier attempts stored
+//   $kinds       LIST<STRING>        kinds of job that the worker knows
+//   $lease       STRING              random token of the new lease
+//   $lease_ms    INTEGER             how long it lasts unless it is renewed
+//   $worker      STRING              id of the worker
+//   $service     STRING|NULL = null  id of the service that supervises the worker
+//   $affinity    STRING|NULL = null  of the job it did last
+//   $patience_s  INTEGER = 300       how long jobs of another model may be passed over
+//   $event       STRING              JSON: the event that is recorded
 
 MERGE (q:Queue {id: 'jobs'})
 SET q.id = 'jobs'

@@ -1,12 +1,7 @@
 // How many jobs of a kind there are in each status.
-//
-// mode: read
 // params:
-//   $kind       STRING                     of the jobs
-//   $ids        LIST<STRING>|NULL = null   only the jobs that these ids name
-// returns: one row a status
-//   status      STRING                     queued, running, succeeded, failed or cancelled
-//   jobs        INTEGER                    how many
+//   $kind  STRING                    of the jobs
+//   $ids   LIST<STRING>|NULL = null  only the jobs that these ids name
 
 CALL () {
   WITH 1 AS one

@@ -1,20 +1,14 @@
 // End a job. Fenced: nothing changes without the lease.
-//
 // A job that shall be cancelled does not succeed any more, however near its end it is.
-//
-// mode: write
 // params:
-//   $lease       STRING                             token of the lease
-//   $attempt     INTEGER                            and its number
-//   $status      STRING(succeeded|failed|cancelled)   how it ended
-//   $stage       STRING|NULL = null                 what it was doing then; null: as recorded
-//   $error       STRING|NULL = null                 why it did not succeed
-//   $remedy      STRING|NULL = null                 what to do about it
-//   $at          STRING                             ISO 8601 with zone
-//   $event       STRING                             JSON: the event that is recorded
-// returns: one row, none where the lease belongs to another by now
-//   id           STRING                             id of the job
-//   finished     BOOLEAN                            false where it shall be cancelled
+//   $lease    STRING              token of the lease
+//   $attempt  INTEGER             and its number
+//   $status   STRING(succeeded|failed|cancelled)  how it ended
+//   $stage    STRING|NULL = null  what it was doing then; null: as recorded
+//   $error    STRING|NULL = null  why it did not succeed
+//   $remedy   STRING|NULL = null  what to do about it
+//   $at       STRING              ISO 8601 with zone
+//   $event    STRING              JSON: the event that is recorded
 
 MATCH (j:Job {lease: $lease})
 SET j.kind = j.kind

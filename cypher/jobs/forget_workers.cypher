@@ -1,11 +1,7 @@
 // Remove a worker from the list, and those that have been silent for long.
-//
-// mode: write
 // params:
-//   $id          STRING|NULL = null   the worker; null: only the silent ones
-//   $silent_ms   INTEGER              how long they may be silent
-// returns: one row
-//   workers      INTEGER              workers that were removed
+//   $id         STRING|NULL = null  the worker; null: only the silent ones
+//   $silent_ms  INTEGER             how long they may be silent
 
 MATCH (w:Worker)
 WHERE w.id = $id OR w.beat IS NULL OR w.beat < timestamp() - $silent_ms

@@ -1,20 +1,14 @@
 // Renew the lease of a job, record how far it is, and read whether it shall be cancelled.
-//
 // An idle worker sends it without a lease, to be listed. A lease that has expired is renewed too,
 // as long as no other process has taken the job. Progress is never lowered: a heartbeat may arrive
 // after the work that was done since it was written.
-//
-// mode: write
 // params:
-//   $worker      STRING|NULL = null        id of the worker; null for a command: not listed
-//   $about       MAP = {}                  what is listed of the worker: device, host, pid
-//   $lease       STRING|NULL = null        token of the lease; null while idle
-//   $attempt     INTEGER|NULL = null       and its number
-//   $stage       STRING|NULL = null        stage of the work, as text
-//   $progress    PROBABILITY|NULL = null   from 0 to 1
-// returns: one row
-//   valid        BOOLEAN                   whether the lease is still this process's
-//   cancel       BOOLEAN                   whether the job shall be cancelled
+//   $worker    STRING|NULL = null       id of the worker; null for a command: not listed
+//   $about     MAP = {}                 what is listed of the worker: device, host, pid
+//   $lease     STRING|NULL = null       token of the lease; null while idle
+//   $attempt   INTEGER|NULL = null      and its number
+//   $stage     STRING|NULL = null       stage of the work, as text
+//   $progress  PROBABILITY|NULL = null  from 0 to 1
 
 FOREACH (id IN CASE WHEN $worker IS NULL THEN [] ELSE [$worker] END |
   MERGE (w:Worker {id: id})

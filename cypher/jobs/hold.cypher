@@ -1,15 +1,9 @@
 // Fence a transaction: lock a job, and see that its lease is still this process's.
-//
 // Until the transaction ends no other process can take the job, so what it writes besides becomes
 // visible only under the lease. The caller rolls back when there is no row.
-//
-// mode: write
 // params:
-//   $lease      STRING    token of the lease
-//   $attempt    INTEGER   and its number
-// returns: one row, none where the lease belongs to another by now
-//   id          STRING    id of the job
-//   cancel      BOOLEAN   whether the job shall be cancelled
+//   $lease    STRING   token of the lease
+//   $attempt  INTEGER  and its number
 
 MATCH (j:Job {lease: $lease})
 SET j.kind = j.kind

@@ -1,12 +1,8 @@
 // Record a sweep: the edits it asks for, by the ids they are submitted under.
-//
-// mode: write
 // params:
-//   $id          STRING         id of the sweep
-//   $request     STRING         JSON: the submitted request
-//   $posted_as   LIST<STRING>   ids of its edits, in the order of its cells
-// returns: one row
-//   created      BOOLEAN        false when it was there before
+//   $id         STRING        id of the sweep
+//   $request    STRING        JSON: the submitted request
+//   $posted_as  LIST<STRING>  ids of its edits, in the order of its cells
 
 OPTIONAL MATCH (before:Sweep {id: $id})
 WITH before IS NULL AS created

@@ -1,23 +1,13 @@
 // Jobs under way whose lease has expired; or, of one worker, all its leases.
-//
 // A lease that ends later than any could is listed too: the server's clock stepped back.
 //
 // `crashed` tells whether the worker alone died. It did not where the server was started within the
 // lease, or where the service that supervises the worker did not outlive it: then the machine may
 // have gone down, and it is no fault of the job. While a living service has not yet recorded that
 // it outlived the lease, the job is not listed.
-//
-// mode: read
 // params:
-//   $worker      STRING|NULL = null   only, and all, of this worker
-//   $started_ms  INTEGER              when the server was started, by its own clock
-// returns: one row a job
-//   id           STRING               id of the job
-//   lease        STRING               token of the lease
-//   attempt      INTEGER              and its number
-//   lease_until  INTEGER              when it expires, by the server's clock
-//   expired      BOOLEAN              whether that is over
-//   crashed      BOOLEAN              whether the worker alone died
+//   $worker      STRING|NULL = null  only, and all, of this worker
+//   $started_ms  INTEGER             when the server was started, by its own clock
 
 WITH timestamp() AS now
 MATCH (j:Job)

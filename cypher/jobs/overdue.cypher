@@ -1,10 +1,6 @@
 // Workers that were asked to cancel their job and have not stopped.
-//
-// mode: read
 // params:
-//   $grace_ms   INTEGER   how long they may take
-// returns: one row a worker
-//   worker      STRING    id of the worker
+//   $grace_ms  INTEGER  how long they may take
 
 MATCH (j:Job)
 WHERE j.status = 'running' AND j.lease_until IS NOT NULL AND j.worker IS NOT NULL

@@ -1,16 +1,10 @@
 // Record that a part of a job is stored. Fenced: nothing changes without the lease.
-//
 // With a part that was not stored before, the job has got further: crashes are counted anew.
-//
-// mode: write
 // params:
-//   $lease      STRING    token of the lease
-//   $attempt    INTEGER   and its number
-//   $part       STRING    id of the part
-//   $event      STRING    JSON: the event that is recorded
-// returns: one row, none where the lease belongs to another by now
-//   done        INTEGER   parts that are stored
-//   cancel      BOOLEAN   whether the job shall be cancelled
+//   $lease    STRING   token of the lease
+//   $attempt  INTEGER  and its number
+//   $part     STRING   id of the part
+//   $event    STRING   JSON: the event that is recorded
 
 MATCH (j:Job {lease: $lease})
 SET j.kind = j.kind

@@ -1,29 +1,22 @@
 // Take a job from its worker: it is queued again, or ends if it was to be cancelled or has crashed
 // its workers too often.
-//
 // The worker itself releases what it cannot finish, recovery what is orphaned. Fenced: nothing
 // changes unless the job still runs under that lease. A job without a request (a command works
 // on it) cannot be claimed by a worker, so it ends. Parts that are stored stay.
-//
-// mode: write
 // params:
-//   $lease        STRING             token of the lease
-//   $attempt      INTEGER            and its number
-//   $lease_until  INTEGER|NULL = null   only if the lease still ends then: it was not renewed
-//   $crashed      BOOLEAN            whether the worker alone died: that counts
-//   $max_crashes  INTEGER = 3        after how many of these it fails
-//   $error        STRING             what is recorded if it fails
-//   $remedy       STRING             and what to do next
-//   $cancelled    STRING             what is recorded if it was to be cancelled
-//   $at           STRING             ISO 8601 with zone
-//   $events       MAP                JSON by status: the event that is recorded
-//   $events.queued     STRING        if it is queued again
-//   $events.failed     STRING        if it fails
-//   $events.cancelled  STRING        if it was to be cancelled
-// returns: one row, none when it does not run under that lease
-//   id            STRING             id of the job
-//   kind          STRING             its kind
-//   status        STRING             queued, failed or cancelled
+//   $lease             STRING               token of the lease
+//   $attempt           INTEGER              and its number
+//   $lease_until       INTEGER|NULL = null  only if the lease still ends then: it was not renewed
+//   $crashed           BOOLEAN              whether the worker alone died: that counts
+//   $max_crashes       INTEGER = 3          after how many of these it fails
+//   $error             STRING               what is recorded if it fails
+//   $remedy            STRING               and what to do next
+//   $cancelled         STRING               what is recorded if it was to be cancelled
+//   $at                STRING               ISO 8601 with zone
+//   $events            MAP                  JSON by status: the event that is recorded
+//   $events.queued     STRING               if it is queued again
+//   $events.failed     STRING               if it fails
+//   $events.cancelled  STRING               if it was to be cancelled
 
 MATCH (j:Job {lease: $lease})
 SET j.kind = j.kind

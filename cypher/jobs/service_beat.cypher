@@ -1,12 +1,7 @@
 // A service says that it is alive: it supervises workers, and outlives them unless it is killed.
-//
 // Services that have been silent for an hour are removed.
-//
-// mode: write
 // params:
-//   $id        STRING     id of the service
-// returns: one row
-//   services   INTEGER    services that are known
+//   $id  STRING  id of the service
 
 MERGE (s:Service {id: $id})
 SET s.beat = timestamp()

@@ -1,21 +1,14 @@
 // Give a job its final id, once its model is loaded and all that its numbers depend on is known.
-//
 // If there is a job of that id already, the submitted one becomes a further name of it. That job
 // keeps its result; unless it has none, or `$force` is given, when the submitted request takes its
 // place, lease included. Every id the job had still finds it. While another process works on the
 // job of that id, nothing changes. Fenced: nothing changes without the lease.
-//
-// mode: write
 // params:
-//   $lease     STRING            token of the lease
-//   $attempt   INTEGER           and its number
-//   $final     STRING            digest of all that its numbers depend on, readable
-//   $model     STRING            the model's short name
-//   $force     BOOLEAN = false   do again what succeeded
-// returns: one row, none where the lease belongs to another by now
-//   id         STRING            its id now
-//   busy       BOOLEAN           whether another process works on the job of that id
-//   do_it      BOOLEAN           false when it has its result already
+//   $lease    STRING           token of the lease
+//   $attempt  INTEGER          and its number
+//   $final    STRING           digest of all that its numbers depend on, readable
+//   $model    STRING           the model's short name
+//   $force    BOOLEAN = false  do again what succeeded
 
 MATCH (j:Job {lease: $lease})
 SET j.kind = j.kind

@@ -1,14 +1,10 @@
 // Record that a job has entered a stage. Fenced: nothing changes without the lease.
-//
-// mode: write
 // params:
-//   $lease      STRING        token of the lease
-//   $attempt    INTEGER       and its number
-//   $stage      STRING        stage of the work, as text
-//   $progress   PROBABILITY   from 0 to 1
-//   $event      STRING        JSON: the event that is recorded
-// returns: one row, none where the lease belongs to another by now
-//   cancel      BOOLEAN       whether the job shall be cancelled
+//   $lease     STRING       token of the lease
+//   $attempt   INTEGER      and its number
+//   $stage     STRING       stage of the work, as text
+//   $progress  PROBABILITY  from 0 to 1
+//   $event     STRING       JSON: the event that is recorded
 
 MATCH (j:Job {lease: $lease})
 SET j.kind = j.kind

@@ -1,33 +1,24 @@
 // Accept jobs of one kind: all of them are queued, or none.
-//
 // The queue's node is locked first, so of clients that submit at the same moment each sees what the
 // other did. A job that is queued or running stays as it is, and so does one that succeeded, unless
 // `$again`; one that failed or was cancelled is queued again. An idempotency key that was used
 // before gives the job it was used for, whatever became of it. Claims go by ticket: the locked
 // queue hands out 1, 2 ... in the order of submission, and times that never decrease with them,
 // though the server's clock may step back.
-//
-// mode: write
 // params:
-//   $kind             STRING               of all the jobs, such as `edit`
-//   $rows             LIST<MAP>            the jobs, each id once
-//   $rows.id          STRING               id it is submitted under
-//   $rows.place       INTEGER              0, 1 ... in the order of submission
-//   $rows.request     STRING               JSON: what was submitted
-//   $rows.affinity    STRING               same for what one loaded model serves
-//   $rows.total       INTEGER              parts it consists of; 1 for a job without parts
-//   $rows.properties  MAP                  what else the record shows, by name
-//   $key              STRING|NULL = null   the client's idempotency key, for a single job
-//   $body             STRING|NULL = null   digest of what was submitted, to compare with the key's
-//   $limit            INTEGER              jobs that may be queued or running at a time
-//   $again            BOOLEAN = false      queue again what succeeded
-//   $event            STRING               JSON: the event that is recorded
-// returns: one row a job, in the order of $rows
-//   submitted   STRING          id it was submitted under
-//   outcome     STRING          created, queued (again), known, full, conflict (the key belongs to
-//         another body); where one is full, nothing is stored
-//   id          STRING|NULL     id of the job now; null if there is none
-//   waiting     INTEGER         jobs that were queued or running before
+//   $kind             STRING              of all the jobs, such as `edit`
+//   $rows             LIST<MAP>           the jobs, each id once
+//   $rows.id          STRING              id it is submitted under
+//   $rows.place       INTEGER             0, 1 ... in the order of submission
+//   $rows.request     STRING              JSON: what was submitted
+//   $rows.affinity    STRING              same for what one loaded model serves
+//   $rows.total       INTEGER             parts it consists of; 1 for a job without parts
+//   $rows.properties  MAP                 what else the record shows, by name
+//   $key              STRING|NULL = null  the client's idempotency key, for a single job
+//   $body             STRING|NULL = null  digest of what was submitted, to compare with the key's
+//   $limit            INTEGER             jobs that may be queued or running at a time
+//   $again            BOOLEAN = false     queue again what succeeded
+//   $event            STRING              JSON: the event that is recorded
 
 MERGE (q:Queue {id: 'jobs'})
 SET q.id = 'jobs'

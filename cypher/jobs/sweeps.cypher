@@ -1,13 +1,6 @@
 // The recorded sweeps, or one.
-//
-// mode: read
 // params:
-//   $id          STRING|NULL = null   only this one
-// returns: one row a sweep, newest first
-//   id           STRING               id of the sweep
-//   request      STRING               JSON: the submitted request
-//   posted_as    LIST<STRING>         ids of its edits, in the order of its cells
-//   created_at   STRING               ISO 8601
+//   $id  STRING|NULL = null  only this one
 
 MATCH (s:Sweep)
 WHERE $id IS NULL OR s.id = $id

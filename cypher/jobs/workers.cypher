@@ -1,16 +1,4 @@
 // The workers that have sent a heartbeat.
-//
-// mode: read
-// params:
-// returns: one row a worker
-//   id           STRING        its id, random
-//   device       STRING|NULL   what it computes on
-//   host         STRING|NULL   machine it runs on, for information only
-//   pid          INTEGER|NULL  its process there, for information only
-//   kind         STRING|NULL   kind of the job it works on
-//   job          STRING|NULL   id of that job
-//   started_at   STRING        ISO 8601
-//   silent_s     FLOAT         seconds since its last heartbeat
 
 MATCH (node:Worker)
 WITH properties(node) AS w

@@ -1,13 +1,12 @@
 // Names of the entities from which the old object can be reached, itself included.
-//
 // Level by level from the old object, so that each entity is found once whatever the number of
 // paths.
-//
 // expects:
 //   o        NODE           the old object's entity
 // binds:
 //   leading  LIST<STRING>   names of entities at most $max_steps - 1 facts from it
-// params: $max_steps
+// params:
+//   $max_steps  INTEGER(1..5) = 5  facts in the longest chain; one of them is the new fact
 
 CALL (o) {
   UNWIND CASE WHEN $max_steps > 1 THEN [o] ELSE [] END AS x

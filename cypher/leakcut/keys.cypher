@@ -1,11 +1,6 @@
 // The measured keys of the facts of an edit's graph; no row where none was measured.
-//
-// mode: read
 // params:
-//   $graph        GRAPH_ID       id of the edit's graph
-// returns: one row a key
-//   name          STRING         its name
-//   facts         LIST<STRING>   ids of its facts within the data set
+//   $graph  GRAPH_ID  id of the edit's graph
 
 MATCH ()-[f:FACT]->()
 WHERE f.id STARTS WITH $graph + '|' AND f.key_group IS NOT NULL

@@ -1,25 +1,18 @@
 // Objects that facts may get in a co-edit: of the same relation, and leading nowhere.
-//
 // An object is safe if no path of at most $max_steps - 1 facts leads from it to the old object, by
 // whatever facts of the graph, so that no chain opens through the new fact. Objects that the
 // fact's subject has already by the relation, the subject itself and the old object are left out.
 // Objects of the kind of the fact's own object come first, then by how often the relation has
 // them.
-//
-// mode: read
 // params:
-//   $graph           GRAPH_ID                id of the graph
-//   $object          STRING                  name of the object o0 before the edit (target_true)
-//   $max_steps       INTEGER(1..5) = 5       facts in the longest chain
-//   $facts           LIST<MAP>               the facts
-//   $facts.subject   STRING                  name of the subject
-//   $facts.relation  STRING                  the relation
-//   $facts.object    STRING                  name of the object
-//   $limit           INTEGER(1..1000) = 50   maximum number of objects for each fact
-// returns: one row a fact, in the order of $facts
-//   place            INTEGER                 its place in $facts, from 0
-//   safe             LIST<STRING>            names, best first
-//   refused          LIST<STRING>            names of objects from which a chain would open
+//   $graph           GRAPH_ID               id of the graph
+//   $object          STRING                 name of the object o0 before the edit (target_true)
+//   $max_steps       INTEGER(1..5) = 5      facts in the longest chain
+//   $facts           LIST<MAP>              the facts
+//   $facts.subject   STRING                 name of the subject
+//   $facts.relation  STRING                 the relation
+//   $facts.object    STRING                 name of the object
+//   $limit           INTEGER(1..1000) = 50  maximum number of objects for each fact
 
 MATCH (o:Entity {key: $graph + '|' + $object})
 // include: leakcut/_leading

@@ -1,34 +1,15 @@
 // The paths of a rewrite with their reliability: what a leak cut has to break.
-//
 // A chain of entities with parallel facts between two of them is one path for each choice among
 // them; it is closed when each of its paths holds an edited fact. Facts have their id within the
 // data set, which is the same in all graphs of it.
-//
-// mode: read
 // params:
-//   $graph      GRAPH_ID                                 id of the graph
-//   $subject    STRING                                   name of the subject s0
-//   $object     STRING                                   name of the object o0 before the edit
-//                                                        (target_true)
-//   $rewrite    STRING|NULL = null                       id of the rewrite within the data set;
-//                                                        null for all facts of the graph
-//   $relation   STRING|NULL = null                       the edited relation, where no fact has the
-//                                                        role target_true
-//   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
-//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a 1-step chain:
-//                                                        if the data set lists it, always, never
-//   $pre        STRING = p_pre                           property with the probability before the
-//                                                        edit
-//   $post       STRING = p_post                          property with the probability after the
-//                                                        edit
-//   $limit      INTEGER(0..1000000) = 100000             maximum number of rows
-// returns: one row a path, shortest first, then by entities and facts
-//   entities  LIST<STRING>  names, from subject to object
-//   facts     LIST<STRING>  ids of its facts within the data set
-//   r_pre     FLOAT|NULL    product of $pre over the facts; null where one has none
-//   r_post    FLOAT|NULL    the same of $post
-//   counted   BOOLEAN       whether IFR reads its chain by these facts: of parallel ones the
-//                           likeliest before the edit
+//   $graph     GRAPH_ID                      id of the graph
+//   $subject   STRING                        name of the subject s0
+//   $object    STRING                        name of the object o0 before the edit (target_true)
+//   $rewrite   STRING|NULL = null            id within the data set; null: all facts of the graph
+//   $relation  STRING|NULL = null  the edited relation, where no fact has the role target_true
+//   $post      STRING = p_post               property with the probability after the edit
+//   $limit     INTEGER(0..1000000) = 100000  maximum number of rows
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
 MATCH (s:Entity {key: $graph + '|' + $subject})

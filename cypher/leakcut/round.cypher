@@ -1,46 +1,23 @@
 // What a round of co-edits cost, over the facts that were not edited, and what it installed.
-//
 // Each value is a mean of p_post / p_pre over the facts that the model knew, p_pre >= $known and >
 // 0; null where there is none. `preservation`: facts on chains whose subject is not s0.
 // `subject_retention`: facts on chains about s0, without those with the object o0 or of the edited
 // relation. `coedited_retention`: all stored facts about the subjects of the co-edits other than
 // s0. None of them counts an edited fact. A fact without a probability makes its value null with n
 // > 0.
-//
-// mode: read
 // params:
-//   $graph           GRAPH_ID                                 id of the edit's graph
-//   $subject         STRING                                   name of the subject s0
-//   $object          STRING                                   name of the object o0 before the
-//                                                             edit (target_true)
-//   $rewrite         STRING|NULL = null                       id of the rewrite within the data
-//                                                             set; null for all facts of the graph
-//   $relation        STRING|NULL = null                       the edited relation, where no fact
-//                                                             has the role target_true
-//   $max_steps       INTEGER(1..5) = 5                        facts in the longest chain
-//   $bare            STRING(listed|include|exclude) = listed  the edited fact itself as a 1-step
-//                                                             chain: if the data set lists it,
-//                                                             always, never
-//   $pre             STRING = p_pre                           property with the probability before
-//                                                             the edit
-//   $post            STRING = p_post                          property with the probability after
-//                                                             the edit
-//   $known           FLOAT = 0.05                             a fact counts if its probability
-//                                                             before is >= $known; 0 by the
-//                                                             papers' rule
-//   $edited          LIST<MAP>                                the co-edits
-//   $edited.fact     STRING                                   id within the data set of the fact
-//                                                             that was edited
-//   $edited.new      STRING                                   id of the fact with its new object
-//   $edited.subject  STRING                                   name of its subject
-// returns: one row
-//   preservation          FLOAT|NULL
-//   n_preservation        INTEGER         facts
-//   subject_retention     FLOAT|NULL
-//   n_subject_retention   INTEGER         facts
-//   coedited_retention    FLOAT|NULL
-//   n_coedited_retention  INTEGER         facts
-//   coedits               LIST<MAP>       fact, old_pre, old_post, new_pre, new_post of each
+//   $graph           GRAPH_ID            id of the edit's graph
+//   $subject         STRING              name of the subject s0
+//   $object          STRING              name of the object o0 before the edit (target_true)
+//   $rewrite         STRING|NULL = null  id within the data set; null: all facts of the graph
+//   $relation  STRING|NULL = null  the edited relation, where no fact has the role target_true
+//   $pre             STRING = p_pre      property with the probability before the edit
+//   $post            STRING = p_post     property with the probability after the edit
+//   $known           FLOAT = 0.05  a fact counts if its p before >= $known; 0 by the papers' rule
+//   $edited          LIST<MAP>           the co-edits
+//   $edited.fact     STRING              id within the data set of the fact that was edited
+//   $edited.new      STRING              id of the fact with its new object
+//   $edited.subject  STRING              name of its subject
 
 WITH {rewrite: $rewrite, relation: $relation} AS c,
   [e IN $edited | $graph + '|' + e.fact] + [e IN $edited | $graph + '|' + e.new] AS edited

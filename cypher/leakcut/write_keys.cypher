@@ -1,14 +1,9 @@
 // Store which facts of an edit's graph share a key, as it was measured.
-//
-// mode: write
 // params:
-//   $graph        GRAPH_ID    id of the edit's graph
-//   $rows         LIST<MAP>   the facts
-//   $rows.fact    STRING      id of the fact within the data set
-//   $rows.group   STRING      name of its key: the same for facts that share it
-// returns: one row
-//   asked         INTEGER     facts sent
-//   written       INTEGER     facts found
+//   $graph       GRAPH_ID   id of the edit's graph
+//   $rows        LIST<MAP>  the facts
+//   $rows.fact   STRING     id of the fact within the data set
+//   $rows.group  STRING     name of its key: the same for facts that share it
 
 UNWIND $rows AS row
 MATCH ()-[f:FACT {id: $graph + '|' + row.fact}]->()

@@ -1,35 +1,16 @@
 // CounterFact's Score (S) of one edit: harmonic mean of efficacy, generalization and specificity.
-//
 // The three scores are fractions of prompts for which the correct object is the likelier one. The
 // value is 1 only if the edit is efficacious, generalizes to paraphrases and leaves other subjects
 // unchanged; 0 if one of the scores is 0. Undefined, null with n = 0, where paraphrases or
 // neighborhood are missing or not probed. The paper averages the three scores over the data set
 // first; tables over several edits do so too.
-//
-// The paper uses the probability of a target per token, exp of the mean log-probability of its
-// tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.
-//
-// mode: read
+// The paper uses the probability per token, exp of the mean log-probability: likelihood_norm_post.
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), section 3.3: Score (S)
 // kinds: replace
 // over: prompt
 // params:
-//   $cases           LIST<MAP>        the rewrites to evaluate
-//   $cases.id        STRING           label of the row
-//   $cases.graph     GRAPH_ID         id of the graph
-//   $cases.subject   STRING           name of the subject s0
-//   $cases.object    STRING           name of the object o0 before the edit (target_true)
-//   $cases.rewrite   STRING|NULL      id of the rewrite within the data set; null for all facts of
-//                                     the graph
-//   $cases.relation  STRING|NULL      the edited relation, where no fact has the role target_true
-//   $post            STRING = p_post  property with the probability after the edit
-// returns: one row a case
-//   id        STRING        label of the case
-//   step      INTEGER|NULL  always null
-//   value     FLOAT|NULL    from 0 to 1
-//   n         INTEGER       prompts: the rewrite's, paraphrases, neighborhood
-//   excluded  INTEGER       always 0
+//   $post  STRING = p_post  property with the probability after the edit
 
 // include: metrics/_targets
 WITH c, head(collect({new: new, old: old})) AS p

@@ -1,10 +1,7 @@
 // Deep-edited up to n steps: 1 if no chain of at most n facts survives the edit, else 0.
-//
 // A chain survives if the model knew it, R >= $known_chain, and R' > $threshold * R and R' > 0.
 // Undefined where no chain counts: the value is null and n is 0. A missing probability is an error:
 // null with n > 0.
-//
-// mode: read
 // higher-is-better: yes
 // source: ThinkEval (Baser et al., TMLR 2026), section 5, Definition 2
 // headline: yes
@@ -14,37 +11,9 @@
 // integer: yes
 // over: chain
 // params:
-//   $cases           LIST<MAP>                                the rewrites to evaluate
-//   $cases.id        STRING                                   label of the row
-//   $cases.graph     GRAPH_ID                                 id of the graph
-//   $cases.subject   STRING                                   name of the subject s0
-//   $cases.object    STRING
-//         name of the object o0 before the edit (target_true)
-//   $cases.rewrite   STRING|NULL
-//         id of the rewrite within the data set; null for all facts of the graph
-//   $cases.relation  STRING|NULL
-//         the edited relation, where no fact has the role target_true
-//   $max_steps       INTEGER(1..5) = 5                        facts in the longest chain
-//   $bare            STRING(listed|include|exclude) = listed
-//         the edited fact itself as a 1-step chain: if the data set lists it, always, never
-//   $pre             STRING = p_pre
-//         property with the probability before the edit
-//   $post            STRING = p_post
-//         property with the probability after the edit
-//   $parallel        STRING(before|after) = before
-//         which of parallel facts counts for R': the likeliest before or after the edit
-//   $threshold       FLOAT = 0.0
-//         a chain that counts survives if R' > $threshold * R and R' > 0
-//   $known_chain     FLOAT = 0.01
-//         a chain counts if R >= $known_chain; 0 by the papers' rule: all chains
-//   $rule            STRING(known|papers) = known
-//         the value where nothing counts: null, or by the papers 1
-// returns: one row a case and n, first $max_steps
-//   id        STRING        label of the case
-//   step      INTEGER|NULL  n; null: $max_steps
-//   value     FLOAT|NULL    1 or 0
-//   n         INTEGER       chains of at most n facts that count
-//   excluded  INTEGER       those that do not: the model did not know them
+//   $threshold    FLOAT = 0.0  a chain that counts survives if R' > $threshold * R and R' > 0
+//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $rule         STRING(known|papers) = known  where nothing counts: null, or by the papers 1
 
 // include: metrics/_cases
 CALL (c, s, o) {

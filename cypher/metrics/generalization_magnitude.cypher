@@ -1,33 +1,14 @@
 // Generalization magnitude (PM): mean margin of the new object over paraphrases.
-//
 // The mean of new[i] - true[i] over the lists `paraphrases_` + $post of the facts with roles
 // target_new and target_true. Undefined, null with n = 0, where there are none, or none were
 // probed. Lists of different lengths are an error: null with n > 0.
-//
-// The paper uses the probability of a target per token, exp of the mean log-probability of its
-// tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.
-//
-// mode: read
+// The paper uses the probability per token, exp of the mean log-probability: likelihood_norm_post.
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), section 3.3: paraphrase magnitude
 // kinds: replace
 // over: prompt
 // params:
-//   $cases           LIST<MAP>        the rewrites to evaluate
-//   $cases.id        STRING           label of the row
-//   $cases.graph     GRAPH_ID         id of the graph
-//   $cases.subject   STRING           name of the subject s0
-//   $cases.object    STRING           name of the object o0 before the edit (target_true)
-//   $cases.rewrite   STRING|NULL      id of the rewrite within the data set; null for all facts of
-//                                     the graph
-//   $cases.relation  STRING|NULL      the edited relation, where no fact has the role target_true
-//   $post            STRING = p_post  property with the probability after the edit
-// returns: one row a case
-//   id        STRING        label of the case
-//   step      INTEGER|NULL  always null
-//   value     FLOAT|NULL    from -1 to 1
-//   n         INTEGER       paraphrases
-//   excluded  INTEGER       always 0
+//   $post  STRING = p_post  property with the probability after the edit
 
 // include: metrics/_targets
 WITH c, head(collect({new: coalesce(new['paraphrases_' + $post], []),

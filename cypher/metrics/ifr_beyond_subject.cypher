@@ -1,11 +1,8 @@
 // IFR beyond the subject: IFR as it were had the model kept what it knows of the subject.
-//
 // IFR, with p_post = p_pre for the facts about s0 that the edit is not meant to change: those whose
 // object is not o0 and whose relation is not the edited one (metrics/subject_retention). What is
 // left of the fall is due to the rest of the chains. Undefined where no chain counts: the value is
 // null and n is 0. A missing probability is an error: null with n > 0.
-//
-// mode: read
 // higher-is-better: no
 // source: ThinkEval's own: Definition 3, Eq. 6 of ThinkEval (Baser et al., TMLR 2026), section 5.1,
 //   with other probabilities for the facts about s0
@@ -16,35 +13,8 @@
 // interval: yes
 // over: chain
 // params:
-//   $cases           LIST<MAP>                                the rewrites to evaluate
-//   $cases.id        STRING                                   label of the row
-//   $cases.graph     GRAPH_ID                                 id of the graph
-//   $cases.subject   STRING                                   name of the subject s0
-//   $cases.object    STRING
-//         name of the object o0 before the edit (target_true)
-//   $cases.rewrite   STRING|NULL
-//         id of the rewrite within the data set; null for all facts of the graph
-//   $cases.relation  STRING|NULL
-//         the edited relation, where no fact has the role target_true
-//   $max_steps       INTEGER(1..5) = 5                        facts in the longest chain
-//   $bare            STRING(listed|include|exclude) = listed
-//         the edited fact itself as a 1-step chain: if the data set lists it, always, never
-//   $pre             STRING = p_pre
-//         property with the probability before the edit
-//   $post            STRING = p_post
-//         property with the probability after the edit
-//   $parallel        STRING(before|after) = before
-//         which of parallel facts counts for R': the likeliest before or after the edit
-//   $known_chain     FLOAT = 0.01
-//         a chain counts if R >= $known_chain; 0 by the papers' rule
-//   $rule            STRING(known|papers) = known
-//         the value where nothing counts: null, or by the papers 0
-// returns: one row a case
-//   id        STRING        label of the case
-//   step      INTEGER|NULL  null: all lengths together
-//   value     FLOAT|NULL    IFR, 0 or more
-//   n         INTEGER       chains that count
-//   excluded  INTEGER       chains that do not count: the model did not know them
+//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $rule         STRING(known|papers) = known  where nothing counts: null, or by the papers 0
 
 // include: metrics/_cases
 CALL (c, s, o) {

@@ -1,44 +1,14 @@
 // n-step IFR: Indirect Fact Recovery, separately for chains of each length.
-//
 // Within one length the weights 1 / sqrt(n) cancel: the mean of R'/R over the chains of n facts
 // that the model knew, R >= $known_chain and R > 0. A table over several cases can pool them: sum
 // of value * n over sum of n. Undefined where no chain of a length counts: the value is null and n
 // is 0. A missing probability is an error: null with n > 0.
-//
-// mode: read
 // higher-is-better: no
 // source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 3, Eq. 6, for one n; Table 3
 // over: chain
 // params:
-//   $cases           LIST<MAP>                                the rewrites to evaluate
-//   $cases.id        STRING                                   label of the row
-//   $cases.graph     GRAPH_ID                                 id of the graph
-//   $cases.subject   STRING                                   name of the subject s0
-//   $cases.object    STRING
-//         name of the object o0 before the edit (target_true)
-//   $cases.rewrite   STRING|NULL
-//         id of the rewrite within the data set; null for all facts of the graph
-//   $cases.relation  STRING|NULL
-//         the edited relation, where no fact has the role target_true
-//   $max_steps       INTEGER(1..5) = 5                        facts in the longest chain
-//   $bare            STRING(listed|include|exclude) = listed
-//         the edited fact itself as a 1-step chain: if the data set lists it, always, never
-//   $pre             STRING = p_pre
-//         property with the probability before the edit
-//   $post            STRING = p_post
-//         property with the probability after the edit
-//   $parallel        STRING(before|after) = before
-//         which of parallel facts counts for R': the likeliest before or after the edit
-//   $known_chain     FLOAT = 0.01
-//         a chain counts if R >= $known_chain; 0 by the papers' rule
-//   $rule            STRING(known|papers) = known
-//         the value where nothing counts: null, or by the papers 0
-// returns: one row a case and length 1..$max_steps
-//   id        STRING        label of the case
-//   step      INTEGER|NULL  facts in the chains
-//   value     FLOAT|NULL    IFR over them, 0 or more
-//   n         INTEGER       chains that count
-//   excluded  INTEGER       chains that do not count: the model did not know them
+//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $rule         STRING(known|papers) = known  where nothing counts: null, or by the papers 0
 
 // include: metrics/_cases
 CALL (c, s, o) {

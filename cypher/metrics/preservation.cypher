@@ -1,5 +1,4 @@
 // Preservation: how much of the probability of the broader context the edit preserves.
-//
 // The broader context is the set of facts on chains of at most $max_steps facts whose subject is
 // not s0. Unit `rewrite`: the mean of p_post / p_pre over those that the model knew, p_pre >=
 // $known and > 0. Unit `record`, as in the records of the published data set: this mean for each
@@ -7,8 +6,6 @@
 // fact), then the mean over the chains that have such a fact. Undefined where nothing counts: the
 // value is null and n is 0. By the papers' rule it is 1 there, as is the mean of a chain without
 // such a fact. A missing probability is an error: null with n > 0.
-//
-// mode: read
 // higher-is-better: yes
 // source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 4, Eq. 7;
 //   records: KnowGIC's `broader_context`
@@ -19,35 +16,10 @@
 // interval: yes
 // kinds: replace, append, forget
 // params:
-//   $cases           LIST<MAP>                                the rewrites to evaluate
-//   $cases.id        STRING                                   label of the row
-//   $cases.graph     GRAPH_ID                                 id of the graph
-//   $cases.subject   STRING                                   name of the subject s0
-//   $cases.object    STRING
-//         name of the object o0 before the edit (target_true)
-//   $cases.rewrite   STRING|NULL
-//         id of the rewrite within the data set; null for all facts of the graph
-//   $cases.relation  STRING|NULL
-//         the edited relation, where no fact has the role target_true
-//   $max_steps       INTEGER(1..5) = 5                        facts in the longest chain
-//   $bare            STRING(listed|include|exclude) = listed
-//         the edited fact itself as a 1-step chain: if the data set lists it, always, never
-//   $pre             STRING = p_pre
-//         property with the probability before the edit
-//   $post            STRING = p_post
-//         property with the probability after the edit
-//   $unit            STRING(rewrite|record) = rewrite         unit of the mean
-//   $known           FLOAT = 0.05
-//         a fact counts if its probability before is >= $known; 0 by the papers' rule
-//   $rule            STRING(known|papers) = known
-//         the value where nothing counts: null, or by the papers 1
-// returns: one row a case
-//   id        STRING        label of the case
-//   step      INTEGER|NULL  null: all lengths together
-//   value     FLOAT|NULL    Preservation, 0 or more
-//   n         INTEGER       facts that the model knew; for `record` chains with such a fact, by
-//                           the papers' rule all
-//   excluded  INTEGER       facts of the context that it did not know
+//   $post   STRING = p_post               property with the probability after the edit
+//   $unit   STRING(rewrite|record) = rewrite  unit of the mean
+//   $known  FLOAT = 0.05  a fact counts if its p before >= $known; 0 by the papers' rule
+//   $rule   STRING(known|papers) = known  where nothing counts: null, or by the papers 1
 
 // include: metrics/_cases
 CALL (c, s, o) {

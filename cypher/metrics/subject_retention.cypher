@@ -1,5 +1,4 @@
 // Subject retention: how much of what the model knows of the subject survives the edit.
-//
 // Every chain begins with a fact about s0. Preservation leaves these facts out, and where they fall
 // IFR falls with them. The mean of p_post / p_pre over the distinct facts on chains of at most
 // $max_steps facts whose subject is s0, without those that the edit is meant to change: facts with
@@ -7,8 +6,6 @@
 // Parallel facts between two entities count each, as in Preservation. Facts that the model did not
 // know, p_pre below $known or 0, are left out and counted. Undefined if none is left: the value is
 // null and n is 0. A missing probability is an error: null with n > 0.
-//
-// mode: read
 // higher-is-better: yes
 // source: ThinkEval's own: the counterpart of Preservation (ThinkEval, section 5.1, Definition 4,
 //   Eq. 7) on the facts about s0
@@ -18,31 +15,9 @@
 // meaning: how well other facts about the subject are kept; good: 1
 // interval: yes
 // params:
-//   $cases           LIST<MAP>                                the rewrites to evaluate
-//   $cases.id        STRING                                   label of the row
-//   $cases.graph     GRAPH_ID                                 id of the graph
-//   $cases.subject   STRING                                   name of the subject s0
-//   $cases.object    STRING
-//         name of the object o0 before the edit (target_true)
-//   $cases.rewrite   STRING|NULL
-//         id of the rewrite within the data set; null for all facts of the graph
-//   $cases.relation  STRING|NULL
-//         the edited relation, where no fact has the role target_true
-//   $max_steps       INTEGER(1..5) = 5                        facts in the longest chain
-//   $bare            STRING(listed|include|exclude) = listed
-//         the edited fact itself as a 1-step chain: if the data set lists it, always, never
-//   $pre             STRING = p_pre
-//         property with the probability before the edit
-//   $post            STRING = p_post
-//         property with the probability after the edit
-//   $known           FLOAT = 0.05
-//         a fact counts if its probability before is >= $known; 0 by the papers' rule
-// returns: one row a case
-//   id        STRING        label of the case
-//   step      INTEGER|NULL  always null
-//   value     FLOAT|NULL    mean of p_post / p_pre, 0 or more; null if there is no such fact
-//   n         INTEGER       facts that the model knew
-//   excluded  INTEGER       facts that it did not know
+//   $pre    STRING = p_pre   property with the probability before the edit
+//   $post   STRING = p_post  property with the probability after the edit
+//   $known  FLOAT = 0.05     a fact counts if its p before >= $known; 0 by the papers' rule
 
 // include: metrics/_cases
 CALL (c, s, o) {

@@ -1,13 +1,8 @@
 // Edits and runs of DepEdit's protocol become jobs of one queue, claimed under leases.
-//
 // Before, edits had a queue by themselves, and runs were `:ProtocolJob` nodes with other queries;
 // the process that worked on one was named by host, process id and start time. What was running
 // gets a lease that has expired: recovery queues it again, or ends it where no worker can
 // claim it. No id changes.
-//
-// mode: write
-// params:
-// returns: nothing
 
 MATCH (e:Edit)
 SET e:Job, e.kind = 'edit', e.attempt = coalesce(e.attempts, 0), e.crashes = 0, e.total = 1,

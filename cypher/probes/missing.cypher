@@ -1,16 +1,9 @@
 // Number of facts of some graphs that lack a probability. A sampled one is not missing where the
 // fact has answers: they are undecided, and it is undefined.
-//
-// mode: read
 // params:
-//   $graphs       LIST<STRING>        ids of the graphs
-//   $pre          STRING = p_pre      property with the probability before the edit
-//   $post         STRING = p_post     property with the probability after the edit
-// returns: one row a graph, by id
-//   graph         STRING              its id
-//   n_facts       INTEGER             number of facts; 0 if there is no such graph
-//   missing_pre   INTEGER             number of facts without $pre
-//   missing_post  INTEGER             number of facts without $post
+//   $graphs  LIST<STRING>     ids of the graphs
+//   $pre     STRING = p_pre   property with the probability before the edit
+//   $post    STRING = p_post  property with the probability after the edit
 
 UNWIND $graphs AS graph
 CALL (graph) {

@@ -1,21 +1,13 @@
 // Facts that a forgetting method shall retain: those at distance 2 or more of the forgotten ones.
-//
 // The distance of a fact is the number of facts on the shortest undirected path that begins at a
 // forgotten fact's subject or object and ends with it: a fact of one of these has distance 1. So
 // these are the facts that share no entity with a forgotten one; facts that no path reaches are
 // among them. They are ordered by id, a digest, so the
 // selection is reproducible and does not prefer names early in the alphabet.
-//
-// mode: read
 // params:
-//   $graph     GRAPH_ID              id of the graph
-//   $entities  LIST<STRING>          names of the forgotten facts' subjects and objects
-//   $limit     INTEGER(1..10000) = 64   maximum number of facts
-// returns: one row a fact, by id
-//   id         STRING                its id in the database: graph, `|`, id within the graph
-//   subject    STRING                name of its subject
-//   prompt     STRING                cloze with one {} for the subject
-//   object     STRING                name of its object
+//   $graph     GRAPH_ID                id of the graph
+//   $entities  LIST<STRING>            names of the forgotten facts' subjects and objects
+//   $limit     INTEGER(1..10000) = 64  facts in the longest chain
 
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
 WHERE f.id STARTS WITH $graph + '|' AND coalesce(f.role, 'fact') = 'fact'

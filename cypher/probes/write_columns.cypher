@@ -1,23 +1,16 @@
-// Write probabilities on stored facts, given in columns: the fast form for many facts.
-//
+// Write probabilities on stored facts, given in columns.
 // Every column has one value for each id, in order. An id that is not stored writes nothing:
-// `written` is less than `asked` and the caller rolls back. Takes the server a third less time than
-// one map per fact (probes/write_probabilities, which also accepts answers and nulls).
-//
-// mode: write
+// `written` is less than `asked` and the caller rolls back. It takes the server a third less time
+// than one map per fact.
 // params:
-//   $ids                           LIST<STRING>             ids in the database: graph, `|`, id
-//                                                           within the graph; 5,000 to 10,000
-//   $columns                       MAP                      columns to write
-//   $columns.p_pre                 LIST<PROBABILITY>|NULL   sampled probability before the edit
-//   $columns.p_post                LIST<PROBABILITY>|NULL   the same after the edit
-//   $columns.likelihood_pre        LIST<PROBABILITY>|NULL   teacher-forced, before
-//   $columns.likelihood_post       LIST<PROBABILITY>|NULL   the same after the edit
-//   $columns.likelihood_norm_pre   LIST<PROBABILITY>|NULL   normalised by length, before
-//   $columns.likelihood_norm_post  LIST<PROBABILITY>|NULL   the same after the edit
-// returns: one row
-//   asked                          INTEGER                  ids sent
-//   written                        INTEGER                  facts found
+//   $ids  LIST<STRING>  ids in the database: graph, `|`, id within the graph; 5,000 to 10,000
+//   $columns         MAP                     columns to write
+//   $columns.p_pre   LIST<PROBABILITY>|NULL  sampled probability before the edit
+//   $columns.p_post  LIST<PROBABILITY>|NULL  the same after the edit
+//   $columns.likelihood_pre  LIST<PROBABILITY>|NULL  teacher-forced, before
+//   $columns.likelihood_post  LIST<PROBABILITY>|NULL  the same after the edit
+//   $columns.likelihood_norm_pre  LIST<PROBABILITY>|NULL  normalised by length, before
+//   $columns.likelihood_norm_post  LIST<PROBABILITY>|NULL  the same after the edit
 
 UNWIND range(0, size($ids) - 1) AS i
 MATCH ()-[f:FACT {id: $ids[i]}]->()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
-from typing import Any, ClassVar, Generic, TypeVar, get_args, get_type_hints
+from types import UnionType
+from typing import Any, ClassVar, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BeforeValidator
 
@@ -17,10 +18,8 @@ from ..errors import (
     QueryContractError,
 )
 
-PLAIN: Mapping[type[Any], str] = {
-    str: "STRING", int: "INTEGER", float: "FLOAT", bool: "BOOLEAN", dict: "MAP",
-}  # fmt: skip
-"""Row types of queries with one column, by the type that the header gives it."""
+PLAIN: frozenset[type[Any]] = frozenset((str, int, float, bool, dict))
+"""Row types of queries with one column."""
 
 
 FROM_JSON = BeforeValidator(lambda value: json.loads(value) if isinstance(value, str) else value)
@@ -61,7 +60,7 @@ T = TypeVar("T")
 
 
 class Reader(Generic[T]):
-    """Turns records of one query into rows, and checks them against its header.
+    """Turns records of one query into rows, and checks them.
 
     A row type is a dataclass or a pydantic model whose fields are the query's columns (a field
     without a column has a default), the type of the only column (`PLAIN`), or NoneType where a
@@ -69,21 +68,15 @@ class Reader(Generic[T]):
     """
 
     def __init__(self, row_type: type[T], name: str) -> None:
-        columns = query(name).columns
         self.row_type, self.name = row_type, name
-        self.columns = list(columns)
-        self._lists = [i for i, c in enumerate(columns.values()) if c.type.startswith("LIST")]
-        self._needed = [i for i, c in enumerate(columns.values()) if not c.nullable]
-        self._build = _builder(row_type, name)
+        self.columns = query(name).columns
+        self._lists: list[int] = []
+        self._needed: list[int] = []
+        self._build = self._builder()
         self._check: Callable[[T, str], None] | None = getattr(row_type, "check", None)
 
-    def header(self, keys: Iterable[str]) -> None:
-        """QueryContractError if the server returns other columns than the header declares."""
-        if list(keys) != self.columns:
-            raise QueryContractError(f"{self.name} returns {list(keys)}, not {self.columns}.")
-
     def row(self, values: list[Any]) -> T:
-        """One row; raises if a value is null where the header does not allow it."""
+        """One row; raises if a value is null where the row type does not allow it."""
         for i in self._needed:
             if values[i] is None:
                 self._refuse_null(self.columns[i], values[0])
@@ -99,7 +92,51 @@ class Reader(Generic[T]):
         where = f"{self.name}: {column} is null in the row of {self.columns[0]} {first!r}"
         if column in getattr(self.row_type, "PROBABILITIES", ()):
             raise MissingProbabilityError(f"{where}: a fact lacks the requested probability.")
-        raise QueryContractError(f"{where}, which its header does not allow.")
+        raise QueryContractError(f"{where}, which {self.row_type.__name__} does not allow.")
+
+    def _builder(self) -> Callable[[list[Any]], Any]:
+        """A function of a record's values that returns the row."""
+        row_type: Any = self.row_type
+        if not self.columns and row_type is type(None):
+            return lambda values: None
+        if row_type in PLAIN:
+            if len(self.columns) != 1:
+                raise QueryContractError(f"{self.name} does not return one column.")
+            self._needed = [0]
+            return lambda values: values[0]
+        required = _fields(row_type)
+        if not {*self.columns} <= required.keys() or any(
+            needed and field not in self.columns for field, needed in required.items()
+        ):
+            raise QueryContractError(
+                f"{self.name} returns other columns than {row_type.__name__} has."
+            )
+        if not is_dataclass(row_type):
+            return self._validated
+        hints = get_type_hints(row_type)
+        records: list[tuple[int, Any]] = []
+        for i, column in enumerate(self.columns):
+            kinds = _alternatives(hints[column])
+            if type(None) not in kinds:
+                self._needed.append(i)
+            if lists := [kind for kind in kinds if get_origin(kind) is tuple]:
+                self._lists.append(i)
+                if is_dataclass(record := get_args(lists[0])[0]):
+                    records.append((i, record))
+
+        def build(values: list[Any]) -> Any:
+            for i, record in records:
+                values[i] = tuple(record(**each) for each in values[i])
+            return row_type(**dict(zip(self.columns, values, strict=True)))
+
+        return build
+
+    def _validated(self, values: list[Any]) -> Any:
+        model: Any = self.row_type
+        try:
+            return model.model_validate(dict(zip(self.columns, values, strict=True)))
+        except ValueError as error:
+            raise QueryContractError(f"{self.name}: {error}") from None
 
 
 @cache
@@ -108,44 +145,9 @@ def reader(row_type: type[T], name: str) -> Reader[T]:
     return Reader(row_type, name)
 
 
-def _builder(row_type: type[Any], name: str) -> Callable[[list[Any]], Any]:
-    """A function of a record's values that returns the row."""
-    columns = query(name).columns
-    if not columns and row_type is type(None):
-        return lambda values: None
-    if row_type in PLAIN:
-        if [(c.type, c.nullable) for c in columns.values()] != [(PLAIN[row_type], False)]:
-            raise QueryContractError(
-                f"{name} does not return one column of {PLAIN[row_type]}: {list(columns)}."
-            )
-        return lambda values: values[0]
-    required = _fields(row_type)
-    if not columns.keys() <= required.keys() or any(
-        needed and field not in columns for field, needed in required.items()
-    ):
-        raise QueryContractError(f"{name} returns other columns than {row_type.__name__} has.")
-    names = list(columns)
-    if not is_dataclass(row_type):
-        return lambda values: _validated(row_type, name, dict(zip(names, values, strict=True)))
-    maps = [
-        (i, get_args(get_type_hints(row_type)[column])[0])
-        for i, (column, about) in enumerate(columns.items())
-        if about.type == "LIST<MAP>"
-    ]
-
-    def build(values: list[Any]) -> Any:
-        for i, record in maps:
-            values[i] = tuple(record(**each) for each in values[i])
-        return row_type(**dict(zip(names, values, strict=True)))
-
-    return build
-
-
-def _validated(row_type: type[Any], name: str, values: dict[str, Any]) -> Any:
-    try:
-        return row_type.model_validate(values)
-    except ValueError as error:
-        raise QueryContractError(f"{name}: {error}") from None
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """The members of a union of types; the type itself if it is none."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
 def _fields(row_type: type[Any]) -> dict[str, bool]:

@@ -135,9 +135,10 @@ class AnsweredRow(StoredAnswer):
 
 @dataclass(frozen=True)
 class FractionRow(Row):
-    """One metric of one run: a fraction (None without questions), and its counts."""
+    """One metric of one run: a fraction, and its counts."""
 
     id: str
-    value: float | None
+    metric: str
+    value: float
     n: int
     copies: int

@@ -52,20 +52,33 @@ class CompleteGraphRow(Row):
 
 
 @dataclass(frozen=True)
-class GraphRow(Row):
-    """A stored graph; columns as in the header of graph/list_graphs."""
+class GraphHeader(Row):
+    """The properties that a graph is created with, see graph/merge_graph.
+
+    Attributes:
+        kind: dataset, model or edit.
+        probe: digest of the probe settings.
+        content_digest: of the facts, to detect changes.
+        measures: of the probabilities that each fact has.
+    """
 
     graph: str
     kind: str
     dataset: str
-    model: str | None
-    edit: str | None
-    probe: str | None
-    content_digest: str | None
+    model: str | None = None
+    edit: str | None = None
+    probe: str | None = None
+    content_digest: str | None = None
+    measures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphRow(GraphHeader):
+    """A stored graph; its counts are 0 while it is incomplete."""
+
     complete: bool
     n_facts: int
     n_entities: int
-    measures: tuple[str, ...]
     created_at: str
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pydantic import BaseModel, Field
+
 from .base import Row
 
 
@@ -44,16 +46,29 @@ class CoEditedFact:
     new_post: float | None
 
 
-@dataclass(frozen=True)
-class CoEditRoundRow(Row):
-    """What a round of co-edits cost, over facts that were not edited; None where there is none."""
+class Retention(BaseModel):
+    """Retention of facts that a round of co-edits did not edit; null where there is none."""
+
+    subject_retention: float | None = Field(
+        description="Retention of the facts about the subject that were not edited."
+    )
+    n_subject_retention: int = Field(
+        description="Number of facts that subject retention is taken over."
+    )
+    coedited_retention: float | None = Field(
+        default=None,
+        description="Retention of all other facts about the co-edited subjects; null without any.",
+    )
+    n_coedited_retention: int = Field(
+        default=0, description="Number of facts that it is taken over."
+    )
+
+
+class CoEditRoundRow(Retention):
+    """The cost of a round of co-edits, over facts that were not edited."""
 
     preservation: float | None
     n_preservation: int
-    subject_retention: float | None
-    n_subject_retention: int
-    coedited_retention: float | None
-    n_coedited_retention: int
     coedits: tuple[CoEditedFact, ...]
 
 

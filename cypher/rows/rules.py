@@ -15,19 +15,25 @@ class MergeRulesRow(WrittenRow):
 
 
 @dataclass(frozen=True)
-class RuleRow(Row):
+class RuleBody(Row):
+    """First premise, about x and y (of one premise x and z), and conclusion, from x to z."""
+
+    relation1: str
+    inverse1: bool
+    relation3: str
+    kind_x: str | None
+    kind_z: str | None
+
+
+@dataclass(frozen=True)
+class RuleRow(RuleBody):
     """A stored rule with the annotators' labels."""
 
     dataset: str
     rule: str
-    relation1: str
-    inverse1: bool
     relation2: str | None
     inverse2: bool
-    relation3: str
-    kind_x: str | None
     kind_y: str | None
-    kind_z: str | None
     word_x: str | None
     word_y: str | None
     word_z: str | None
@@ -61,14 +67,9 @@ class VocabularyRow(Row):
 
 
 @dataclass(frozen=True)
-class MinePairRow(Row):
+class MinePairRow(RuleBody):
     """A rule with one premise mined from pairs of facts; `total` rules were found."""
 
-    relation1: str
-    inverse1: bool
-    relation3: str
-    kind_x: str | None
-    kind_z: str | None
     support: int
     total: int
 

@@ -5,46 +5,62 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from .base import Row
 
 
-@dataclass(frozen=True)
-class DriftRow(Row):
+class DriftCounts(BaseModel):
+    """Numbers of facts, by how far two states differ on them."""
+
+    n: int = Field(
+        description="Facts that both states were asked for: kept + weakened + removed + added +"
+        " unknown."
+    )
+    missing: int = Field(description="Facts without a probability in one of the states.")
+    kept: int = Field(description="Facts known as before: p_post >= .9 p_pre.")
+    weakened: int = Field(description="Facts whose probability fell below .9 of what it was.")
+    removed: int = Field(description="Facts whose probability fell below .1 of what it was.")
+    added: int = Field(description="Facts that were not known (p_pre < .05), and are now.")
+    unknown: int = Field(description="Facts that neither state knows (p below .05 in both).")
+
+
+class DriftRow(DriftCounts):
     """How far two states differ on the facts of one relation at one distance.
 
     Attributes:
         distance: facts between a subject and the nearest end, 3 for three and more; None without
             subjects.
-        n: facts with both probabilities; `missing`: those that lack one.
         moved, shift: sums of |p_post - p_pre| and of p_post - p_pre.
     """
 
     relation: str
     distance: int | None
-    n: int
-    missing: int
-    kept: int
-    weakened: int
-    removed: int
-    added: int
-    unknown: int
     moved: float
     shift: float
 
 
-@dataclass(frozen=True)
-class RoutesRow(Row):
-    """The chains of one rewrite that lead to the old object in each of two states."""
+class RouteCounts(BaseModel):
+    """Numbers of chains from subject to old object, by the states in which they lead there."""
+
+    chains: int = Field(description="Number of all chains.")
+    before: int = Field(
+        description="Number of those whose facts' probabilities multiply to more than `floor` in"
+        " the first state."
+    )
+    after: int = Field(
+        description="Number of those whose facts' probabilities multiply to more than `floor` in"
+        " the second state."
+    )
+    opened: int = Field(description="Number of those of the second state alone.")
+    closed: int = Field(description="Number of those of the first state alone.")
+
+
+class RoutesRow(RouteCounts):
+    """The chains of one rewrite; `missing` of them have a fact that lacks a probability."""
 
     id: str
-    chains: int
     missing: int
-    before: int
-    after: int
-    opened: int
-    closed: int
 
 
 @dataclass(frozen=True)

@@ -1,44 +1,15 @@
 // The groundings of rules that have one of some facts as a premise or as the conclusion.
-//
 // For the edited facts (roles target_true and target_new in the graph of an edit) these are the
 // groundings that the edit affects. A grounding with two of the facts gives one row for each.
-//
-// mode: read
 // params:
-//   $graph               GRAPH_ID           id of the graph
-//   $facts               LIST<STRING>       ids of the facts in the database
-//   $rules               LIST<MAP>          the rules
-//   $rules.rule          STRING             label of the rule
-//   $rules.relation1     STRING             relation of the first premise, about x and y
-//   $rules.inverse1      BOOLEAN            whether it points from y to x
-//   $rules.relation2     STRING|NULL        relation of the second premise, about y and z
-//   $rules.inverse2      BOOLEAN            whether it points from z to y
-//   $rules.relation3     STRING             relation of the conclusion, from x to z
-//   $rules.kind_x        STRING|NULL        kind of the entities x takes; null for any
-//   $rules.kind_y        STRING|NULL
-//   $rules.kind_z        STRING|NULL
-//   $pre                 STRING = p_pre     property with the probability before the edit
-//   $post                STRING = p_post    property with the probability after the edit
-//   $limit               INTEGER(1..10000000) = 100000   maximum number of rows
-// returns: one row a grounding and part, by rule and names
-//   rule                 STRING             label of the rule
-//   x                    STRING             name of the entity at x
-//   y                    STRING|NULL        name of the entity at y, in both premises
-//   z                    STRING             name of the entity at z
-//   premise1             STRING             id of the first premise in the database
-//   premise2             STRING|NULL        id of the second premise
-//   conclusion           STRING|NULL        id of the conclusion; null where the graph lacks it:
-//                                           the rule predicts it
-//   premise1_pre         FLOAT|NULL         its probability before the edit; null if not probed
-//   premise1_post        FLOAT|NULL         the same after the edit
-//   premise2_pre         FLOAT|NULL
-//   premise2_post        FLOAT|NULL
-//   conclusion_pre       FLOAT|NULL
-//   conclusion_post      FLOAT|NULL
-//   part                 STRING             role of the fact: premise1, premise2 or
-//                                           conclusion
+//   $graph       GRAPH_ID         id of the graph
+//   $facts       LIST<STRING>     ids of the facts in the database
+//   $rules.rule  STRING           label of the rule
+//   $pre         STRING = p_pre   property with the probability before the edit
+//   $post        STRING = p_post  property with the probability after the edit
+//   $limit       INTEGER(1..10000000) = 100000  maximum number of rows
 
-UNWIND $rules AS rule
+// include: rules/_rules
 UNWIND $facts AS fact
 MATCH (s:Entity)-[f:FACT {id: fact}]->(o:Entity)
 WHERE f.graph = $graph AND s <> o

@@ -1,29 +1,13 @@
 // Support and number of premise groundings of rules in a graph.
-//
 // The premises share y, so their groundings are counted there as a product, without listing them:
 // facts of the first at y times facts of the second, minus those in which x and z are the same. Of
 // a rule with one premise they are its facts.
-//
-// mode: read
 // params:
-//   $graph               GRAPH_ID           id of the graph
-//   $rules               LIST<MAP>          the rules
-//   $rules.rule          STRING             label of the rule
-//   $rules.relation1     STRING             relation of the first premise, about x and y
-//   $rules.inverse1      BOOLEAN            whether it points from y to x
-//   $rules.relation2     STRING|NULL        relation of the second premise, about y and z
-//   $rules.inverse2      BOOLEAN            whether it points from z to y
-//   $rules.relation3     STRING             relation of the conclusion, from x to z
-//   $rules.kind_x        STRING|NULL        kind of the entities x takes; null for any
-//   $rules.kind_y        STRING|NULL
-//   $rules.kind_z        STRING|NULL
-//   $rules.support       INTEGER|NULL       its known support; counted if null
-// returns: one row a rule
-//   rule                 STRING             label of the rule
-//   body                 INTEGER            number of groundings of the premises
-//   support              INTEGER            number of those whose conclusion the graph has
+//   $graph          GRAPH_ID      id of the graph
+//   $rules.rule     STRING        label of the rule
+//   $rules.support  INTEGER|NULL  its known support; counted if null
 
-UNWIND $rules AS rule
+// include: rules/_rules
 CALL (rule) {
   WITH rule
   WHERE rule.relation2 IS NOT NULL

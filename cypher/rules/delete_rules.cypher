@@ -1,11 +1,7 @@
 // Delete rules of a data set with their labels, and annotators without any other label.
-//
-// mode: write
 // params:
-//   $dataset   STRING                     the data set they belong to
-//   $ids       LIST<STRING>|NULL = null   ids within the data set; all of its rules when null
-// returns: one row
-//   deleted    INTEGER                    deleted rules
+//   $dataset  STRING                    the data set they belong to
+//   $ids      LIST<STRING>|NULL = null  ids within the data set; all of its rules when null
 
 CALL () {
   MATCH (r:Rule {dataset: $dataset})

@@ -1,14 +1,8 @@
 // The facts of a graph with one subject and relation.
-//
-// mode: read
 // params:
-//   $graph     GRAPH_ID   id of the graph
-//   $subject   STRING     name of the subject
-//   $relation  STRING     the relation
-// returns: one row a fact, by object
-//   id         STRING     its id in the database
-//   object     STRING     name of its object
-//   role       STRING     fact, target_true or target_new
+//   $graph     GRAPH_ID  id of the graph
+//   $subject   STRING    name of the subject
+//   $relation  STRING    the relation
 
 MATCH (s:Entity {key: $graph + '|' + $subject})-[f:FACT]->(o:Entity)
 WHERE f.relation = $relation

@@ -1,43 +1,15 @@
 // All groundings of rules in a graph: the premises, and the conclusion where the graph has it.
-//
-// x, y and z are three different entities; a rule with one premise has no y. The graph of
-// an edit has the edited fact in its old and in its new form, and either may be a premise.
-//
-// mode: read
+// The entities x, y and z are different; a rule with one premise has no y. The graph of an edit has
+// the edited fact in its old and in its new form, and either may be a premise.
 // params:
-//   $graph               GRAPH_ID           id of the graph
-//   $rules               LIST<MAP>          the rules
-//   $rules.rule          STRING             label of the rule
-//   $rules.relation1     STRING             relation of the first premise, about x and y
-//   $rules.inverse1      BOOLEAN            whether it points from y to x
-//   $rules.relation2     STRING|NULL        relation of the second premise, about y and z
-//   $rules.inverse2      BOOLEAN            whether it points from z to y
-//   $rules.relation3     STRING             relation of the conclusion, from x to z
-//   $rules.kind_x        STRING|NULL        kind of the entities x takes; null for any
-//   $rules.kind_y        STRING|NULL
-//   $rules.kind_z        STRING|NULL
-//   $show                STRING(all|known|predicted) = all
-//         only groundings whose conclusion the graph has, or lacks
-//   $pre                 STRING = p_pre     property with the probability before the edit
-//   $post                STRING = p_post    property with the probability after the edit
-//   $limit               INTEGER(1..10000000) = 100000   maximum number of rows
-// returns: one row a grounding, by rule and names
-//   rule                 STRING             label of the rule
-//   x                    STRING             name of the entity at x
-//   y                    STRING|NULL        name of the entity at y, in both premises
-//   z                    STRING             name of the entity at z
-//   premise1             STRING             id of the first premise in the database
-//   premise2             STRING|NULL        id of the second premise
-//   conclusion           STRING|NULL        id of the conclusion; null where the graph lacks it:
-//                                           the rule predicts it
-//   premise1_pre         FLOAT|NULL         its probability before the edit; null if not probed
-//   premise1_post        FLOAT|NULL         the same after the edit
-//   premise2_pre         FLOAT|NULL
-//   premise2_post        FLOAT|NULL
-//   conclusion_pre       FLOAT|NULL
-//   conclusion_post      FLOAT|NULL
+//   $graph       GRAPH_ID         id of the graph
+//   $rules.rule  STRING           label of the rule
+//   $show  STRING(all|known|predicted) = all  only those whose conclusion the graph has, or lacks
+//   $pre         STRING = p_pre   property with the probability before the edit
+//   $post        STRING = p_post  property with the probability after the edit
+//   $limit       INTEGER(1..10000000) = 100000  maximum number of rows
 
-UNWIND $rules AS rule
+// include: rules/_rules
 CALL (rule) {
   // All groundings of the premises: the facts of the first, then those of the second at y.
   WITH rule

@@ -1,18 +1,12 @@
 // Store an annotator's label of a rule, replacing an earlier one, and update the rule's status.
-//
 // At least two labels decide: the rule is kept if all of them are a (must be true) or b (likely to
 // be true), else rejected (DepEdit, section 4.1, step 5). One label does not change the status. The
 // rule is locked, so of concurrent annotators the last one sees all labels.
-//
-// mode: write
 // params:
-//   $dataset     STRING              the data set the rule belongs to
-//   $rule        STRING              its id within the data set
-//   $annotator   STRING              name of the annotator
-//   $label       STRING(a|b|c|d|e)   plausibility of the rule
-// returns: one row, none when there is no such rule
-//   rule         STRING              its id within the data set
-//   status       STRING              its status now
+//   $dataset    STRING             the data set the rule belongs to
+//   $rule       STRING             its id within the data set
+//   $annotator  STRING             name of the annotator
+//   $label      STRING(a|b|c|d|e)  plausibility of the rule
 
 MATCH (r:Rule {id: $dataset + '|' + $rule})
 SET r.dataset = $dataset  // takes the lock

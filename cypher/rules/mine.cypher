@@ -1,28 +1,14 @@
 // Rules mined from the triangles of a graph, with their support.
-//
 // Three facts over three different entities form a triangle; each of its facts may be the
 // conclusion of a rule with the two others as premises, so a type of triangle gives three rules. A
 // triangle of directed facts either has a source and a sink (x→y→z and x→z) or is a cycle
 // (x→y→z→x). The first kind is found once, from its source; the second once, from the entity with
 // the fewest outgoing facts, and is then read in its three rotations. The closing fact comes from a
 // hash join over all facts, which is faster than a search for each pair.
-//
-// mode: read
 // params:
-//   $graph        GRAPH_ID                        id of the graph
-//   $min_support  INTEGER(1..1000000000) = 2      minimum of groundings with a known conclusion
-//   $limit        INTEGER(1..1000000) = 1000      maximum number of rules, best supported first
-// returns: one row a rule
-//   relation1     STRING         relation of the first premise, about x and y
-//   inverse1      BOOLEAN        whether it points from y to x
-//   relation2     STRING         relation of the second premise, about y and z
-//   inverse2      BOOLEAN        whether it points from z to y
-//   relation3     STRING         relation of the conclusion, from x to z
-//   kind_x        STRING|NULL    the kind of every entity at x; null where they differ or have none
-//   kind_y        STRING|NULL
-//   kind_z        STRING|NULL
-//   support       INTEGER        number of groundings of premises and conclusion
-//   total         INTEGER        number of rules before $limit
+//   $graph        GRAPH_ID                    id of the graph
+//   $min_support  INTEGER(1..1000000000) = 2  minimum of groundings with a known conclusion
+//   $limit        INTEGER(1..1000000) = 1000  maximum number of rules, best supported first
 
 CALL () {
   // x→y→z and x→z: one rule for each conclusion.

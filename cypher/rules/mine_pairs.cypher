@@ -1,21 +1,10 @@
 // Rules with one premise mined from pairs of facts over the same two entities, with their support.
-//
 // Either fact of a pair may be the conclusion. In one direction a relation contains another one; in
 // opposite directions it is the inverse of another one, or symmetric where both relations are one.
-//
-// mode: read
 // params:
-//   $graph        GRAPH_ID                        id of the graph
-//   $min_support  INTEGER(1..1000000000) = 2      minimum of groundings with a known conclusion
-//   $limit        INTEGER(1..1000000) = 1000      maximum number of rules, best supported first
-// returns: one row a rule
-//   relation1     STRING         relation of the premise, about x and z
-//   inverse1      BOOLEAN        whether it points from z to x
-//   relation3     STRING         relation of the conclusion, from x to z
-//   kind_x        STRING|NULL    the kind of every entity at x; null where they differ or have none
-//   kind_z        STRING|NULL
-//   support       INTEGER        number of groundings of premise and conclusion
-//   total         INTEGER        number of rules before $limit
+//   $graph        GRAPH_ID                    id of the graph
+//   $min_support  INTEGER(1..1000000000) = 2  minimum of groundings with a known conclusion
+//   $limit        INTEGER(1..1000000) = 1000  maximum number of rules, best supported first
 
 MATCH (x:Entity)-[c:FACT]->(z:Entity)
 WHERE c.graph = $graph AND c.relation IS NOT NULL AND x <> z

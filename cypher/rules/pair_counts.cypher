@@ -1,29 +1,10 @@
 // Conclusions that rules predict in a graph, counted once each: distinct pairs of entities (x, z).
-//
 // Several groundings may have one conclusion; rules/body_counts counts groundings.
-//
-// mode: read
 // params:
-//   $graph               GRAPH_ID           id of the graph
-//   $rules               LIST<MAP>          the rules
-//   $rules.rule          STRING             label of the rule
-//   $rules.relation1     STRING             relation of the first premise, about x and y
-//   $rules.inverse1      BOOLEAN            whether it points from y to x
-//   $rules.relation2     STRING|NULL        relation of the second premise, about y and z
-//   $rules.inverse2      BOOLEAN            whether it points from z to y
-//   $rules.relation3     STRING             relation of the conclusion, from x to z
-//   $rules.kind_x        STRING|NULL        kind of the entities x takes; null for any
-//   $rules.kind_y        STRING|NULL
-//   $rules.kind_z        STRING|NULL
-// returns: one row a rule
-//   rule                 STRING             label of the rule
-//   pairs                INTEGER            distinct conclusions of its groundings
-//   known                INTEGER            number of those that the graph has
-//   comparable           INTEGER            number of those about whose x the graph has any fact of
-//                                           the conclusion's relation
-//   heads                INTEGER            distinct pairs of entities with its relation
+//   $graph       GRAPH_ID  id of the graph
+//   $rules.rule  STRING    label of the rule
 
-UNWIND $rules AS rule
+// include: rules/_rules
 CALL (rule) {
   CALL (rule) {
     WITH rule

@@ -1,13 +1,6 @@
 // The relations of a graph's facts and the kinds of its entities, with counts.
-//
-// mode: read
 // params:
-//   $graph     GRAPH_ID      id of the graph
-// returns: one row a relation or kind, by sort and name
-//   sort       STRING        relation or kind
-//   name       STRING|NULL   its name; null for the entities without a kind
-//   n          INTEGER       number of facts or entities
-//   prompt     STRING|NULL   most frequent cloze of a relation; null for a kind
+//   $graph  GRAPH_ID  id of the graph
 
 MATCH ()-[f:FACT]->()
 WHERE f.graph = $graph AND f.relation IS NOT NULL

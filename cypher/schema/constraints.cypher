@@ -1,12 +1,7 @@
 // Constraints, indexes and names of a database; may be run again at any time.
-//
 // Neo4j Community has uniqueness constraints but none on existence or type: those are checked
 // before writing (cypher/params.py). The last statements make every property name known to the
 // server, so that asking for a property that is not written yet is not answered with a warning.
-//
-// mode: write
-// params:
-// returns: nothing
 
 CREATE CONSTRAINT graph_id IF NOT EXISTS FOR (g:Graph) REQUIRE g.id IS UNIQUE;
 CREATE CONSTRAINT entity_key IF NOT EXISTS FOR (e:Entity) REQUIRE e.key IS UNIQUE;

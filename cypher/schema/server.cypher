@@ -1,10 +1,4 @@
 // Which server this is.
-//
-// mode: read
-// params:
-// returns: one row
-//   version   STRING   such as 5.26.30
-//   edition   STRING   community or enterprise
 
 CALL dbms.components() YIELD name, versions, edition
 WITH versions, edition

@@ -1,10 +1,6 @@
 // Record which migrations a database has had.
-//
-// mode: write
 // params:
-//   $version   INTEGER   number of the last migration
-// returns: one row
-//   version    INTEGER   the same
+//   $version  INTEGER  number of the last migration
 
 MATCH (s:Schema {id: 'thinkeval'})
 SET s.version = $version, s.migrated_at = toString(datetime())

@@ -1,32 +1,17 @@
 // How far two states of a model differ on the facts of a graph, by relation and distance.
-//
 // A fact is unknown where both probabilities are below $known, added where only that of the second
 // state is not; the others are kept, weakened or removed by the ratio of their probabilities. Its
 // distance from the subjects is the smallest number of facts, in either direction, between a
 // subject and one of the fact's ends: 0 where it is one of them, 3 for three and more, and for a
 // fact that no subject is connected with. Facts of the roles `fact` and `target_true` count.
-//
-// mode: read
 // params:
-//   $graph       GRAPH_ID             id of the graph with the probabilities of both states
-//   $subjects    LIST<STRING> = []    names of the subjects; without any, distances are null
-//   $pre         STRING = p_pre       property with the probability in the first state
-//   $post        STRING = p_post      property with the probability in the second state
-//   $known       FLOAT = 0.05         probability from which a fact counts as known
-//   $kept        FLOAT = 0.9          ratio from which a fact counts as kept
-//   $removed     FLOAT = 0.1          ratio below which a fact counts as removed
-// returns: one row a relation and distance
-//   relation     STRING               the facts' relation
-//   distance     INTEGER|NULL         0, 1, 2 or 3; null without subjects
-//   n            INTEGER              facts with both probabilities
-//   missing      INTEGER              facts that lack one
-//   kept         INTEGER              facts that are known as before
-//   weakened     INTEGER              facts whose probability fell
-//   removed      INTEGER              facts that are hardly known any more
-//   added        INTEGER              facts that were not known, and are now
-//   unknown      INTEGER              facts that neither state knows
-//   moved        FLOAT                sum of |p_post - p_pre|
-//   shift        FLOAT                sum of p_post - p_pre
+//   $graph     GRAPH_ID           id of the graph with the probabilities of both states
+//   $subjects  LIST<STRING> = []  names of the subjects; without any, distances are null
+//   $pre       STRING = p_pre     property with the probability in the first state
+//   $post      STRING = p_post    property with the probability in the second state
+//   $known     FLOAT = 0.05       probability from which a fact counts as known
+//   $kept      FLOAT = 0.9        ratio from which a fact counts as kept
+//   $removed   FLOAT = 0.1        ratio below which a fact counts as removed
 
 OPTIONAL MATCH (e:Entity)
 WHERE e.key IN [name IN $subjects | $graph + '|' + name]

@@ -1,38 +1,19 @@
 // The chain that an edit closed and that leads to the old object again in a later state.
-//
 // The graphs compare the base with the edited model and with the later state. A chain leads to the
 // object in a state if the product of its facts' probabilities there is above $floor. The edit
 // closed it if it leads there in the base and not in the edited model; it is open again if it leads
 // there in the later state.
-//
-// mode: read
 // params:
-//   $graph      GRAPH_ID            graph of base and edited model
-//   $later      GRAPH_ID            graph of base and later state, with the same facts
-//   $subject    STRING              name of the subject s0
-//   $object     STRING              name of the object o0 before the edit (target_true)
-//   $rewrite    STRING|NULL = null  id of the rewrite within the data set; null for all facts of
-//                                   the graph
-//   $relation   STRING|NULL = null  the edited relation, where no fact has the role target_true
-//   $max_steps  INTEGER(1..5) = 5   facts in the longest chain
-//   $bare       STRING(listed|include|exclude) = listed
-//         the edited fact itself as a 1-step chain: if the data set lists it, always, never
-//   $pre        STRING = p_pre      property with the probability in the base
-//   $post       STRING = p_post     property with the probability in the edited model, and in the
-//                                   later state
-//   $parallel   STRING(before|after) = before
-//         which of parallel facts counts: the likeliest in the base, or in each state
-//   $floor      FLOAT = 0.01        product above which a chain leads to the object
-// returns: one row, none where the graph lacks subject or object
-//   closed     INTEGER       chains that the edit closed
-//   opened     INTEGER       those of them that are open again
-//   missing    INTEGER       those of them with a fact that the later state was not asked for
-//   entities   LIST<STRING>  names, of the strongest one that is open again (of equal
-//                            ones the shortest, then by entities); empty without one
-//   r_base     FLOAT|NULL    its product in the base
-//   r_edited   FLOAT|NULL    its product in the edited model
-//   r_later    FLOAT|NULL    its product in the later state
-//   links      LIST<MAP>     subject, relation, object, prompt, base, edited, later of each fact
+//   $graph     GRAPH_ID            graph of base and edited model
+//   $later     GRAPH_ID            graph of base and later state, with the same facts
+//   $subject   STRING              name of the subject s0
+//   $object    STRING              name of the object o0 before the edit (target_true)
+//   $rewrite   STRING|NULL = null  id within the data set; null: all facts of the graph
+//   $relation  STRING|NULL = null  the edited relation, where no fact has the role target_true
+//   $pre       STRING = p_pre      property with the probability in the base
+//   $post      STRING = p_post     property in the edited model, and in the later state
+//   $parallel  STRING(before|after) = before  of parallel facts: likeliest in base or each state
+//   $floor     FLOAT = 0.01        product above which a chain leads to the object
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
 MATCH (s:Entity {key: $graph + '|' + $subject})

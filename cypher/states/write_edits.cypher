@@ -1,21 +1,15 @@
 // Store the edits that a comparison of two states scored; stored ones are replaced.
-//
 // An edit's graph must be stored already; its record is that of an edit which has succeeded, so
 // that every query of edits reads it.
-//
-// mode: write
 // params:
-//   $graph             GRAPH_ID      id of the data set's graph
-//   $rows              LIST<MAP>     the scored requests
-//   $rows.edit         STRING        id of the edit, and of its graph
-//   $rows.rewrite      STRING        id of its rewrite request within the data set
-//   $rows.model        STRING        name of the first state
-//   $rows.method       STRING        what the edit is listed by in place of a method
-//   $rows.score        STRING        JSON: the metrics
-//   $rows.provenance   STRING        JSON: everything needed to do it again
-// returns: one row
-//   asked              INTEGER       edits sent
-//   written            INTEGER       edits whose rewrite request and graph are stored
+//   $graph            GRAPH_ID   id of the data set's graph
+//   $rows             LIST<MAP>  the scored requests
+//   $rows.edit        STRING     id of the edit, and of its graph
+//   $rows.rewrite     STRING     id of its rewrite request within the data set
+//   $rows.model       STRING     name of the first state
+//   $rows.method      STRING     what the edit is listed by in place of a method
+//   $rows.score       STRING     JSON: the metrics
+//   $rows.provenance  STRING     JSON: everything needed to do it again
 
 CALL () {
   UNWIND $rows AS row

@@ -56,13 +56,12 @@ class QueryInfo(BaseModel):
     name: str = Field(description="Name: folder and file.")
     summary: str = Field(description="Its result, in one sentence.")
     doc: str = Field(description="Definition and source.")
-    mode: str = Field(description="Read or write.")
+    mode: str = Field(description="read, write, or autocommit: it commits by itself.")
     params: dict[str, str] = Field(description="Types of the parameters, by name.")
-    columns: dict[str, str] = Field(description="Types of the columns, by name.")
-    returns: str = Field(description="Meaning of one row.")
+    columns: tuple[str, ...] = Field(description="Names of the columns, in order.")
     source: str | None = Field(description="The paper that defines it; null without one.")
     higher_is_better: str | None = Field(description="Yes or no; null where neither holds.")
-    digest: str = Field(description="Digest of the text.")
+    digest: str = Field(description="Digest of the statements, without comments.")
     text: str = Field(description="The complete Cypher file.")
 
 
@@ -186,8 +185,7 @@ def _query(name: ByName) -> QueryInfo:
         doc=found.doc,
         mode=found.mode,
         params={f"${key}": f"{p.type}: {p.doc}" for key, p in found.params.items()},
-        columns={key: f"{c.type}: {c.doc}" for key, c in found.columns.items()},
-        returns=found.returns,
+        columns=found.columns,
         source=found.source,
         higher_is_better=found.higher_is_better,
         digest=found.digest,

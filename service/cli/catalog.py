@@ -132,7 +132,7 @@ def _described(query: cypher.Query) -> dict[str, object]:
         "mode": query.mode,
         "doc": query.doc,
         "params": {name: param.type for name, param in query.params.items()},
-        "columns": {name: column.type for name, column in query.columns.items()},
+        "columns": query.columns,
     }
 
 

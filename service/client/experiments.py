@@ -176,7 +176,8 @@ class Experiments:
         chosen = measure or out.measure
         rows = out.to_frame()
         shown = rows[rows["measure"] == chosen].drop(columns=["measure", "by"])
-        return shown[["state", *DriftLine.model_fields]].reset_index(drop=True)
+        columns = dict.fromkeys(("state", "label", *DriftLine.model_fields))
+        return shown[list(columns)].reset_index(drop=True)
 
     def audit(self, comparison: str | Named, folder: str | Path) -> Path:
         """Write the audit of a comparison into a new folder, which opens without a server.

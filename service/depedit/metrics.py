@@ -1,4 +1,4 @@
-"""The protocol's metrics of stored runs, each by its own query."""
+"""The protocol's metrics of stored runs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
 
 
-METRICS: tuple[str, ...] = ("est_s", "est_i", "upd_s", "upd_i", "cons_ns", "cons_u", "cons_ni")
-"""Names of the metrics and of their queries in cypher/depedit/."""
-
 TITLES: Mapping[str, str] = {
     "est_s": "Est.S",
     "est_i": "Est.I",
@@ -25,7 +22,8 @@ TITLES: Mapping[str, str] = {
     "cons_u": "Cons.U",
     "cons_ni": "Cons.NI",
 }
-"""Names of the metrics in the paper."""
+"""Names of the metrics in the paper, by those in depedit/metrics."""
+METRICS = tuple(TITLES)
 
 
 def metrics_of(db: Database, run: str) -> dict[str, Fraction]:
@@ -49,8 +47,7 @@ def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Fr
         if run not in stored:
             known = [row.id for row in db.read(rows.ProtocolRunRow, "depedit/list_runs")]
             raise NotFoundError("run", run, known, listing="thinkeval depedit list --runs")
-    found: dict[str, dict[str, Fraction]] = {run: {} for run in ids}
-    for name in METRICS:
-        for row in db.read(rows.FractionRow, f"depedit/{name}", runs=ids) if ids else ():
-            found[row.id][name] = Fraction(row.value, row.n, row.copies)
+    found = {run: dict.fromkeys(METRICS, Fraction(None, 0, 0)) for run in ids}
+    for row in db.read(rows.FractionRow, "depedit/metrics", runs=ids):
+        found[row.id][row.metric] = Fraction(row.value, row.n, row.copies)
     return found

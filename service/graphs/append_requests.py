@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
+from ...cypher.rows.append import AppendKeyRow
 from ...loaders.records import KnowledgeGraph, RewriteRequest, digest
 from ..errors import ConflictError
 from . import datasets
-from .write import GraphHeader, rewrite_row
+from .write import rewrite_row
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -44,23 +45,16 @@ Prior = Mapping[str, float]
 """P0 of each name of a range at the prompt of a pair."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+@dataclass(frozen=True)
+class Key(AppendKeyRow):
     """A pair of subject and relation with several objects.
 
     Attributes:
-        correct: its objects O, by name.
         kinds: kinds of the relation's range.
-        range: entities of the range without the subject, at most RANGE and those of O among them,
-            by name from the pair's own place on.
+        range: entities of the range without the subject, at most RANGE and those of `correct`
+            among them, by name from the pair's own place on.
     """
 
-    subject: str
-    relation: str
-    correct: tuple[str, ...]
-    prompt: str
-    question: str | None
-    paraphrases: tuple[str, ...]
     kinds: tuple[str, ...]
     range: tuple[str, ...]
 
@@ -121,16 +115,8 @@ def _key(row: rows.AppendKeyRow, of: rows.AppendRangeRow) -> Key:
     turned = of.names[start:] + of.names[:start]
     others = [n for n in turned if n not in row.correct][: max(0, RANGE - len(row.correct))]
     kept = {*others, *row.correct} - {row.subject}
-    return Key(
-        subject=row.subject,
-        relation=row.relation,
-        correct=row.correct,
-        prompt=row.prompt,
-        question=row.question,
-        paraphrases=row.paraphrases,
-        kinds=of.kinds,
-        range=tuple(name for name in turned if name in kept),
-    )
+    inside = tuple(name for name in turned if name in kept)
+    return Key(**vars(row), kinds=of.kinds, range=inside)
 
 
 def new_answers(key: Key, prior: Prior | None) -> tuple[str, ...]:
@@ -268,7 +254,9 @@ def store(db: Database, graph: KnowledgeGraph, built: Sequence[RewriteRequest]) 
         ConflictError: the graph has changed since its content was read.
     """
     whole = replace(graph, rewrites=(*graph.rewrites, *built))
-    header = GraphHeader(graph.name, "dataset", graph.name, content_digest=whole.content_digest)
+    header = rows.GraphHeader(
+        graph.name, "dataset", graph.name, content_digest=whole.content_digest
+    )
 
     def write(tx: Tx) -> None:
         (before,) = tx.run(rows.GraphRow, "graph/get_graph", graph=graph.name)
@@ -277,7 +265,7 @@ def store(db: Database, graph: KnowledgeGraph, built: Sequence[RewriteRequest]) 
                 f"Graph {graph.name!r} has changed while its requests were built.",
                 remedy="Run the command again.",
             )
-        tx.run(rows.MergeGraphRow, "graph/merge_graph", **header.params())
+        tx.run(rows.MergeGraphRow, "graph/merge_graph", **vars(header))
         written = [rewrite_row(request) for request in built]
         tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=graph.name, rows=written)
         tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph.name)

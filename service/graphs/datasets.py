@@ -13,7 +13,7 @@ from ...cypher import rows
 from ...loaders import formats, graphs
 from ...loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
 from ..errors import ConflictError, NotFoundError
-from .write import GraphHeader, write_graph
+from .write import write_graph
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -115,7 +115,9 @@ def store(
             f" {loaded.report.source}.",
             remedy="Replace it with --replace, or import under another name with --name.",
         )
-    header = GraphHeader(graph.name, "dataset", graph.name, content_digest=graph.content_digest)
+    header = rows.GraphHeader(
+        graph.name, "dataset", graph.name, content_digest=graph.content_digest
+    )
     facts = [fact_row(fact) for fact in graph.facts]
     done = write_graph(db, header, graph.entities, facts, graph.rewrites, progress)
     status = "replaced" if stored else "imported"

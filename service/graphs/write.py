@@ -7,7 +7,6 @@ incomplete, and so invisible, until the last step; remains of a failure are dele
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...cypher import rows
@@ -24,33 +23,6 @@ REWRITE_BATCH = 1_000
 """Rewrite requests in one query: each may carry some pages of reference texts."""
 
 Progress = Callable[[int, int, str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class GraphHeader:
-    """The properties of a :Graph node, see graph/merge_graph; `kind`: dataset, model or edit."""
-
-    graph: str
-    kind: str
-    dataset: str
-    model: str | None = None
-    edit: str | None = None
-    probe: str | None = None
-    content_digest: str | None = None
-    measures: tuple[str, ...] = ()
-
-    def params(self) -> dict[str, Any]:
-        """The parameters of graph/merge_graph."""
-        return {
-            "graph": self.graph,
-            "kind": self.kind,
-            "dataset": self.dataset,
-            "model": self.model,
-            "edit": self.edit,
-            "probe": self.probe,
-            "content_digest": self.content_digest,
-            "measures": list(self.measures),
-        }
 
 
 class _Runs(Protocol):
@@ -90,7 +62,7 @@ def rewrite_row(request: RewriteRequest) -> dict[str, object]:
 
 def write_graph(
     db: Database,
-    header: GraphHeader,
+    header: rows.GraphHeader,
     entities: Sequence[Entity],
     facts: Sequence[Mapping[str, object]],
     rewrites: Sequence[RewriteRequest] | None = None,
@@ -151,13 +123,13 @@ def _empty(db: Database, run: _Runs, graph: str, fence: Fence | None) -> None:
 
 def _write(
     run: _Runs,
-    header: GraphHeader,
+    header: rows.GraphHeader,
     entities: Sequence[Entity],
     facts: Sequence[Mapping[str, object]],
     rewrites: Sequence[RewriteRequest] | None,
     progress: Progress | None,
 ) -> rows.CompleteGraphRow:
-    run(rows.MergeGraphRow, "graph/merge_graph", **header.params())
+    run(rows.MergeGraphRow, "graph/merge_graph", **vars(header))
     run(int, "graph/clear_graph", graph=header.graph)
     # A model's graph and an edit's have the entities of their data set, which knows their kinds.
     dataset = None if header.graph == header.dataset else header.dataset

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...cypher import rows
 from ...loaders.records import Fact, KnowledgeGraph, RewriteRequest, unique
 from ..graphs.datasets import fact_row
-from ..graphs.write import GraphHeader, write_graph
+from ..graphs.write import write_graph
 from .relations import conflicts
 from .writing import prompt_of
 
@@ -68,7 +68,9 @@ class Synthesis:
         state = repr((graph.content_digest, sorted(shares.items())))
         if state == self._stored or not facts:
             return
-        header = GraphHeader(graph.name, "dataset", graph.name, content_digest=graph.content_digest)
+        header = rows.GraphHeader(
+            graph.name, "dataset", graph.name, content_digest=graph.content_digest
+        )
         fact_rows = [
             fact_row(fact)
             | {"p_pre": one.share, "n_samples": one.n_answers or None, "candidate": one.id}

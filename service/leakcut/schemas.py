@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ...cypher.rows.leakcut import Retention
 from ..experiments.models import Result
 from ..request_options import Option
 from ..schemas import EditedFact, EditIn, Measure, Name, ProbedFact
@@ -280,7 +281,7 @@ class CoEditFact(BaseModel):
     )
 
 
-class RoundOut(BaseModel):
+class RoundOut(Retention):
     """One point of the frontier: the edit and its co-edits, together from the unedited model."""
 
     number: int = Field(description="Number of the round; 0: the edit alone.")
@@ -317,19 +318,6 @@ class RoundOut(BaseModel):
         description="Preservation over facts that were not edited."
     )
     n_preservation_unedited: int = Field(description="Number of facts that it is taken over.")
-    subject_retention: float | None = Field(
-        description="Retention of the facts about the subject that were not edited."
-    )
-    n_subject_retention: int = Field(
-        description="Number of facts that subject retention is taken over."
-    )
-    coedited_retention: float | None = Field(
-        default=None,
-        description="Retention of all other facts about the co-edited subjects; null without any.",
-    )
-    n_coedited_retention: int = Field(
-        default=0, description="Number of facts that it is taken over."
-    )
     opened: int = Field(
         default=0,
         description="co-edits whose new object leads to the old one in the edit's graph; 0 but"

@@ -14,7 +14,7 @@ from ...cypher import rows
 from ...loaders.records import Entity, Fact, digest
 from ..database import Progress
 from ..graphs.datasets import Dataset
-from ..graphs.write import GraphHeader, write_graph
+from ..graphs.write import write_graph
 from ..schemas import MEASURES
 from .probe import (
     Answer,
@@ -102,7 +102,7 @@ def ensure(
     questions = questions_for(facts, aliases)
     results = asked.ask(questions, settings)
     probed = [ProbedFact(q, a) for q, a in zip(questions, results, strict=True)]
-    header = GraphHeader(
+    header = rows.GraphHeader(
         graph,
         "model",
         dataset.id,

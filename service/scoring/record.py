@@ -18,7 +18,7 @@ from ...cypher import rows
 from ...loaders.records import RequestKind, kind_of
 from ..errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
 from ..graphs.datasets import require_graph
-from ..graphs.write import Fence, GraphHeader, rewrite_row, write_graph
+from ..graphs.write import Fence, rewrite_row, write_graph
 from ..heartbeat import Heartbeat, State
 from ..leases import Lease, event, new_token
 from ..schemas import Measure, Score
@@ -229,7 +229,7 @@ def write_edit_graph(
     """Step 5: both sides on every edge, all of it or nothing."""
     # Facts about the subject beside the chains are asked by likelihood alone.
     measures = complete([each for each in probed if each.question.role != "subject"])
-    header = GraphHeader(
+    header = rows.GraphHeader(
         record.edit, "edit", request.graph, model=model, edit=record.edit,
         probe=request.probe.digest, measures=measures,
     )  # fmt: skip
@@ -238,7 +238,7 @@ def write_edit_graph(
 
 def write_probed(
     db: Database,
-    header: GraphHeader,
+    header: rows.GraphHeader,
     probed: Sequence[ProbedFact],
     aliases: Mapping[str, tuple[str, ...]],
     *,

@@ -31,7 +31,6 @@ from ..errors import UsageError
 from ..experiments import store
 from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
-from ..graphs.write import GraphHeader
 from ..schemas import Measure, MeasuredOptions, MetricValue, Score
 from ..scoring import metrics
 from ..scoring.chat_choice import ChatChosen, settled
@@ -532,7 +531,7 @@ def _write(
         *((each.edit, each.probed + each.further, each.asked.scope.aliases) for each in scored),
     ):
         kept = [asking.of_measures(one, taken) for one in probed]
-        header = GraphHeader(
+        header = rows.GraphHeader(
             graph, "edit", run.posted.graph, model=states[0].name, edit=graph,
             probe=asked.settings.digest, content_digest=asked.dataset.digest,
             measures=taken if graph == id else complete(kept),

@@ -69,16 +69,13 @@ def _grouped(
 
 def _line(label: str, group: Sequence[rows.DriftRow]) -> DriftLine:
     """The sums over some rows, and means over their facts."""
-    n = sum(row.n for row in group)
+    counts = {
+        name: sum(getattr(row, name) for row in group) for name in rows.DriftCounts.model_fields
+    }
+    n = counts["n"]
     return DriftLine(
+        **counts,
         label=label,
-        n=n,
-        missing=sum(row.missing for row in group),
-        kept=sum(row.kept for row in group),
-        weakened=sum(row.weakened for row in group),
-        removed=sum(row.removed for row in group),
-        added=sum(row.added for row in group),
-        unknown=sum(row.unknown for row in group),
         mean_moved=sum(row.moved for row in group) / n if n else None,
         mean_shift=sum(row.shift for row in group) / n if n else None,
     )

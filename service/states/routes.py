@@ -50,8 +50,6 @@ def routes(
             floor=floor,
         )
         for row in found:
-            out[row.id][measure] = RoutesOut(
-                chains=row.chains, before=row.before, after=row.after, opened=row.opened,
-                closed=row.closed, floor=floor,
-            )  # fmt: skip
+            counts = row.model_dump(exclude={"id", "missing"})
+            out[row.id][measure] = RoutesOut(**counts, floor=floor)
     return out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ...cypher.rows.states import RevivedLink
+from ...cypher.rows.states import DriftCounts, RevivedLink, RouteCounts
 from ...loaders.records import RequestKind
 from ..errors import UsageError
 from ..experiments.models import Result
@@ -100,20 +100,9 @@ class ComparisonIn(MeasuredOptions):
             raise ValueError(f"{error.detail} {error.remedy}") from error
 
 
-class RoutesOut(BaseModel):
+class RoutesOut(RouteCounts):
     """The chains from subject to old object that lead there, by one measure."""
 
-    chains: int = Field(description="Number of all chains.")
-    before: int = Field(
-        description="Number of those whose facts' probabilities multiply to more than `floor` in"
-        " the first state."
-    )
-    after: int = Field(
-        description="Number of those whose facts' probabilities multiply to more than `floor` in"
-        " the second state."
-    )
-    opened: int = Field(description="Number of those of the second state alone.")
-    closed: int = Field(description="Number of those of the first state alone.")
     floor: float = Field(
         description="Product of probabilities above which a chain leads to its object."
     )
@@ -193,20 +182,10 @@ class ComparedRequest(BaseModel):
         return found.value if found else None
 
 
-class DriftLine(BaseModel):
+class DriftLine(DriftCounts):
     """Differences between the states over some facts."""
 
     label: str = Field(description='The relation, or the distance; "all facts".')
-    n: int = Field(
-        description="Facts that both states were asked for: kept + weakened + removed + added +"
-        " unknown."
-    )
-    missing: int = Field(description="Facts without a probability in one of the states.")
-    kept: int = Field(description="Facts known as before: p_post >= .9 p_pre.")
-    weakened: int = Field(description="Facts whose probability fell below .9 of what it was.")
-    removed: int = Field(description="Facts whose probability fell below .1 of what it was.")
-    added: int = Field(description="Facts that were not known (p_pre < .05), and are now.")
-    unknown: int = Field(description="Facts that neither state knows (p below .05 in both).")
     mean_moved: float | None = Field(description="Mean of |p_post - p_pre|; null without facts.")
     mean_shift: float | None = Field(description="Mean of p_post - p_pre.")
 

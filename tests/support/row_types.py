@@ -14,7 +14,6 @@ from typing import Any
 import thinkeval.cypher
 from thinkeval.cypher import rows
 from thinkeval.cypher.catalog import names
-from thinkeval.service.depedit.metrics import METRICS
 
 ROOT = Path(thinkeval.cypher.__file__).parent.parent
 ROOMS = ("cypher", "service")
@@ -23,16 +22,13 @@ ROW_TYPE = re.compile(r"rows\.\w+|[A-Z]\w+|int|str|float|bool|dict")
 QUERY = re.compile(r"[a-z0-9_]+/[a-z0-9_]+")
 RAW = "cypher/migrations.py"
 """The file that reads columns by name, before the database is known to be one of ThinkEval."""
-PASS_ON = {"cypher/run.py", "cypher/sending.py", "service/depedit/metrics.py"}
+PASS_ON = {"cypher/run.py", "cypher/sending.py"}
 """Files that call queries by a name they were given, or make it (BUILT)."""
 BUILT: dict[str, type[Any]] = {
-    **{f"depedit/{metric}": rows.FractionRow for metric in METRICS},
     "chains/metrics": rows.ChainMetricRow,
     **dict.fromkeys(names("metrics/"), rows.MetricRow),
-    "chains/count": int,
-    "probes/write_probabilities": rows.WrittenRow,
 }
-"""Queries that are called by a name which is no literal, and two that only tests call."""
+"""Queries that are called by a name which is no literal."""
 
 
 def read_into(name: str) -> list[type[Any]]:

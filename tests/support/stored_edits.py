@@ -16,7 +16,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Fact, RewriteRequest
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.conversation_outcome import ConversationOut
-from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
+from thinkeval.service.graphs.write import rewrite_row, write_graph
 from thinkeval.service.leakcut.schemas import CoEditFact, CoEditOut, RoundOut
 from thinkeval.service.leases import Lease, Writer, event, new_token, now
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
@@ -101,7 +101,7 @@ def store_edit(
                 edit=edit,
                 rows=[dict(row) for row in answers],
             )
-    header = GraphHeader(edit, "edit", dataset, model="m", edit=edit, measures=MEASURES)
+    header = rows.GraphHeader(edit, "edit", dataset, model="m", edit=edit, measures=MEASURES)
     entities = entities_of([each.question.fact for each in facts], {})
     write_graph(db, header, entities, [fact_row(each) for each in facts])
     case = {

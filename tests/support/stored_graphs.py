@@ -55,6 +55,13 @@ def store(
         return tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)[0]
 
 
+def set_properties(db: Database, *facts: dict[str, Any]) -> None:
+    """Set or, by None, remove properties of stored facts, each named by its `id`."""
+    text = "UNWIND $facts AS row MATCH ()-[f:FACT {id: row.id}]->() SET f += row"
+    with db._session("WRITE") as session:
+        session.run(text, facts=list(facts)).consume()
+
+
 def case_map(graph: str, case: Case, name: str = "case") -> dict[str, Any]:
     """The case as metrics take it."""
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reference_pages.markdown import blocks, cell, code, docstring, table
+from reference_pages.markdown import cell, code, docstring, table
 from thinkeval import cypher
 from thinkeval.cypher.catalog import REQUIRED, Param, Query
 
@@ -20,20 +20,9 @@ def params_table(query: Query) -> str:
     return rows or "No parameters."
 
 
-def columns_table(query: Query) -> str:
-    """What a row is, and the columns of the rows."""
-    rows = table(
-        ("Column", "Type", "Meaning"),
-        (
-            (
-                code(name),
-                code(_type(column.type, column.nullable, column.choices)),
-                cell(column.doc),
-            )
-            for name, column in query.columns.items()
-        ),
-    )
-    return blocks(f"Returns {cell(query.returns)}.", rows)
+def columns(query: Query) -> str:
+    """The names of the columns, in order."""
+    return f"Columns: {', '.join(map(code, query.columns))}." if query.columns else "No columns."
 
 
 def _params(params: Mapping[str, Param], prefix: str = "$") -> Iterator[tuple[str, ...]]:

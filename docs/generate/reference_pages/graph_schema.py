@@ -128,8 +128,31 @@ MEANINGS = {
     "run": "id of the run it belongs to",
     "seed": "seed of everything random in it",
     "status": "queued, running, succeeded, failed or cancelled; of a rule: whether it is kept",
+    "cancel": "true if the job shall be cancelled",
+    "complete": "true if readers see it",
+    "conclusion": "id of the conclusion",
+    "constraints": "digest of the schema/constraints that was applied last",
+    "copy": "number of the updated copy; null in phase establish",
+    "corrected": "JSON: the corrected subject, relation, object",
+    "device": "what it computes on",
+    "established": "its answer in phase establish; null in that phase",
+    "expected": "the right answer; null where nothing follows any longer",
+    "finished_at": "ISO 8601",
+    "host": "machine it runs on, for information only",
+    "judge_corrected": "JSON: the judge's correction",
+    "judged": "what the model judge decided",
+    "n_facts": "number of facts",
+    "other_pre": "probability of the other premise",
+    "parts": "ids of the parts that are stored",
+    "phase": "phase of the protocol",
+    "pid": "its process there, for information only",
+    "premise1": "id of a fact or conclusion",
+    "premise2": "id of a fact or conclusion; null for a rule with one premise",
+    "sets": "ids of the knowledge sets drawn from it",
+    "started_at": "ISO 8601",
+    "verdict": "what a person decided",
 }
-"""Meanings of names that several queries use with different meanings."""
+"""Meanings of names that no parameter explains, or several explain differently."""
 
 _LIST = re.compile(r"UNWIND \[(.*?)\] AS (label|type|property)", re.S)
 _NODE = re.compile(r"\((?P<var>\w*):(?P<label>[A-Z]\w*)")
@@ -200,7 +223,7 @@ def _of(statement: str, var: str, fields: object) -> set[str]:
 
 @cache
 def meanings() -> dict[str, str]:
-    """A meaning of each property: what the query that writes it, or else one that reads it, says.
+    """A meaning of each property, by the query that writes it.
 
     Parameters of queries that read are left out: they choose rows, and are no properties.
     """
@@ -214,9 +237,6 @@ def meanings() -> dict[str, str]:
     for query in writing:
         for key, entry in query.params.items():
             _note(found, key, entry.doc)
-    for query in queries:
-        for key, column in query.columns.items():
-            _note(found, key, column.doc)
     found |= MEANINGS
     for name in declared()["property"]:
         if name.endswith("_post") and name not in found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_pages.contracts import columns_table, params_table, prose
+from reference_pages.contracts import columns, params_table, prose
 from reference_pages.markdown import anchor, blocks, cell, code, details, fence, inline, table
 from thinkeval import cypher
 from thinkeval.cypher.metric_options import displays
@@ -56,7 +56,7 @@ def _metric(name: str) -> str:
         f"## {name}",
         prose(query.doc),
         "\n".join(f"- {inline(head)}: {text}" for head, text in facts if text),
-        columns_table(query),
+        columns(query),
         details("Parameters", params_table(query)),
         details("Cypher", fence(query.text.rstrip(), "cypher")),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_pages.contracts import columns_table, folders, params_table, prose
+from reference_pages.contracts import columns, folders, params_table, prose
 from reference_pages.markdown import anchor, blocks, cell, code, details, table
 from thinkeval import cypher
 from thinkeval.cypher.catalog import part_names, part_text
@@ -41,7 +41,7 @@ def page() -> str:
     return blocks(
         "# Queries",
         f"The {total} Cypher queries of the catalogue besides the [metrics](metrics.md), each with"
-        " the contract of its header: parameters, columns, and what a row is.",
+        " its parameters and columns.",
         "Every query is one file `cypher/FOLDER/NAME.cypher`. `thinkeval queries NAME` prints its"
         " text with all shared parts in place; `GET /v1/queries/{name}` gives the same. Those of"
         " mode `read` change nothing and run in Neo4j Browser; the others are for the program.",
@@ -57,7 +57,7 @@ def _folder(folder: str, names: list[str]) -> str:
 
 def _query(name: str) -> str:
     query = cypher.query(name)
-    contract = blocks(params_table(query), columns_table(query))
+    contract = blocks(params_table(query), columns(query))
     return blocks(
         f"### {name}",
         prose(query.doc),

@@ -36,7 +36,6 @@ class Slide:
     name: str
     question: str
     doc: str
-    returns: str
     text: str
 
 
@@ -46,7 +45,7 @@ def questions(chapter: Mapping[str, str] = QUESTIONS) -> list[Slide]:
     for name, question in chapter.items():
         found = cypher.query(f"{FOLDER}{name}")
         body = found.text[found.text.index("\n\n") :].strip()
-        slides.append(Slide(name, question, found.doc, found.returns, body))
+        slides.append(Slide(name, question, found.doc, body))
     return slides
 
 

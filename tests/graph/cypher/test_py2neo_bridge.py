@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.stored_graphs import set_properties
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError, ParameterError
 from thinkeval.cypher.py2neo_bridge import from_subgraph, to_subgraph
@@ -24,7 +25,7 @@ def stored(db: Database, graph_id: str) -> str:
         {"id": facts[1].id, "p_pre": 1.0, "p_post": 0.2, "answers_pre": ["Ron", "Ron ÷ 2"]},
         {"id": facts[2].id, "p_pre": 0.1, "change": "kept", "paraphrases_p_post": [0.5, 0.25]},
     ]
-    db.write(rows.WrittenRow, "probes/write_probabilities", rows=probed)
+    set_properties(db, *probed)
     return graph
 
 

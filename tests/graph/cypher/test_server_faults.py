@@ -47,14 +47,14 @@ def test_too_many_paths_are_stopped_with_advice_that_helps(
         with pytest.raises(QueryTimeoutError, match="metrics/ifr") as caught:
             hasty.metric("ifr", cases=asked)
         assert "--max-steps" in caught.value.remedy
-        with pytest.raises(QueryTimeoutError, match="chains/count"):
-            hasty.read(int, "chains/count", **scalars(crowded, CASE))
+        with pytest.raises(QueryTimeoutError, match="chains/enumerate"):
+            hasty.read(rows.ChainRow, "chains/enumerate", **scalars(crowded, CASE))
 
         def count() -> None:
             with hasty.transaction() as tx:
-                tx.run(int, "chains/count", **scalars(crowded, CASE))
+                tx.run(rows.ChainRow, "chains/enumerate", **scalars(crowded, CASE))
 
-        with pytest.raises(QueryTimeoutError, match="chains/count"):
+        with pytest.raises(QueryTimeoutError, match="chains/enumerate"):
             count()
     (row,) = db.metric("ifr", cases=asked, max_steps=3)
     assert row.n == 1 + 28 + 28 * 27

@@ -194,15 +194,15 @@ def test_rows_that_refer_to_nothing_are_not_passed_over(db: Database, graph_id: 
     store(db, graph_id, EDGES)
     before = content(db, graph_id)
     orphan = fact(Edge("9", "a", "nobody"))
-    unknown = [{"id": f"{graph_id}|1", "p_pre": 0.9}, {"id": f"{graph_id}|none", "p_pre": 0.9}]
+    known, unknown = f"{graph_id}|1", f"{graph_id}|none"
     for name, params in (
         (
             "graph/merge_facts",
             {"graph": graph_id, "rows": [fact(EDGES[0]) | {"p_pre": 0.9}, orphan]},
         ),
         ("graph/merge_facts", {"graph": graph_id, "rows": [orphan]}),
-        ("probes/write_probabilities", {"rows": unknown}),
-        ("probes/write_probabilities", {"rows": unknown[1:]}),
+        ("probes/write_columns", {"ids": [known, unknown], "columns": {"p_pre": [0.9, 0.9]}}),
+        ("probes/write_columns", {"ids": [unknown], "columns": {"p_pre": [0.9]}}),
     ):
         with pytest.raises(IncompleteWriteError):
             db.write(rows.WrittenRow, name, **params)
@@ -215,15 +215,6 @@ def test_the_same_fact_between_other_entities_is_refused(db: Database, graph_id:
         db.write(
             rows.WrittenRow, "graph/merge_facts", graph=graph_id, rows=[fact(Edge("1", "c", "a"))]
         )
-
-
-def test_probabilities_are_written_key_by_key(db: Database, graph_id: str) -> None:
-    store(db, graph_id, EDGES)
-    row = {"id": f"{graph_id}|1", "p_post": 1.0, "answers_post": ["c."], "change": "weakened"}
-    assert db.write(rows.WrittenRow, "probes/write_probabilities", rows=[row])[0].written == 1
-    one = db.read(rows.FactRow, "graph/facts", graph=graph_id)[0]
-    assert (one.p_pre, one.p_post, one.answers_post, one.change) == (0.5, 1.0, ("c.",), "weakened")
-    assert (one.relation, one.cases) == ("r", ("w",))
 
 
 def test_clearing_empties_and_deleting_removes(db: Database, graph_id: str) -> None:
@@ -437,7 +428,7 @@ def test_queries_go_only_where_their_mode_belongs(db: Database, graph_id: str) -
         )
 
 
-def test_columns_write_what_rows_do(db: Database, graph_id: str) -> None:
+def test_columns_are_written_and_nothing_else(db: Database, graph_id: str) -> None:
     store(db, graph_id, EDGES)
     values = [(0.25 + i / 100, 0.75 - i / 100) for i in range(len(EDGES))]
     given = [

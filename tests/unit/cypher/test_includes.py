@@ -11,13 +11,8 @@ from thinkeval.cypher.errors import QueryContractError, UnknownQueryError
 from thinkeval.cypher.includes import read_part
 
 QUERY = """// Count the facts.
-//
-// mode: read
 // params:
 //   $graph  GRAPH_ID  id of the graph
-//   $most   INTEGER   how many
-// returns: one row
-//   n       INTEGER   facts
 
 CALL () {
   // include: graph/_facts
@@ -30,7 +25,6 @@ FACTS = """// The facts of a graph.
 // expects: nothing
 // binds:
 //   f  RELATIONSHIP  a fact
-// params: $graph, $most
 
 // Ids start with the graph's.
 MATCH ()-[f:FACT]->()
@@ -45,7 +39,10 @@ LIMIT = """// At most $most facts of $graph.
 //   f  RELATIONSHIP  a fact
 // binds:
 //   f  RELATIONSHIP  a fact
-// params: $most, $graph
+// params:
+//   $most   INTEGER = 5
+//         how many
+//   $graph  GRAPH_ID  the facts' graph
 
 WHERE f.id STARTS WITH $graph
 WITH f LIMIT $most
@@ -59,7 +56,10 @@ def counted(text: str = QUERY, **parts: str) -> Query:
 
 
 def test_an_include_becomes_the_body_of_its_part() -> None:
-    assert counted().text == QUERY.replace(
+    declared = QUERY.replace(
+        "// params:\n", "// params:\n//   $most   INTEGER = 5\n//         how many\n"
+    )
+    assert counted().text == declared.replace(
         "  // include: graph/_facts\n",
         "  // Ids start with the graph's.\n"
         "  MATCH ()-[f:FACT]->()\n"
@@ -81,6 +81,14 @@ def test_a_part_may_be_included_twice() -> None:
     assert counted(twice).text.count("WITH f LIMIT $most") == 2
 
 
+def test_a_query_takes_the_parameters_of_its_parts() -> None:
+    found = counted().params
+    assert (found["most"].default, found["most"].doc) == (5, "how many")
+    assert found["graph"].doc == "id of the graph"
+    without = QUERY.replace("// params:\n//   $graph  GRAPH_ID  id of the graph\n", "")
+    assert counted(without).params["graph"].doc == "the facts' graph"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "parts", "complaint"),
     [
@@ -88,40 +96,26 @@ def test_a_part_may_be_included_twice() -> None:
             "graph/_facts",
             "graph/_fact",
             {},
-            r"graph/count\.cypher, line 11: there is no part 'graph/_fact'",
+            r"graph/count\.cypher, line 6: there is no part 'graph/_fact'",
         ),
         (
             "",
             "",
             {"_facts": FACTS.replace("_limit", "_limits")},
-            r"graph/_facts\.cypher, line 11: there is no part 'graph/_limits'",
+            r"graph/_facts\.cypher, line 10: there is no part 'graph/_limits'",
         ),
         (
             "",
             "",
             {"_limit": f"{LIMIT}// include: graph/_facts\n"},
-            r"graph/_limit\.cypher, line 11: circular include:"
+            r"graph/_limit\.cypher, line 14: circular include:"
             r" graph/count → graph/_facts → graph/_limit → graph/_facts",
         ),
         (
-            "//   $most   INTEGER   how many\n",
-            "",
-            {},
-            r"graph/count\.cypher, line 10: graph/_facts uses \$most,"
-            r" which the header of graph/count does not declare",
-        ),
-        (
             "",
             "",
-            {"_facts": FACTS.replace("$graph, $most", "$graph")},
-            r"graph/_facts\.cypher, line 11: graph/_limit uses \$most,"
-            r" which the header of graph/_facts does not declare",
-        ),
-        (
-            "",
-            "",
-            {"_limit": LIMIT.replace("params: $most, $graph", "params: $most")},
-            r"graph/_limit\.cypher, line 9: \$graph is not declared",
+            {"_limit": LIMIT.replace("//   $graph  GRAPH_ID  the facts' graph\n", "")},
+            r"graph/_limit\.cypher, line 11: \$graph is not declared",
         ),
         (
             "",
@@ -129,25 +123,24 @@ def test_a_part_may_be_included_twice() -> None:
             {"_limit": LIMIT.replace("// binds:", "// leaves:")},
             r"graph/_limit",
         ),
-        ("", "", {"_limit": LIMIT.replace("// params", "// param")}, r"graph/_limit"),
         (
             "// include: graph",
             "// include:graph",
             {},
-            r"count\.cypher, line 11: .*is not a valid include",
+            r"count\.cypher, line 6: .*is not a valid include",
         ),
         (
             "  // include",
             "RETURN 1 // include",
             {},
-            r"count\.cypher, line 11: .*is not a valid include",
+            r"count\.cypher, line 6: .*is not a valid include",
         ),
-        ("graph/_facts", "graph/facts", {}, r"count\.cypher, line 11: .*is not a valid include"),
+        ("graph/_facts", "graph/facts", {}, r"count\.cypher, line 6: .*is not a valid include"),
         (
-            "// mode",
-            "// include: graph/_facts\n// mode",
+            "// params",
+            "// include: graph/_facts\n// params",
             {},
-            r"count\.cypher, line 3: an include must be below the header",
+            r"count\.cypher, line 2: an include must be below the header",
         ),
     ],
 )
@@ -172,10 +165,11 @@ def test_every_part_follows_its_contract_and_is_included() -> None:
     texts = {name: query(name).text for name in names()}
     for name in part_names():
         part = read_part(name, part_text(name) or "")
-        whole = parse("graph/count", resolving(name, part.params)).text
+        query_of_it = parse("graph/count", f"// Nothing.\n\n// include: {name}\n")
+        whole = query_of_it.text
         used = set(re.findall(r"\$(\w+)", whole.split("\n\n", 1)[1]))
-        if used != set(part.params):
-            problems.append(f"{name}: uses {sorted(used)}, declares {sorted(part.params)}")
+        if used != set(query_of_it.params):
+            problems.append(f"{name}: uses {sorted(used)}, declares {sorted(query_of_it.params)}")
         if not part.doc.split("\n")[0].endswith("."):
             problems.append(f"{name}: the header starts with no sentence")
         problems += [
@@ -188,15 +182,6 @@ def test_every_part_follows_its_contract_and_is_included() -> None:
         if not any(all(line in text for line in code) for text in texts.values()):
             problems.append(f"{name}: no query includes it")
     assert not problems, "\n" + "\n".join(problems)
-
-
-def resolving(part: str, params: tuple[str, ...]) -> str:
-    """A query that declares these parameters and holds nothing but one include."""
-    declared = "".join(f"//   ${name}  ANY  a value\n" for name in params)
-    return (
-        f"// Nothing.\n// mode: read\n// params:\n{declared}// returns: nothing\n\n"
-        f"// include: {part}\n"
-    )
 
 
 def test_no_include_is_left_in_a_resolved_text() -> None:

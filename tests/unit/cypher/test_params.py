@@ -33,13 +33,14 @@ def test_defaults_of_the_header_are_filled_in() -> None:
 
 
 def test_only_the_keys_that_are_given_are_sent() -> None:
-    row = {"id": "g|f", "p_pre": 0.5, "change": None}
-    assert sent("probes/write_probabilities", rows=[row])["rows"] == [row]
+    row = FACT | {"p_pre": 0.5, "change": None}
+    assert sent("graph/merge_facts", graph="g", rows=[row])["rows"] == [row]
 
 
 def test_numbers_become_floats_where_cypher_would_divide_integers() -> None:
-    rows = sent("probes/write_probabilities", rows=[{"id": "g|f", "p_pre": 1, "p_post": 0}])["rows"]
-    assert [type(rows[0][key]) for key in ("p_pre", "p_post")] == [float, float]
+    row = FACT | {"p_pre": 1, "p_post": 0}
+    found = sent("graph/merge_facts", graph="g", rows=[row])["rows"][0]
+    assert [type(found[key]) for key in ("p_pre", "p_post")] == [float, float]
     assert type(sent("metrics/active_chains", cases=[CASE], threshold=0)["threshold"]) is float
 
 
@@ -92,13 +93,8 @@ def test_what_does_not_fit_is_refused_by_name(
 @pytest.mark.parametrize("value", [-0.1, 1.0000001, math.nan, math.inf, True, "0.5", 2])
 @pytest.mark.parametrize("key", ["p_pre", "likelihood_post", "likelihood_norm_pre"])
 def test_probabilities_lie_between_0_and_1(key: str, value: Any) -> None:
-    good = {"id": "g|e", key: 0.5}
-    for name, rows in (
-        ("probes/write_probabilities", [good, {"id": "g|f", key: value}]),
-        ("graph/merge_facts", [FACT, FACT | {key: value}]),
-    ):
-        with pytest.raises(ParameterError, match=rf"\$rows\[1\]\.{key} "):
-            sent(name, rows=rows, **({"graph": "g"} if "facts" in name else {}))
+    with pytest.raises(ParameterError, match=rf"\$rows\[1\]\.{key} "):
+        sent("graph/merge_facts", graph="g", rows=[FACT, FACT | {key: value}])
 
 
 def test_probabilities_in_lists_are_checked_too() -> None:

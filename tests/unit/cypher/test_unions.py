@@ -10,7 +10,6 @@ from thinkeval.cypher.unions import is_union, joined
 from thinkeval.cypher.unions import over_chains as over_chains_of
 
 UNION = """// Several metrics.
-// mode: read
 
 CALL (c, s, o) {
 // union: metrics/
@@ -24,7 +23,6 @@ RETURN metric, value
 """
 
 PRODUCTS = """// The sum of the products.
-// mode: read
 
 // include: metrics/_cases
 CALL (c, s, o) {
@@ -36,7 +34,6 @@ ORDER BY value
 """
 
 LENGTHS = """// The number of paths.
-// mode: read
 
 // include: metrics/_cases
 CALL (c, s, o) {
@@ -49,7 +46,6 @@ RETURN value
 """
 
 FACTS = """// The number of facts.
-// mode: read
 
 // include: metrics/_targets
 RETURN count(old) AS value
@@ -65,7 +61,6 @@ def test_every_metric_over_chains_is_joined_and_reads_the_chains_from_a_list() -
     assert (
         joined("chains/some", UNION, METRICS)
         == """// Several metrics.
-// mode: read
 
 CALL (c, s, o) {
 CALL (c, s, o) {

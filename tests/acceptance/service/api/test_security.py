@@ -17,6 +17,7 @@ from support.commands import Done
 from support.own_graphs import own_graphs
 from support.problems import BASE, fill, paths, problem
 from support.serving import settings_of, until
+from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.app import create_app
 from thinkeval.service.api.security import JSON_LIMIT
@@ -316,10 +317,10 @@ def test_a_file_that_is_no_data_set_is_refused(
 def test_an_import_never_takes_the_place_of_another_kind_of_graph(
     client: TestClient, db: Database, prefix: str
 ) -> None:
-    from thinkeval.service.graphs.write import GraphHeader, write_graph
+    from thinkeval.service.graphs.write import write_graph
 
     name = f"{prefix}-own@model"
-    write_graph(db, GraphHeader(name, "model", f"{prefix}-own", model="m"), [], [])
+    write_graph(db, rows.GraphHeader(name, "model", f"{prefix}-own", model="m"), [], [])
     body = {"source": "own.yaml", "name": name, "replace": True}
     problem(client.post("/v1/graphs/import", json=body), 409)
 

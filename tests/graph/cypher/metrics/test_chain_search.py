@@ -41,7 +41,7 @@ def operators(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def test_all_queries_on_chains_search_the_same_way() -> None:
     assert {q.name for q in SEARCHING} >= {
-        "chains/count", "chains/enumerate", "chains/leakage", "chains/scored", "metrics/ifr",
+        "chains/enumerate", "chains/leakage", "chains/scored", "metrics/ifr",
         "metrics/active_chains", "metrics/chains_by_steps", "probes/facts_in_scope",
     }  # fmt: skip
 

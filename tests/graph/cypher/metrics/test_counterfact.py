@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.references.reference import COUNTERFACT, Case, Edge
-from support.stored_graphs import case_map, store
-from thinkeval.cypher import rows
+from support.stored_graphs import case_map, set_properties, store
 from thinkeval.cypher.errors import MissingProbabilityError
 from thinkeval.cypher.run import Database
 
@@ -76,7 +75,7 @@ def test_lists_that_do_not_match_are_never_passed_over(
 ) -> None:
     store(db, graph_id, [NEW, OLD])
     row = {"id": f"{graph_id}|t", "neighborhood_p_post": [0.8, 0.4]}
-    db.write(rows.WrittenRow, "probes/write_probabilities", rows=[row])
+    set_properties(db, row)
     with pytest.raises(MissingProbabilityError):
         value(db, graph_id, metric)
 
@@ -86,10 +85,6 @@ def test_a_missing_probability_is_never_passed_over(
     db: Database, graph_id: str, metric: str
 ) -> None:
     store(db, graph_id, [NEW, OLD])
-    db.write(
-        rows.WrittenRow,
-        "probes/write_probabilities",
-        rows=[{"id": f"{graph_id}|n", "p_post": None}],
-    )
+    set_properties(db, {"id": f"{graph_id}|n", "p_post": None})
     with pytest.raises(MissingProbabilityError):
         value(db, graph_id, metric)

@@ -219,7 +219,6 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
     enumerated = db.read(rows.ChainRow, "chains/enumerate", **about)
     assert sorted(chain.facts for chain in enumerated) == sorted(expected)
     assert [chain.steps for chain in enumerated] == sorted(chain.steps for chain in enumerated)
-    assert db.read(int, "chains/count", **about)[0] == len(expected)
 
     on_chains = {e.id for e in ref.scope(edges, case, max_steps, bare)}
     of = {"cases": [case_map(graph, case)], "max_steps": max_steps, "bare": bare}

@@ -22,6 +22,7 @@ from support.states.audits import is_whole
 from support.states.comparisons import comparison
 from support.stored_edits import random_facts, store_edit
 from thinkeval import cypher
+from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.service.audit import collect as collecting
@@ -29,7 +30,7 @@ from thinkeval.service.audit.bundle import build_files, export
 from thinkeval.service.audit.collect import collect
 from thinkeval.service.audit.page import DATA, PAGE
 from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 from thinkeval.service.rules import store as rule_store
 from thinkeval.service.scoring.model_graph import entities_of, fact_row
 from thinkeval.service.states.schemas import ComparisonOut, RoutesOut
@@ -50,7 +51,7 @@ def compared(db: Database) -> Iterator[ComparisonOut]:
         facts = random_facts(29)
         edit, id = f"{prefix}-edit", f"{prefix}-comparison"
         store_edit(db, edit, facts, dataset=graph, method="compare:after")
-        header = GraphHeader(id, "edit", graph, model="m", edit=id, measures=("likelihood",))
+        header = rows.GraphHeader(id, "edit", graph, model="m", edit=id, measures=("likelihood",))
         everything = [each for each in facts if each.question.role != "target_new"]
         entities = entities_of([each.question.fact for each in everything], {})
         write_graph(db, header, entities, [fact_row(each) for each in everything])

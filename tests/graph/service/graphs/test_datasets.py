@@ -198,7 +198,7 @@ def _write(
     progress: Callable[[int, int, str], None] | None = None,
     **first_fact: object,
 ) -> None:
-    header = write.GraphHeader(
+    header = rows.GraphHeader(
         graph.name, "dataset", graph.name, content_digest=graph.content_digest
     )
     facts = [datasets.fact_row(f) for f in graph.facts]

@@ -19,7 +19,7 @@ from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.store import Answer, RunRecord
 from thinkeval.service.errors import ConflictError, NotFoundError
 from thinkeval.service.graphs import datasets, delete
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 from thinkeval.service.rules import review
 from thinkeval.service.rules import store as rule_store
 
@@ -67,7 +67,7 @@ def full(db: Database, driver: neo4j.Driver, graph_id: str, count: Count) -> str
     rule_store.save(db, graph, load_rules(file), status="kept")
     first = rule_store.rules_of(db, graph)[0].rule
     review.label(db, graph, first.id, f"{graph} ann", "a")
-    header = GraphHeader(f"{graph}@m", "model", graph, model="m")
+    header = rows.GraphHeader(f"{graph}@m", "model", graph, model="m")
     write_graph(db, header, stored.entities, [datasets.fact_row(f) for f in stored.facts])
     for edit in ("one", "two"):
         store_edit(db, f"{graph}-{edit}", FACTS, dataset=graph)

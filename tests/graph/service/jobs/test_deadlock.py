@@ -16,7 +16,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.cypher.sending import Tx
 from thinkeval.loaders.records import Entity
 from thinkeval.service.errors import LeaseLostError
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 from thinkeval.service.jobs import queue, submit
 from thinkeval.service.leases import Lease, event, new_token
 from thinkeval.service.schemas import EditIn
@@ -82,7 +82,7 @@ def test_two_graphs_whose_writing_waits_for_each_other_are_both_stored(
     db: Database, graph_id: str
 ) -> None:
     graphs = [f"{graph_id}-{side}" for side in "ab"]
-    headers = [GraphHeader(graph, "dataset", graph) for graph in graphs]
+    headers = [rows.GraphHeader(graph, "dataset", graph) for graph in graphs]
     for header in headers:
         write_graph(db, header, [], [])
     both_hold_one = threading.Barrier(2, timeout=30)

@@ -24,7 +24,7 @@ from thinkeval.service.errors import (
     QueueFullError,
     UsageError,
 )
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 from thinkeval.service.jobs import queue, recovery, submit
 from thinkeval.service.jobs import sweep as job_sweeps
 from thinkeval.service.jobs.edit_job import EditJob
@@ -406,7 +406,7 @@ def test_the_graph_of_an_edit_that_ended_without_a_score_is_deleted(
 ) -> None:
     edit = submit.post(db, SETTINGS, posted(graph)).edit
     lease = claimed(db)
-    header = GraphHeader(edit, "edit", graph, model="m", edit=edit)
+    header = rows.GraphHeader(edit, "edit", graph, model="m", edit=edit)
     facts = [fact(Edge("f", "a", "b", 0.5, 0.5))]
 
     def write(lease: Lease) -> None:
