@@ -15,16 +15,17 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from . import includes, unions
 from .errors import QueryContractError, UnknownQueryError
-from .header import REQUIRED, Param, read_header
+from .header import Param, read_header
 from .metric_display import FIELDS as DISPLAY_FIELDS
 from .metric_display import MetricDisplay, read_display
 
 __all__ = [
-    "REQUIRED",
     "MetricDisplay",
     "Param",
     "Query",
@@ -42,34 +43,33 @@ _WRITES = re.compile(r"\b(?:CREATE|MERGE|SET|DELETE|REMOVE|GRANT|REVOKE)\b")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query file: its text and its header's contract.
+    """A query file: its summary, parameters, columns and complete text."""
 
-    Attributes:
-        name: path below this package without suffix, such as `chains/enumerate`.
-        text: header and statements with all includes resolved, as sent to the server.
-        summary: the first sentence of the header.
-        doc: prose of the header, the summary as a paragraph by itself.
-        mode: `read`, `write`, or `autocommit` (commits by itself, outside a managed transaction);
-            by the words of its statements.
-        columns: names of the columns of its last RETURN; empty without one.
-        higher_is_better: `yes`, `no` or `neither` for a metric, else None.
-        source: for a metric the paper, section and equation, else None.
-        display: for a metric how tables show it, else None.
-        digest: first 16 hex digits of the SHA-256 of the statements without comments; part of a
-            score's provenance.
-    """
-
-    name: str
-    text: str
-    summary: str
-    doc: str
-    mode: Literal["read", "write", "autocommit"]
-    params: Mapping[str, Param]
-    columns: tuple[str, ...]
-    higher_is_better: str | None
-    source: str | None
-    display: MetricDisplay | None
-    digest: str
+    name: Annotated[str, Field(description="Name: folder and file, such as chains/enumerate.")]
+    summary: Annotated[str, Field(description="Its result, in one sentence.")]
+    doc: Annotated[str, Field(description="Definition and source; the summary comes first.")]
+    mode: Annotated[
+        Literal["read", "write", "autocommit"],
+        Field(description="read, write, or autocommit: it commits by itself."),
+    ]
+    params: Annotated[Mapping[str, Param], Field(description="Its parameters by name.")]
+    columns: Annotated[
+        tuple[str, ...], Field(description="Names of the columns, in order; empty without any.")
+    ]
+    source: Annotated[
+        str | None, Field(description="Paper, section and equation; null without one.")
+    ]
+    higher_is_better: Annotated[
+        str | None, Field(description="yes, no or neither; null for a query that is no metric.")
+    ]
+    display: Annotated[MetricDisplay | None, Field(description="Of a metric: how tables show it.")]
+    digest: Annotated[
+        str,
+        Field(description="First 16 hex digits of the SHA-256 of the statements without comments."),
+    ]
+    text: Annotated[
+        str, Field(description="The complete text as sent to the server, with its shared parts.")
+    ]
 
     @property
     def statements(self) -> tuple[str, ...]:

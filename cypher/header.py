@@ -13,6 +13,7 @@ query has them:
     //   $rewrite     STRING|NULL = null           null is allowed, and the default
     //   $cases       LIST<MAP>                    keys of the maps are declared below
     //   $cases.id    STRING                       label of the row
+    //   $cases.p_{pre,post}  FLOAT                two keys, $cases.p_pre and $cases.p_post
 
 Types are those of Cypher and two more: PROBABILITY is a FLOAT in [0, 1], GRAPH_ID a non-empty
 STRING without `|` (which joins graph and name in keys). Columns are separated by at least two
@@ -26,23 +27,15 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import Field as Doc
 
 from .errors import QueryContractError
 from .metric_display import FIELDS as DISPLAY_FIELDS
 
-
-class _Required:
-    def __repr__(self) -> str:
-        return "REQUIRED"
-
-
-REQUIRED: Final = _Required()
-"""Marks a parameter without a default: a value must be given."""
-
 _ENTRY = re.compile(
-    r"(?P<name>\$?[A-Za-z_][\w.]*)\s+"
+    r"(?P<name>\$?[A-Za-z_][\w.{,}]*)\s+"
     r"(?P<type>[A-Z_]+(?:<[A-Z_]+>)?)(?:\((?P<values>[^)]*)\))?(?P<null>\|NULL)?"
     r"(?:\s+=\s+(?P<default>\S+))?(?:\s{2,}(?P<doc>.*))?$"
 )
@@ -52,25 +45,21 @@ _FIELDS: Final = ("higher-is-better", "source", *DISPLAY_FIELDS, "params")
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter of a query.
+    """One parameter of a query, or one key of its maps."""
 
-    Attributes:
-        type: Cypher's name of the type, or PROBABILITY or GRAPH_ID.
-        nullable: True if null may be given.
-        default: value sent if the parameter is not given; REQUIRED without one.
-        choices: for a STRING, the allowed texts; empty for any.
-        bounds: for an INTEGER, the smallest and largest allowed.
-        fields: for a MAP or LIST<MAP>, the allowed keys of its maps; required unless nullable.
-            Empty if the header does not declare them.
-    """
-
-    type: str
-    doc: str
-    nullable: bool = False
-    default: Any = REQUIRED
-    choices: tuple[str, ...] = ()
-    bounds: tuple[int, int] | None = None
-    fields: Mapping[str, Param] = field(default_factory=lambda: MappingProxyType({}))
+    type: Annotated[str, Doc(description="Cypher's name of the type, or PROBABILITY or GRAPH_ID.")]
+    doc: Annotated[str, Doc(description="Its meaning.")]
+    nullable: Annotated[bool, Doc(description="True if null may be given.")] = False
+    default: Annotated[Any, Doc(description="Value where none is given.")] = None
+    required: Annotated[bool, Doc(description="True if a value must be given.")] = False
+    choices: Annotated[tuple[str, ...], Doc(description="The allowed texts; empty for any.")] = ()
+    bounds: Annotated[
+        tuple[int, int] | None, Doc(description="Smallest and largest INTEGER allowed; or null.")
+    ] = None
+    fields: Annotated[
+        Mapping[str, Param],
+        Doc(description="Keys of its maps, required unless nullable; empty for any."),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,18 +136,26 @@ def sections(
 def entries(name: str, lines: list[str]) -> dict[str, Param]:
     """The indented lines below a `key:`, by the name at the start of each."""
     found: dict[str, Param] = {}
-    last = ""
+    last: list[str] = []
     for line in lines:
         match = _ENTRY.match(line.strip())
         depth = len(line) - len(line.lstrip())
         if depth > 2 and last:
-            found[last] = _continued(found[last], line.strip())
+            found |= {each: _continued(found[each], line.strip()) for each in last}
         elif match:
-            last = match["name"]
-            found[last] = _entry(name, match)
+            last = _expanded(match["name"])
+            found |= dict.fromkeys(last, _entry(name, match))
         else:
             raise QueryContractError(f"{name}: header line {line.strip()!r} cannot be read.")
     return found
+
+
+def _expanded(name: str) -> list[str]:
+    """The names that a name with alternatives such as `p_{pre,post}` stands for."""
+    if not (found := re.search(r"\{([\w,]+)\}", name)):
+        return [name]
+    head, tail = name[: found.start()], name[found.end() :]
+    return [each for part in found[1].split(",") for each in _expanded(f"{head}{part}{tail}")]
 
 
 def by_param(lines: list[str]) -> dict[str, list[str]]:
@@ -185,14 +182,16 @@ def _entry(name: str, match: re.Match[str]) -> Param:
         bounds = (int(low), int(high))
     elif values:
         choices = tuple(values.split("|"))
-    default: Any = REQUIRED
+    default: Any = None
     if match["default"] is not None:
         is_text = kind in ("STRING", "GRAPH_ID") and match["default"] != "null"
         try:
             default = match["default"] if is_text else json.loads(match["default"])
         except ValueError as error:
             raise QueryContractError(f"{name}: default of {match['name']}: {error}") from error
-    return Param(kind, match["doc"] or "", bool(match["null"]), default, choices, bounds)
+    required = match["default"] is None
+    nullable = bool(match["null"])
+    return Param(kind, match["doc"] or "", nullable, default, required, choices, bounds)
 
 
 def _params(name: str, lines: list[str]) -> dict[str, Param]:

@@ -4,7 +4,7 @@ A part is a file `FOLDER/_NAME.cypher`. It is not a query: the catalogue does no
 cannot be run. Its header has prose that describes the part, then:
 
     // expects:
-    //   c  MAP                 variables that must be bound before it, or `expects: nothing`
+    //   c  MAP                 variables that must be bound before it
     // binds:
     //   r  LIST<RELATIONSHIP>  variables it leaves bound
     // params:
@@ -33,7 +33,6 @@ _PARAM = re.compile(r"\$(\w+)")
 _PARAMS = "// params:"
 _DECLARED = re.compile(r"//   \$([\w.]+)")
 _FIELDS = ("expects", "binds", "params")
-_NEEDED = ("expects", "binds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +98,11 @@ def read_part(name: str, text: str) -> Part:
     """Read a part's header; QueryContractError if it breaks the contract, with file and line."""
     header = header_lines(text)
     doc, fields = sections(name, header, _FIELDS)
-    for field in _NEEDED:
-        if field not in fields:
-            raise QueryContractError(f"{name}.cypher: the header of a part lacks `{field}:`.")
-    params = by_param(fields.get("params", ("", []))[1])
+
+    def below(field: str) -> list[str]:
+        return fields[field][1] if field in fields else []
+
+    params = by_param(below("params"))
     lines = text.rstrip("\n").split("\n")
     start = body_start(text)
     for number, line in enumerate(lines[start:], start + 1):
@@ -114,8 +114,8 @@ def read_part(name: str, text: str) -> Part:
     return Part(
         name=name,
         doc=doc,
-        expects=entries(name, fields["expects"][1]),
-        binds=entries(name, fields["binds"][1]),
+        expects=entries(name, below("expects")),
+        binds=entries(name, below("binds")),
         params=params,
         start=start,
         body=tuple(lines[start:]),

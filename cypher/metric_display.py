@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from .errors import QueryContractError
 
@@ -32,27 +34,22 @@ _DEFAULT: Final = "replace, forget"
 
 @dataclass(frozen=True, slots=True)
 class MetricDisplay:
-    """The display of one metric in tables.
+    """The display of one metric in tables."""
 
-    Attributes:
-        headline: True if the tables of one score list it.
-        order: position among the headline metrics, smallest first.
-        short: label in lists, such as `IFR`; empty where the header has none.
-        meaning: one line that explains the value; empty where the header has none.
-        integer: True if its values are whole numbers.
-        interval: True if tables over several edits have columns for its 95 % interval.
-        kinds: kinds of requests that it is taken of.
-        over: unit over which it is taken, in the singular.
-    """
-
-    headline: bool
-    order: float
-    short: str
-    meaning: str
-    integer: bool
-    interval: bool
-    kinds: tuple[str, ...]
-    over: str
+    headline: Annotated[bool, Field(description="True if the tables of one score list it.")]
+    order: Annotated[
+        float, Field(description="Position among the headline metrics, smallest first.")
+    ]
+    short: Annotated[str, Field(description="Label in lists, such as IFR; empty without one.")]
+    meaning: Annotated[
+        str, Field(description="One line that explains the value; empty without one.")
+    ]
+    integer: Annotated[bool, Field(description="True if its values are whole numbers.")]
+    interval: Annotated[
+        bool, Field(description="True if tables over several edits show its 95 % interval.")
+    ]
+    kinds: Annotated[tuple[str, ...], Field(description="Kinds of requests that it is taken of.")]
+    over: Annotated[str, Field(description="Unit over which it is taken, in the singular.")]
 
     @property
     def title(self) -> str:

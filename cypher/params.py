@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .catalog import REQUIRED, Param, Query
+from .catalog import Param, Query
 from .errors import ParameterError
 
 Check = Callable[[Any], Any]
@@ -36,11 +36,10 @@ def bind(query: Query, given: Mapping[str, Any]) -> dict[str, Any]:
             raise ParameterError(f"{query.name} takes no parameter ${name}{_near(name, query)}")
     sent: dict[str, Any] = {}
     for name, param in query.params.items():
-        value = given.get(name, param.default)
-        if value is REQUIRED:
+        if param.required and name not in given:
             raise ParameterError(f"{query.name} needs the parameter ${name}: {param.doc}.")
         try:
-            sent[name] = _check(param)(value)
+            sent[name] = _check(param)(given.get(name, param.default))
         except _Refused as refused:
             raise ParameterError(f"{query.name}: ${name}{refused.path} {refused}") from None
     return sent

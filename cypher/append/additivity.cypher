@@ -14,8 +14,7 @@
 // params:
 //   $edits      LIST<STRING>               ids of the edits
 //   $strict     BOOLEAN = false  leave names that are correct and hard at once out of both lists
-//   $published  BOOLEAN = false
-//         leave out an edit whose last paraphrase does not count, as published
+//   $published  BOOLEAN = false            leave out an edit whose last paraphrase does not count
 //   $es_over    STRING(kept|all) = kept    ES and GS compare with these correct answers
 //   $ls_over    STRING(known|all) = known  LS: prompts that were answered rightly before, or all
 

@@ -1,8 +1,8 @@
-// Random false answers: entities far from the new answer.
-// First those of another kind than the new answer's that are three facts or more away from it, then
-// those of its kind that far away, then those of another kind two facts away; facts count whatever
-// their direction and relation. Within each, names are in their order from the place `turn` on, so
-// that requests do not all get the same names. Correct answers and the subject are left out.
+// Random false answers: entities far from the new answer. First those of another kind than the new
+// answer's that are three facts or more away, then those of its kind that far away, then those of
+// another kind two facts away; direction and relation do not matter. Within each, names are in
+// order from the place `turn` on, so that requests differ. Correct answers and the subject are left
+// out.
 // params:
 //   $graph          GRAPH_ID      id of the graph
 //   $rows           LIST<MAP>     new answers of pairs of subject and relation

@@ -9,7 +9,7 @@
 //   r  LIST<RELATIONSHIP>  facts of the path, in order
 //   b  LIST<NODE>          entities of the path without the first, in order
 // params:
-//   $bare  STRING(listed|include|exclude) = listed  count the edited fact if listed, always, never
+//   $bare  STRING(listed|include|exclude) = listed  the edited fact counts if listed, always, never
 
 // include: chains/_paths
   // The bare edited fact counts as $bare selects.

@@ -1,9 +1,8 @@
-// One round of forward chaining: the groundings with at least one new premise.
-// Round 1 combines two facts; a later round combines a conclusion of the previous round with a fact
-// or an earlier conclusion. A rule with one premise takes a fact, or such a conclusion, alone. x, y
-// and z are different entities; an entity without a kind has that of the entity of the same name in
-// the data set. Facts added to probe an implication are no premises. Writes the conclusions as
-// IMPLIED relationships, and every grounding.
+// One round of forward chaining: the groundings with at least one new premise. Round 1 combines two
+// facts; a later round a conclusion of the previous one with a fact or an earlier conclusion; a
+// rule with one premise takes one of these alone. The entities x, y and z are different; one
+// without a kind has that of the data set. Facts added to probe an implication are no premises.
+// Writes the conclusions as IMPLIED relationships, and every grounding.
 // params:
 //   $graph     GRAPH_ID          id of the graph
 //   $dataset   GRAPH_ID          id of its data set, which has the entities' kinds

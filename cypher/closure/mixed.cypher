@@ -1,9 +1,9 @@
-// The chains from subject to old object with at least one implied link, as closure/omega counts.
-// Steps are counted in facts: a fact is one step, an implied link as many as its proof has facts. A
-// chain is an entity sequence; of its forms and numbers of facts the row shows the strongest after
-// the edit that survives, else the strongest. R and R' use the best proofs of that many facts,
-// chosen separately before and after the edit (closure/settle); the links decompose R'. The
-// model knew a chain with R >= $known_chain; others are left out.
+// The chains from subject to old object with at least one implied link, as closure/omega counts. A
+// fact is one step, an implied link as many as its proof has facts. A chain is an entity sequence;
+// of its forms the row shows the strongest after the edit that survives, else the strongest. R and
+// R' use the best proofs of that many facts, chosen separately before and after the edit
+// (closure/settle); the links decompose R'. The model knew a chain with R >= $known_chain; others
+// are left out.
 // params:
 //   $graph        GRAPH_ID                      id of the edit, whose closure is stored
 //   $subject      STRING                        name of the subject s0

@@ -1,5 +1,4 @@
 // Delete a knowledge set with its questions and all runs on it.
-// An unknown id changes nothing.
 // params:
 //   $id  STRING  id of the set
 

@@ -1,6 +1,5 @@
-// Store a run of the protocol with its answers, in place of an earlier one of the same id.
-// An answer to a question that its set does not have writes nothing: `written` is less than `asked`
-// and the caller rolls back.
+// Store a run of the protocol with its answers, in place of an earlier one of the same id. An
+// answer to a question that its set does not have writes nothing: the caller rolls back.
 // params:
 //   $id                STRING       id of the run
 //   $knowledge_set     STRING       id of the set

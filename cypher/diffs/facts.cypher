@@ -1,8 +1,7 @@
-// The facts of two edits side by side, with the effect of each edit.
-// A fact is the same in both graphs if subject, relation, object, prompt and role agree; duplicates
-// are paired in the order of their ids. It is flipped if the edits leave it in different states:
-// `change` differs, or the probabilities after the edits lie on different sides of 0.5. A fact of
-// one graph alone is never flipped.
+// The facts of two edits side by side, with the effect of each edit. A fact is the same in both
+// graphs if subject, relation, object, prompt and role agree; duplicates are paired in the order of
+// their ids. It is flipped if `change` differs, or the probabilities after the edits lie on
+// different sides of 0.5. A fact of one graph alone is never flipped.
 // params:
 //   $a     GRAPH_ID         id of the graph of the first edit
 //   $b     GRAPH_ID         id of the graph of the second edit

@@ -1,5 +1,4 @@
 // Names that follow from the new object: itself, and all that chains of at most 2 facts reach.
-// expects: nothing
 // binds:
 //   follows  LIST<STRING>  names; empty where the fact is forgotten
 // params:

@@ -1,7 +1,6 @@
 // The edits that a list is asked for; ends in a WHERE clause, which the query may extend by AND.
 // expects:
 //   e  NODE  an :Edit
-// binds: nothing
 // params:
 //   $dataset  STRING|NULL = null  only of this data set
 //   $rewrite  STRING|NULL = null  only of this rewrite request

@@ -1,6 +1,6 @@
-// Delete an edit and the graph it produced, in one transaction.
-// An unknown id changes nothing. The rewrite request remains. Further ids under which the edit was
-// submitted, idempotency keys, and answers of an edit that appends one are deleted too.
+// Delete an edit and the graph it produced, in one transaction. The rewrite request remains.
+// Further ids of the edit, idempotency keys, and answers of an edit that appends one are deleted
+// too.
 // params:
 //   $id  STRING  id of the edit
 

@@ -1,7 +1,6 @@
-// Delete a part of the graph of an edit that ended without a score.
-// The graph was written, and the edit not scored. Nothing changes where the edit has a score, or is
-// queued or running again: it is locked before that is checked. Sent until nothing is left. Answers
-// of an edit that appends one go with the first part.
+// Delete a part of the graph of an edit that ended without a score. Nothing changes where the edit
+// has a score, or is queued or running again: it is locked before that is checked. Sent until
+// nothing is left. Answers of an edit that appends one go with the first part.
 // params:
 //   $id     STRING   id of the edit
 //   $limit  INTEGER  entities that are deleted at most, with their facts

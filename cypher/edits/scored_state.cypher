@@ -1,6 +1,5 @@
-// Number of scored edits, and time of the newest score.
-// As long as both are unchanged, results computed over all scores are valid; caches use them as
-// their key.
+// Number of scored edits, and time of the newest score. Caches of results over all scores use both
+// as their key.
 // params:
 //   $dataset  STRING|NULL = null  only of this data set
 

@@ -9,7 +9,7 @@
 // params:
 //   $measure      STRING(likelihood|p|likelihood_norm) = likelihood  which probabilities are read
 //   $max_steps    INTEGER(1..5) = 5  facts in the longest chain
-//   $bare  STRING(listed|include|exclude) = listed  count the edited fact if listed, always, never
+//   $bare  STRING(listed|include|exclude) = listed  the edited fact counts if listed, always, never
 //   $known_chain  FLOAT = 0.01       a chain counts if R >= $known_chain; 0 by the papers' rule
 
 MATCH (s:Entity {key: e.id + '|' + r.subject})

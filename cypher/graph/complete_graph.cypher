@@ -1,10 +1,9 @@
-// Count facts and entities of a graph and, if no probability is missing, make it visible.
-// A graph of a model must have each of its measures before the edit on every fact, a graph of an
-// edit before and after; otherwise it is still incomplete and `missing` counts the facts. A sampled
-// probability is not missing where the fact has answers: they are undecided, and it is undefined.
-//
-// In a graph of an edit the entities of the edited fact get the labels Subject, TargetTrue and
-// TargetNew, by which Neo4j Browser colours them.
+// Count facts and entities of a graph and, if no probability is missing, make it visible. A graph
+// of a model must have each of its measures before the edit on every fact, a graph of an edit
+// before and after; else it stays incomplete and `missing` counts the facts. A sampled probability
+// is not missing where the fact has answers: they are undecided. In a graph of an edit the entities
+// of the edited fact get the labels Subject, TargetTrue and TargetNew, by which Neo4j Browser
+// colours them.
 // params:
 //   $graph  GRAPH_ID  id of the graph
 

@@ -1,7 +1,6 @@
 // Store a decision about a candidate of a run, which the transaction has locked, and note it on the
-// candidate: a person's in verdict, a judge's in judged. A judge's never changes a person's. What
-// a person corrects is validated anew; who keeps it then keeps the correction, and
-// the verdict remains that.
+// candidate: a person's in verdict, a judge's in judged. A judge's never changes a person's. What a
+// person corrects is validated anew; who keeps it then keeps the correction and its verdict.
 // params:
 //   $run        STRING               id of the run
 //   $number     INTEGER              number of the decision

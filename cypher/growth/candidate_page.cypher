@@ -1,5 +1,5 @@
-// A page of the candidates of a run, in order of appearance: which ones, for growth/candidates.
-// The index on run, place and id gives the order, so that later rows are not read.
+// A page of the candidates of a run, in order of appearance: which ones, for growth/candidates. The
+// index on run, place and id gives the order.
 // params:
 //   $run           STRING                    id of the run
 //   $states        LIST<STRING>|NULL = null  only in these states

@@ -1,7 +1,6 @@
 // After a pass over a run: what an earlier pass stored and this one did not find is marked or gone.
 // Decisions may take a triplet out of the graph, and with it what was found through it. Candidates
-// keep their answers, and stay in the list as pruned; rows of iterations beyond the last are
-// deleted.
+// keep their answers, as pruned; rows of iterations beyond the last are deleted.
 // params:
 //   $run         STRING        id of the run
 //   $ids         LIST<STRING>  ids of the pass's candidates within the run

@@ -1,9 +1,7 @@
 // Claim the next job of the queue under a lease; of two workers that ask at the same moment each
-// gets another.
-// The order is that of submission (tickets). Jobs of the model that is loaded go first, so that a
-// model is loaded once for all of them; but once the oldest job has been queued longer than
-// `$patience_s`, it is next. Each of the candidates is one step of an index seek, however long the
-// queue is.
+// gets another. The order is that of submission (tickets). Jobs of the model that is loaded go
+// first, so that it is loaded once for all of them, until the oldest job has been queued longer
+// than `$patience_s`. Each candidate is one step of an index seek, however long the queue is.
 // params:
 //   $kinds       LIST<STRING>        kinds of job that the worker knows
 //   $lease       STRING              random token of the new lease

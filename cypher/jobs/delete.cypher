@@ -1,5 +1,4 @@
 // Delete a job with its idempotency keys; what its parts stored stays.
-// Deleting what is not there changes nothing.
 // params:
 //   $id  STRING  id of the job
 

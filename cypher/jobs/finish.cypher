@@ -1,19 +1,14 @@
 // End a job. Fenced: nothing changes without the lease.
 // A job that shall be cancelled does not succeed any more, however near its end it is.
 // params:
-//   $lease    STRING              token of the lease
-//   $attempt  INTEGER             and its number
-//   $status   STRING(succeeded|failed|cancelled)  how it ended
-//   $stage    STRING|NULL = null  what it was doing then; null: as recorded
-//   $error    STRING|NULL = null  why it did not succeed
-//   $remedy   STRING|NULL = null  what to do about it
-//   $at       STRING              ISO 8601 with zone
-//   $event    STRING              JSON: the event that is recorded
+//   $status  STRING(succeeded|failed|cancelled)  how it ended
+//   $stage   STRING|NULL = null  what it was doing then; null: as recorded
+//   $error   STRING|NULL = null  why it did not succeed
+//   $remedy  STRING|NULL = null  what to do about it
+//   $at      STRING              ISO 8601 with zone
+//   $event   STRING              JSON: the event that is recorded
 
-MATCH (j:Job {lease: $lease})
-SET j.kind = j.kind
-WITH j
-WHERE j.lease = $lease AND j.attempt = $attempt
+// include: jobs/_leased
 WITH j, NOT ($status = 'succeeded' AND coalesce(j.cancel, false)) AS finished
 FOREACH (go IN CASE WHEN finished THEN [1] ELSE [] END |
   SET j.status = $status, j.error = $error, j.remedy = $remedy, j.finished_at = $at,

@@ -1,10 +1,8 @@
-// Jobs under way whose lease has expired; or, of one worker, all its leases.
-// A lease that ends later than any could is listed too: the server's clock stepped back.
-//
-// `crashed` tells whether the worker alone died. It did not where the server was started within the
-// lease, or where the service that supervises the worker did not outlive it: then the machine may
-// have gone down, and it is no fault of the job. While a living service has not yet recorded that
-// it outlived the lease, the job is not listed.
+// Jobs under way whose lease has expired; or, of one worker, all its leases. A lease that ends
+// later than any could is listed too: the server's clock stepped back. `crashed` says that the
+// worker alone died: the server was started before the lease, and the service that supervises the
+// worker outlived it; else the machine may have gone down, which is no fault of the job. A job is
+// not listed while a living service has not yet recorded that it outlived the lease.
 // params:
 //   $worker      STRING|NULL = null  only, and all, of this worker
 //   $started_ms  INTEGER             when the server was started, by its own clock

@@ -1,15 +1,10 @@
 // Record that a part of a job is stored. Fenced: nothing changes without the lease.
 // With a part that was not stored before, the job has got further: crashes are counted anew.
 // params:
-//   $lease    STRING   token of the lease
-//   $attempt  INTEGER  and its number
-//   $part     STRING   id of the part
-//   $event    STRING   JSON: the event that is recorded
+//   $part   STRING  id of the part
+//   $event  STRING  JSON: the event that is recorded
 
-MATCH (j:Job {lease: $lease})
-SET j.kind = j.kind
-WITH j
-WHERE j.lease = $lease AND j.attempt = $attempt
+// include: jobs/_leased
 WITH j, coalesce(j.parts, []) AS stored
 WITH j, $part IN stored AS known,
   CASE WHEN $part IN stored THEN stored ELSE stored + $part END AS parts

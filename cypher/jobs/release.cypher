@@ -4,8 +4,6 @@
 // changes unless the job still runs under that lease. A job without a request (a command works
 // on it) cannot be claimed by a worker, so it ends. Parts that are stored stay.
 // params:
-//   $lease             STRING               token of the lease
-//   $attempt           INTEGER              and its number
 //   $lease_until       INTEGER|NULL = null  only if the lease still ends then: it was not renewed
 //   $crashed           BOOLEAN              whether the worker alone died: that counts
 //   $max_crashes       INTEGER = 3          after how many of these it fails
@@ -18,10 +16,7 @@
 //   $events.failed     STRING               if it fails
 //   $events.cancelled  STRING               if it was to be cancelled
 
-MATCH (j:Job {lease: $lease})
-SET j.kind = j.kind
-WITH j
-WHERE j.lease = $lease AND j.attempt = $attempt
+// include: jobs/_leased
   AND ($lease_until IS NULL OR j.lease_until = $lease_until)
 WITH j, coalesce(j.crashes, 0) + CASE WHEN $crashed THEN 1 ELSE 0 END AS crashes
 WITH j, crashes, CASE

@@ -4,16 +4,11 @@
 // place, lease included. Every id the job had still finds it. While another process works on the
 // job of that id, nothing changes. Fenced: nothing changes without the lease.
 // params:
-//   $lease    STRING           token of the lease
-//   $attempt  INTEGER          and its number
-//   $final    STRING           digest of all that its numbers depend on, readable
-//   $model    STRING           the model's short name
-//   $force    BOOLEAN = false  do again what succeeded
+//   $final  STRING           digest of all that its numbers depend on, readable
+//   $model  STRING           the model's short name
+//   $force  BOOLEAN = false  do again what succeeded
 
-MATCH (j:Job {lease: $lease})
-SET j.kind = j.kind
-WITH j
-WHERE j.lease = $lease AND j.attempt = $attempt
+// include: jobs/_leased
 WITH j, j.id AS submitted
 OPTIONAL MATCH (other:Job {id: $final})
 WHERE other <> j

@@ -1,10 +1,9 @@
-// Accept jobs of one kind: all of them are queued, or none.
-// The queue's node is locked first, so of clients that submit at the same moment each sees what the
-// other did. A job that is queued or running stays as it is, and so does one that succeeded, unless
-// `$again`; one that failed or was cancelled is queued again. An idempotency key that was used
-// before gives the job it was used for, whatever became of it. Claims go by ticket: the locked
-// queue hands out 1, 2 ... in the order of submission, and times that never decrease with them,
-// though the server's clock may step back.
+// Accept jobs of one kind: all of them are queued, or none. The queue's node is locked first, so of
+// clients that submit at the same moment each sees what the other did. A job that is queued,
+// running or, unless `$again`, succeeded stays as it is; one that failed or was cancelled is queued
+// again. An idempotency key that was used before gives the job it was used for. Claims go by
+// ticket: the locked queue hands out 1, 2 ... in the order of submission, and times that never
+// decrease with them, though the server's clock may step back.
 // params:
 //   $kind             STRING              of all the jobs, such as `edit`
 //   $rows             LIST<MAP>           the jobs, each id once

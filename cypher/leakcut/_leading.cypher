@@ -1,6 +1,5 @@
-// Names of the entities from which the old object can be reached, itself included.
-// Level by level from the old object, so that each entity is found once whatever the number of
-// paths.
+// Names of the entities from which the old object can be reached, itself included. Level by level
+// from the old object, so that each entity is found once.
 // expects:
 //   o        NODE           the old object's entity
 // binds:

@@ -1,9 +1,8 @@
-// Objects that facts may get in a co-edit: of the same relation, and leading nowhere.
-// An object is safe if no path of at most $max_steps - 1 facts leads from it to the old object, by
-// whatever facts of the graph, so that no chain opens through the new fact. Objects that the
-// fact's subject has already by the relation, the subject itself and the old object are left out.
-// Objects of the kind of the fact's own object come first, then by how often the relation has
-// them.
+// Objects that facts may get in a co-edit: of the same relation, and leading nowhere. An object is
+// safe if no path of at most $max_steps - 1 facts leads from it to the old object, so that no chain
+// opens through the new fact. Objects that the fact's subject has already by the relation, the
+// subject itself and the old object are left out. Objects of the kind of the fact's own object come
+// first, then by how often the relation has them.
 // params:
 //   $graph           GRAPH_ID               id of the graph
 //   $object          STRING                 name of the object o0 before the edit (target_true)

@@ -1,7 +1,6 @@
-// The paths of a rewrite with their reliability: what a leak cut has to break.
-// A chain of entities with parallel facts between two of them is one path for each choice among
-// them; it is closed when each of its paths holds an edited fact. Facts have their id within the
-// data set, which is the same in all graphs of it.
+// The paths of a rewrite with their reliability: what a leak cut has to break. A chain with
+// parallel facts between two of its entities is one path for each choice among them; it is closed
+// when each of its paths holds an edited fact. Facts have their id within the data set.
 // params:
 //   $graph     GRAPH_ID                      id of the graph
 //   $subject   STRING                        name of the subject s0

@@ -1,5 +1,4 @@
 // One row a case with the two ends of its chains.
-// expects: nothing
 // binds:
 //   c  MAP        one of $cases
 //   s  NODE|NULL  entity of its subject; null when the graph has none

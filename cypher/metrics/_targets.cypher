@@ -1,6 +1,5 @@
 // One row a case with its edited fact in the new and in the old form.
 // Ends in a WHERE clause, which the query may extend by AND.
-// expects: nothing
 // binds:
 //   c    MAP                one of $cases
 //   s    NODE|NULL          entity of its subject

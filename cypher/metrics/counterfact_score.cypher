@@ -1,10 +1,9 @@
 // CounterFact's Score (S) of one edit: harmonic mean of efficacy, generalization and specificity.
-// The three scores are fractions of prompts for which the correct object is the likelier one. The
-// value is 1 only if the edit is efficacious, generalizes to paraphrases and leaves other subjects
-// unchanged; 0 if one of the scores is 0. Undefined, null with n = 0, where paraphrases or
-// neighborhood are missing or not probed. The paper averages the three scores over the data set
-// first; tables over several edits do so too.
-// The paper uses the probability per token, exp of the mean log-probability: likelihood_norm_post.
+// The three are fractions of prompts for which the correct object is the likelier one; S is 0 if
+// one of them is 0. Undefined, null with n = 0, where paraphrases or neighborhood are missing or
+// not probed. The paper averages the three over the data set first; so do tables over several
+// edits. The paper uses the probability per token, exp of the mean log-probability:
+// likelihood_norm_post.
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), section 3.3: Score (S)
 // kinds: replace

@@ -1,9 +1,7 @@
-// Efficacy: the probability of the new object (target_new) after the edit.
-// Read from the fact with role target_new. Undefined, null with n = 0, where the
-// graph has none.
+// Efficacy: the probability of the new object (target_new) after the edit. Read from the fact with
+// role target_new. Undefined, null with n = 0, where the graph has none.
 // higher-is-better: yes
-// source: CounterFact (Meng et al., ROME, NeurIPS 2022): P(target_new) after the edit;
-//   the comparison of ThinkEval, appendix D, Eq. 8 is metrics/efficacy_score
+// source: CounterFact (Meng et al., ROME, NeurIPS 2022): P(target_new) after the edit
 // headline: yes
 // order: 1
 // short: efficacy

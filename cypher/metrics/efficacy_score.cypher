@@ -2,8 +2,7 @@
 // Compares the facts with roles target_new and target_true; equal counts as 0. Undefined, null
 // with n = 0, where the graph lacks one of them.
 // higher-is-better: yes
-// source: CounterFact (Meng et al., ROME, NeurIPS 2022), efficacy score;
-//   ThinkEval (Baser et al., TMLR 2026), appendix D, Eq. 8 (called Efficacy)
+// source: CounterFact (Meng et al. 2022); Efficacy of Baser et al. 2026, appendix D, Eq. 8
 // kinds: replace
 // params:
 //   $post  STRING = p_post  property with the probability after the edit

@@ -1,9 +1,8 @@
 // Generalization: the mean probability of the new object over paraphrases of the rewrite's prompt.
-// Read from the list `paraphrases_` + $post of the fact with role target_new, one entry a
-// paraphrase. Undefined, null with n = 0, where there are none, or none were probed.
+// Read from the list `paraphrases_` + $post of the fact with role target_new. Undefined, null with
+// n = 0, where there are none, or none were probed.
 // higher-is-better: yes
-// source: CounterFact (Meng et al., ROME, NeurIPS 2022): P(target_new) on paraphrases;
-//   the comparison of ThinkEval, appendix D, Eq. 9 is metrics/generalization_score
+// source: CounterFact (Meng et al., ROME, NeurIPS 2022): P(target_new) on paraphrases
 // headline: yes
 // order: 2
 // short: generalization

@@ -3,8 +3,7 @@
 // with roles target_new and target_true. Undefined, null with n = 0, where there are none, or
 // none were probed. Lists of different lengths are an error: null with n > 0.
 // higher-is-better: yes
-// source: CounterFact (Meng et al., ROME, NeurIPS 2022), paraphrase score;
-//   ThinkEval (Baser et al., TMLR 2026), appendix D, Eq. 9 (called Generalization)
+// source: CounterFact (Meng et al. 2022); Generalization of Baser et al. 2026, appendix D, Eq. 9
 // kinds: replace
 // over: prompt
 // params:

@@ -4,8 +4,7 @@
 // left of the fall is due to the rest of the chains. Undefined where no chain counts: the value is
 // null and n is 0. A missing probability is an error: null with n > 0.
 // higher-is-better: no
-// source: ThinkEval's own: Definition 3, Eq. 6 of ThinkEval (Baser et al., TMLR 2026), section 5.1,
-//   with other probabilities for the facts about s0
+// source: ThinkEval's own: Eq. 6 of Baser et al. (TMLR 2026), other p for facts about s0
 // headline: yes
 // order: 6
 // short: IFR beyond subject

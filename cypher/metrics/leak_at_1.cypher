@@ -1,9 +1,8 @@
-// leak@1: the probability that one answer begins with the forgotten object.
-// 1 - (1 - p_post)^1, of the fact with role target_true. By likelihoods it is exact for answers
-// drawn at temperature 1, and says that an answer begins with the object, not that it is about it.
-// By samples p_post is a fraction of few answers: the value is 0 where none of them named the
-// object, whatever the model may say later. Undefined, null with n = 0, where the graph has no such
-// fact.
+// leak@1: the probability that one answer begins with the forgotten object. 1 - (1 - p_post)^1, of
+// the fact with role target_true. By likelihoods it is exact for answers drawn at temperature 1,
+// and says that an answer begins with the object, not that it is about it. By samples it is 0 where
+// none of the few answers named the object, whatever the model may say later. Undefined, null with
+// n = 0, where the graph has no such fact.
 // higher-is-better: no
 // source: ThinkEval's own, for requests to forget; after pass@k (Chen et al. 2021, section 2.1)
 // headline: yes

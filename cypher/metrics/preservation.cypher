@@ -7,8 +7,7 @@
 // value is null and n is 0. By the papers' rule it is 1 there, as is the mean of a chain without
 // such a fact. A missing probability is an error: null with n > 0.
 // higher-is-better: yes
-// source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 4, Eq. 7;
-//   records: KnowGIC's `broader_context`
+// source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Eq. 7; KnowGIC's `broader_context`
 // headline: yes
 // order: 4
 // short: preservation

@@ -7,8 +7,7 @@
 // know, p_pre below $known or 0, are left out and counted. Undefined if none is left: the value is
 // null and n is 0. A missing probability is an error: null with n > 0.
 // higher-is-better: yes
-// source: ThinkEval's own: the counterpart of Preservation (ThinkEval, section 5.1, Definition 4,
-//   Eq. 7) on the facts about s0
+// source: ThinkEval's own: Preservation (Baser et al., TMLR 2026, Eq. 7) on the facts about s0
 // headline: yes
 // order: 5
 // short: subject retention

@@ -1,8 +1,7 @@
 // Facts that a forgetting method shall retain: those at distance 2 or more of the forgotten ones.
 // The distance of a fact is the number of facts on the shortest undirected path that begins at a
-// forgotten fact's subject or object and ends with it: a fact of one of these has distance 1. So
-// these are the facts that share no entity with a forgotten one; facts that no path reaches are
-// among them. They are ordered by id, a digest, so the
+// forgotten fact's subject or object and ends with it, so these share no entity with a forgotten
+// one; facts that no path reaches are among them. They are ordered by id, a digest, so the
 // selection is reproducible and does not prefer names early in the alphabet.
 // params:
 //   $graph     GRAPH_ID                id of the graph

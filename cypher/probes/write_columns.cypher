@@ -3,14 +3,11 @@
 // `written` is less than `asked` and the caller rolls back. It takes the server a third less time
 // than one map per fact.
 // params:
-//   $ids  LIST<STRING>  ids in the database: graph, `|`, id within the graph; 5,000 to 10,000
-//   $columns         MAP                     columns to write
-//   $columns.p_pre   LIST<PROBABILITY>|NULL  sampled probability before the edit
-//   $columns.p_post  LIST<PROBABILITY>|NULL  the same after the edit
-//   $columns.likelihood_pre  LIST<PROBABILITY>|NULL  teacher-forced, before
-//   $columns.likelihood_post  LIST<PROBABILITY>|NULL  the same after the edit
-//   $columns.likelihood_norm_pre  LIST<PROBABILITY>|NULL  normalised by length, before
-//   $columns.likelihood_norm_post  LIST<PROBABILITY>|NULL  the same after the edit
+//   $ids      LIST<STRING>  ids in the database: graph, `|`, id within the graph; 5,000 to 10,000
+//   $columns  MAP                     columns to write
+//   $columns.p_{pre,post}  LIST<PROBABILITY>|NULL  sampled probability before and after the edit
+//   $columns.likelihood_{pre,post}  LIST<PROBABILITY>|NULL  teacher-forced
+//   $columns.likelihood_norm_{pre,post}  LIST<PROBABILITY>|NULL  normalised by length
 
 UNWIND range(0, size($ids) - 1) AS i
 MATCH ()-[f:FACT {id: $ids[i]}]->()

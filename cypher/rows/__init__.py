@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .chains import *
     from .closure import *
     from .depedit import *
-    from .derive import *
     from .edits import *
     from .experiments import *
     from .graph import *
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from .states import *
 
 _MODULES = (
-    "append", "base", "chains", "closure", "depedit", "derive", "edits", "experiments",
+    "append", "base", "chains", "closure", "depedit", "edits", "experiments",
     "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
 
 

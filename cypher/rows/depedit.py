@@ -142,3 +142,14 @@ class FractionRow(Row):
     value: float
     n: int
     copies: int
+
+
+@dataclass(frozen=True)
+class DeriveRow(Row):
+    """A conclusion with the subjects of its premises; `fact` is the position of the new one."""
+
+    fact: int
+    subject: str
+    object: str
+    first: str
+    second: str

@@ -1,6 +1,6 @@
-// The groundings of rules that have one of some facts as a premise or as the conclusion.
-// For the edited facts (roles target_true and target_new in the graph of an edit) these are the
-// groundings that the edit affects. A grounding with two of the facts gives one row for each.
+// The groundings of rules that have one of some facts as a premise or as the conclusion. For the
+// edited facts of the graph of an edit these are the groundings that the edit affects. A grounding
+// with two of the facts gives one row for each.
 // params:
 //   $graph       GRAPH_ID         id of the graph
 //   $facts       LIST<STRING>     ids of the facts in the database

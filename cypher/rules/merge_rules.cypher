@@ -2,30 +2,24 @@
 // Decisions of people are not overwritten: a stored rule that is mined again (status candidate)
 // keeps its status and source, and a rule without templates or words keeps the stored ones.
 // params:
-//   $dataset          STRING        the data set they belong to
+//   $dataset            STRING        the data set they belong to
 //   $status  STRING(candidate|kept|rejected)  candidate does not change that of a stored rule
-//   $rows             LIST<MAP>     the rules
-//   $rows.rule        STRING        id within the data set, see loaders/rule_records.py
-//   $rows.relation1   STRING        relation of the first premise, about x and y
-//   $rows.inverse1    BOOLEAN       whether it points from y to x
-//   $rows.relation2   STRING|NULL   relation of the second premise, about y and z
-//   $rows.inverse2    BOOLEAN       whether it points from z to y
-//   $rows.relation3   STRING        relation of the conclusion, from x to z
-//   $rows.kind_x      STRING|NULL   kind of the entities x takes; null for any
-//   $rows.kind_y      STRING|NULL
-//   $rows.kind_z      STRING|NULL
-//   $rows.word_x      STRING|NULL   placeholder of x in the templates
-//   $rows.word_y      STRING|NULL
-//   $rows.word_z      STRING|NULL
-//   $rows.templates1  LIST<STRING>  sentences that state the first premise
-//   $rows.templates2  LIST<STRING>  the same for the second premise
-//   $rows.templates3  LIST<STRING>  the same for the conclusion
-//   $rows.text        STRING        the rule as a sentence
-//   $rows.shape       STRING        directions of the premises
-//   $rows.support     INTEGER|NULL  number of groundings whose conclusion is known
-//   $rows.body_count  INTEGER|NULL  number of groundings of the premises
-//   $rows.confidence  FLOAT|NULL    support / body_count; null where that is 0 or unknown
-//   $rows.source      STRING        given, mined, or the key of a loader
+//   $rows               LIST<MAP>     the rules
+//   $rows.rule          STRING        id within the data set, see loaders/rule_records.py
+//   $rows.relation1     STRING        relation of the first premise, about x and y
+//   $rows.inverse1      BOOLEAN       whether it points from y to x
+//   $rows.relation2     STRING|NULL   relation of the second premise, about y and z
+//   $rows.inverse2      BOOLEAN       whether it points from z to y
+//   $rows.relation3     STRING        relation of the conclusion, from x to z
+//   $rows.kind_{x,y,z}  STRING|NULL   kind of the entities there; null for any
+//   $rows.word_{x,y,z}  STRING|NULL   placeholder in the templates
+//   $rows.templates{1,2,3}  LIST<STRING>  sentences that state premise 1, premise 2, the conclusion
+//   $rows.text          STRING        the rule as a sentence
+//   $rows.shape         STRING        directions of the premises
+//   $rows.support       INTEGER|NULL  number of groundings whose conclusion is known
+//   $rows.body_count    INTEGER|NULL  number of groundings of the premises
+//   $rows.confidence    FLOAT|NULL    support / body_count; null where that is 0 or unknown
+//   $rows.source        STRING        given, mined, or the key of a loader
 
 UNWIND $rows AS row
 MERGE (r:Rule {id: $dataset + '|' + row.rule})

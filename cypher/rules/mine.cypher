@@ -1,10 +1,9 @@
-// Rules mined from the triangles of a graph, with their support.
-// Three facts over three different entities form a triangle; each of its facts may be the
-// conclusion of a rule with the two others as premises, so a type of triangle gives three rules. A
-// triangle of directed facts either has a source and a sink (x→y→z and x→z) or is a cycle
-// (x→y→z→x). The first kind is found once, from its source; the second once, from the entity with
-// the fewest outgoing facts, and is then read in its three rotations. The closing fact comes from a
-// hash join over all facts, which is faster than a search for each pair.
+// Rules mined from the triangles of a graph, with their support. Three facts over three different
+// entities form a triangle; each may be the conclusion of a rule with the two others as premises. A
+// triangle either has a source and a sink (x→y→z and x→z), found once, from its source, or is a
+// cycle (x→y→z→x), found once, from the entity with the fewest outgoing facts, and read in its
+// three rotations. The closing fact comes from a hash join over all facts, which is faster than a
+// search for each pair.
 // params:
 //   $graph        GRAPH_ID                    id of the graph
 //   $min_support  INTEGER(1..1000000000) = 2  minimum of groundings with a known conclusion

@@ -1,7 +1,6 @@
-// Constraints, indexes and names of a database; may be run again at any time.
-// Neo4j Community has uniqueness constraints but none on existence or type: those are checked
-// before writing (cypher/params.py). The last statements make every property name known to the
-// server, so that asking for a property that is not written yet is not answered with a warning.
+// Constraints, indexes and names of a database; may be run again at any time. Neo4j Community has
+// no constraints on existence or type: those are checked before writing (cypher/params.py). The
+// last statements make every property name known to the server: it warns of others.
 
 CREATE CONSTRAINT graph_id IF NOT EXISTS FOR (g:Graph) REQUIRE g.id IS UNIQUE;
 CREATE CONSTRAINT entity_key IF NOT EXISTS FOR (e:Entity) REQUIRE e.key IS UNIQUE;

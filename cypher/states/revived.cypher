@@ -1,8 +1,7 @@
-// The chain that an edit closed and that leads to the old object again in a later state.
-// The graphs compare the base with the edited model and with the later state. A chain leads to the
-// object in a state if the product of its facts' probabilities there is above $floor. The edit
-// closed it if it leads there in the base and not in the edited model; it is open again if it leads
-// there in the later state.
+// The chain that an edit closed and that leads to the old object again in a later state. The graphs
+// compare the base with the edited model and with the later state. A chain leads to the object in a
+// state if the product of its facts' probabilities there is above $floor. The edit closed it if it
+// does so in the base and not in the edited model; it is open again if it does in the later state.
 // params:
 //   $graph     GRAPH_ID            graph of base and edited model
 //   $later     GRAPH_ID            graph of base and later state, with the same facts

@@ -50,21 +50,6 @@ class MethodOut(BaseModel):
     hparams: list[str] = Field(description="Models that it has shipped hyperparameters for.")
 
 
-class QueryInfo(BaseModel):
-    """A query file: its summary, parameters, columns and complete text."""
-
-    name: str = Field(description="Name: folder and file.")
-    summary: str = Field(description="Its result, in one sentence.")
-    doc: str = Field(description="Definition and source.")
-    mode: str = Field(description="read, write, or autocommit: it commits by itself.")
-    params: dict[str, str] = Field(description="Types of the parameters, by name.")
-    columns: tuple[str, ...] = Field(description="Names of the columns, in order.")
-    source: str | None = Field(description="The paper that defines it; null without one.")
-    higher_is_better: str | None = Field(description="Yes or no; null where neither holds.")
-    digest: str = Field(description="Digest of the statements, without comments.")
-    text: str = Field(description="The complete Cypher file.")
-
-
 class Methods(BaseModel):
     """The editing methods."""
 
@@ -74,7 +59,7 @@ class Methods(BaseModel):
 class Queries(BaseModel):
     """Queries of the catalogue."""
 
-    items: list[QueryInfo] = Field(description="The items of this page, in order.")
+    items: list[cypher.Query] = Field(description="The items of this page, in order.")
 
 
 class Models(BaseModel):
@@ -149,11 +134,11 @@ def list_models(settings: InForce) -> Models:
 @router.get("/metrics", response_model=Queries, summary="List the metrics with their Cypher")
 def list_metrics() -> Queries:
     """Every metric with its complete Cypher file."""
-    return Queries(items=[_query(name) for name in cypher.names("metrics/")])
+    return Queries(items=[cypher.query(name) for name in cypher.names("metrics/")])
 
 
-@router.get("/metrics/{name}", response_model=QueryInfo, summary="Get a metric with its Cypher")
-def get_metric(name: ByName) -> QueryInfo:
+@router.get("/metrics/{name}", response_model=cypher.Query, summary="Get a metric with its Cypher")
+def get_metric(name: ByName) -> cypher.Query:
     """One metric with its complete Cypher file."""
     return _known(f"metrics/{name}", "metrics/")
 
@@ -161,36 +146,22 @@ def get_metric(name: ByName) -> QueryInfo:
 @router.get("/queries", response_model=Queries, summary="List every query with its Cypher")
 def list_queries() -> Queries:
     """Every query the service runs."""
-    return Queries(items=[_query(name) for name in cypher.names()])
+    return Queries(items=[cypher.query(name) for name in cypher.names()])
 
 
-@router.get("/queries/{name:path}", response_model=QueryInfo, summary="Get a query with its Cypher")
-def get_query(name: ByName) -> QueryInfo:
+@router.get(
+    "/queries/{name:path}", response_model=cypher.Query, summary="Get a query with its Cypher"
+)
+def get_query(name: ByName) -> cypher.Query:
     """One query with its Cypher."""
     return _known(name, "")
 
 
-def _known(name: str, folder: str) -> QueryInfo:
+def _known(name: str, folder: str) -> cypher.Query:
     known = cypher.names(folder)
     if name not in known:
         raise NotFoundError("query", name, known, listing="thinkeval queries")
-    return _query(name)
-
-
-def _query(name: ByName) -> QueryInfo:
-    found = cypher.query(name)
-    return QueryInfo(
-        name=name,
-        summary=found.summary,
-        doc=found.doc,
-        mode=found.mode,
-        params={f"${key}": f"{p.type}: {p.doc}" for key, p in found.params.items()},
-        columns=found.columns,
-        source=found.source,
-        higher_is_better=found.higher_is_better,
-        digest=found.digest,
-        text=found.text,
-    )
+    return cypher.query(name)
 
 
 @router.get("/leaderboard", response_model=Leaderboard, summary="Compare the methods")

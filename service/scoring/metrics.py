@@ -14,7 +14,7 @@ from thinkeval import cypher
 
 from ...cypher import rows
 from ...cypher.browser import param_lines
-from ...cypher.catalog import REQUIRED, over_chains
+from ...cypher.catalog import over_chains
 from ...cypher.errors import UnknownGraphError
 from ...cypher.metric_options import headlines, of_kind
 from ..errors import UsageError
@@ -186,7 +186,7 @@ def query_params(db: Database, score: Score, measure: str, name: str) -> dict[st
     pool["metrics"] = [m for m in over_chains() if m.removeprefix(PREFIX) in taken]
     declared = cypher.query(name).params
     params = {key: pool.get(key, param.default) for key, param in declared.items()}
-    open_ = [key for key, value in params.items() if value is REQUIRED]
+    open_ = [key for key, param in declared.items() if param.required and key not in pool]
     if open_:
         raise UsageError(
             f"{name} is not about one edit: it takes ${', $'.join(open_)}.",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reference_pages.markdown import cell, code, docstring, table
 from thinkeval import cypher
-from thinkeval.cypher.catalog import REQUIRED, Param, Query
+from thinkeval.cypher.catalog import Param, Query
 
 
 def prose(doc: str) -> str:
@@ -28,7 +28,7 @@ def columns(query: Query) -> str:
 def _params(params: Mapping[str, Param], prefix: str = "$") -> Iterator[tuple[str, ...]]:
     for name, param in params.items():
         allowed = _type(param.type, param.nullable, param.choices, param.bounds)
-        default = "" if param.default is REQUIRED else code(_json(param.default))
+        default = "" if param.required else code(_json(param.default))
         yield code(prefix + name), code(allowed), default, cell(param.doc)
         yield from _params(param.fields, f"{prefix}{name}.")
 

@@ -70,7 +70,7 @@ def _parts() -> str:
     for name in part_names():
         part = read_part(name, part_text(name) or "")
         summary = part.doc.split("\n\n")[0]
-        params = ", ".join(code(f"${each}") for each in part.params)
+        params = ", ".join(code(f"${each}") for each in part.params if "." not in each)
         rows.append((code(name), cell(summary), ", ".join(map(code, part.binds)), params))
     return blocks(
         "## Shared parts",

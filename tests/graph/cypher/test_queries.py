@@ -8,7 +8,7 @@ import neo4j
 import pytest
 
 from support.job_queries import admin as admin
-from thinkeval.cypher.catalog import REQUIRED, names, query
+from thinkeval.cypher.catalog import names, query
 from thinkeval.cypher.run import Database
 
 KINDS = {"read": {"r"}, "write": {"rw", "w"}, "autocommit": {"rw", "w"}}
@@ -27,7 +27,7 @@ test that runs the query finds it."""
 def test_the_server_agrees_with_the_header(db: Database, name: str) -> None:
     """Of its columns and its mode, and that no parameter, its default or one given, is misused."""
     given = {
-        each: SAMPLES[param.type] if param.default is REQUIRED else param.default
+        each: SAMPLES[param.type] if param.required else param.default
         for each, param in query(name).params.items()
     }
     told = db.explain(name, **given)

@@ -10,7 +10,6 @@ import pytest
 from support.row_types import read_into
 from thinkeval.cypher import rows
 from thinkeval.cypher.catalog import (
-    REQUIRED,
     Query,
     names,
     parse,
@@ -162,7 +161,7 @@ def test_metrics_declare_what_they_are() -> None:
         problems += [
             f"{metric.name}: ${name} has no default"
             for name, param in metric.params.items()
-            if name != "cases" and param.default is REQUIRED
+            if name != "cases" and param.required
         ]
     fail_if_any(problems)
 
@@ -173,7 +172,7 @@ def test_a_header_is_read_whole() -> None:
     assert q.doc == "Count the facts.\n\nIn two sentences."
     assert q.mode == "read"
     assert q.params["graph"].doc == "id of the graph, which is needed"
-    assert q.params["graph"].default is REQUIRED
+    assert q.params["graph"].required
     assert (q.params["max_steps"].bounds, q.params["max_steps"].default) == ((1, 5), 5)
     assert (q.params["bare"].choices, q.params["bare"].default) == (("listed", "include"), "listed")
     assert (q.params["rewrite"].nullable, q.params["rewrite"].default) == (True, None)
