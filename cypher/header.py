@@ -151,7 +151,7 @@ def entries(name: str, lines: list[str]) -> dict[str, Param]:
 
 
 def _expanded(name: str) -> list[str]:
-    """The names that a name with alternatives such as `p_{pre,post}` stands for."""
+    """Return the names of a name with alternatives, such as `p_{pre,post}`."""
     if not (found := re.search(r"\{([\w,]+)\}", name)):
         return [name]
     head, tail = name[: found.start()], name[found.end() :]

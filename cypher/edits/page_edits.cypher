@@ -2,7 +2,7 @@
 // params:
 //   $posted_as  LIST<STRING>|NULL = null  only the edits that these ids name
 //   $before     STRING|NULL = null        created earlier, or then with a smaller id
-//   $before_id  STRING = ""               id of the last row of the page before, beside its time
+//   $before_id  STRING = ""               id of the row before, beside its time
 //   $limit      INTEGER(1..1000) = 50     maximum number of rows
 //   $scores     BOOLEAN = false           the scores too; each is some kilobytes
 

@@ -27,19 +27,23 @@ _USUAL_START_S = 10
 _FAILED = "ERROR Failed to start Neo4j"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerInfo:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Server:
+    user: str
+    password_file: Path
+    home: Path
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerInfo(_Server):
     """Addresses and credentials of a running server. ``password`` is not in the repr."""
 
     bolt: str
     http: str
     browser: str
-    user: str
     password: str = field(repr=False)
-    password_file: Path
-    home: Path
     pid: int
-    version: str
 
     @property
     def uri(self) -> str:
@@ -47,8 +51,8 @@ class ServerInfo:
         return self.bolt
 
 
-@dataclass(frozen=True, slots=True)
-class ServerStatus:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStatus(_Server):
     """Status of a home's server, running or not; addresses are None if none was started.
 
     Attributes:
@@ -61,12 +65,8 @@ class ServerStatus:
     bolt: str | None
     http: str | None
     browser: str | None
-    user: str
-    password_file: Path
-    home: Path
     pid: int | None
     log: Path
-    version: str
 
 
 class EmbeddedServer:

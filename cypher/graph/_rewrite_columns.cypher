@@ -3,7 +3,7 @@
 //   r  NODE  the :RewriteRequest
 // binds: the columns of graph/list_rewrites
 
-RETURN r.id AS id, r.dataset AS dataset, r.rewrite AS rewrite, r.prompt AS prompt,
+RETURN r.rewrite AS id, r.dataset AS dataset, r.prompt AS prompt,
   r.subject AS subject, r.relation AS relation, r.target_true AS target_true,
   r.target_new AS target_new, r.question AS question, coalesce(r.paraphrases, []) AS paraphrases,
   coalesce(r.n_records, 0) AS n_records, coalesce(r.neighborhood, []) AS neighborhood,

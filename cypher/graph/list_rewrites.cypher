@@ -5,4 +5,4 @@
 MATCH (r:RewriteRequest)
 WHERE $dataset IS NULL OR r.dataset = $dataset
 // include: graph/_rewrite_columns
-ORDER BY dataset, rewrite
+ORDER BY dataset, id

@@ -3,7 +3,7 @@
 //   $kind       STRING                 of the jobs
 //   $status     STRING(queued|running|succeeded|failed|cancelled)|NULL = null  only in this status
 //   $before     STRING|NULL = null     created earlier, or then with a smaller id
-//   $before_id  STRING = ""            id of the last row of the page before, beside its time
+//   $before_id  STRING = ""            id of the row before, beside its time
 //   $limit      INTEGER(1..1001) = 50  maximum number of rows
 
 MATCH (node:Job)

@@ -168,7 +168,7 @@ class AppendRangeRow(Row):
 
 @dataclass(frozen=True)
 class NewAnswerRow(Row):
-    """A new answer of a subject and relation, and false answers that belong to it."""
+    """A new answer of a subject and relation, and false answers; `found` without the limit."""
 
     subject: str
     relation: str

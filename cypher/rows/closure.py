@@ -15,7 +15,13 @@ Kind = Literal["paths", "rules", "both"]
 
 @dataclass(frozen=True)
 class ClosureStateRow(Row):
-    """The stored closure of a graph, and a fingerprint of its facts."""
+    """The stored closure of a graph, and a fingerprint of its facts.
+
+    Attributes:
+        closure: digest of the rules, options and facts that it was computed from.
+        probed: number of facts with a probability before plus number with one after.
+        total: weighted sum of these probabilities.
+    """
 
     closure: str | None
     facts: int
@@ -41,7 +47,14 @@ class DeriveRoundRow(Row):
 
 @dataclass(frozen=True)
 class AtomRow(Row):
-    """A fact or a conclusion of a graph."""
+    """A fact or a conclusion of a graph.
+
+    Attributes:
+        role: of a fact; `implied` for a conclusion.
+        round: height of its lowest proof; 0 for a fact.
+        leaves: number of facts in its smallest proof; 1 for a fact.
+        strength_pre, strength_post: probability, or strength of the best proof.
+    """
 
     id: str
     implied: bool
@@ -77,7 +90,11 @@ class PruneRow(Row):
 
 @dataclass(frozen=True)
 class ContradictionRow(Row):
-    """A conclusion, and the fact or conclusion that contradicts it."""
+    """A conclusion, and the fact or conclusion that contradicts it.
+
+    Attributes:
+        other: the other object; `against`: id of the fact, or `implied` conclusion, that has it.
+    """
 
     subject: str
     relation: str
@@ -90,7 +107,15 @@ class ContradictionRow(Row):
 
 @dataclass(frozen=True)
 class ImplicationRow(Row):
-    """A grounding that has the edited fact as a premise, with its old or its new object."""
+    """A grounding that has the edited fact as a premise, with its old or its new object.
+
+    Attributes:
+        side: old or new; `object` is the edited fact's object there.
+        place: position of the edited fact among the premises, 1 or 2.
+        other: id of the other premise in the data set.
+        conclusion: its object; `known` if the data set has it as a fact.
+        support: number of other groundings of it without the edited fact.
+    """
 
     side: str
     rule: str

@@ -33,7 +33,10 @@ class MergeGraphRow(Row):
 
 @dataclass(frozen=True)
 class CompleteGraphRow(Row):
-    """Counts of a graph that is now visible to readers."""
+    """Counts of a graph, visible to readers if `complete`; `missing` facts lack a measure.
+
+    Facts with the role `subject` are asked by likelihood only.
+    """
 
     graph: str
     complete: bool
@@ -84,7 +87,14 @@ class GraphRow(GraphHeader):
 
 @dataclass(frozen=True)
 class DependentsRow(Row):
-    """Resources derived from a data set: ids, or counts where users know no ids."""
+    """Resources derived from a data set: ids, or counts where users know no ids.
+
+    Attributes:
+        graphs: of probed models, and of deleted edits.
+        active: number of queued and running edits and jobs.
+        sweeps: those that submitted its edits; `jobs`: those that submitted runs or experiments.
+        runs: of the protocol on its knowledge sets.
+    """
 
     graphs: tuple[str, ...]
     edits: tuple[str, ...]
@@ -108,7 +118,14 @@ class EntityRow(Row):
 
 @dataclass(frozen=True)
 class FactRow(Row):
-    """One fact of a graph. `id` is unique in the database, `fact` within the graph."""
+    """One fact of a graph. `id` is unique in the database, `fact` within the graph.
+
+    Attributes:
+        cases: ids of the rewrite requests that may use it; empty for any.
+        listed: False for an edited fact that the data set does not state.
+        n_samples: number of answers that p_pre is a fraction of.
+        change: effect of the edit: kept, weakened, removed or added.
+    """
 
     id: str
     fact: str
@@ -176,27 +193,3 @@ class MissingRow(Row):
     n_facts: int
     missing_pre: int
     missing_post: int
-
-
-@dataclass(frozen=True)
-class RewriteRow(Row):
-    """A stored rewrite request. `id` is unique in the database, `rewrite` within the data set."""
-
-    id: str
-    dataset: str
-    rewrite: str
-    prompt: str
-    subject: str
-    relation: str
-    target_true: str
-    target_new: str
-    question: str | None
-    paraphrases: tuple[str, ...]
-    n_records: int
-    neighborhood: tuple[str, ...]
-    neighborhood_objects: tuple[str, ...]
-    generation_prompts: tuple[str, ...]
-    reference_texts: tuple[str, ...]
-    correct: tuple[str, ...]
-    hard: tuple[str, ...]
-    random: tuple[str, ...]

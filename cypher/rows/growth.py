@@ -40,7 +40,7 @@ class KnownAnswerRow(Row):
 
 @dataclass(frozen=True)
 class UsageRow(Row):
-    """Answers of one kind in one iteration, with their tokens and seconds."""
+    """Answers of one kind in one iteration; tokens where counted, seconds of concurrent calls."""
 
     iteration: int
     kind: str

@@ -9,7 +9,13 @@ from .base import Row
 
 @dataclass(frozen=True)
 class SubmitJobsRow(Row):
-    """Outcome of a submitted job: created, queued, known, full or conflict."""
+    """Outcome of a submitted job.
+
+    Attributes:
+        outcome: created, queued (again), known, full, or conflict (the idempotency key belongs to
+            another body); where one is full, nothing is stored.
+        waiting: jobs that were queued or running before.
+    """
 
     submitted: str
     outcome: str
@@ -19,7 +25,12 @@ class SubmitJobsRow(Row):
 
 @dataclass(frozen=True)
 class ClaimJobRow(Row):
-    """The job that a worker claimed; `request` is JSON, `parts` were stored by earlier attempts."""
+    """The job that a worker claimed; `request` is JSON, `parts` were stored by earlier attempts.
+
+    Attributes:
+        attempt: number of the lease, which grows with every claim.
+        attempts: number of starts, this one included.
+    """
 
     id: str
     kind: str

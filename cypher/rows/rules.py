@@ -94,7 +94,13 @@ class BodyCountRow(Row):
 
 @dataclass(frozen=True)
 class PairCountRow(Row):
-    """Distinct conclusions of a rule, known and comparable ones, and facts of their relation."""
+    """Distinct conclusions of a rule, counted as pairs of entities x and z.
+
+    Attributes:
+        known: number of those that the graph has.
+        comparable: number of those whose x has any fact of the conclusion's relation.
+        heads: number of pairs of entities with that relation.
+    """
 
     rule: str
     pairs: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -246,11 +247,7 @@ def graph_digest(db: Database, graph: str) -> str:
 
 def list_graphs(db: Database) -> list[StoredGraph]:
     """Every complete graph, by kind and id."""
-    per_dataset: dict[str, int] = {}
-    for rewrite in db.read(rows.RewriteRow, "graph/list_rewrites"):
-        if rewrite.rewrite.startswith(OWN):
-            continue
-        per_dataset[rewrite.dataset] = per_dataset.get(rewrite.dataset, 0) + 1
+    rewrites = Counter(each.dataset for each in all_rewrites(db))
     return [
         StoredGraph(
             id=g.graph,
@@ -260,7 +257,7 @@ def list_graphs(db: Database) -> list[StoredGraph]:
             edit=g.edit,
             n_facts=g.n_facts,
             n_entities=g.n_entities,
-            n_rewrites=per_dataset.get(g.graph, 0) if g.kind == "dataset" else 0,
+            n_rewrites=rewrites[g.graph],
             measures=g.measures,
             created_at=g.created_at,
         )
@@ -279,23 +276,17 @@ def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[Rewrit
 
 def split_rewrites(db: Database, graph: str) -> tuple[list[RewriteRequest], list[RewriteRequest]]:
     """The rewrite requests of a data set, and those that users wrote for it, each by id."""
-    found = [
-        _to_rewrite(row) for row in db.read(rows.RewriteRow, "graph/list_rewrites", dataset=graph)
-    ]
+    found = db.read(RewriteRequest, "graph/list_rewrites", dataset=graph)
     written = [rewrite for rewrite in found if rewrite.id.startswith(OWN)]
     return [rewrite for rewrite in found if not rewrite.id.startswith(OWN)], written
 
 
 def all_rewrites(db: Database, graph: str | None = None) -> list[RewriteRequest]:
     """The rewrite requests of all stored data sets, or of one, by data set and id; none own."""
-    found = db.read(rows.RewriteRow, "graph/list_rewrites", dataset=graph)
+    found = db.read(RewriteRequest, "graph/list_rewrites", dataset=graph)
     # Edits keep the rewrite requests of a data set that was deleted.
     stored = {row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")}
-    listed = [
-        _to_rewrite(row)
-        for row in found
-        if row.dataset in stored and not row.rewrite.startswith(OWN)
-    ]
+    listed = [each for each in found if each.dataset in stored and not each.id.startswith(OWN)]
     return sorted(listed, key=lambda rewrite: (rewrite.dataset, rewrite.id))
 
 
@@ -305,33 +296,11 @@ def own_or_stored(db: Database, graph: str, rewrite: str) -> RewriteRequest:
     Raises:
         NotFoundError: it is not stored (any more).
     """
-    found = db.read(rows.RewriteRow, "graph/get_rewrite", dataset=graph, rewrite=rewrite)
+    found = db.read(RewriteRequest, "graph/get_rewrite", dataset=graph, rewrite=rewrite)
     if not found:
-        known = [r.rewrite for r in db.read(rows.RewriteRow, "graph/list_rewrites", dataset=graph)]
+        known = [r.id for r in db.read(RewriteRequest, "graph/list_rewrites", dataset=graph)]
         raise NotFoundError("rewrite", rewrite, known, listing=f"thinkeval rewrites {graph}")
-    return _to_rewrite(found[0])
-
-
-def _to_rewrite(row: rows.RewriteRow | rows.RewriteRow) -> RewriteRequest:
-    return RewriteRequest(
-        id=row.rewrite,
-        dataset=row.dataset,
-        prompt=row.prompt,
-        subject=row.subject,
-        relation=row.relation,
-        target_true=row.target_true,
-        target_new=row.target_new,
-        question=row.question,
-        paraphrases=row.paraphrases,
-        n_records=row.n_records,
-        neighborhood=row.neighborhood,
-        neighborhood_objects=row.neighborhood_objects,
-        generation_prompts=row.generation_prompts,
-        reference_texts=row.reference_texts,
-        correct=row.correct,
-        hard=row.hard,
-        random=row.random,
-    )
+    return found[0]
 
 
 def chain_counts(

@@ -12,7 +12,6 @@ from ....editing import registry
 from ....loaders import formats, graphs
 from ...errors import UsageError
 from ...graphs import datasets
-from ...graphs.datasets import OWN
 from ...jobs import queue
 from ...paging import offset_page, read_offset
 from ...rules import store as rule_store
@@ -208,11 +207,7 @@ def data_sets(db: Database, counts: Cache[dict[str, int]]) -> list[DataSet]:
         counts: the cache that `chain_counts` fills.
     """
     stored = db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")
-    rewrites = Counter(
-        r.dataset
-        for r in db.read(rows.RewriteRow, "graph/list_rewrites")
-        if not r.rewrite.startswith(OWN)
-    )
+    rewrites = Counter(each.dataset for each in datasets.all_rewrites(db))
     return [
         DataSet(g.graph, g.n_facts, g.n_entities, rewrites[g.graph], counts.peek(_key(g)))
         for g in stored

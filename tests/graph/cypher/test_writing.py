@@ -23,6 +23,7 @@ from thinkeval.cypher.errors import (
     QueryContractError,
 )
 from thinkeval.cypher.run import Database
+from thinkeval.loaders.records import RewriteRequest
 
 EDGES = [
     Edge("1", "a", "b", 0.5, 0.25, cases=("w",), questions=("q?",)),
@@ -45,7 +46,7 @@ def content(db: Database, graph: str) -> tuple[Any, ...]:
         found,
         db.read(rows.EntityRow, "graph/entities", graph=graph),
         db.read(rows.FactRow, "graph/facts", graph=graph),
-        db.read(rows.RewriteRow, "graph/list_rewrites", dataset=graph),
+        db.read(RewriteRequest, "graph/list_rewrites", dataset=graph),
     )
 
 
@@ -89,9 +90,9 @@ def test_writing_twice_changes_nothing(db: Database, graph_id: str) -> None:
         before = locals().get("before", after)
         assert after == before
     assert [e.aliases for e in before[1]] == [("a'",), ("b'",), ("c'",)]
-    assert before[3][0].id == f"{graph_id}|a--r--z"
+    assert (before[3][0].dataset, before[3][0].id) == (graph_id, "a--r--z")
     assert (
-        db.read(rows.RewriteRow, "graph/get_rewrite", dataset=graph_id, rewrite="a--r--z")[
+        db.read(RewriteRequest, "graph/get_rewrite", dataset=graph_id, rewrite="a--r--z")[
             0
         ].target_new
         == "z"
@@ -244,9 +245,9 @@ def test_a_data_sets_rewrites_go_with_it_unless_an_edit_needs_them(
     about = {"model": "m", "method": "rome", "dataset": graph_id, "rewrite": "used"}
     db.write(rows.MergeEditRow, "edits/merge_edit", id=f"{graph_id}-e", **about)
     db.autocommit(int, "graph/delete_graph", graph=graph_id)
-    assert [
-        r.rewrite for r in db.read(rows.RewriteRow, "graph/list_rewrites", dataset=graph_id)
-    ] == ["used"]
+    assert [r.id for r in db.read(RewriteRequest, "graph/list_rewrites", dataset=graph_id)] == [
+        "used"
+    ]
     assert db.write(int, "graph/delete_rewrites", dataset=graph_id)[0] == 0
     db.write(rows.DeleteEditRow, "edits/delete_edit", id=f"{graph_id}-e")
     assert db.write(int, "graph/delete_rewrites", dataset=graph_id, keep=["used"])[0] == 0
