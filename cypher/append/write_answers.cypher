@@ -9,7 +9,7 @@
 //   $rows.text            STRING             the prompt as it was asked
 //   $rows.new_{pre,post}  FLOAT              probability of target_new before and after the edit
 //   $rows.correct         LIST<STRING>|NULL  correct answers; not of a locality prompt
-//   $rows.{correct,hard,random}_{pre,post}  LIST<FLOAT>|NULL  those of the answers before and after
+//   $rows.{correct,hard,random}_{pre,post}  LIST<FLOAT>|NULL  probabilities before and after
 //   $rows.hard            LIST<STRING>|NULL  false answers that are linked to target_new
 //   $rows.random          LIST<STRING>|NULL  false answers that are far from target_new
 //   $rows.right_{pre,post}  FLOAT|NULL         of a locality prompt: those of its right answer

@@ -6,7 +6,7 @@
 //   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null  only on sets in this setting
 //   $model           STRING|NULL = null        only of this model
 //   $after           STRING|NULL = null        created later, or then with a larger id
-//   $after_id        STRING = ""  id of the row before, beside its time
+//   $after_id        STRING = ""               id of the row before, beside its time
 //   $limit           INTEGER(1..1000000) = 1000000  maximum number of rows
 
 MATCH (r:ProtocolRun)-[:USES]->(k:KnowledgeSet)

@@ -81,6 +81,8 @@ MEANINGS = {
     "before": "of a decision, JSON: what it found; of a comparison, name of the first state",
     "before_digest": "digest of the first state of a comparison",
     "affinity": "jobs with the same text are served by one loaded model",
+    "neighborhood_p_pre": "sampled, one a prompt of the neighborhood",
+    "paraphrases_p_pre": "sampled, one a paraphrase of the rewrite",
     "neighborhood_likelihood_pre": "teacher-forced, one a prompt of the neighborhood",
     "neighborhood_likelihood_norm_pre": "the same, normalised by length",
     "paraphrases_likelihood_pre": "teacher-forced, one a paraphrase",
@@ -102,7 +104,6 @@ MEANINGS = {
     "key_group": "facts with one number have one key in the edited layer",
     "labelled_at": "ISO 8601",
     "lease_until": "milliseconds since 1970 until which the worker holds it",
-    "likelihood_post": "teacher-forced, after the edit",
     "log_lock": "locked while a decision is stored",
     "migrated_at": "ISO 8601",
     "n_decisions": "number of decisions",
@@ -248,7 +249,8 @@ def meanings() -> dict[str, str]:
 
 def _note(found: dict[str, str], key: str, doc: str) -> None:
     relative = doc.startswith(("the same", "and ", "as ", "that ", "those "))
-    if key in declared()["property"] and doc and not relative:
+    after = key.endswith("_post") and f"{key.removesuffix('_post')}_pre" in declared()["property"]
+    if key in declared()["property"] and doc and not relative and not after:
         found.setdefault(key, doc)
 
 
