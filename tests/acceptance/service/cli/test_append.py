@@ -59,7 +59,7 @@ def test_a_sweep_over_axes_resumes_and_is_reported(
     report = ("report", "--kind", "append", "-g", appends)
     assert thinkeval(*report, "--json").json == first["table"]
     latex = thinkeval(*report, "-f", "latex", "--figures", str(tmp_path), "--figure-format", "svg")
-    assert latex.out.splitlines()[1].startswith("% Model & Method & requests & ES")
+    assert "\\toprule\nModel & Method & requests & ES" in latex.out
     drawn = {file.name for file in tmp_path.iterdir()}
     assert drawn == {f"append-{n}.svg" for n in ("probabilities", "ablation", "neighbours")}
     paired = thinkeval(*report, "--paired", "-f", "csv").out

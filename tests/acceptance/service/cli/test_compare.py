@@ -69,7 +69,7 @@ def test_a_later_change_is_shown_drawn_and_found(
     assert len(table) == 4
     latex = tmp_path / "table.tex"
     assert at_once("comparisons", done["id"], "-f", "latex", "-o", str(latex)).code == 0
-    assert latex.read_text().startswith("% state & retention")
+    assert "\\toprule\nstate & retention" in latex.read_text()
     (tuned,) = done["states"][2]["updates"]
     after = f"{mine.model}+edit:{score['edit']}+edit:{tuned}"
     assert at_once("compare", mine.model, after, *asked).code == 0
