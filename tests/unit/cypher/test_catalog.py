@@ -62,6 +62,8 @@ def test_header_and_text_have_the_same_parameters() -> None:
             problems.append(f"{q.name}: {sorted(used ^ set(q.params))} in text or header only")
         if not q.summary.endswith((".", ":")):
             problems.append(f"{q.name}: the summary is no sentence: {q.summary!r}")
+        if re.search(r"^(mode|returns):", q.doc, re.M):
+            problems.append(f"{q.name}: the header says what the statements say")
         problems += [
             f"{q.name}: ${name} is not explained"
             for name, param in q.params.items()
