@@ -136,6 +136,16 @@ def test_spellings_of_one_name_are_one_entity(tmp_path: Path) -> None:
     assert "spaces" in reason
 
 
+@pytest.mark.parametrize(("usual", "other"), [("chess", "Chess"), ("Chess", "chess")])
+def test_the_spelling_of_most_facts_is_the_name(tmp_path: Path, usual: str, other: str) -> None:
+    rows = (f"Ada,plays,{other}", f"Bob,plays,{usual}", f"Eve,plays,{usual}")
+    loaded = load(tmp_path, "games.csv", table(*rows))
+    names = {entity.name: entity.aliases for entity in loaded.graph.entities}
+    assert names[usual] == (other,)
+    assert other not in names
+    assert {fact.object for fact in loaded.graph.facts} == {usual}
+
+
 def test_one_spelling_is_stored_clean(tmp_path: Path) -> None:
     loaded = load(tmp_path, "places.csv", table("Ada,lives\xa0in,New\xa0York"))
     (fact,) = loaded.graph.facts

@@ -88,6 +88,24 @@ def test_omega_is_every_path_and_proof_written_out(db: Database, prefix: str, se
         assert told.deep[kind] == max(deep, default=0)
 
 
+@pytest.mark.parametrize(("left", "survives_"), [(0.008, 0), (0.02, 1)])
+def test_a_proof_survives_above_its_share_of_what_it_was(
+    db: Database, prefix: str, left: float, survives_: int
+) -> None:
+    """R is .81, so R' of .0072 is below a hundredth of it, and R' of .018 is above."""
+    facts = [
+        probed(("S", "r", "T"), 0.9, 0.1, "target_true"),
+        probed(("S", "r", "N"), 0.1, 0.9, "target_new", listed=False),
+        probed(("S", "q", "A"), 0.9, left),
+        probed(("A", "t", "T"), 0.9, 0.9),
+    ]
+    edit = f"{prefix}-share-{survives_}"
+    score = store_edit(db, edit, facts, dataset=edit)
+    told = omega(db, score, "likelihood", [stored(PlainRule("q", False, "t", False, "r"))])
+    at = told.at("rules", 2)
+    assert (at.chains, at.surviving, at.value) == (1, survives_, 1.0 - survives_)
+
+
 def test_the_random_edits_have_something_to_come_back_by() -> None:
     both, by_rules = 0, 0
     for seed in SEEDS:

@@ -43,6 +43,19 @@ def test_the_margins_are_the_jeffreys_posterior() -> None:
         assert drawn.var() == pytest.approx(a * b / (36 * 7), rel=0.02)
 
 
+def test_a_pair_with_an_undecided_answer_is_left_out() -> None:
+    """Four answers right before; after it two are right, two say that they do not know."""
+    fact = Fact(subject="x", relation="r", object="Paris", prompt="{} is in")
+    open_ = "I don't know whether it is Paris"
+    before = Answer({"p": 1.0}, ("in Paris",) * 4, 4)
+    after = Answer({"p": 1.0}, ("in Paris", "in Paris", open_, open_), 2)
+    probed = ProbedFact(Question(fact), before, after)
+    drawn = intervals.posterior([probed], 200_000, np.random.default_rng(0), np.full(4, 0.25))
+    for values in drawn[fact.id, "fact"]:  # Beta(2½, ½) by the two pairs that are decided
+        assert values.mean() == pytest.approx(2.5 / 3, abs=2e-3)
+        assert values.var() == pytest.approx(2.5 * 0.5 / (9 * 4), rel=0.03)
+
+
 def test_answers_that_did_not_change_leave_little_doubt_that_nothing_did() -> None:
     same = [True, True, True, False, False]
     shuffled = [False, False, True, True, True]

@@ -75,6 +75,9 @@ def test_a_list_of_two_is_not_one_name() -> None:
     assert items("Ron and Ginny", "Ron and Ginny", "Ginny and Ron")[0] == two
     assert items("Ron and Ginny", "Ron and Ginny", "Ron")[0] == two
     assert items("Ron and Ginny", "Ron and Ginny", "Ginny")[0] == two
+    # Once in the other order is enough, however often they are joined.
+    assert items(*["Ron and Ginny"] * 40, "Ginny and Ron")[0] == two
+    assert items(*["Ron and Ginny"] * 40)[0] == ("Ron and Ginny",)
     joined = JoinedNames()
     read = [pieces("Ron and Ginny")] * 9
     joined.stands_alone("ginny")
