@@ -112,6 +112,8 @@ class Reader(Generic[T]):
                 f"{self.name} returns other columns than {row_type.__name__} has."
             )
         if not is_dataclass(row_type):
+            probabilities = getattr(row_type, "PROBABILITIES", ())
+            self._needed = [i for i, c in enumerate(self.columns) if c in probabilities]
             return self._validated
         hints = get_type_hints(row_type)
         records: list[tuple[int, Any]] = []

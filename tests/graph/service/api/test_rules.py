@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -104,12 +105,17 @@ def test_the_page_lists_rules_with_their_statistics(client: TestClient, dataset:
     statistics = kept["statistics"]
     text = html.unescape(page)
     assert kept["text"] in text
-    for cell in ("7 of 9", *(f"{statistics[name]:.3f}" for name in ("lower", "pca_confidence",
-                                                                    "head_coverage"))):  # fmt: skip
-        assert f'<td class="n">{cell}</td>' in page
+    shown = {"known": "7", "conclusions": "9"} | {
+        column: f"{statistics[name]:.3f}"
+        for column, name in (
+            ("lower", "lower"), ("PCA", "pca_confidence"), ("coverage", "head_coverage")
+        )
+    }  # fmt: skip
+    for column, cell in shown.items():
+        assert re.search(rf'<td class="n" data-label="{column}">\s*{re.escape(cell)}\s*</td>', page)
     both = client.get("/rules", params={"graph": dataset, "rank": "support"}).text
     listed = client.get(rules, params={"rank": "support"}).json()["items"]
-    places = [both.index(f"<small>{rule['id']}</small>") for rule in listed]
+    places = [both.index(f'data-label="rule">{rule["id"]}') for rule in listed]
     assert places == sorted(places)
     assert len(places) == 17 + 1 - (kept["source"] == "mined")
     assert client.get("/rules", params={"graph": dataset, "rank": "x"}).status_code == 422
