@@ -111,17 +111,15 @@ class Reader(Generic[T]):
             raise QueryContractError(
                 f"{self.name} returns other columns than {row_type.__name__} has."
             )
-        if not is_dataclass(row_type):
-            probabilities = getattr(row_type, "PROBABILITIES", ())
-            self._needed = [i for i, c in enumerate(self.columns) if c in probabilities]
+        model = getattr(row_type, "model_fields", None)
+        hints = {n: f.annotation for n, f in model.items()} if model else get_type_hints(row_type)
+        kinds = [_alternatives(hints[column]) for column in self.columns]
+        self._needed = [i for i, of in enumerate(kinds) if type(None) not in of]
+        if model:
             return self._validated
-        hints = get_type_hints(row_type)
         records: list[tuple[int, Any]] = []
-        for i, column in enumerate(self.columns):
-            kinds = _alternatives(hints[column])
-            if type(None) not in kinds:
-                self._needed.append(i)
-            if lists := [kind for kind in kinds if get_origin(kind) is tuple]:
+        for i, of in enumerate(kinds):
+            if lists := [kind for kind in of if get_origin(kind) is tuple]:
                 self._lists.append(i)
                 if is_dataclass(record := get_args(lists[0])[0]):
                     records.append((i, record))
