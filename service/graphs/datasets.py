@@ -247,7 +247,7 @@ def graph_digest(db: Database, graph: str) -> str:
 
 def list_graphs(db: Database) -> list[StoredGraph]:
     """Every complete graph, by kind and id."""
-    rewrites = Counter(each.dataset for each in all_rewrites(db))
+    rewrites = count_rewrites(db)
     return [
         StoredGraph(
             id=g.graph,
@@ -257,12 +257,18 @@ def list_graphs(db: Database) -> list[StoredGraph]:
             edit=g.edit,
             n_facts=g.n_facts,
             n_entities=g.n_entities,
-            n_rewrites=rewrites[g.graph],
+            n_rewrites=rewrites[g.graph] if g.kind == "dataset" else 0,
             measures=g.measures,
             created_at=g.created_at,
         )
         for g in db.read(rows.GraphRow, "graph/list_graphs")
     ]
+
+
+def count_rewrites(db: Database) -> Counter[str]:
+    """Count the rewrite requests of each data set, without those that users wrote."""
+    found = db.read(RewriteRequest, "graph/list_rewrites")
+    return Counter(each.dataset for each in found if not each.id.startswith(OWN))
 
 
 def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[RewriteRequest]:

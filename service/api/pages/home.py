@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -207,7 +206,7 @@ def data_sets(db: Database, counts: Cache[dict[str, int]]) -> list[DataSet]:
         counts: the cache that `chain_counts` fills.
     """
     stored = db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")
-    rewrites = Counter(each.dataset for each in datasets.all_rewrites(db))
+    rewrites = datasets.count_rewrites(db)
     return [
         DataSet(g.graph, g.n_facts, g.n_entities, rewrites[g.graph], counts.peek(_key(g)))
         for g in stored
