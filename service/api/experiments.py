@@ -13,7 +13,6 @@ from fastapi import Path as PathParam
 
 from ..audit import bundle
 from ..errors import NotFoundError
-from ..experiments import store
 from ..experiments.kind import Kind
 from ..kinds import KINDS
 from ..reports import formats
@@ -55,10 +54,10 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         response: Response,
         idempotency_key: IdempotencyKey = None,
     ) -> Any:
-        accepted = store.submit(db, here.settings, kind, body, key=idempotency_key)
+        accepted = kind.store.submit(db, here.settings, body, key=idempotency_key)
         if accepted.outcome != "known":
             here.supervisor.wake()
-        found = store.get(db, kind, accepted.edit)
+        found = kind.store.get(db, accepted.edit)
         response.headers["Location"] = f"/v1/{kind.plural}/{found.id}"
         if found.status == "succeeded":
             response.status_code = 200
@@ -80,7 +79,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     def listing(
         db: Db, graph: OfGraph = None, edit: OfEdit = None, skip: Skip = 0, limit: Limit = 100
     ) -> Any:
-        items = store.listing(db, kind, graph=graph, edit=edit, skip=skip, limit=limit)
+        items = kind.store.listing(db, graph=graph, edit=edit, skip=skip, limit=limit)
         return kind.page(items=items)
 
     router.add_api_route(
@@ -93,7 +92,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     )
 
     def get(id: ExperimentId, db: Db) -> Any:
-        return store.get(db, kind, id)
+        return kind.store.get(db, id)
 
     router.add_api_route(
         "/{id}",
@@ -105,7 +104,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     )
 
     def cancel(id: ExperimentId, db: Db, here: AppState) -> Any:
-        found = store.cancel(db, kind, id)
+        found = kind.store.cancel(db, id)
         here.supervisor.wake()
         return found
 
@@ -122,7 +121,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     )
 
     def delete(id: ExperimentId, db: Db, here: AppState) -> Response:
-        store.delete(db, here.settings, kind, id)
+        kind.store.delete(db, here.settings, id)
         return Response(status_code=204)
 
     router.add_api_route(
@@ -149,7 +148,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         ] = "csv",
         measure: InMeasure = None,
     ) -> Response:
-        found = {each.name: each for each in kind.tables(store.result(db, kind, id), measure)}
+        found = {each.name: each for each in kind.tables(kind.store.result(db, id), measure)}
         if name not in found:
             raise NotFoundError("table", name, list(found), listing=f"GET /v1/{kind.plural}/{id}")
         return Response(formats.render(found[name], format), media_type=TABLE_TYPES[format])
@@ -177,7 +176,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
             raise NotFoundError(
                 "figure", name, list(kind.figures), listing=f"GET /v1/{kind.plural}/{id}"
             )
-        out = store.result(db, kind, id)
+        out = kind.store.result(db, id)
         return Response(kind.figures[name](out, format, measure), media_type=MEDIA_TYPES[format])
 
     if kind.figures:

@@ -20,7 +20,6 @@ from ...cypher import rows
 from ...cypher.metric_options import displays
 from .. import __version__
 from ..errors import NotFoundError, NothingStoredError, UsageError
-from ..experiments import store
 from ..schemas import Measure
 from ..scoring import metrics, record
 from ..states import table
@@ -99,12 +98,12 @@ def _audited(db: Database, id: str) -> tuple[ComparisonOut, StateComparison]:
         NotFoundError: there is no such comparison or state.
         UsageError: the comparison has several states.
     """
-    for out in store.page(db, COMPARISON, part=id):
+    for out in COMPARISON.store.page(db, part=id):
         for state in out.states:
             if state.id == id and out.id != id:
                 return out, state
     # The second raises: it reads the job, and no query of an audit does.
-    out = store.find(db, COMPARISON, id) or store.result(db, COMPARISON, id)
+    out = COMPARISON.store.find(db, id) or COMPARISON.store.result(db, id)
     if len(out.states) > 1:
         named = ", ".join(f"{each.id} ({each.after.name})" for each in out.states)
         raise UsageError(

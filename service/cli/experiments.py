@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import UsageError
-from ..experiments import store
 from ..experiments.kind import Kind
 from ..formatting import pluralize
 from ..reports.figures import FORMATS
@@ -150,16 +149,16 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
             if id is None:
                 if delete or cancel or format or figure or table:
                     raise UsageError(f"Name a {kind.noun}.", remedy=f"`{kind.listing}` lists them.")
-                _list(kind, store.listing(db, kind, graph=graph, limit=1000), json, output)
+                _list(kind, kind.store.listing(db, graph=graph, limit=1000), json, output)
             elif delete:
-                edits = store.delete(db, runtime.settings, kind, id)
+                edits = kind.store.delete(db, runtime.settings, id)
                 also = f" and {pluralize(len(edits), 'edit')}" if kind.owns_edits else ""
                 emit_note(f"Deleted {id}{also}.")
             elif cancel:
-                emit_note(f"{id} is {store.cancel(db, kind, id).status}.")
+                emit_note(f"{id} is {kind.store.cancel(db, id).status}.")
             else:
                 emit_result(
-                    db, kind, store.result(db, kind, id),
+                    db, kind, kind.store.result(db, id),
                     measure=measure.key if measure else None, limit=limit, table=table,
                     format=format, figure=figure, drawing=drawing, json=json, output=output,
                 )  # fmt: skip

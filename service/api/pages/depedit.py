@@ -19,7 +19,6 @@ from ...depedit.metrics import TITLES, metrics_of_runs
 from ...depedit.run import DEFAULT
 from ...depedit.schemas import ROLES, MethodRow
 from ...errors import NotFoundError, NothingStoredError, UsageError
-from ...experiments import store as experiments
 from ...reports.formats import Column
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def values(db: Database, tables: Tables, chosen: Chosen) -> dict[str, Any]:
         "tables": [report.table(found, name) for name in report.TABLES] if found else [],
         "headings": HEADINGS,
         "formats": FORMATS,
-        "protocols": experiments.listing(db, DEPEDIT, limit=5)[:5],
+        "protocols": DEPEDIT.store.listing(db, limit=5)[:5],
         "form": _form(),
     }
 

@@ -13,7 +13,6 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
 from ...errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, Problem, describe
-from ...experiments import store
 from ...experiments.kind import Kind
 from ...graphs import datasets
 from ...kinds import KINDS
@@ -91,7 +90,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
             problem.status if problem else 200,
             here=here_is,
             kind=kind,
-            found=store.listing(db, kind),
+            found=kind.store.listing(db),
             form=form,
             problem=problem,
         )
@@ -121,7 +120,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         form["implications"] = "implications" in filled
         try:
             wanted = kind.request.model_validate(read(filled))
-            accepted = store.submit(db, here.settings, kind, wanted)
+            accepted = kind.store.submit(db, here.settings, wanted)
         except ValidationError as error:
             text = "; ".join(_said(each["loc"], each["msg"]) for each in error.errors())
             return listed(request, db, form, Problem("", text, "Correct the form.", 422))
@@ -151,7 +150,7 @@ def values(db: Database, kind: Kind[Any, Any], id: str, measure: Measure | None)
         NotFoundError: there is none.
         UsageError: the measure was not taken.
     """
-    found = store.get(db, kind, id)
+    found = kind.store.get(db, id)
     out = found.result
     shown: dict[str, Any] = {
         "kind": kind, "job": found, "live": found.status in ("queued", "running"), "out": out,

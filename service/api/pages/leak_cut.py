@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ....editing import registry
 from ...errors import NotFoundError, UsageError
-from ...experiments import store
 from ...leakcut import words
 from ...leakcut.coedit.kind import COEDIT
 from ...leakcut.request import edit_cut
@@ -61,7 +60,7 @@ def cut_values(
     values: dict[str, Any] = {"cut_asked": asked, "cut_keys": KEYS, "cut": None, "co_edit": None}
     if score.append is not None:
         return values
-    values |= {"coedits": store.page(db, COEDIT, edit=score.edit)}
+    values |= {"coedits": COEDIT.store.page(db, edit=score.edit)}
     try:
         cut = edit_cut(db, score, measure, asked.options)
     except (NotFoundError, UsageError) as error:

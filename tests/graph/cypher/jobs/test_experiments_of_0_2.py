@@ -16,7 +16,6 @@ from support.job_queries import admin as admin
 from thinkeval.cypher import migrations
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import NotFoundError
-from thinkeval.service.experiments import store
 from thinkeval.service.leakcut.coedit.kind import COEDIT
 from thinkeval.service.settings import Settings
 from thinkeval.service.states import table
@@ -96,20 +95,20 @@ def test_no_node_or_edge_of_0_2_is_left(admin: neo4j.Driver) -> None:
 
 @pytest.mark.usefixtures("old")
 def test_a_co_edit_has_its_rounds(db: Database) -> None:
-    out = store.result(db, COEDIT, COEDITED["id"])
+    out = COEDIT.store.result(db, COEDITED["id"])
     kept = out.model_dump(mode="json", exclude={"reused", "created_at"})
     for name, value in COEDITED.items():
         if name not in ("reused", "created_at"):
             assert kept[name] == value, name
     for row in COEDITED["rounds"]:
-        (found,) = store.page(db, COEDIT, edit=row["edit"])
+        (found,) = COEDIT.store.page(db, edit=row["edit"])
         assert found.id == out.id
 
 
 @pytest.mark.usefixtures("old")
 @pytest.mark.parametrize("id", COMPARED)
 def test_a_comparison_of_two_states_is_one_of_a_base_and_a_state(db: Database, id: str) -> None:
-    out, was = store.result(db, COMPARISON, id), COMPARED[id]
+    out, was = COMPARISON.store.result(db, id), COMPARED[id]
     (state,) = out.states
     assert (out.id, state.id, out.n_facts, out.graph) == (id, id, was["n_facts"], was["graph"])
     shown = state.model_dump(mode="json")
@@ -131,7 +130,7 @@ def _word(state: dict[str, Any]) -> str:
 
 @pytest.mark.usefixtures("old")
 def test_a_line_of_states_is_a_comparison_of_several(db: Database) -> None:
-    out = store.result(db, COMPARISON, LINE["id"])
+    out = COMPARISON.store.result(db, LINE["id"])
     assert (out.id, out.graph, out.notes) == (LINE["id"], LINE["graph"], LINE["notes"])
     assert out.base.name == LINE["base"]
     assert [state.id for state in out.states] == [each["comparison"] for each in LINE["states"]]
@@ -150,12 +149,12 @@ def test_a_line_of_states_is_a_comparison_of_several(db: Database) -> None:
     last = LINE["states"][-1]["numbers"]["likelihood"]["retention"]
     assert f"After 2 later states, {last:.3f} of the change is left." in table.sentences(out)
     assert table.retention_figure(out, "svg").startswith(b"<?xml")
-    assert store.get(db, COMPARISON, "lasting-job-done").result == out
+    assert COMPARISON.store.get(db, "lasting-job-done").result == out
 
 
 @pytest.mark.usefixtures("old")
 def test_queued_jobs_go_on_or_say_how_to_submit_them_again(db: Database) -> None:
-    open_ = [each for each in store.listing(db, COMPARISON) if each.status != "succeeded"]
+    open_ = [each for each in COMPARISON.store.listing(db) if each.status != "succeeded"]
     by_status = {each.status: each for each in open_ if each.graph in ("hogwarts", "")}
     failed = by_status["failed"]
     assert "Submit it again as a comparison" in (failed.remedy or "")
@@ -186,7 +185,7 @@ def test_commands_list_show_and_delete_them(
 
     cli("comparisons", LINE["id"], "--delete")
     with pytest.raises(NotFoundError):
-        store.get(db, COMPARISON, LINE["id"])
+        COMPARISON.store.get(db, LINE["id"])
     assert is_stored(shared), "comparisons scored it too"
     for id in COMPARED:
         cli("comparisons", id, "--delete")

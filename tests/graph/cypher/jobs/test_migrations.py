@@ -14,7 +14,6 @@ from thinkeval.cypher import migrations, rows
 from thinkeval.cypher.errors import NewerDatabaseError
 from thinkeval.cypher.run import Database
 from thinkeval.service.depedit.kind import DEPEDIT
-from thinkeval.service.experiments import store as experiments
 from thinkeval.service.experiments.job import job_of
 from thinkeval.service.jobs import queue, recovery, submit
 from thinkeval.service.jobs import sweep as sweeps
@@ -83,13 +82,13 @@ def test_every_job_of_the_old_database_is_readable_and_goes_on(db: Database) -> 
     assert scored.score.values
     assert queue.edit_out(db, f"{EDIT}31838971fb").error == "no"
     assert queue.job_of(db, f"{EDIT}2681075ee8").status == "cancelled"
-    done = experiments.get(db, DEPEDIT, "runs-d9e454fc12")
+    done = DEPEDIT.store.get(db, "runs-d9e454fc12")
     assert (done.status, done.parts, done.request["sets"]) == (
         "succeeded",
         ["old-set.base.8068c814"],
         ["old-set"],
     )
-    assert experiments.get(db, DEPEDIT, "runs-39c3389aa6").remedy == "what"
+    assert DEPEDIT.store.get(db, "runs-39c3389aa6").remedy == "what"
     assert sweeps.get(db, "sweep-6d9d5a2ec1").counts["queued"] == 1
     # What was running when that version ended is recovered; no attempt is used up.
     assert recovery.recover(db, KINDS) == {

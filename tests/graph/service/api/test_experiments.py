@@ -27,7 +27,6 @@ from thinkeval.cypher.run import Database
 from thinkeval.service.client import Client
 from thinkeval.service.depedit import store as sets
 from thinkeval.service.depedit.build import SetOptions, build
-from thinkeval.service.experiments import store
 from thinkeval.service.experiments.kind import Kind
 from thinkeval.service.experiments.models import Result
 from thinkeval.service.graphs import datasets
@@ -289,7 +288,7 @@ def test_a_data_set_is_deleted_with_its_experiments(
             client.post(f"/v1/{kind.plural}/{queued}/cancel")
         removed = delete_graph(db, graph, with_dependents=True)
         assert set(edits) <= set(removed)
-        assert store.find(db, kind, out.id) is None
+        assert kind.store.find(db, out.id) is None
         if kind.name != "depedit":
             assert client.get(f"/v1/{kind.plural}/{queued}").status_code == 404
 

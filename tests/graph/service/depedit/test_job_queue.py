@@ -83,7 +83,7 @@ def posted(graph: str, /, **more: object) -> RunsIn:
 
 
 def post(db: Database, graph: str, /, **more: object) -> str:
-    return experiments.submit(db, SETTINGS, DEPEDIT, posted(graph, **more)).edit
+    return DEPEDIT.store.submit(db, SETTINGS, posted(graph, **more)).edit
 
 
 def post_edit(db: Database, graph: str, seed: int) -> str:
@@ -132,32 +132,32 @@ def test_a_post_is_a_waiting_job_and_the_same_post_the_same_job(
     first = experiments.submit(
         db, SETTINGS, DEPEDIT, posted(graph, strategies=["forwchain", "base"])
     )
-    shown = experiments.get(db, DEPEDIT, first.edit)
+    shown = DEPEDIT.store.get(db, first.edit)
     assert (first.outcome, shown.status) == ("created", "queued")
     assert shown.request["sets"] == place[1]
     assert (shown.total, shown.parts, shown.graph) == (4, [], graph)
     same = posted(
         graph, sets=place[1], strategies=["finetune+forwchain", "base", "base"], force=True
     )
-    again = experiments.submit(db, SETTINGS, DEPEDIT, same)
+    again = DEPEDIT.store.submit(db, SETTINGS, same)
     assert (again.edit, again.outcome) == (first.edit, "known")
     assert post(db, graph, seed=1) != first.edit
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: post(db, graph, seed=2), range(8)))
     assert len(set(made)) == 1
-    listed = [each.id for each in experiments.listing(db, DEPEDIT)]
+    listed = [each.id for each in DEPEDIT.store.listing(db)]
     assert listed[0] == made[0]
     assert first.edit in listed
 
 
 def test_a_key_belongs_to_one_body_for_ever(db: Database, graph: str) -> None:
     key = f"key-{graph}"
-    first = experiments.submit(db, SETTINGS, DEPEDIT, posted(graph), key=key)
-    experiments.cancel(db, DEPEDIT, first.edit)
-    assert experiments.submit(db, SETTINGS, DEPEDIT, posted(graph), key=key).outcome == "known"
+    first = DEPEDIT.store.submit(db, SETTINGS, posted(graph), key=key)
+    DEPEDIT.store.cancel(db, first.edit)
+    assert DEPEDIT.store.submit(db, SETTINGS, posted(graph), key=key).outcome == "known"
     with pytest.raises(ConflictError, match="idempotency key"):
-        experiments.submit(db, SETTINGS, DEPEDIT, posted(graph, seed=1), key=key)
-    assert experiments.submit(db, SETTINGS, DEPEDIT, posted(graph)).outcome == "queued"
+        DEPEDIT.store.submit(db, SETTINGS, posted(graph, seed=1), key=key)
+    assert DEPEDIT.store.submit(db, SETTINGS, posted(graph)).outcome == "queued"
     # The key of an edit is another: keys are of one kind of work.
     edit = EditIn.model_validate({"graph": graph, "rewrite": "harry-potter--studied-at"})
     assert submit.post(db, SETTINGS, edit, key=key).outcome == "created"
@@ -168,9 +168,9 @@ def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
     post_edit(db, graph, 0)
     first = post(db, graph)
     with pytest.raises(QueueFullError, match="the limit is 2") as caught:
-        experiments.submit(db, small, DEPEDIT, posted(graph, seed=1))
+        DEPEDIT.store.submit(db, small, posted(graph, seed=1))
     assert caught.value.status == 429
-    assert experiments.submit(db, small, DEPEDIT, posted(graph)).edit == first  # it has its place
+    assert DEPEDIT.store.submit(db, small, posted(graph)).edit == first  # it has its place
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_a_run_is_not_stored_by_a_worker_that_lost_its_lease(
 
 def test_cancelled_is_at_once_or_at_the_next_heartbeat(db: Database, graph: str) -> None:
     job = post(db, graph)
-    assert experiments.cancel(db, DEPEDIT, job).status == "cancelled"
+    assert DEPEDIT.store.cancel(db, job).status == "cancelled"
     assert taken(db) is None
     job = post(db, graph)
     lease = lease_on(db, job)
@@ -279,12 +279,12 @@ def test_cancelled_is_at_once_or_at_the_next_heartbeat(db: Database, graph: str)
     assert not db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
     assert row_of(db, job).stage == "set 1"
     assert {w.job for w in db.read(rows.WorkerRow, "jobs/workers") if w.id == "w"} == {job}
-    assert experiments.cancel(db, DEPEDIT, job).status == "running"
+    assert DEPEDIT.store.cancel(db, job).status == "running"
     with pytest.raises(ConflictError, match="running"):
-        experiments.delete(db, SETTINGS, DEPEDIT, job)
+        DEPEDIT.store.delete(db, SETTINGS, job)
     assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
     assert recovery.release(db, KINDS, lease) == "cancelled"
-    experiments.delete(db, SETTINGS, DEPEDIT, job)
+    DEPEDIT.store.delete(db, SETTINGS, job)
     with pytest.raises(NotFoundError):
         row_of(db, job)
     db.write(int, "jobs/forget_workers", id="w", silent_ms=10**9)
@@ -294,7 +294,7 @@ def test_a_protocol_whose_run_was_deleted_is_run_again(
     db: Database, graph: str, place: tuple[str, list[str]]
 ) -> None:
     asked = posted(graph, sets=place[1][:1])
-    job = experiments.submit(db, SETTINGS, DEPEDIT, asked).edit
+    job = DEPEDIT.store.submit(db, SETTINGS, asked).edit
     lease = lease_on(db, job)
     run = stored_run(db, place[1][0])
     out = ProtocolOut(
@@ -304,10 +304,10 @@ def test_a_protocol_whose_run_was_deleted_is_run_again(
     lease.part(db.write, run, "x", 1.0)
     experiments.save(db, DEPEDIT.name, out, edits=[], lease=lease)
     lease.succeed_with(db, out.id)
-    assert experiments.submit(db, SETTINGS, DEPEDIT, asked).outcome == "known"
-    assert experiments.get(db, DEPEDIT, job).result == experiments.get(db, DEPEDIT, out.id).result
+    assert DEPEDIT.store.submit(db, SETTINGS, asked).outcome == "known"
+    assert DEPEDIT.store.get(db, job).result == DEPEDIT.store.get(db, out.id).result
     store.delete_run(db, run)
-    assert experiments.submit(db, SETTINGS, DEPEDIT, asked).outcome == "queued"
+    assert DEPEDIT.store.submit(db, SETTINGS, asked).outcome == "queued"
     assert row_of(db, job).parts == ()
     db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
 

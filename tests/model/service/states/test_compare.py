@@ -22,7 +22,6 @@ from support.states.small import NO_DATASET, saved_model
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
 from thinkeval.service.errors import LeaseLostError, NotFoundError
-from thinkeval.service.experiments import store
 from thinkeval.service.experiments.kind import Work
 from thinkeval.service.leases import Lease
 from thinkeval.service.schemas import Score
@@ -220,12 +219,12 @@ def test_the_same_again_is_found_and_deleting_leaves_what_others_scored(
     assert one.id != compared.id
     (shared,) = [each.edit for each in one.states[0].requests]
     assert shared in {each.edit for each in compared.states[0].requests}
-    assert {c.id for c in store.page(db, COMPARISON, edit=shared)} >= {one.id, compared.id}
-    store.delete(db, walk.runtime.settings, COMPARISON, one.id)
+    assert {c.id for c in COMPARISON.store.page(db, edit=shared)} >= {one.id, compared.id}
+    COMPARISON.store.delete(db, walk.runtime.settings, one.id)
     assert record.get_score(db, shared).kind == "replace"
     assert not db.read(rows.GraphRow, "graph/get_graph", graph=one.id)
     with pytest.raises(NotFoundError, match="comparison"):
-        store.get(db, COMPARISON, one.id)
+        COMPARISON.store.get(db, one.id)
 
 
 def test_a_comparison_whose_edit_was_deleted_is_done_again(walk: Walk, edit: Score) -> None:
@@ -289,7 +288,7 @@ def test_nothing_is_stored_once_the_lease_belongs_to_another(walk: Walk, edit: S
         compare(walk.runtime, asked, work=Work(lease=Lease("a token of another", 1)))
     left = [row for row in db.read(rows.GraphRow, "graph/list_graphs") if row.graph not in before]
     assert {row.kind for row in left} <= {"model"}, "answers of a state stay, and nothing else"
-    assert all(out.request["seed"] != 9 for out in store.page(db, COMPARISON, graph=walk.graph))
+    assert all(out.request["seed"] != 9 for out in COMPARISON.store.page(db, graph=walk.graph))
 
 
 def test_models_in_memory_are_compared_and_left_as_they_were(walk: Walk, edit: Score) -> None:

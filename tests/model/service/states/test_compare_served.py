@@ -23,7 +23,6 @@ from support.scored_walk import Walk, walked
 from support.serving import Shared
 from thinkeval.cypher import rows
 from thinkeval.editing.probe import matching
-from thinkeval.service.experiments import store
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -176,5 +175,5 @@ def test_the_record_counts_the_replies(walk: Walk, served: StateIn, first: bool)
     replies = record_of.about["replies"]
     prompts = {(fact.subject, fact.prompt) for fact in facts}
     assert replies["answers"] == len(prompts) * SAMPLES
-    stored = store.result(walk.runtime.db, COMPARISON, found.id).states[0]
+    stored = COMPARISON.store.result(walk.runtime.db, found.id).states[0]
     assert (stored.before.about, stored.after.about) == (found.before.about, found.after.about)
