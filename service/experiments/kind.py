@@ -137,6 +137,20 @@ class Store(Generic[ResultT]):
             NotFoundError, UsageError, EditingError: a worker would refuse it.
         """
         prepared: Prepared[Any] = self.kind.prepare(db, settings, request)
+        stored = self.find(db, prepared.id)
+        again = request.force or stored is None or not self.kind.is_whole(db, stored)
+        return db.atomically(lambda tx: self.enqueue(tx, settings, prepared, key=key, again=again))
+
+    def enqueue(
+        self,
+        tx: Tx,
+        settings: Settings,
+        prepared: Prepared[Any],
+        *,
+        key: str | None = None,
+        again: bool = True,
+    ) -> EnqueueResult:
+        """Queue a checked request; raises as `submit`."""
         graph = prepared.request.graph
         job = {
             "id": prepared.id,
@@ -145,17 +159,11 @@ class Store(Generic[ResultT]):
             "total": prepared.total,
             "properties": {"graph": graph, **prepared.properties},
         }
-        stored = self.find(db, prepared.id)
-        again = request.force or stored is None or not self.kind.is_whole(db, stored)
-
-        def write(tx: Tx) -> EnqueueResult:
-            write_rewrites(tx, graph, prepared.rewrites)
-            (accepted,) = enqueue(
-                tx.run, settings, self.kind.name, [job], key=key, body=prepared.body, again=again
-            )
-            return accepted
-
-        return db.atomically(write)
+        write_rewrites(tx, graph, prepared.rewrites)
+        (accepted,) = enqueue(
+            tx.run, settings, self.kind.name, [job], key=key, body=prepared.body, again=again
+        )
+        return accepted
 
     def find(self, db: Database, id: str) -> ResultT | None:
         """The result of an experiment by its id or that of its job; None where there is none."""
@@ -275,16 +283,19 @@ class Store(Generic[ResultT]):
             raise ConflictError(
                 f"The {self.kind.noun} {found.id!r} is {found.status}.", remedy="Cancel it first."
             )
-        edits: list[str] = []
-        if (out := self.find(db, found.id)) is not None:
-            (gone,) = db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
-            for graph in gone.graphs:
-                db.autocommit(int, "graph/delete_graph", graph=graph)
-            for update in gone.updates:
-                deltas.remove(settings, update)
-            edits = [record.delete(db, edit) for edit in gone.edits if self.kind.owns_edits]
+        out = self.find(db, found.id)
+        edits = [] if out is None else self.remove(db, settings, out)
         db.write(int, "jobs/delete", id=found.id)
         return edits
+
+    def remove(self, db: Database, settings: Settings, out: ResultT) -> list[str]:
+        """Delete a result with what it alone has; the ids of deleted edits."""
+        (gone,) = db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
+        for graph in gone.graphs:
+            db.autocommit(int, "graph/delete_graph", graph=graph)
+        for update in gone.updates:
+            deltas.remove(settings, update)
+        return [record.delete(db, edit) for edit in gone.edits if self.kind.owns_edits]
 
 
 @dataclass(frozen=True)
