@@ -11,21 +11,13 @@ from ..settings import Settings
 from ..states.kind import COMPARISON
 from ..states.schemas import ComparisonIn
 from ..states.words import parse, parse_sequence
-from .experiments import (
-    ROWS,
-    FigureNameOption,
-    FigureOption,
-    LimitOption,
-    MeasureChoice,
-    TableOption,
-    emit_result,
-    require_figure,
-)
-from .options import MEASURED, FormatOption, JsonFlag, OutputOption, request_of, takes
+from .experiments import Printed, emit_result, prints
+from .options import MEASURED, request_of, takes
 from .progress import ProgressBars
 
 
 @takes("all_rewrites", *MEASURED, "seed", of=ComparisonIn)
+@prints
 def compare(
     base: Annotated[
         str,
@@ -53,14 +45,8 @@ def compare(
         list[str] | None,
         typer.Option(help='Fact that shall be forgotten: "SUBJECT|RELATION|OBJECT"; repeatable.'),
     ] = None,
-    measure: MeasureChoice = None,
-    limit: LimitOption = ROWS,
-    table: TableOption = None,
-    format: FormatOption = None,
-    figure: FigureOption = None,
-    drawing: FigureNameOption = None,
-    json: JsonFlag = False,
-    output: OutputOption = None,
+    *,
+    printed: Printed,
     **options: Any,
 ) -> None:
     """Compare states of a model with a base: facts kept, weakened, removed, added; open routes.
@@ -85,7 +71,6 @@ def compare(
     """
     from ..states.compare import compare as compared
 
-    require_figure(figure)
     first = parse(base)
     options |= {
         "base": first, "states": parse_sequence(first, states),
@@ -94,7 +79,4 @@ def compare(
     posted = request_of(ComparisonIn, options)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = compared(runtime, posted)
-        emit_result(
-            runtime.db, COMPARISON, found, measure=measure.key if measure else None, limit=limit,
-            table=table, format=format, figure=figure, drawing=drawing, json=json, output=output,
-        )  # fmt: skip
+        emit_result(runtime.db, COMPARISON, found, printed)

@@ -12,8 +12,8 @@ from ..reports.formats import Column, Table
 from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
 from ..settings import Settings
-from .experiments import TableOption, emit_result
-from .options import FormatOption, JsonFlag, ModelOption, OutputOption, ProbeOptions, takes
+from .experiments import Printed, emit_result, prints
+from .options import JsonFlag, ModelOption, OutputOption, ProbeOptions, takes
 from .output import emit_rows, require_json
 from .progress import ProgressBars
 
@@ -51,15 +51,14 @@ class ParametersName(StrEnum):
     of=RunsIn,
     help={"force": "Run again what is stored."},
 )  # fmt: skip
+@prints
 def run(
     sets: Annotated[
         list[str] | None,
         typer.Argument(metavar="SET...", help="Knowledge sets; default: all of --graph."),
     ] = None,
-    table: TableOption = None,
-    format: FormatOption = None,
-    json: JsonFlag = False,
-    output: OutputOption = None,
+    *,
+    printed: Printed,
     **options: Any,
 ) -> None:
     """Establish knowledge sets in a model, update them, and measure which implications follow.
@@ -84,9 +83,7 @@ def run(
         # Not validated: a command may name files, which a request to the service may not.
         request = RunsIn.model_construct(**asked)
         found = run_protocol(runtime, knowledge, wanted, request, COMMAND)
-        emit_result(
-            runtime.db, DEPEDIT, found, table=table, format=format, json=json, output=output
-        )
+        emit_result(runtime.db, DEPEDIT, found, printed)
 
 
 def similarity(

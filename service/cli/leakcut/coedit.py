@@ -15,15 +15,8 @@ from ...leakcut.schemas import CoEditIn, CutIn
 from ...scoring.request import read_overrides
 from ...scoring.runtime import Runtime
 from ...settings import Settings
-from ..experiments import (
-    ROWS,
-    FigureOption,
-    LimitOption,
-    TableOption,
-    emit_result,
-    require_figure,
-)
-from ..options import FormatOption, JsonFlag, OutputOption, request_of, takes
+from ..experiments import Printed, emit_result, prints
+from ..options import request_of, takes
 from ..progress import ProgressBars
 
 CUT = ("leak", "lock", "only_subject", "not_subject", "keys", "collateral", "efficacy")
@@ -41,16 +34,13 @@ CUT = ("leak", "lock", "only_subject", "not_subject", "keys", "collateral", "eff
         " that leads nowhere.",
     },
 )  # fmt: skip
+@prints
 def coedit(
     rewrite: Annotated[
         str, typer.Argument(help="Rewrite id, its beginning, or subject (`thinkeval rewrites`).")
     ],
-    limit: LimitOption = ROWS,
-    table: TableOption = None,
-    format: FormatOption = None,
-    figure: FigureOption = None,
-    json: JsonFlag = False,
-    output: OutputOption = None,
+    *,
+    printed: Printed,
     **options: Any,
 ) -> None:
     """Edit a rewrite together with further facts, until little of the old fact is left.
@@ -66,17 +56,13 @@ def coedit(
     """
     from ...leakcut.coedit.run import co_edit
 
-    require_figure(figure)
     posted = _request(rewrite, options)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.get_or_import(runtime.db, posted.graph)
         own = selection.OwnRewrite()
         (found,) = selection.rewrites(runtime.db, posted.graph, [rewrite], own, False)
         done = co_edit(runtime, posted.model_copy(update={"rewrite": found.id}), found)
-        emit_result(
-            runtime.db, COEDIT, done, limit=limit, table=table, format=format, figure=figure,
-            json=json, output=output,
-        )  # fmt: skip
+        emit_result(runtime.db, COEDIT, done, printed)
     if done.met is False:
         row = done.rounds[done.chosen]
         typer.echo(
