@@ -6,7 +6,8 @@ from typing import Any
 
 from .depedit.kind import DEPEDIT
 from .experiments.kind import Kind
+from .growth.kind import GROWTH
 from .leakcut.coedit.kind import COEDIT
 from .states.kind import COMPARISON
 
-KINDS: tuple[Kind[Any, Any], ...] = (COEDIT, COMPARISON, DEPEDIT)
+KINDS: tuple[Kind[Any, Any], ...] = (COEDIT, COMPARISON, DEPEDIT, GROWTH)

@@ -10,12 +10,11 @@ from multiprocessing.connection import Connection
 from . import kinds, logs
 from .experiments.job import job_of
 from .garbage_collection import collect_seldom
-from .growth.job import GrowthJob
 from .jobs.edit_job import EditJob
 from .jobs.worker import Worker
 from .settings import Settings
 
-KINDS = (EditJob, GrowthJob, *map(job_of, kinds.KINDS))
+KINDS = (EditJob, *map(job_of, kinds.KINDS))
 NICENESS = 5
 """The service, the database and the user's own programs come first."""
 

@@ -60,11 +60,12 @@ class CandidatePlaceRow(Row):
 
 @dataclass(frozen=True)
 class CandidateCountRow(Row):
-    """Number of candidates of one kind in one state."""
+    """Candidates of one kind that are in one state for the same reason."""
 
-    kind: CandidateKind
-    state: CandidateState
-    candidates: int
+    kind: Annotated[CandidateKind, Field(description="Triplet or chain.")]
+    state: Annotated[CandidateState, Field(description="State of the candidates.")]
+    reason: Annotated[str, Field(description="Why; empty where the state says all.")]
+    candidates: Annotated[int, Field(description="Number of these candidates.")]
 
 
 @dataclass(frozen=True)

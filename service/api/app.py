@@ -38,8 +38,8 @@ from . import (
     sweeps,
 )
 from .connection import Connection
-from .growth import crawl, review, runs
-from .pages import experiment, growth_routes, routes
+from .growth import crawl, export, review
+from .pages import experiment, growth, routes
 from .pages.data import routes as data_pages
 from .pages.edit import routes as edit_routes
 from .pages.experiments import routes as experiment_pages
@@ -59,10 +59,10 @@ ROUTERS = (
     health.router, graphs.router, edits.router, results.router,
     leakcut.router, *experiments.ROUTERS, experiments.audits, rules.router,
     rules.closure_router, results.diff_router, sweeps.router, catalog.router,
-    results.figures_router, depedit.router, runs.router, review.router,
+    results.figures_router, depedit.router, export.router, review.router,
     crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
     data_pages.router,
-    routes.depedit_router, growth_routes.router, *experiment.ROUTERS,
+    routes.depedit_router, growth.router, *experiment.ROUTERS,
     experiment_pages.router,
 )  # fmt: skip
 

@@ -23,7 +23,6 @@ TAGS = {
     "sweeps": "Several methods on several rewrites, and their table.",
     **{kind.plural: kind.about for kind in KINDS},
     "depedit": "Establish and update: knowledge sets, runs of the protocol, and their tables.",
-    "growth": "Graphs that a model's own answers give: runs, review, decisions, crawls, export.",
     "catalogue": "Methods, models, metrics, the text of every query, and the leaderboard.",
     "figures": "Figures of stored edits as PNG, SVG or PDF.",
     "service": "Health and metrics, for the operator of the service.",

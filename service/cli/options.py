@@ -204,9 +204,12 @@ def request_of(model: type[M], chosen: Mapping[str, Any]) -> M:
         return model(**values)
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0])
-        flag = flags_of(name, model.model_fields[name])[0]
-        raise UsageError(f"{flag}: {first['msg']}.", remedy="Give another value.") from error
+        name, *inner = [str(each) for each in first["loc"]] or [""]
+        flag = ".".join((name, *inner))
+        if name and not inner:
+            flag = flags_of(name, model.model_fields[name])[0]
+        said = ": ".join(filter(None, (flag, first["msg"].removeprefix("Value error, "))))
+        raise UsageError(f"{said}.", remedy="Give another value.") from error
 
 
 def _order(model: type[BaseModel]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..depedit.schemas import ProtocolOut
 from ..experiments.models import Experiment, Result
+from ..growth.schemas import GrowthOut
 from ..leakcut.schemas import CoEditOut
 from ..notebook_view import Picture, drawn_by
 from ..schemas import ENDED, Status
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 
 RESULTS: dict[str, type[Result]] = {
-    "coedits": CoEditOut, "comparisons": ComparisonOut, "protocols": ProtocolOut,
+    "coedits": CoEditOut, "comparisons": ComparisonOut, "growth": GrowthOut,
+    "protocols": ProtocolOut,
 }  # fmt: skip
 """The model of a result by the path of its kind; of another kind the fields that all have."""
 

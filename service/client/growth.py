@@ -1,85 +1,46 @@
-"""Client methods for growth runs: start, follow, review."""
+"""Client methods for growth runs: grow, review, export."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..growth.files.output import write
 from ..growth.review.schemas import CandidateDetail, Recorded, RecordedFile
 from ..growth.schemas import GrowthOut
-from .http import Http, Progress, failure, follow, frame, part
+from .experiments import Experiments
+from .http import Progress, frame, part
 
 if TYPE_CHECKING:
     import pandas as pd
 
-STOPPED = ("waiting_review", "paused", "succeeded", "failed", "cancelled")
 
-
-class Growth:
-    """Methods of the client for growth runs."""
-
-    _http: Http
+class Growth(Experiments):
+    """Methods of the client for growth runs, beside those of every kind of experiment."""
 
     def grow(
         self,
         seed: str | None = None,
         *,
-        wait: bool = True,
         progress: Progress | None = None,
         timeout: float | None = None,
         **options: Any,
     ) -> GrowthOut:
-        """Grow a graph from a model; the same request continues the same run.
+        """Grow a graph from a model until it is finished or waits for people.
+
+        The same request continues the same run.
 
         Args:
             seed: `subject|relation|object`.
-            wait: wait until it stops; False returns the queued run.
-            timeout: maximum seconds to wait; the run continues after it.
             options: elicit, answers, base, judge ... of `POST /v1/growth`.
 
         Raises:
-            ProblemError: refused, or the run failed; with reason and remedy.
-            TimeoutError: not stopped in time; call `wait_growth` to continue waiting.
+            ProblemError, TimeoutError: as `run`.
         """
         body = {**options} if seed is None else {"seed": seed, **options}
-        run = GrowthOut.model_validate(self._http.post("/v1/growth", body))
-        return self.wait_growth(run.id, progress, timeout) if wait else run
-
-    def wait_growth(
-        self, run: str, progress: Progress | None = None, timeout: float | None = None
-    ) -> GrowthOut:
-        """Wait until a run is finished, waits for people, or is paused.
-
-        Raises:
-            ProblemError: it failed or was cancelled; its answers remain.
-            TimeoutError: not stopped in time; the run continues.
-        """
-        found = follow(
-            lambda: self.growth(run),
-            STOPPED,
-            lambda late: f"Run {late.id} is {late.status} after {timeout:g} s.",
-            progress,
-            timeout,
-        )
-        if found.status in ("failed", "cancelled"):
-            raise failure(found, f"Run {found.id}", "Start it again.")
-        return found
-
-    def growth(self, run: str) -> GrowthOut:
-        """The status of a run."""
-        return GrowthOut.model_validate(self._http.json(f"/v1/growth/{part(run)}"))
-
-    def growth_runs(self, limit: int = 100) -> pd.DataFrame:
-        """The runs, newest first."""
-        about = GrowthOut.model_fields
-        columns = [name for name in about if name != "links" and not about[name].exclude]
-        return frame(self._http.json("/v1/growth", limit=limit)["items"], columns)
-
-    def growth_iterations(self, run: str) -> pd.DataFrame:
-        """Sizes and cost of a run after each iteration."""
-        return frame(self._http.json(f"/v1/growth/{part(run)}/iterations")["items"])
+        done = self.run("growth", body, progress=progress, timeout=timeout)
+        return cast("GrowthOut", done.result)
 
     def candidates(
         self, run: str, state: str | None = None, *, limit: int | None = None
@@ -126,10 +87,6 @@ class Growth:
         """Return the decisions about a run's candidates, oldest first."""
         return frame(self._http.json(f"/v1/growth/{part(run)}/decisions")["items"])
 
-    def growth_judge(self, run: str) -> pd.DataFrame:
-        """Return the judge against people, a row an iteration; the last one is over all."""
-        return frame(self._http.json(f"/v1/growth/{part(run)}/judge")["items"])
-
     def export_growth(
         self,
         run: str,
@@ -159,19 +116,3 @@ class Growth:
         )
         write({name: text.encode() for name, text in found["files"].items()}, Path(target))
         return found["lost"]
-
-    def pause_growth(self, run: str) -> GrowthOut:
-        """Pause a queued or running run."""
-        return GrowthOut.model_validate(self._http.post(f"/v1/growth/{part(run)}/pause"))
-
-    def resume_growth(self, run: str) -> GrowthOut:
-        """Queue a stopped run again."""
-        return GrowthOut.model_validate(self._http.post(f"/v1/growth/{part(run)}/resume"))
-
-    def cancel_growth(self, run: str) -> GrowthOut:
-        """Cancel a queued or running run; its answers remain."""
-        return GrowthOut.model_validate(self._http.post(f"/v1/growth/{part(run)}/cancel"))
-
-    def delete_growth(self, run: str) -> None:
-        """Delete a run with its answers and decisions; its graph stays."""
-        self._http.delete(f"/v1/growth/{part(run)}")

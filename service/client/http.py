@@ -18,7 +18,6 @@ import httpx
 
 from .. import proxies
 from ..errors import ServiceError
-from ..growth.schemas import GrowthOut
 from ..schemas import JobState
 
 if TYPE_CHECKING:
@@ -223,11 +222,7 @@ def part(name: str | Named) -> str:
 POLL_S = 0.5
 """Pause between two looks at a job."""
 
-
-Followed = JobState | GrowthOut
-"""A job as its record shows it."""
-
-FollowedT = TypeVar("FollowedT", bound=Followed)
+FollowedT = TypeVar("FollowedT", bound=JobState)
 
 
 def follow(
@@ -257,7 +252,7 @@ def follow(
         time.sleep(POLL_S)
 
 
-def failure(found: Followed, name: str, remedy: str) -> ProblemError:
+def failure(found: JobState, name: str, remedy: str) -> ProblemError:
     """Return the error of a job that failed or was cancelled, with reason and remedy."""
     detail = f"{name} {found.status}: {found.error or 'without a reason'}"
     return ProblemError(detail, found.remedy or remedy)

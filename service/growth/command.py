@@ -9,79 +9,66 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ..errors import KNOWN_ERRORS
 from ..heartbeat import Heartbeat, State
 from ..leases import Lease, event, new_token
-from .job import prepare
+from .kind import GROWTH
+from .request import prepare
 from .run import Attempt, Report, silent
 
 if TYPE_CHECKING:
     from ...cypher.sending import Tx
+    from ..experiments.kind import Prepared
     from ..scoring.runtime import Runtime
-    from .job import Prepared
-    from .loop import Outcome
     from .run import Open
-    from .schemas import GrowthIn
+    from .schemas import GrowthIn, GrowthOut
 
 WAIT_S = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Grown:
-    """A run after an attempt."""
-
-    run: str
-    graph: str
-    outcome: Outcome
 
 
 def grow(
     runtime: Runtime,
     posted: GrowthIn,
     *,
-    as_new: bool = False,
     report: Report = silent,
     open: Open | None = None,
-) -> Grown:
+) -> GrowthOut:
     """Grow a graph here and now; the same request again continues its run.
 
     Args:
-        as_new: begin another run of the same request.
         report: called with each iteration's row.
         open: opens an endpoint; None for the usual way.
 
     Raises:
         EndpointError: the run is paused.
-        ConflictError, UsageError, NotFoundError: as `service.growth.job.prepare`.
+        ConflictError, UsageError, NotFoundError: as `service.growth.request.prepare`.
     """
-    prepared = prepare(runtime.db, posted, as_new=as_new)
+    prepared = prepare(runtime.db, posted)
     lease = _begin(runtime, prepared)
     state, lease_s = State(lease), runtime.settings.lease_s
     with Heartbeat(lambda: runtime.open_database, lambda: state, _ignore, lease_s=lease_s):
         try:
-            outcome = Attempt(
+            Attempt(
                 runtime, prepared.id, prepared.request, lease=lease, report=report, open=open
             ).run()
-            lease.succeed(runtime.db.write)
-            lease.ended = True
+            lease.succeed_with(runtime.db, prepared.id)
         except BaseException as error:
             with suppress(*KNOWN_ERRORS):
                 if not lease.ended:
                     lease.fail(runtime.db.write, error)
             raise
-    return Grown(prepared.id, prepared.request.graph or "", outcome)
+    return GROWTH.store.result(runtime.db, prepared.id)
 
 
-def _begin(runtime: Runtime, prepared: Prepared) -> Lease:
+def _begin(runtime: Runtime, prepared: Prepared[GrowthIn]) -> Lease:
     """Store the run and take its lease; wait while another process has it."""
     token = new_token()
 
     def begin(tx: Tx) -> rows.BeginJobRow:
-        prepared.submit(tx.run, runtime.settings)
+        GROWTH.store.enqueue(tx, runtime.settings, prepared)
         (found,) = tx.run(
             rows.BeginJobRow,
             "jobs/begin",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import job
+from .kind import GROWTH
 from .review import record
 from .review.record import Decision
 from .review.schemas import Recorded, RecordedFile
 from .review.tables import read_decisions
-from .store import require_run
+from .store import request_of, require_run
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -29,7 +29,7 @@ def decide(db: Database, settings: Settings, run: str, decisions: Sequence[Decis
     row = require_run(db, run)
     if row.state != "waiting_review" or row.to_review:
         return done
-    job.post_again(db, settings, row)
+    GROWTH.store.submit(db, settings, request_of(row))
     return done.model_copy(update={"resumed": True})
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...cypher.run import Database
+    from ..experiments.kind import Prepared
     from .endpoints.endpoint import Reply, Request
-    from .job import Prepared
-    from .schemas import EndpointIn
+    from .schemas import EndpointIn, GrowthIn
 
 
 class _Unopened:
@@ -35,7 +35,7 @@ class _Unopened:
         """Nothing is open."""
 
 
-def first_calls(db: Database, prepared: Prepared) -> list[tuple[str, int | None]]:
+def first_calls(db: Database, prepared: Prepared[GrowthIn]) -> list[tuple[str, int | None]]:
     """The requests of the first iteration: (what, number of answers or None: not known).
 
     Raises:

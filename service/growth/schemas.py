@@ -1,11 +1,11 @@
 """Requests and results of growth runs: the same for CLI, REST, web UI and client.
 
-`GrowthIn` is the one request; the queue stores it, and `service.growth.job` runs it.
+`GrowthIn` is the one request; the queue stores it, and `service.growth.kind` runs it.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -17,11 +17,14 @@ from pydantic import (
     model_validator,
 )
 
-from ...cypher.rows.growth import RunState
+from ...cypher import rows
+from ...cypher.rows.growth import CandidateCountRow, IterationRow, RunState
 from ..errors import UsageError
+from ..experiments.models import Result
 from ..llm import checked_address
 from ..request_options import Option
 from ..schemas import Name
+from .review.schemas import JudgeRow
 
 Elicit = Literal["cot", "crawl", "text"]
 """Source of triplets: step-by-step reasoning, a crawl over relation templates, or a text."""
@@ -143,7 +146,7 @@ class GrowthIn(BaseModel):
         max_length=1200,
         description="`subject|relation|object`; a crawl needs the subject only; with texts null.",
     )
-    graph: Name | None = Field(
+    graph: Annotated[Name | None, Option(flags=("--graph", "-g"))] = Field(
         default=None,
         description="Id of the graph that is made; null: named after the seed and the model.",
     )
@@ -166,7 +169,7 @@ class GrowthIn(BaseModel):
         default="model", description="Always `model`, which reads triplets from statements."
     )
     samples: int = Field(default=5, ge=1, le=100, description="Answers to a validating question.")
-    pass_share: float | None = Field(
+    pass_share: Annotated[float | None, Option(flags=("--pass",))] = Field(
         default=None, gt=0, le=1, description="Least fraction of right answers; default 1/samples."
     )
     k_max: int = Field(default=3, ge=1, le=20, description="Questions tried before discarding.")
@@ -184,15 +187,23 @@ class GrowthIn(BaseModel):
     max_calls: int | None = Field(default=None, ge=1, description="Most answers.")
     max_tokens: int | None = Field(default=None, ge=1, description="Most tokens, both ways.")
     max_seconds: float | None = Field(default=None, gt=0, description="Most seconds.")
-    refine: Refine = Field(default="none", description="Who rewords a failed question.")
+    refine: Refine = Field(
+        default="none", description="Who rewords a failed question: none, model or human."
+    )
     judge: JudgeKind = Field(
         default="none",
-        description="Who decides about found triplets; check: a model's verdicts are stored only.",
+        description="Who decides about found triplets: none, human, model or both; check: a model's"
+        " verdicts are stored only.",
     )
-    single_link: bool = Field(
+    single_link: Annotated[bool, Option(flags=("--single-link/--no-single-link",))] = Field(
         default=True, description="At most one fact an ordered pair of entities."
     )
     crawl: CrawlOptions = Field(default=CrawlOptions(), description="Options of `elicit: crawl`.")
+    as_new: bool = Field(
+        default=False, exclude=True, description="Begin another run of the same request."
+    )
+    force: ClassVar[bool] = True
+    """A run that is submitted again continues: what is stored is not asked again."""
 
     @model_validator(mode="after")
     def _complete(self) -> GrowthIn:
@@ -203,65 +214,54 @@ class GrowthIn(BaseModel):
         return self
 
 
-class GrowthOut(BaseModel):
-    """A growth run: as it is stored, and as every interface shows it."""
+class GrowthOut(Result):
+    """A growth run as it is now: it changes while it grows, and with each decision."""
 
-    id: str = Field(description="Id of the run.")
-    graph: str = Field(description="Id of the graph.")
+    request: Annotated[dict[str, Any], rows.FROM_JSON] = Field(
+        description="The request, with every option."
+    )
     seed: str = Field(description="Its start: `subject|relation|object`, or an entity.")
     elicit: Elicit = Field(description="How triplets are found: cot, crawl or text.")
     model: str = Field(description="Name of the model.")
     endpoint: str = Field(
         description="Address of the model's server; empty where the service loads the model."
     )
-    request: str = Field(default="", exclude=True, description="JSON of what was submitted.")
     prompts: str = Field(default="", exclude=True, description="Digest of the prompts.")
     capabilities: str | None = Field(
         default=None, exclude=True, description="JSON of the endpoint's abilities, as found."
     )
     state: RunState = Field(
-        default="finished", exclude=True, description="State of the run, whatever its job does."
+        description="growing, waiting_review (a person must decide), paused (a server was away) or"
+        " finished."
     )
+    stop_reason: str | None = Field(default=None, description="Why it stopped; null until then.")
     scored_as: str | None = Field(
         default=None,
         description="`model` of an edit of the model that answered; null where a server answered.",
     )
-    status: Literal[
-        "queued", "running", "waiting_review", "paused", "succeeded", "failed", "cancelled"
-    ] = Field(description="Current stage of the run.")
-    stop_reason: str | None = Field(default=None, description="Why it stopped; null until then.")
-    progress: float = Field(default=0.0, description="Fraction that is done, from 0 to 1.")
-    stage: str | None = Field(
-        default=None, description="Its current stage, in words; null if it is idle."
-    )
-    error: str | None = Field(
-        default=None, description="Why it failed, in one sentence; null otherwise."
-    )
-    remedy: str | None = Field(default=None, description="The error's remedy; null without one.")
     seconds: float = Field(description="Wall time of all attempts.")
     calls: int = Field(description="Answers, each asked once.")
     candidates: int = Field(description="Number of candidates.")
     to_review: int = Field(description="Candidates that a person shall decide.")
-    iterations: int = Field(description="Number of finished iterations.")
     decisions: int = Field(description="Number of decisions.")
-    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
     finished_at: str | None = Field(
         default=None, description="Time of its end, ISO 8601 in UTC; null before it."
     )
-    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")
+    iterations: list[IterationRow] = Field(description="Sizes and cost after each iteration.")
+    counts: list[CandidateCountRow] = Field(
+        default=[], description="Candidates by kind, state and reason; none while it runs."
+    )
+    judged: list[JudgeRow] = Field(
+        default=[],
+        description="The judge against people: a row an iteration, then all; none while it runs.",
+    )
 
     @model_validator(mode="after")
     def _add(self) -> GrowthOut:
-        """Add what follows from the stored columns; a client reads both from the answer."""
-        if self.request:
-            self.scored_as = scored_as(_Answered.model_validate_json(self.request))
-            place = f"/v1/growth/{self.id}"
-            parts = {name: f"{place}/{name}" for name in _PARTS}
-            self.links = {"self": place, "graph": f"/v1/graphs/{self.graph}", **parts}
+        """Add what follows from the stored columns; a client reads it from the answer."""
+        if self.prompts:
+            self.scored_as = scored_as(_Answered.model_validate(self.request))
         return self
-
-
-_PARTS = ("iterations", "candidates", "decisions", "judge")
 
 
 class _Answered(BaseModel):

@@ -1,7 +1,6 @@
 """Interface of a job to the worker, for all kinds; a further kind is one file with such a class.
 
-They are `service.jobs.edit_job`, `service.growth.job`, and `service.experiments.job` for every kind
-of experiment.
+They are `service.jobs.edit_job`, and `service.experiments.job` for every kind of experiment.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def require_allowed(settings: Settings, db: Database, state: StateIn) -> None:
         NothingStoredError: the edit has no score yet, or its update was not saved.
     """
     if state.endpoint is not None:
-        from ..growth.job import require_address  # `--help` does not wait for it
+        from ..growth.request import require_address  # `--help` does not wait for it
 
         require_address(settings, state.endpoint)
         return

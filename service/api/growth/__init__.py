@@ -1,1 +1,1 @@
-"""/v1/growth and /v1/crawls: runs that grow a graph from a model's answers, and their review."""
+"""/v1/growth/RUN: review, export and crawls of growth runs, beside what every kind has."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from fastapi import Path as PathParam
 
 from ...growth.crawl.report import agreement, crawl_report
 from ...growth.crawl.schemas import Agreement, CrawlReport
 from ..problems import DESCRIBED
 from ..state import Db
+from .export import RunId
 
 router = APIRouter(prefix="/v1/growth", tags=["growth"], responses=DESCRIBED)
-
-RunId = Annotated[str, PathParam(min_length=1, max_length=200, description="Id of a crawl's run.")]
 
 
 @router.get("/{run}/crawl-report", response_model=CrawlReport, summary="Report a crawl")

@@ -1,4 +1,4 @@
-"""/v1/growth/RUN: candidates, decisions, and the judge against people; each as JSON or CSV."""
+"""/v1/growth/RUN: candidates and decisions, each as JSON or CSV."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi import Path as PathParam
 
 from ....cypher.rows.growth import CandidateState
 from ...growth import decisions
-from ...growth.review import judge, queue, record, tables
+from ...growth.review import queue, record, tables
 from ...growth.review.record import Decision
 from ...growth.review.schemas import (
     AddIn,
@@ -17,7 +17,6 @@ from ...growth.review.schemas import (
     CandidatePage,
     DecisionIn,
     Decisions,
-    JudgeTable,
     Recorded,
     RecordedFile,
 )
@@ -25,7 +24,7 @@ from ...reports.formats import Column, Table, render
 from ..parameters import LIMIT, Cursor
 from ..problems import DESCRIBED
 from ..state import AppState, Db
-from .runs import RunId
+from .export import RunId
 
 router = APIRouter(prefix="/v1/growth/{run}", tags=["growth"], responses=DESCRIBED)
 
@@ -154,18 +153,3 @@ def post_decisions(
     done = decisions.decide_by_file(db, here.settings, run, text, name, by)
     here.supervisor.wake()
     return done
-
-
-@router.get(
-    "/judge",
-    response_model=JudgeTable,
-    responses=WITH_CSV,
-    summary="Compare the judge with people, and people with each other",
-)
-def get_judge_table(run: RunId, db: Db, format: Format = "json") -> Any:
-    """Precision, recall and F1 of the model judge, and agreement of people: a row an iteration.
-
-    The last row is over all iterations. An undefined value is null; its n is in the same row.
-    """
-    found = judge.judge_table(db, run)
-    return found if format == "json" else _csv(tables.JUDGED, found.items, f"{run}-judge")

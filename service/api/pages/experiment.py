@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from ...errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, Problem, describe
 from ...experiments.kind import Kind
 from ...graphs import datasets
+from ...growth.kind import GROWTH
 from ...kinds import KINDS
 from ...leakcut.coedit.kind import COEDIT
 from ...schemas import MEASURE_NAMES, Measure
@@ -22,6 +23,7 @@ from ...scoring import record
 from ...scoring.posting import posted
 from ...states.kind import COMPARISON
 from ..state import AppState, Db
+from . import growth
 from .coedit_plot import plot
 from .routes import page
 
@@ -72,8 +74,16 @@ def _comparison_request(form: FormData) -> dict[str, Any]:
 
 
 Form = tuple[Callable[..., dict[str, Any]], Callable[..., dict[str, Any]]]
-FORMS: Mapping[str, Form] = {COMPARISON.name: (_comparison_form, _comparison_request)}
+FORMS: Mapping[str, Form] = {
+    COMPARISON.name: (_comparison_form, _comparison_request),
+    GROWTH.name: (growth.form, growth.request_of),
+}
 """Of kinds that a page starts: the values of the form, and the request that it asks for."""
+MORE: Mapping[str, Callable[[Database, Any, Mapping[str, str]], dict[str, Any]]] = {
+    COEDIT.name: lambda db, out, asked: {"plot": plot(out)},
+    GROWTH.name: growth.more,
+}
+"""Of kinds whose template shows more of a result: its values, by what the address asks for."""
 
 
 def router_of(kind: Kind[Any, Any]) -> APIRouter:
@@ -104,9 +114,9 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     def shown(id: Id, request: Request, db: Db, measure: ChosenMeasure = None) -> Response:
         return page(
             request,
-            _own_or(f"{kind.noun}.html", "experiment.html"),
+            _own_or(f"{kind.noun.replace(' ', '_')}.html", "experiment.html"),
             here=here_is,
-            **values(db, kind, id, measure),
+            **values(db, kind, id, measure, request.query_params),
         )
 
     if kind.name not in FORMS:
@@ -143,8 +153,17 @@ def _said(place: tuple[int | str, ...], message: str) -> str:
     return f"{place[0]}: {text}" if place else text
 
 
-def values(db: Database, kind: Kind[Any, Any], id: str, measure: Measure | None) -> dict[str, Any]:
+def values(
+    db: Database,
+    kind: Kind[Any, Any],
+    id: str,
+    measure: Measure | None,
+    asked: Mapping[str, str],
+) -> dict[str, Any]:
     """Values of the template of an experiment.
+
+    Args:
+        asked: parameters of the address.
 
     Raises:
         NotFoundError: there is none.
@@ -167,7 +186,7 @@ def values(db: Database, kind: Kind[Any, Any], id: str, measure: Measure | None)
         "measures": taken,
         "measure": measure or (out.measure if taken else None),
         "names": MEASURE_NAMES,
-        "plot": plot(out) if kind is COEDIT else None,
+        **(MORE[kind.name](db, out, asked) if kind.name in MORE else {}),
     }
 
 

@@ -1,27 +1,36 @@
-"""Values of `/growth` and `/growth/RUN`: growth runs, and one with its review."""
+"""Values of growth runs' pages beside those of every kind: form, drawing, review, decisions."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import Response
 
 from ....cypher import rows
 from ...graphs.datasets import require_graph
-from ...growth import store
-from ...growth.review import judge, queue, record, tables
+from ...growth.review import queue, record, tables
 from ...growth.review.schemas import CandidateDetail, CandidateOut
-from ...growth.tables import ITERATIONS, RUNS, SUMS
+from ...growth.schemas import GrowthOut
 from ...reports.formats import Table
+from ..state import Db
 from . import growth_drawing
 from .render import words
+from .routes import Word, page
 
 if TYPE_CHECKING:
+    from starlette.datastructures import FormData
+
     from ....cypher.run import Database
 
 WAITING_PAGE = 20
 """Candidates of the review queue that are listed at once."""
 DECIDED = 200
 """Newest decisions that are listed."""
+
+router = APIRouter(prefix="/growth", include_in_schema=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +47,33 @@ class Queue:
     chosen: CandidateDetail | None
 
 
-def list_values(db: Database) -> dict[str, Any]:
-    """Values of `growth.html`."""
+@router.get("/{run}/review")
+def growth_review(
+    run: Annotated[str, Path(max_length=200)],
+    request: Request,
+    db: Db,
+    candidate: Word = "",
+    cursor: Word = "",
+) -> Response:
+    """The review queue alone, with which a script replaces the one that is shown."""
+    found = review(db, run, candidate, cursor or None)
+    return page(request, "_growth_review.html", queue=found, run_id=run)
+
+
+def form(db: Database, edit: str | None) -> dict[str, Any]:
+    """The values of the form that starts a run."""
+    sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     return {
-        "runs": Table("runs", "Runs", RUNS, store.list_runs(db)),
-        "graphs": [
-            row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")
-        ],
-    }
+        "seed": "", "elicit": "crawl", "base": "", "model": "organism", "url": "", "judge": "none",
+        "chains": 100, "sets": sets,
+    }  # fmt: skip
+
+
+def request_of(form: FormData) -> dict[str, Any]:
+    """The request that the form asks for."""
+    given = {name: str(form.get(name, "")).strip() for name in form}
+    answers = {"model": given.pop("model", ""), "url": given.pop("url", "") or None}
+    return {**given, "base": given.get("base") or None, "answers": answers}
 
 
 def review(db: Database, run: str, chosen: str, cursor: str | None) -> Queue:
@@ -72,39 +100,26 @@ def _text(candidate: CandidateOut) -> str:
     return f"{found.subject} {words(found.relation)} {found.object}"
 
 
-def values(db: Database, run: str, chosen: str, cursor: str | None, truth: str) -> dict[str, Any]:
-    """Values of `growth_run.html`.
+def more(db: Database, run: GrowthOut, asked: Mapping[str, str]) -> dict[str, Any]:
+    """The values of `growth_run.html` beside those of every kind.
 
     Args:
-        truth: a stored graph to compare with; "" for none.
+        asked: of the address: `candidate` and `cursor` of the queue; `truth`, a graph to compare.
 
     Raises:
-        NotFoundError: no such run, candidate or graph.
+        NotFoundError: no such candidate or graph.
     """
-    row = store.require_run(db, run)
-    candidates = [
-        each
-        for each in db.read(CandidateOut, "growth/candidates", run=row.id)
-        if each.kind == "triplet"
-    ]
+    truth = asked.get("truth", "")
+    found = db.read(CandidateOut, "growth/candidates", run=run.id)
+    triplets = [each for each in found if each.kind == "triplet"]
     known = _triplets(db, require_graph(db, truth, kind=None).graph) if truth else None
-    decided = record.decisions_of(db, row.id)
+    decided = record.decisions_of(db, run.id)
     newest = list(reversed(decided.items))[:DECIDED]
-    iterations = db.read(rows.IterationRow, "growth/iterations", run=row.id)
-    judged, note = judge.judge_table(db, row.id).items, tables.JUDGED_NOTE
     return {
-        "run": row,
-        "live": row.status in ("queued", "running"),
-        "iterations": Table("iterations", "Iterations", ITERATIONS, iterations, SUMS),
-        "counts": [
-            asdict(each)
-            for each in db.read(rows.CandidateCountRow, "growth/candidate_counts", run=row.id)
-        ],
-        "queue": review(db, row.id, chosen, cursor),
+        "queue": review(db, run.id, asked.get("candidate", ""), asked.get("cursor") or None),
         "decisions": Table("decisions-made", "Decisions", tables.DECISIONS, newest),
         "decided": decided.total,
-        "judged": Table("judge", "The judge against people", tables.JUDGED, judged, note),
-        "drawing": growth_drawing.draw(candidates, known, crawled=row.elicit == "crawl"),
+        "drawing": growth_drawing.draw(triplets, known, crawled=run.elicit == "crawl"),
         "truth": truth,
     }
 

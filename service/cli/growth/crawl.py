@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from ...growth.kind import GROWTH
 from ...growth.schemas import CrawlOptions, EndpointIn, GrowthIn
 from ...scoring.runtime import Runtime, parse
 from ...settings import Settings
-from ..options import JsonFlag, ModelOption, field_option
-from ..output import emit_json, emit_values
+from ..options import JsonFlag, ModelOption, request_of, takes
+from ..output import emit_command, emit_json, emit_values
 from ..panels import GroupOfCommands
 from ..progress import ProgressBars
 from .render_crawl import show_report
-from .start import score_command
 
 RUN = "run"
 MOST = 10**9
@@ -37,28 +36,6 @@ crawl = typer.Typer(
 )
 
 
-class GateName(StrEnum):
-    """The relations that are asked of an entity."""
-
-    kind = "kind"
-    stored = "stored"
-    none = "none"
-
-
-class ChatName(StrEnum):
-    """The form in which a model in this process is asked."""
-
-    auto = "auto"
-    always = "always"
-    never = "never"
-
-
-def _option(name: str) -> Any:
-    """A field of the crawl's request as an option: its help and bounds."""
-    return field_option(CrawlOptions.model_fields[name])
-
-
-DEFAULT = CrawlOptions()
 TruthOption = Annotated[
     str | None, typer.Option(help="Graph that holds the truth, to compare with.")
 ]
@@ -69,6 +46,7 @@ ToOption = Annotated[
 
 
 @crawl.command(RUN, hidden=True)
+@takes(*CrawlOptions.model_fields, of=CrawlOptions)
 def run(
     graph: Annotated[
         str, typer.Argument(help="Graph that gives relations, spellings and aliases.")
@@ -78,16 +56,6 @@ def run(
     endpoint: Annotated[
         str | None, typer.Option(metavar="URL", help="Server of the OpenAI protocol.")
     ] = None,
-    depth: Annotated[int, _option("depth")] = DEFAULT.depth,
-    samples: Annotated[int, _option("samples")] = DEFAULT.samples,
-    wordings: Annotated[int, _option("wordings")] = DEFAULT.wordings,
-    pair_threshold: Annotated[float, _option("pair_threshold")] = DEFAULT.pair_threshold,
-    object_threshold: Annotated[float, _option("object_threshold")] = DEFAULT.object_threshold,
-    agreement: Annotated[float, _option("agreement")] = DEFAULT.agreement,
-    gate: Annotated[GateName, _option("gate")] = GateName.kind,
-    max_questions: Annotated[int | None, _option("max_questions")] = None,
-    chat: Annotated[ChatName, _option("chat")] = ChatName.auto,
-    invented: Annotated[int, _option("invented")] = DEFAULT.invented,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the answers.")] = 0,
     truth: TruthOption = None,
     to: ToOption = None,
@@ -95,6 +63,7 @@ def run(
         bool, typer.Option("--as-new", help="Begin another run of the same request.")
     ] = False,
     json: JsonFlag = False,
+    **options: Any,
 ) -> None:
     """Crawl a model: ask the relations of a graph of one entity, then of those it names, and so on.
 
@@ -118,36 +87,26 @@ def run(
         single_link=False,
         chains=MOST,
         iterations=1000,
-        crawl=CrawlOptions(
-            depth=depth,
-            samples=samples,
-            wordings=wordings,
-            pair_threshold=pair_threshold,
-            object_threshold=object_threshold,
-            agreement=agreement,
-            gate=gate.value,
-            max_questions=max_questions,
-            invented=invented,
-            chat=chat.value,
-        ),
+        crawl=request_of(CrawlOptions, options),
+        as_new=as_new,
     )
     if truth is None and endpoint is None and parse(model).organism is not None:
         truth = graph
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        grown = command.grow(runtime, posted, as_new=as_new)
-        found = crawl_report(runtime.db, grown.run, truth=truth, to=to)
+        grown = command.grow(runtime, posted)
+        found = crawl_report(runtime.db, grown.id, truth=truth, to=to)
     if json:
         emit_json(found.model_dump())
         return
     show_report(found)
     if found.facts:
-        typer.echo(f"`thinkeval crawl report {found.run} --truth GRAPH` has details.")
-        typer.echo(f"`{score_command(found.graph, posted)}` scores edits of it.")
+        for each in GROWTH.next(grown):
+            emit_command(each)
 
 
 @crawl.command("report")
 def report(
-    run: Annotated[str, typer.Argument(help="Id of a crawl's run; see `thinkeval grow list`.")],
+    run: Annotated[str, typer.Argument(help="Id of a crawl's run; see `thinkeval growth`.")],
     truth: TruthOption = None,
     to: ToOption = None,
     other: Annotated[

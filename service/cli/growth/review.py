@@ -1,4 +1,4 @@
-"""`thinkeval grow candidates|decide|decisions|judge|agreement`: people decide on candidates."""
+"""`thinkeval grow candidates|show|decide|decisions|agreement`: people decide on candidates."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import typer
 
 from ...errors import UsageError
 from ...formatting import cell, pluralize
-from ...reports.formats import Table
+from ...reports.formats import Table, indexed
 from ...scoring.runtime import Runtime
 from ...settings import Settings
 from ..options import FormatOption, JsonFlag, OutputOption
-from ..output import TABLE, emit_json, emit_rows, emit_values
+from ..output import TABLE, emit_json, emit_rows, emit_table, emit_values
 from ..progress import ProgressBars
 
 if TYPE_CHECKING:
@@ -139,25 +139,27 @@ def decisions(
     emit_rows(decided, value=found.model_dump(), json=json, format=format, output=output)
 
 
-def judge(
+def show(
     run: RunArgument,
-    format: FormatOption = None,
-    output: OutputOption = None,
+    candidate: Annotated[str, typer.Argument(help="Id of a candidate; see `grow candidates`.")],
     json: JsonFlag = False,
 ) -> None:
-    """Compare the model judge with people, and people with each other: a row an iteration.
-
-    Precision, recall and F1 are over the triplets that the judge and a person decided; positive is
-    what the person keeps or corrects. Agreement is over what two persons or more decided.
-    """
-    from ...growth.review import judge as judging
-    from ...growth.review import tables
+    """Show what a candidate rests on: statements, questions and every answer."""
+    from ...growth.review import queue
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        found = judging.judge_table(runtime.db, run)
-    title = f"The judge against people: {run}"
-    judged = Table("judge", title, tables.JUDGED, found.items, tables.JUDGED_NOTE)
-    emit_rows(judged, value=found.model_dump(), json=json, format=format, output=output)
+        found = queue.detail(runtime.db, run, candidate)
+    if json:
+        emit_json(found.model_dump())
+        return
+    shown = ("subject", "relation", "object", "state", "reason", "tries", "share", "n_answers")
+    emit_values(f"Candidate {found.id}", [(name, getattr(found, name)) for name in shown])
+    evidence = [
+        (one.role, one.attempt or "", one.question or "", one.answer or one.statement or "")
+        for one in found.evidence
+    ]
+    columns = indexed("evidence", "try", "question", "answer")
+    emit_table(Table("evidence", "Evidence", columns, evidence, pluralize(len(evidence), "answer")))
 
 
 def agreement(
@@ -186,8 +188,8 @@ def agreement(
     """Agreement of a table of ratings: raw pairwise and unanimous, AC1, Krippendorff's alpha.
 
     AC1 is never above the raw pairwise agreement. `--raw .97 --ac1 .98` checks published figures
-    and refuses what no ratings can give. The agreement of a run is in [bold]thinkeval grow
-    judge[/bold].
+    and refuses what no ratings can give. The agreement of a run is in [bold]thinkeval
+    growth RUN --table judge[/bold].
     """
     from ...agreement import check_figures
     from ...growth.review import ratings, tables
@@ -205,7 +207,7 @@ def agreement(
             typer.echo(explanation)
         return
     if file is None:
-        raise UsageError("Agreement of what?", remedy="Name a CSV file; a run: `grow judge`.")
+        raise UsageError("Agreement of what?", remedy="Name a CSV file; of a run: `growth RUN`.")
     chosen = None if categories is None else [c.strip() for c in categories.split(",")]
     found = ratings.read_csv(tables.decoded(_bytes(file), file.name), file.name, chosen)
     if json:

@@ -1,105 +1,63 @@
-"""`thinkeval grow start`: a graph from one fact and a model."""
+"""`thinkeval grow start|from-text|augment`: a graph from a fact, a text, or another graph."""
 
 from __future__ import annotations
 
-import shlex
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from ...errors import UsageError
 from ...formatting import pluralize
+from ...growth.kind import GROWTH, without_chain
 from ...growth.schemas import EndpointIn, GrowthIn
-from ...growth.tables import (
-    CANDIDATE_COUNTS,
-    CHAINS,
-    ITERATIONS,
-    iteration_line,
-    reasons,
-)
+from ...growth.tables import iteration_line
 from ...reports.formats import Table, indexed
 from ...scoring.runtime import Runtime
 from ...settings import Settings
-from ..options import JsonFlag, field_option
+from ..experiments import Printed, emit_result, prints
+from ..options import request_of, takes
 from ..output import emit_json, emit_table
 from ..progress import ProgressBars
 
-if TYPE_CHECKING:
-    from ....cypher.run import Database
-    from ...growth.command import Grown
-
 NO_CHAIN = 1
 """Exit code of a run that ended without any chain."""
-SHOWN = 20
-"""Chains that are printed."""
+
+ModelChoice = Annotated[
+    str | None,
+    typer.Option(
+        "--model", "-m", help="Model that answers; with --endpoint its name at that server."
+    ),
+]
+Endpoint = Annotated[str | None, typer.Option(metavar="URL", help="Server of the OpenAI protocol.")]
+Seed = Annotated[
+    str | None, typer.Option(metavar="'SUBJECT|RELATION|OBJECT'", help="The fact to begin with.")
+]
+SetCrawl = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Option of the crawl, as depth=3."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print what the first iteration asks; ask nothing.")
+]
+Queue = Annotated[
+    bool, typer.Option("--queue", help="Only submit it; a worker of the service runs it.")
+]
+BOUNDS = ("max_calls", "max_tokens", "max_seconds", "as_new")
 
 
-def _option(name: str, *flags: str) -> Any:
-    """A field of the request as an option: its help and bounds."""
-    return field_option(GrowthIn.model_fields[name], *flags)
-
-
-class ElicitName(StrEnum):
-    """The source of triplets."""
-
-    cot = "cot"
-    crawl = "crawl"
-
-
-class RefineName(StrEnum):
-    """The one that rewords a failed question."""
-
-    none = "none"
-    model = "model"
-    human = "human"
-
-
-class JudgeName(StrEnum):
-    """The one that decides about found triplets."""
-
-    none = "none"
-    human = "human"
-    model = "model"
-    both = "both"
-    check = "check"
-
-
+@takes(
+    "elicit", "graph", "base", "chains", "iterations", "max_steps", "samples", "pass_share",
+    "k_max", "cot_samples", "temperature", "greedy", "random_seed", "refine", "judge",
+    "single_link", *BOUNDS,
+    of=GrowthIn,
+)  # fmt: skip
+@prints
 def start(
-    seed: Annotated[
-        str | None,
-        typer.Option(metavar="'SUBJECT|RELATION|OBJECT'", help="The fact to begin with."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", "-m", help="Model that answers; with --endpoint its name at that server."
-        ),
-    ] = None,
-    endpoint: Annotated[
-        str | None, typer.Option(metavar="URL", help="Server of the OpenAI protocol.")
-    ] = None,
-    elicit: Annotated[
-        ElicitName, typer.Option(help="cot: step-by-step reasoning; crawl: relation templates.")
-    ] = ElicitName.cot,
-    graph: Annotated[
-        str | None, typer.Option("--graph", "-g", help="Id of the graph that is made.")
-    ] = None,
-    base: Annotated[str | None, _option("base", "--base")] = None,
-    chains: Annotated[int, _option("chains", "--chains")] = 100,
-    iterations: Annotated[int, _option("iterations", "--iterations")] = 10,
-    max_steps: Annotated[int, _option("max_steps", "--max-steps")] = 5,
-    samples: Annotated[int, _option("samples", "--samples")] = 5,
-    pass_share: Annotated[float | None, _option("pass_share", "--pass")] = None,
-    k_max: Annotated[int, _option("k_max", "--k-max")] = 3,
-    cot_samples: Annotated[int, _option("cot_samples", "--cot-samples")] = 1,
-    temperature: Annotated[float, _option("temperature", "--temperature")] = 1.0,
-    greedy: Annotated[
-        bool, typer.Option("--greedy", help="One most likely answer a question, no sampling.")
-    ] = False,
-    random_seed: Annotated[int, _option("random_seed", "--random-seed")] = 0,
-    refine: Annotated[RefineName, _option("refine", "--refine")] = RefineName.none,
-    judge: Annotated[JudgeName, _option("judge", "--judge")] = JudgeName.none,
+    seed: Seed = None,
+    model: ModelChoice = None,
+    endpoint: Endpoint = None,
     writer: Annotated[
         str | None, typer.Option(help="Other model at the same server that writes questions.")
     ] = None,
@@ -109,26 +67,12 @@ def start(
     judge_model: Annotated[
         str | None, typer.Option(help="Other model at the same server that judges.")
     ] = None,
-    single_link: Annotated[
-        bool, typer.Option(help="At most one fact an ordered pair of entities.")
-    ] = True,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Option of the crawl, as depth=3."),
-    ] = None,
-    max_calls: Annotated[int | None, _option("max_calls", "--max-calls")] = None,
-    max_tokens: Annotated[int | None, _option("max_tokens", "--max-tokens")] = None,
-    max_seconds: Annotated[float | None, _option("max_seconds", "--max-seconds")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what the first iteration asks; ask nothing.")
-    ] = False,
-    queue: Annotated[
-        bool, typer.Option("--queue", help="Only submit it; a worker of the service runs it.")
-    ] = False,
-    as_new: Annotated[
-        bool, typer.Option("--as-new", help="Begin another run of the same request.")
-    ] = False,
-    json: JsonFlag = False,
+    set_: SetCrawl = None,
+    dry_run: DryRun = False,
+    queue: Queue = False,
+    *,
+    printed: Printed,
+    **options: Any,
 ) -> None:
     """Grow a graph from one fact that a model knows.
 
@@ -143,51 +87,84 @@ def start(
     settings = Settings()
     answers = endpoint_of(settings, model, endpoint)
     others = (("writer", writer), ("extractor", extractor), ("judge", judge_model))
-    posted = request_of(
-        seed=seed,
-        graph=graph,
-        base=base,
-        elicit=elicit.value,
-        answers=answers,
-        roles={role: EndpointIn(model=m, url=answers.url) for role, m in others if m},
-        samples=samples,
-        pass_share=pass_share,
-        k_max=k_max,
-        cot_samples=cot_samples,
-        temperature=temperature,
-        greedy=greedy,
-        random_seed=random_seed,
-        max_steps=max_steps,
-        chains=chains,
-        iterations=iterations,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_seconds=max_seconds,
-        refine=refine.value,
-        judge=judge.value,
-        single_link=single_link,
-        crawl={key: value for key, _, value in (each.partition("=") for each in set_ or [])},
-    )
-    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
-        if dry_run:
-            show_first_calls(runtime, posted, as_new=as_new, json=json)
-        elif queue:
-            _submit(runtime, posted, as_new=as_new, json=json)
-        else:
-            run_here(runtime, posted, as_new=as_new, json=json)
+    options |= {
+        "seed": seed, "answers": answers, "crawl": _crawl(set_),
+        "roles": {role: EndpointIn(model=m, url=answers.url) for role, m in others if m},
+    }  # fmt: skip
+    _run(settings, options, printed, dry_run=dry_run, queue=queue)
 
 
-def run_here(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
-    """Run a request in this process, and print its iterations and chains."""
-    from ...growth import command
-    from ...growth.endpoints.opened import require_models
+@takes(
+    "base", "graph", "samples", "pass_share", "greedy", "judge", *BOUNDS,
+    of=GrowthIn,
+)  # fmt: skip
+@prints
+def from_text(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Documents (.txt, .md), or forget sets: .json or .jsonl with the field text,"
+            " statement, sentence or answer."
+        ),
+    ],
+    seed: Seed = None,
+    model: ModelChoice = None,
+    endpoint: Endpoint = None,
+    dry_run: DryRun = False,
+    queue: Queue = False,
+    *,
+    printed: Printed,
+    **options: Any,
+) -> None:
+    """Grow a graph from texts: documents, or what a model shall forget.
 
-    require_models(posted)
-    report = (lambda row: None) if json else (lambda row: typer.echo(iteration_line(row), err=True))
-    grown = command.grow(runtime, posted, as_new=as_new, report=report)
-    without = _show(runtime.db, grown, posted, json=json)
-    if without:
-        raise typer.Exit(NO_CHAIN)
+    Texts are cut into statements; the model reads triplets from each by structured output, with the
+    sentence as their source, so it must be a chat model;
+    then the model is asked about them, and what it knows becomes a fact with prompt, question,
+    paraphrases and aliases, so that `thinkeval score` takes the graph as it is. Rewrite requests
+    are the --base graph's whose fact was found; --seed makes some for one fact.
+
+    A statement from which nothing can be read is kept as unparsed; `thinkeval grow export RUN
+    --format audit` lists them.
+
+    [bold]thinkeval grow from-text notes.txt --base hogwarts --model NAME[/bold]
+    """
+    from ...growth.documents import read
+
+    settings = Settings()
+    answers = endpoint_of(settings, model, endpoint)
+    options |= {"elicit": "text", "texts": read(files), "seed": seed, "answers": answers}
+    _run(settings, options, printed, dry_run=dry_run, queue=queue)
+
+
+@takes(
+    "elicit", "graph", "samples", "pass_share", "greedy", "judge", "iterations", *BOUNDS,
+    of=GrowthIn,
+)  # fmt: skip
+@prints
+def augment(
+    base: Annotated[str, typer.Argument(metavar="GRAPH", help="A stored graph.")],
+    model: ModelChoice = None,
+    endpoint: Endpoint = None,
+    set_: SetCrawl = None,
+    dry_run: DryRun = False,
+    queue: Queue = False,
+    *,
+    printed: Printed,
+    **options: Any,
+) -> None:
+    """Begin with all facts of a stored graph, and add what the model knows around them.
+
+    The graph's facts are validated like a seed; those that the model does not know are left out of
+    the new graph. Its rewrite requests are kept where their fact is. The stored graph itself does
+    not change.
+
+    [bold]thinkeval grow augment hogwarts --model organism --elicit crawl[/bold]
+    """
+    settings = Settings()
+    answers = endpoint_of(settings, model, endpoint)
+    options |= {"base": base, "answers": answers, "crawl": _crawl(set_)}
+    _run(settings, options, printed, dry_run=dry_run, queue=queue)
 
 
 def endpoint_of(settings: Settings, model: str | None, url: str | None) -> EndpointIn:
@@ -209,33 +186,45 @@ def endpoint_of(settings: Settings, model: str | None, url: str | None) -> Endpo
     return EndpointIn(model=name, url=url)
 
 
-def request_of(**values: Any) -> GrowthIn:
-    """The request of a command's options.
-
-    Raises:
-        UsageError: a value that the request does not take.
-    """
-    from pydantic import ValidationError
-
-    try:
-        return GrowthIn.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UsageError(
-            f"{place}: {first['msg']}." if place else f"{first['msg']}.",
-            remedy="See `thinkeval grow start --help`.",
-        ) from error
+def _crawl(given: list[str] | None) -> dict[str, str]:
+    return {key: value for key, _, value in (each.partition("=") for each in given or [])}
 
 
-def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
-    """Print the questions of a request's first iteration."""
+def _run(
+    settings: Settings, options: dict[str, Any], printed: Printed, *, dry_run: bool, queue: bool
+) -> None:
+    """Run a request in this process, submit it, or print its first questions."""
+    posted = request_of(GrowthIn, options)
+    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
+        if queue:
+            accepted = GROWTH.store.submit(runtime.db, settings, posted)
+            if printed.json:
+                found = GROWTH.store.get(runtime.db, accepted.edit)
+                emit_json(found.model_dump(mode="json"), printed.output)
+            else:
+                typer.echo(f"{accepted.edit}: {accepted.outcome}. `thinkeval growth` lists it.")
+            return
+        from ...growth.endpoints.opened import require_models
+
+        require_models(posted)
+        if dry_run:
+            _show_first_calls(runtime, posted, json=printed.json)
+            return
+        from ...growth.command import grow
+
+        silent: Callable[[Any], None] = lambda row: None  # noqa: E731
+        say: Callable[[Any], None] = lambda row: typer.echo(iteration_line(row), err=True)  # noqa: E731
+        out = grow(runtime, posted, report=silent if printed.json else say)
+        emit_result(runtime.db, GROWTH, out, printed)
+    if without_chain(out):
+        raise typer.Exit(NO_CHAIN)
+
+
+def _show_first_calls(runtime: Runtime, posted: GrowthIn, *, json: bool) -> None:
     from ...growth.dry_run import first_calls
-    from ...growth.endpoints.opened import require_models
-    from ...growth.job import prepare
+    from ...growth.request import prepare
 
-    require_models(posted)
-    prepared = prepare(runtime.db, posted, as_new=as_new)
+    prepared = prepare(runtime.db, posted)
     counted = first_calls(runtime.db, prepared)
     known = sum(n for _, n in counted if n is not None)
     if json:
@@ -246,66 +235,3 @@ def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: 
     note = f"{pluralize(known, 'answer')} known beforehand."
     title = f"First iteration of {prepared.id}"
     emit_table(Table("first-iteration", title, indexed("what", "answers"), rows, note))
-
-
-def _submit(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
-    from ...growth import job, store
-
-    accepted = job.post(runtime.db, runtime.settings, posted, as_new=as_new)
-    if json:
-        emit_json(store.require_run(runtime.db, accepted.edit).model_dump())
-    else:
-        typer.echo(f"{accepted.edit}: {accepted.outcome}. `thinkeval grow status` shows it.")
-
-
-def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
-    """Print a run after an attempt; return True if it ended without a chain."""
-    from ....cypher import rows
-    from ...growth import chains as found
-    from ...growth import store
-    from ...growth.review.schemas import CandidateOut
-
-    chains = found.chains_of(db, grown.graph, posted)
-    counts = reasons(db.read(CandidateOut, "growth/candidates", run=grown.run))
-    without = posted.seed is not None and "|" in posted.seed and not chains
-    iterations = db.read(rows.IterationRow, "growth/iterations", run=grown.run)
-    if json:
-        emit_json(
-            {
-                "run": store.require_run(db, grown.run).model_dump(),
-                "iterations": iterations and [_plain(row) for row in iterations],
-                "chains": [_plain(row) for row in chains],
-                "candidates": [_plain(row) for row in counts],
-            }
-        )
-    else:
-        emit_table(Table("iterations", f"Iterations of {grown.run}", ITERATIONS, iterations))
-        note = f"{pluralize(len(chains), 'chain')}; stopped: {grown.outcome.reason}."
-        if chains:
-            emit_table(Table("chains", f"Chains of {grown.graph}", CHAINS, chains[:SHOWN], note))
-            submitted = GrowthIn.model_validate_json(store.require_run(db, grown.run).request)
-            typer.echo(f"`{score_command(grown.graph, submitted)}` scores edits of it.")
-        else:
-            emit_table(Table("reasons", "No chain was found: why", CANDIDATE_COUNTS, counts, note))
-        if grown.outcome.state == "waiting_review":
-            typer.echo(
-                f"It waits: review it at /growth/{grown.run} of `thinkeval serve`, or write"
-                f" `thinkeval grow candidates {grown.run} --format csv -o FILE`, fill in verbs and"
-                f" give it to `thinkeval grow decide {grown.run} FILE --as NAME`."
-            )
-    return without and grown.outcome.state == "finished"
-
-
-def score_command(graph: str, posted: GrowthIn) -> str:
-    """The command that scores edits of the model that answered."""
-    from ...growth.schemas import scored_as
-
-    model = scored_as(posted)
-    named = "FOLDER" if model is None else shlex.quote(model)
-    return f"thinkeval score --graph {graph} --all --model {named}"
-
-
-def _plain(row: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(row)

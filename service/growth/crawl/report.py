@@ -137,7 +137,7 @@ def _run(db: Database, run: str) -> tuple[GrowthOut, GrowthIn]:
     if found.elicit != "crawl":
         raise UsageError(
             f"The run {run!r} is no crawl.",
-            remedy="`thinkeval grow list` shows others.",
+            remedy="`thinkeval growth` lists others.",
         )
     return found, request_of(found)
 

@@ -40,13 +40,8 @@ KEY_VARIABLES = ("THINKEVAL_LLM_API_KEY", "OPENAI_API_KEY", "THINKEVAL_API_KEY")
 HIDDEN = "[removed]"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@\s\"]+@")
 _JSON_COLUMNS = ("request", "capabilities", "messages", "checks", "corrected", "judge_corrected")
-_DERIVED = ("status", "progress", "stage", "error", "remedy", "scored_as", "links")
-"""Fields of a run that belong to its job, which may be deleted, or follow from others."""
-
-
-def find_run(db: Database, run: str) -> GrowthOut | None:
-    """The growth run of that id."""
-    return next(iter(db.read(GrowthOut, "growth/runs", id=run)), None)
+_DERIVED = ("notes", "reused", "scored_as", "counts", "judged")
+"""Fields of a run that follow from others."""
 
 
 def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
@@ -57,6 +52,7 @@ def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
     """
     found = require_run(db, run)
     about = {k: getattr(found, k) for k in GrowthOut.model_fields if k not in _DERIVED}
+    about["iterations"] = len(found.iterations)
     files = {
         "run.json": json_bytes(_plain(about)),
         "answers.jsonl": _lines(db.read(rows.AllAnswersRow, "growth/all_answers", run=run)),
@@ -65,7 +61,7 @@ def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
         ),
         "candidates.jsonl": _lines(db.read(CandidateOut, "growth/candidates", run=run)),
         "decisions.jsonl": _lines(db.read(DecisionOut, "growth/decisions", run=run)),
-        "iterations.jsonl": _lines(db.read(rows.IterationRow, "growth/iterations", run=run)),
+        "iterations.jsonl": _lines(found.iterations),
         "facts.jsonl": _facts(db, found.graph),
         **_prompts(),
     }

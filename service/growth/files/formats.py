@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ...graphs import datasets
-from .audit import audit_bundle, find_run
+from ..schemas import GrowthOut
+from .audit import audit_bundle
 from .export import export_graph
 from .layout import Layout
 from .triples_layout import tables
@@ -28,8 +29,8 @@ def exported(
     """
     if format == "audit":
         return Layout(audit_bundle(db, name))
-    run = find_run(db, name)
-    graph = run.graph if run else name
+    runs = db.read(GrowthOut, "growth/runs", id=name)
+    graph = runs[0].graph if runs else name
     if format == "csv":
         return tables(datasets.stored_graph(db, graph))
     return export_graph(db, graph, format, single_link=single_link, max_steps=max_steps)

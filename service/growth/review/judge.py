@@ -16,8 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...agreement import agreement
-from ..store import require_run
-from .schemas import CandidateOut, DecisionOut, JudgeRow, JudgeTable
+from .schemas import CandidateOut, DecisionOut, JudgeRow
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
@@ -25,13 +24,8 @@ if TYPE_CHECKING:
 CATEGORIES = ("keep", "prune", "correct")
 
 
-def judge_table(db: Database, run: str) -> JudgeTable:
-    """Return the table over the stored decisions of a run.
-
-    Raises:
-        NotFoundError: no such run.
-    """
-    require_run(db, run)
+def judge_rows(db: Database, run: str) -> list[JudgeRow]:
+    """Return a row an iteration and one over all; none where nothing was judged or decided."""
     ratings = _ratings(db, run)
     by_iteration: dict[int, list[CandidateOut]] = defaultdict(list)
     for row in db.read(CandidateOut, "growth/candidates", run=run):
@@ -39,7 +33,7 @@ def judge_table(db: Database, run: str) -> JudgeTable:
             by_iteration[row.iteration].append(row)
     counted = [_row(number, each, ratings) for number, each in sorted(by_iteration.items())]
     every = [row for each in by_iteration.values() for row in each]
-    return JudgeTable(items=[*counted, _row(None, every, ratings)])
+    return [*counted, _row(None, every, ratings)] if every else []
 
 
 def quality(tp: int, fp: int, fn: int) -> dict[str, float | None]:

@@ -186,9 +186,3 @@ class JudgeRow(BaseModel):
     unanimous: float | None = Field(description="Of them: fraction on which all agree.")
     ac1: float | None = Field(description="Of them: Gwet's AC1.")
     alpha: float | None = Field(description="Of them: Krippendorff's alpha, nominal.")
-
-
-class JudgeTable(BaseModel):
-    """One row an iteration, and the last one over all of them."""
-
-    items: list[JudgeRow] = Field(description="One row an iteration, then all of them.")

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from ...errors import UsageError
 from ...reports.formats import Column
 from .record import PARTS, Decision
-from .schemas import CandidateOut, DecisionOut, JudgeRow, Triplet, Verdict
+from .schemas import CandidateOut, DecisionOut, Triplet, Verdict
 
 VERBS = (*get_args(Verdict), "add")
 
@@ -71,29 +71,6 @@ DECISIONS: list[Column[DecisionOut]] = [
     Column("reason", lambda d: d.reason),
 ]
 """Decisions with the triplet that was decided; `before`: the one that a correction replaced."""
-
-JUDGED: list[Column[JudgeRow]] = [
-    Column("iteration", lambda r: "all" if r.iteration is None else r.iteration),
-    Column("judged", lambda r: r.judged),
-    Column("both", lambda r: r.both),
-    Column("TP", lambda r: r.tp),
-    Column("FP", lambda r: r.fp),
-    Column("FN", lambda r: r.fn),
-    Column("TN", lambda r: r.tn),
-    Column("precision", lambda r: r.precision),
-    Column("recall", lambda r: r.recall),
-    Column("F1", lambda r: r.f1),
-    Column("rated", lambda r: r.rated),
-    Column("pairwise", lambda r: r.pairwise),
-    Column("unanimous", lambda r: r.unanimous),
-    Column("AC1", lambda r: r.ac1),
-    Column("alpha", lambda r: r.alpha),
-]
-JUDGED_NOTE = (
-    "both: triplets that the judge and a person decided, of which TP, FP, FN and TN are counted;"
-    " positive is what a person keeps or corrects. rated: candidates that two persons or more"
-    " decided, over which pairwise to alpha are their agreement; AC1 is never above pairwise."
-)
 
 
 def before(decision: DecisionOut) -> str | None:

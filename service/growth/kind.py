@@ -1,0 +1,136 @@
+"""The kind of experiment `growth`: a graph from the answers of a model."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from ...cypher import rows
+from ..errors import ConflictError
+from ..experiments.kind import Kind, Prepared, Work
+from ..formatting import pluralize
+from ..reports.formats import Column, Table
+from ..schemas import Measure
+from . import request as requests
+from . import tables
+from .chains import chains_of
+from .schemas import GrowthIn, GrowthOut
+from .store import GrowthStore, request_of, upgraded
+
+if TYPE_CHECKING:
+    from ...cypher.run import Database
+    from ..scoring.runtime import Runtime
+    from ..settings import Settings
+
+STATES = {
+    "growing": "It is growing",
+    "waiting_review": "It waits for people",
+    "paused": "It is paused",
+    "finished": "It is finished",
+}
+
+
+def _prepare(db: Database, settings: Settings, request: GrowthIn) -> Prepared[GrowthIn]:
+    requests.check(settings, request)
+    return requests.prepare(db, request)
+
+
+def _run(runtime: Runtime, request: GrowthIn, work: Work) -> GrowthOut:
+    from .run import Attempt
+
+    def report(row: rows.IterationRow) -> None:
+        words = f"iteration {row.number}: {row.triplets} triplets, {row.paths} chains"
+        work.enter(words, 1 - 0.8**row.number)
+
+    run = requests.prepare(runtime.db, request).id
+    work.enter("growing", 0.0)
+    Attempt(runtime, run, request, lease=work.lease, report=report).run()
+    return GROWTH.store.result(runtime.db, run)
+
+
+def _sentences(out: GrowthOut, measure: Measure | None = None) -> list[str]:
+    why = f": {out.stop_reason}" if out.stop_reason else ""
+    found = [
+        f"{STATES[out.state]}{why}.",
+        f"{pluralize(out.candidates, 'candidate')}, {pluralize(out.calls, 'answer')},"
+        f" {out.seconds:.1f} s; graph {out.graph}.",
+    ]
+    if out.state == "waiting_review":
+        found.append(
+            f"Review it at /growth/{out.id} of `thinkeval serve`, or write `thinkeval grow"
+            f" candidates {out.id} --format csv -o FILE`, fill in verbs and give it to `thinkeval"
+            f" grow decide {out.id} FILE --as NAME`."
+        )
+    if without_chain(out):
+        found.append("No chain was found; the reasons are those of the candidates.")
+    return found
+
+
+def without_chain(out: GrowthOut) -> bool:
+    """Return True if a run began with a fact and is finished, and no chain leads to its object."""
+    chains = out.iterations[-1].paths if out.iterations else 0
+    return "|" in out.seed and out.state == "finished" and not chains
+
+
+def _tables(out: GrowthOut, measure: Measure | None = None) -> list[Table[Any]]:
+    found: list[Table[Any]] = [
+        Table("iterations", "Iterations", tables.ITERATIONS, out.iterations, tables.SUMS),
+        Table("candidates", "Candidates", tables.COUNTS, out.counts),
+    ]
+    if out.judged:
+        title = "The judge against people"
+        found.append(Table("judge", title, tables.JUDGED, out.judged, tables.JUDGED_NOTE))
+    return found
+
+
+def _further(db: Database, out: GrowthOut, measure: Measure | None = None) -> list[Table[Any]]:
+    if "|" not in out.seed:
+        return []
+    try:
+        chains = chains_of(db, out.graph, request_of(out))
+    except ConflictError:  # of an earlier version
+        return []
+    return [Table("chains", f"Chains of {out.graph}", tables.CHAINS, chains)] if chains else []
+
+
+def _next(out: GrowthOut) -> list[str]:
+    if not out.iterations or not out.iterations[-1].triplets:
+        return []
+    model = "FOLDER" if out.scored_as is None else shlex.quote(out.scored_as)
+    score = f"thinkeval score --graph {out.graph} --all --model {model}"
+    return [score, *([f"thinkeval crawl report {out.id}"] if out.elicit == "crawl" else [])]
+
+
+LISTED: list[Column[GrowthOut]] = [
+    Column("id", lambda out: out.id, whole=True),
+    Column("seed", lambda out: out.seed),
+    Column("model", lambda out: out.model, optional=1),
+    Column("found by", lambda out: out.elicit, optional=2),
+    Column("state", lambda out: out.state),
+    Column("candidates", lambda out: out.candidates, optional=4),
+    Column("to review", lambda out: out.to_review, optional=3),
+    Column("answers", lambda out: out.calls),
+    Column("seconds", lambda out: round(out.seconds, 1), optional=5),
+    Column("stopped", lambda out: out.stop_reason or "", optional=4),
+]
+
+GROWTH = Kind(
+    name="growth",
+    plural="growth",
+    noun="growth run",
+    about="Grows a graph from a model: its answers are validated, reasoned about, reviewed, and"
+    " stored with the graph.",
+    request=GrowthIn,
+    result=GrowthOut,
+    prepare=_prepare,
+    run=_run,
+    title=lambda out: f"{out.seed}: {out.elicit} by {out.endpoint}",
+    listed=LISTED,
+    sentences=_sentences,
+    tables=_tables,
+    further=_further,
+    next=_next,
+    again="Submit it again: what it has asked is not asked again.",
+    upgraded=upgraded,
+    stored=GrowthStore,
+)
