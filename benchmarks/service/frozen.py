@@ -211,9 +211,8 @@ rest-jobs-runs: GET /v1/depedit/runs
 rest-jobs-tables: GET /v1/depedit/report
 rest-jobs-growth: GET /v1/growth
 rest-jobs-run: GET /v1/growth/<grow-crawl:run.id>
-rest-jobs-iterations: GET /v1/growth/<grow-crawl:run.id>/iterations
+rest-jobs-iterations: GET /v1/growth/<grow-crawl:run.id>/tables/iterations?format=json
 rest-jobs-decisions: GET /v1/growth/<grow-crawl:run.id>/decisions
-rest-jobs-judge: GET /v1/growth/<grow-crawl:run.id>/judge
 rest-catalogue-methods: GET /v1/methods
 rest-catalogue-models: GET /v1/models
 rest-catalogue-metrics: GET /v1/metrics

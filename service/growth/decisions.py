@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .kind import GROWTH
+from .request import prepare
 from .review import record
 from .review.record import Decision
 from .review.schemas import Recorded, RecordedFile
 from .review.tables import read_decisions
-from .store import request_of, require_run
+from .runs import request_of, require_run
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -29,7 +30,8 @@ def decide(db: Database, settings: Settings, run: str, decisions: Sequence[Decis
     row = require_run(db, run)
     if row.state != "waiting_review" or row.to_review:
         return done
-    GROWTH.store.submit(db, settings, request_of(row))
+    prepared = prepare(db, request_of(row))  # a command may have begun it with any model
+    db.atomically(lambda tx: GROWTH.store.enqueue(tx, settings, prepared))
     return done.model_copy(update={"resumed": True})
 
 

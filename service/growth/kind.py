@@ -14,8 +14,9 @@ from ..schemas import Measure
 from . import request as requests
 from . import tables
 from .chains import chains_of
+from .runs import request_of, upgraded
 from .schemas import GrowthIn, GrowthOut
-from .store import GrowthStore, request_of, upgraded
+from .store import GrowthStore
 
 if TYPE_CHECKING:
     from ...cypher.run import Database

@@ -21,8 +21,8 @@ from .crawl.names import Names
 from .elicitors.crawl import start_entities
 from .loop import seed_of
 from .run import require_prompts
+from .runs import request_of
 from .schemas import EndpointIn, GrowthIn, GrowthOut
-from .store import request_of
 
 if TYPE_CHECKING:
     from ...cypher.run import Database

@@ -18,7 +18,7 @@ from .candidates import Candidates, decisions
 from .context import Context, Seat
 from .endpoints.opened import Opened, opened
 from .loop import Loop, Outcome
-from .store import require_run
+from .runs import require_run
 
 if TYPE_CHECKING:
     from ..leases import Lease

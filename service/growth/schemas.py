@@ -24,7 +24,6 @@ from ..experiments.models import Result
 from ..llm import checked_address
 from ..request_options import Option
 from ..schemas import Name
-from .review.schemas import JudgeRow
 
 Elicit = Literal["cot", "crawl", "text"]
 """Source of triplets: step-by-step reasoning, a crawl over relation templates, or a text."""
@@ -212,6 +211,29 @@ class GrowthIn(BaseModel):
         if self.elicit != "text" and self.seed is None and self.base is None:
             raise ValueError("nothing says where to begin: give a seed, or a base graph")
         return self
+
+
+class JudgeRow(BaseModel):
+    """The model judge against people, and people against each other, in one iteration or in all.
+
+    Positive is a triplet that a person keeps, corrects or adds. Null where undefined.
+    """
+
+    iteration: int | None = Field(description="Null: all iterations.")
+    judged: int = Field(description="Triplets that the judge decided.")
+    both: int = Field(description="Of them, triplets that a person decided too.")
+    tp: int = Field(description="Both keep it.")
+    fp: int = Field(description="The judge alone keeps it.")
+    fn: int = Field(description="The person alone keeps it.")
+    tn: int = Field(description="Neither keeps it.")
+    precision: float | None = Field(description="tp / (tp + fp).")
+    recall: float | None = Field(description="tp / (tp + fn).")
+    f1: float | None = Field(description="Null where precision or recall is.")
+    rated: int = Field(description="Candidates that two persons or more decided.")
+    pairwise: float | None = Field(description="Of them: mean fraction of equal pairs.")
+    unanimous: float | None = Field(description="Of them: fraction on which all agree.")
+    ac1: float | None = Field(description="Of them: Gwet's AC1.")
+    alpha: float | None = Field(description="Of them: Krippendorff's alpha, nominal.")
 
 
 class GrowthOut(Result):

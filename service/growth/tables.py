@@ -8,7 +8,7 @@ from ..reports.formats import Column
 
 if TYPE_CHECKING:
     from ...cypher import rows
-    from .review.schemas import JudgeRow
+    from .schemas import JudgeRow
 
 ITERATIONS: list[Column[rows.IterationRow]] = [
     Column("iteration", lambda row: row.number),

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from ...growth.files.formats import Format, exported
 from ...growth.files.output import zipped
-from ...growth.store import require_run
+from ...growth.runs import require_run
 from ..problems import DESCRIBED
 from ..state import Db
 

@@ -15,8 +15,8 @@ from ....cypher import rows
 from ...errors import UsageError
 from ...graphs import datasets
 from ..review.schemas import CandidateOut
+from ..runs import request_of, require_run
 from ..schemas import GrowthIn, GrowthOut
-from ..store import request_of, require_run
 from . import measures
 from .measures import Triplet
 from .names import Names, unknown_entity

@@ -28,8 +28,8 @@ from pydantic import BaseModel
 
 from ....cypher import rows
 from ..review.schemas import CandidateOut, DecisionOut
+from ..runs import require_run
 from ..schemas import GrowthOut
-from ..store import require_run
 from .layout import json_bytes
 from .output import with_digests
 

@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...agreement import agreement
-from .schemas import CandidateOut, DecisionOut, JudgeRow
+from ..schemas import JudgeRow
+from .schemas import CandidateOut, DecisionOut
 
 if TYPE_CHECKING:
     from ....cypher.run import Database

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from ....cypher import rows
 from ....cypher.rows.growth import CandidateState
 from ...errors import NotFoundError, UsageError
-from ..store import require_run
+from ..runs import require_run
 from .record import decisions_of
 from .schemas import (
     CandidateDetail,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ....cypher import rows
 from ....loaders.records import digest
 from ...errors import ConflictError, NotFoundError, ServiceError, UsageError
-from ..store import require_run
+from ..runs import require_run
 from .schemas import CandidateOut, DecidedBy, DecisionOut, Decisions, Recorded, Triplet, Verdict
 
 if TYPE_CHECKING:

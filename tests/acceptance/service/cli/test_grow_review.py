@@ -75,12 +75,12 @@ def test_the_judge_and_agreement_are_one_table(db: Database, run: str, thinkeval
     for name, who, verb in (("c0", "ann", "keep"), ("c0", "bob", "prune"), ("c5", "ann", "keep")):
         record.decide(db, run, name, verb, who)  # type: ignore[arg-type]
     record.decide(db, run, "c5", "prune", "m@local", role="judge")
-    printed = thinkeval("grow", "judge", run, "-f", "csv").out
+    printed = thinkeval("growth", run, "--table", "judge", "-f", "csv").out
     first, second, last = csv.DictReader(io.StringIO(printed))
     assert (first["iteration"], first["both"], first["rated"]) == ("1", "0", "1")
     assert (second["FN"], second["precision"], second["recall"]) == ("1", "", "0.0")
     assert (last["iteration"], last["judged"], last["unanimous"]) == ("all", "1", "0.0")
-    table = thinkeval("grow", "judge", run).out
+    table = thinkeval("growth", run).out
     assert "positive is what a person keeps or corrects" in table
 
 

@@ -12,10 +12,12 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import ConflictError, EndpointError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import decisions, job, store
+from thinkeval.service.growth import decisions, store
 from thinkeval.service.growth.endpoints.endpoint import Request
 from thinkeval.service.growth.endpoints.opened import Opened
+from thinkeval.service.growth.kind import GROWTH
 from thinkeval.service.growth.loop import Outcome
+from thinkeval.service.growth.request import prepare
 from thinkeval.service.growth.review import record
 from thinkeval.service.growth.review.record import Decision
 from thinkeval.service.growth.review.schemas import CandidateOut, Triplet
@@ -37,10 +39,9 @@ def grow(db: Database, runtime: Runtime, graph_id: str) -> Iterator[Grow]:
     ) -> tuple[str, Outcome]:
         asked = {"answers": {"model": "scripted", "url": "http://test/v1"}, "samples": 2}
         posted = GrowthIn.model_validate(asked | {"seed": seed, "graph": graph_id + name} | options)
-        prepared = job.prepare(db, posted)
+        prepared = prepare(db, posted)
         made.append(prepared.id)
-        with db.transaction() as tx:
-            prepared.submit(tx.run, runtime.settings)
+        db.atomically(lambda tx: GROWTH.store.enqueue(tx, runtime.settings, prepared))
         attempt = Attempt(runtime, prepared.id, prepared.request, open=lambda *_: Opened(model))
         return prepared.id, attempt.run()
 
@@ -64,7 +65,7 @@ def picture(db: Database, run: str, graph: str) -> object:
     """All that a run leaves, without times."""
     kept = [
         (r.number, r.triplets, r.paths, r.cot_queries, r.calls, r.tokens_in, r.tokens_out)
-        for r in db.read(rows.IterationRow, "growth/iterations", run=run)
+        for r in store.require_run(db, run).iterations
     ]
     return (
         datasets.stored_graph(db, graph),
@@ -104,7 +105,7 @@ def test_a_graph_grows_from_one_fact(db: Database, grow: Grow, graph_id: str) ->
 def test_the_table_of_iterations_counts_what_was_asked(db: Database, grow: Grow) -> None:
     model = ScriptedModel()
     run, _ = grow(model)
-    table = db.read(rows.IterationRow, "growth/iterations", run=run)
+    table = store.require_run(db, run).iterations
     assert table[0].paths == 1
     assert table[-1].triplets == len(SCHOOL)
     assert table[-1].calls == len(model.asked)
@@ -336,8 +337,9 @@ def test_a_run_waits_for_people_and_goes_on_with_their_decisions(
                 )
             else:
                 decisions.decide(db, runtime.settings, run, [Decision(one.id, "keep", "ann")])
-        queued = store.require_run(db, run)
-        assert (queued.status, queued.to_review) == ("queued", 0)  # by itself
+        queued = GROWTH.store.get(db, run)
+        assert queued.result is not None
+        assert (queued.status, queued.result.to_review) == ("queued", 0)  # by itself
         run, outcome = grow(model, judge="human")
     assert rounds >= 2
     assert facts(db, graph_id) == {f for f in SCHOOL if "Ginny Weasley" not in f}

@@ -92,10 +92,10 @@ def test_figures_are_those_of_rest(
     db: Database, service: Service, run: str, open_page: Open
 ) -> None:
     page = open_page(f"/growth/{run}")
-    told = service.get(f"/v1/growth/{run}/iterations")["items"]
+    told = service.get(f"/v1/growth/{run}")["result"]["iterations"]
     shown = page.locator("#iterations tbody tr").all_inner_texts()
     assert [row.split("\t")[1] for row in shown] == [str(each["triplets"]) for each in told]
-    total = service.get(f"/v1/growth/{run}/judge")["items"][-1]
+    total = service.get(f"/v1/growth/{run}")["result"]["judged"][-1]
     last = page.locator("#judge tbody tr").last.inner_text().split("\t")
     assert last[:7] == ["all", *(str(total[k]) for k in ("judged", "both", "tp", "fp", "fn", "tn"))]
     assert last[9] == f"{total['f1']:.3f}"
@@ -151,7 +151,7 @@ def test_the_list_and_its_form(service: Service, run: str, hogwarts: str, open_p
     expect(page.locator(f"a[href='/growth/{run}']")).to_be_visible()
     page.get_by_label("Seed").fill("Nobody")
     page.get_by_role("button", name="Start").click()
-    expect(page.locator("#grow-problem")).to_contain_text("Nobody")
+    expect(page.get_by_role("alert")).to_contain_text("Nobody")
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -186,7 +186,7 @@ def test_a_crawl_waits_for_people_and_continues_after_the_last_decision(
             expect(page.locator("#decided")).to_contain_text(f"{left} wait")
         expect(page.locator("#decided")).to_contain_text("the run continues")
         expect(title).to_contain_text("succeeded", timeout=60_000)
-        told = service.get(f"/v1/growth/{run}")
+        told = service.get(f"/v1/growth/{run}")["result"]
         assert (told["to_review"], told["decisions"]) == (0, first["total"])
         assert page.locator(".growing path.share").count() > 0
         columns = page.locator(".growing .tick").all_text_contents()
