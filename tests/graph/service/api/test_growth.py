@@ -298,7 +298,7 @@ def test_the_python_client_reads_and_writes_the_same(te: Client, run: str, tmp_p
     assert te.candidate(run, "c0").verdict == "correct"
     found = te.experiment("growth", run).result
     assert isinstance(found, GrowthOut)
-    assert (found.decisions, found.iterations, found.scored_as) == (3, [], "organism")
+    assert (found.decisions, found.iterations, found.scored_as) == (3, [], "organism:gpt2")
     assert list(te.table("growth", run, "judge").rated) == [0, 0]
     assert run in set(te.experiments("growth").id)
     with pytest.raises(ProblemError, match="candidate"):
