@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
 
 from ...cypher import rows
 from ...cypher.rows.growth import CandidateKind, CandidateState, Verb
 from ...loaders.records import digest
-from .review.schemas import CandidateOut, DecisionOut
+from .review.schemas import CandidateFields, CandidateOut, DecisionOut
 from .review.schemas import Triplet as NamedTriplet
 
 if TYPE_CHECKING:
@@ -45,12 +47,10 @@ class Verdicts:
     question: str | None = None
 
 
-@dataclass(slots=True)
-class Candidate:
-    """A triplet, or a chain's question; see growth/write_candidates.
+class Candidate(CandidateFields):
+    """A candidate of this pass; see growth/write_candidates.
 
     Attributes:
-        subject, relation, object: as found; of a chain its ends and its relations.
         relations: of a chain, in order.
         entities: of a chain, in order.
         corrected: the triplet that a decision put in its place.
@@ -58,29 +58,15 @@ class Candidate:
         asked: questions that were tried, with their answers' texts.
     """
 
-    id: str
-    kind: CandidateKind
-    subject: str
-    relation: str
-    object: str
-    iteration: int
-    place: int
-    state: CandidateState = "new"
-    reason: str | None = None
-    tries: int = 0
-    share: float | None = None
-    n_answers: int = 0
-    prompt: str | None = None
-    question: str | None = None
     relations: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     corrected: Triplet | None = None
     other: str | None = None
     paraphrases: tuple[str, ...] = ()
-    statements: list[str] = field(default_factory=list)
-    queries: list[str] = field(default_factory=list)
-    checks: dict[str, Any] = field(default_factory=dict)
-    asked: list[tuple[str, list[str]]] = field(default_factory=list)
+    statements: list[str] = Field(default_factory=list)
+    queries: list[str] = Field(default_factory=list)
+    checks: dict[str, Any] = Field(default_factory=dict)
+    asked: list[tuple[str, list[str]]] = Field(default_factory=list)
 
     @property
     def triplet(self) -> Triplet:
@@ -96,21 +82,8 @@ class Candidate:
         checks = dict(self.checks)
         if self.kind == "chain":
             checks["entities"] = list(self.entities)
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "subject": self.subject,
-            "relation": self.relation,
-            "object": self.object,
+        return self.model_dump(include=set(CandidateFields.model_fields)) | {
             "prompt": self.prompt,
-            "question": self.question,
-            "state": self.state,
-            "reason": self.reason,
-            "tries": self.tries,
-            "share": self.share,
-            "n_answers": self.n_answers,
-            "iteration": self.iteration,
-            "place": self.place,
             "statements": list(dict.fromkeys(self.statements)),
             "queries": list(dict.fromkeys(self.queries)),
             "checks": json.dumps(checks, ensure_ascii=False, sort_keys=True) if checks else None,
@@ -155,7 +128,15 @@ class Candidates:
         name = known or triplet_id(subject, relation, object)
         if name in self._all:
             return self._all[name], False
-        made = Candidate(name, "triplet", subject, relation, object, iteration, len(self._all))
+        made = Candidate(
+            id=name,
+            kind="triplet",
+            subject=subject,
+            relation=relation,
+            object=object,
+            iteration=iteration,
+            place=len(self._all),
+        )
         self._all[name] = made
         self._in_force[made.triplet] = name
         return made, True
@@ -178,13 +159,13 @@ class Candidates:
         if name in self._all:
             return self._all[name], False
         made = Candidate(
-            name,
-            "chain",
-            entities[0],
-            " → ".join(relations),
-            entities[-1],
-            iteration,
-            len(self._all),
+            id=name,
+            kind="chain",
+            subject=entities[0],
+            relation=" → ".join(relations),
+            object=entities[-1],
+            iteration=iteration,
+            place=len(self._all),
             relations=tuple(relations),
             entities=tuple(entities),
         )

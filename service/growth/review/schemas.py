@@ -105,8 +105,8 @@ class Decisions(BaseModel):
     total: int = Field(description="Number of items on all pages.")
 
 
-class CandidateOut(BaseModel):
-    """A candidate beside the decisions about it."""
+class CandidateFields(BaseModel):
+    """A candidate as a run found it; a chain has its ends, and its relations joined by arrows."""
 
     id: str = Field(description="Id of the candidate.")
     kind: CandidateKind = Field(description="Triplet or chain.")
@@ -116,16 +116,23 @@ class CandidateOut(BaseModel):
     prompt: str | None = Field(
         default=None, exclude=True, description="Cloze with one {} for the subject."
     )
-    question: str | None = Field(description="Question that was asked for it; null without one.")
-    state: CandidateState = Field(description="State of the candidate so far.")
-    reason: str | None = Field(
-        description="Why it is in this state; null where the state says all."
+    question: str | None = Field(
+        default=None, description="Question that was asked for it; null without one."
     )
-    tries: int = Field(description="Number of questions that were tried.")
-    share: float | None = Field(description="Answers that name the object.")
-    n_answers: int = Field(description="Number of answers to its validating question.")
+    state: CandidateState = Field(default="new", description="State of the candidate so far.")
+    reason: str | None = Field(
+        default=None, description="Why it is in this state; null where the state says all."
+    )
+    tries: int = Field(default=0, description="Number of questions that were tried.")
+    share: float | None = Field(default=None, description="Answers that name the object.")
+    n_answers: int = Field(default=0, description="Number of answers to its validating question.")
     iteration: int = Field(description="Iteration that found it.")
     place: int = Field(description="Place in the order of appearance.")
+
+
+class CandidateOut(CandidateFields):
+    """A stored candidate beside the decisions about it."""
+
     checks: Annotated[dict[str, Any] | None, rows.FROM_JSON] = Field(
         default=None, exclude=True, description="Further stored figures."
     )

@@ -248,25 +248,24 @@ def grown(session: Session, folder: Path, graph: str) -> None:
     there = ("--endpoint", "http://127.0.0.1:9/v1", "--model", "any")
     assert session("grow from-text", text, "--base", graph, "--dry-run", *there)["known"] == 1
     shallow = ("--elicit", "crawl", "--set", "depth=0")
-    run = session("grow augment", graph, *shallow, *on)["run"]["id"]
-    assert session("grow status", run)["id"] == run
-    assert run in {each["id"] for each in session("grow list")}
+    run = session("grow augment", graph, *shallow, *on)["id"]
+    assert run in {each["id"] for each in session("growth")}
     found = session("grow candidates", run, "--state", "all")["items"][0]
     assert session("grow show", run, found["id"])
     assert session("grow decisions", run)["items"] == []
     verbs.write_text(f"candidate,verb\n{found['id']},prune\n")
     assert session("grow decide", run, verbs, "--as", "ann")["recorded"] == 1
-    assert session("grow judge", run)["items"][-1]["judged"] == 0
+    assert session("growth", run)["judged"][-1]["judged"] == 0
     assert session("grow agreement", ratings)["n"] == 1
     assert session("grow export", run, "--format", "audit", "-o", folder / "audit.zip")
     assert session("audit-knowledge", graph, *on)
     crawl = ("--base", graph, *shallow)
     assert session("grow start", "--seed", "Ron Weasley", *crawl, "--dry-run", *on)
-    started = session("grow start", "--seed", "Ron Weasley", *crawl, *on)["run"]["id"]
+    started = session("grow start", "--seed", "Ron Weasley", *crawl, *on)["id"]
     crawled = session("crawl run", graph, "--start", "Ron Weasley", "--depth", "0", *on)["run"]
     assert session("crawl report", crawled)["questions"] == 0
     for name in {run, started, crawled}:
-        assert session("grow delete", name)["deleted"] == name
+        session.call("growth", name, "--delete")
 
 
 def appended(session: Session, folder: Path, graph: str) -> None:
