@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as PathParam
 
 from ..audit import bundle
@@ -17,10 +17,10 @@ from ..experiments.kind import Kind
 from ..kinds import KINDS
 from ..reports import formats
 from ..reports.figures import MEDIA_TYPES
-from ..schemas import Measure
+from ..schemas import ENDED, Measure
 from .parameters import Limit, OfGraph, Skip
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from .state import AppState, Db
+from .state import AppState, Db, etag_response
 
 TABLE_TYPES = {
     "markdown": "text/markdown; charset=utf-8",
@@ -55,6 +55,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         idempotency_key: IdempotencyKey = None,
     ) -> Any:
         accepted = kind.store.submit(db, here.settings, body, key=idempotency_key)
+        here.statuses.clear()
         if accepted.outcome != "known":
             here.supervisor.wake()
         found = kind.store.get(db, accepted.edit)
@@ -77,22 +78,32 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     )
 
     def listing(
-        db: Db, graph: OfGraph = None, edit: OfEdit = None, skip: Skip = 0, limit: Limit = 100
+        db: Db,
+        filters: Any,
+        graph: OfGraph = None,
+        edit: OfEdit = None,
+        skip: Skip = 0,
+        limit: Limit = 100,
     ) -> Any:
-        items = kind.store.listing(db, graph=graph, edit=edit, skip=skip, limit=limit)
-        return kind.page(items=items)
+        further = dict(filters)
+        items = kind.store.listing(db, graph=graph, edit=edit, skip=skip, limit=limit, **further)
+        return kind.page(items=items, next=skip + limit if len(items) >= limit else None)
 
+    listing.__annotations__["filters"] = Annotated[kind.filters, Query()]
     router.add_api_route(
         "",
         listing,
         name=f"list_{kind.plural}",
         response_model=kind.page,
         summary=f"List {noun}s",
-        description="Those that are not done yet, then those that are; newest first.",
+        description="Newest first. Pass `next` as `skip` until it is null.",
     )
 
-    def get(id: ExperimentId, db: Db) -> Any:
-        return kind.store.get(db, id)
+    def get(id: ExperimentId, db: Db, request: Request) -> Any:
+        found = kind.store.get(db, id)
+        if found.status not in ENDED:
+            return found
+        return etag_response(request, found.model_dump_json().encode())
 
     router.add_api_route(
         "/{id}",
@@ -100,12 +111,14 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         name=f"get_{kind.name}",
         response_model=shown,
         summary=f"Get a {noun}",
-        description="Its status, and its result once it has succeeded.",
+        responses={304: {"description": "The client has it already (`If-None-Match`)."}},
+        description="Its status, and its result once it has succeeded; with an ETag once it ended.",
     )
 
     def cancel(id: ExperimentId, db: Db, here: AppState) -> Any:
         found = kind.store.cancel(db, id)
         here.supervisor.wake()
+        here.statuses.clear()
         return found
 
     router.add_api_route(
@@ -122,6 +135,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
 
     def delete(id: ExperimentId, db: Db, here: AppState) -> Response:
         kind.store.delete(db, here.settings, id)
+        here.statuses.clear()
         return Response(status_code=204)
 
     router.add_api_route(
@@ -148,7 +162,8 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         ] = "csv",
         measure: InMeasure = None,
     ) -> Response:
-        found = {each.name: each for each in kind.tables(kind.store.result(db, id), measure)}
+        out = kind.store.result(db, id)
+        found = {each.name: each for each in kind.all_tables(db, out, measure)}
         if name not in found:
             raise NotFoundError("table", name, list(found), listing=f"GET /v1/{kind.plural}/{id}")
         return Response(formats.render(found[name], format), media_type=TABLE_TYPES[format])

@@ -80,7 +80,7 @@ def emit_result(
     if json:
         emit_json(out.model_dump(mode="json"), output)
         return
-    tables = {each.name: each for each in kind.tables(out, measure)}
+    tables = {each.name: each for each in kind.all_tables(db, out, measure)}
     if format is not None or table is not None:
         wanted = _chosen("table", table or next(iter(tables)), tables)
         emit_rows(wanted, value=records(wanted), format=format or "markdown", output=output)
@@ -88,7 +88,7 @@ def emit_result(
     emit_note(kind.title(out), "bold")
     for text in kind.sentences(out, measure):
         emit_note(text)
-    for each in (*tables.values(), *kind.further(db, out, measure)):
+    for each in tables.values():
         rows = each.rows[: limit or None]
         note = " ".join(filter(None, (each.note, more_below(len(each.rows), len(rows)))))
         emit_table(replace(each, rows=rows, note=note))
@@ -180,7 +180,7 @@ def _list(
         Column(each.header, _of_result(each), each.format, each.whole, each.optional)
         for each in kind.listed
     ]
-    columns[0] = Column("id", lambda each: each.id, whole=True)
+    columns[:1] = [Column("id", lambda each: each.id, whole=True), *kind.described]
     columns.append(Column("status", lambda each: each.status))
     columns.append(Column("created", _day, optional=3))
     title = f"{kind.noun.capitalize()}s"

@@ -206,8 +206,13 @@ class Store(Generic[ResultT]):
         edit: str | None = None,
         skip: int = 0,
         limit: int = 100,
+        **filters: Any,
     ) -> list[Experiment[ResultT]]:
-        """Experiments: on the first page those that are not done; then results, newest first."""
+        """Experiments: on the first page those that are not done; then results, newest first.
+
+        Args:
+            filters: the further ones of the kind (`Kind.filters`).
+        """
         open_ = [
             self._of_job(job, None)
             for job in (
@@ -217,7 +222,7 @@ class Store(Generic[ResultT]):
             )
             if job.status != "succeeded"
         ]
-        found = self.page(db, graph=graph, edit=edit, skip=skip, limit=limit)
+        found = self.page(db, graph=graph, edit=edit, skip=skip, limit=limit, **filters)
         mine = [each for each in open_ if graph in (None, each.graph)]
         return mine + [self._done(out) for out in found]
 
@@ -236,7 +241,7 @@ class Store(Generic[ResultT]):
             state | about | {"result": out, "links": self._links(job.id)}
         )
 
-    def _done(self, out: ResultT) -> Experiment[ResultT]:
+    def _done(self, out: Any) -> Experiment[ResultT]:
         return self.kind.shown(
             id=out.id,
             kind=self.kind.name,
@@ -275,16 +280,25 @@ class Store(Generic[ResultT]):
             raise ConflictError(
                 f"The {self.kind.noun} {found.id!r} is {found.status}.", remedy="Cancel it first."
             )
+        return self._remove(db, settings, found.id)
+
+    def _remove(self, db: Database, settings: Settings, id: str) -> list[str]:
+        """Delete an experiment that is not under way; raises nothing where it is gone already."""
         edits: list[str] = []
-        if (out := self.find(db, found.id)) is not None:
+        out: Any = self.find(db, id)
+        if out is not None:
             (gone,) = db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
             for graph in gone.graphs:
                 db.autocommit(int, "graph/delete_graph", graph=graph)
             for update in gone.updates:
                 deltas.remove(settings, update)
             edits = [record.delete(db, edit) for edit in gone.edits if self.kind.owns_edits]
-        db.write(int, "jobs/delete", id=found.id)
+        db.write(int, "jobs/delete", id=id)
         return edits
+
+
+class NoFilters(BaseModel):
+    """A kind whose lists are filtered by graph and edit only."""
 
 
 @dataclass(frozen=True)
@@ -297,10 +311,16 @@ class Kind(Generic[RequestT, ResultT]):
         noun: as sentences name it, such as `co-edit`.
         about: a sentence for help texts and the API reference.
         request, result: models of the request and of the result.
+        model: of one experiment; by default `Experiment` with the result of the kind.
+        filters: further filters of lists.
         prepare: checks a request as a worker would, without loading a model.
-        run: computes and stores the result; raises as the worker expects.
+        run: computes and stores the result; raises as the worker expects. None: its parts are
+            jobs of another kind.
+        drop: deletes the data of a job that ended without a result; by default its parts stay,
+            and are found when it is submitted again.
         title: a line that names a result.
         listed: columns of a list of results: the id, the name by which a page links it, others.
+        described: further columns of a list, of experiments with and without a result.
         sentences: of a result: its verdict, and whatever a reader must know first.
         tables: of a result, by a measure or the one that comes first; the first is printed where
             one is wanted.
@@ -321,7 +341,7 @@ class Kind(Generic[RequestT, ResultT]):
     request: type[RequestT]
     result: type[ResultT]
     prepare: Callable[[Database, Settings, RequestT], Prepared[RequestT]]
-    run: Callable[[Runtime, RequestT, Work], ResultT]
+    run: Callable[[Runtime, RequestT, Work], ResultT] | None
     title: Callable[[ResultT], str]
     listed: Sequence[Column[ResultT]]
     sentences: Callable[[ResultT, Measure | None], Sequence[str]]
@@ -338,6 +358,16 @@ class Kind(Generic[RequestT, ResultT]):
     again: str = "Submit it again."
     upgraded: Callable[[dict[str, Any]], dict[str, Any]] = lambda request: request
     stored: type[Store[Any]] = Store
+    filters: type[BaseModel] = NoFilters
+    described: Sequence[Column[Any]] = ()
+    drop: Callable[[Database, str], None] = lambda db, job: None
+    model: type[Experiment[Any]] | None = None
+
+    def all_tables(
+        self, db: Database, out: ResultT, measure: Measure | None = None
+    ) -> list[Table[Any]]:
+        """The tables of a result, and those that are read from the database."""
+        return [*self.tables(out, measure), *self.further(db, out, measure)]
 
     @cached_property
     def store(self) -> Store[ResultT]:
@@ -352,6 +382,8 @@ class Kind(Generic[RequestT, ResultT]):
     @cached_property
     def shown(self) -> type[Experiment[ResultT]]:
         """The model of one experiment of this kind."""
+        if self.model is not None:
+            return self.model
         return self._named(Experiment[self.result], "Experiment", f"One {self.noun}, as a job")  # type: ignore[name-defined]
 
     @cached_property
