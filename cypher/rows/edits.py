@@ -16,7 +16,7 @@ class MergeEditRow(WrittenRow):
 
 @dataclass(frozen=True)
 class _ListedEdit(Row):
-    """The columns that every query of edits returns; `score` is JSON."""
+    """The columns that every query of edits returns; `request` and `score` are JSON."""
 
     id: str
     model: str
@@ -30,6 +30,7 @@ class _ListedEdit(Row):
     remedy: str | None
     created_at: str
     finished_at: str | None
+    request: str | None
     score: str | None
     prompt: str
     subject: str

@@ -73,7 +73,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         name=f"post_{kind.name}",
         response_model=shown,
         responses={200: {"description": "It was done already.", "model": shown}, 429: QUEUE_FULL},
-        summary=f"Submit a {noun}",
+        summary=f"Submit {kind.one}",
         description=f"{kind.about} The same request is the same job.",
     )
 
@@ -110,7 +110,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         get,
         name=f"get_{kind.name}",
         response_model=shown,
-        summary=f"Get a {noun}",
+        summary=f"Get {kind.one}",
         responses={304: {"description": "The client has it already (`If-None-Match`)."}},
         description="Its status, and its result once it has succeeded; with an ETag once it ended.",
     )
@@ -128,7 +128,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         status_code=202,
         name=f"cancel_{kind.name}",
         response_model=shown,
-        summary=f"Cancel a {noun}",
+        summary=f"Cancel {kind.one}",
         description="A queued one ends at once, a running one within about a second. Parts that are"
         " stored stay.",
     )
@@ -144,7 +144,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         methods=["DELETE"],
         status_code=204,
         name=f"delete_{kind.name}",
-        summary=f"Delete a {noun}",
+        summary=f"Delete {kind.one}",
         description=(
             "Deletes it with its job, its graphs, and the edits that it alone scored."
             if kind.owns_edits
@@ -174,7 +174,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         name=f"get_{kind.name}_table",
         response_class=Response,
         responses={200: {"content": {each.split(";")[0]: {} for each in TABLE_TYPES.values()}}},
-        summary=f"Get a table of a {noun}",
+        summary=f"Get a table of {kind.one}",
         description="CSV and JSON have one number a cell; Markdown and LaTeX are for readers.",
     )
 
@@ -201,7 +201,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
             name=f"get_{kind.name}_figure",
             response_class=Response,
             responses={200: {"content": {each: {} for each in MEDIA_TYPES.values()}}},
-            summary=f"Draw a figure of a {noun}",
+            summary=f"Draw a figure of {kind.one}",
             description=f"There are: {', '.join(kind.figures)}.",
         )
     return router

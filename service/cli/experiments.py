@@ -148,14 +148,21 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
             db = runtime.db
             if id is None:
                 if delete or cancel or format or figure or table:
-                    raise UsageError(f"Name a {kind.noun}.", remedy=f"`{kind.listing}` lists them.")
+                    raise UsageError(f"Name {kind.one}.", remedy=f"`{kind.listing}` lists them.")
                 _list(kind, kind.store.listing(db, graph=graph, limit=1000), json, output)
             elif delete:
                 edits = kind.store.delete(db, runtime.settings, id)
                 also = f" and {pluralize(len(edits), 'edit')}" if kind.owns_edits else ""
-                emit_note(f"Deleted {id}{also}.")
+                if json:
+                    emit_json({"deleted": id, "edits": edits}, output)
+                else:
+                    emit_note(f"Deleted {id}{also}.")
             elif cancel:
-                emit_note(f"{id} is {kind.store.cancel(db, id).status}.")
+                status = kind.store.cancel(db, id).status
+                if json:
+                    emit_json({"id": id, "status": status}, output)
+                else:
+                    emit_note(f"{id} is {status}.")
             else:
                 emit_result(
                     db, kind, kind.store.result(db, id),

@@ -316,6 +316,7 @@ class Kind(Generic[RequestT, ResultT]):
         prepare: checks a request as a worker would, without loading a model.
         run: computes and stores the result; raises as the worker expects. None: its parts are
             jobs of another kind.
+        recheck: checks a queued request again before it runs, where that takes less than `prepare`.
         drop: deletes the data of a job that ended without a result; by default its parts stay,
             and are found when it is submitted again.
         title: a line that names a result.
@@ -361,6 +362,7 @@ class Kind(Generic[RequestT, ResultT]):
     filters: type[BaseModel] = NoFilters
     described: Sequence[Column[Any]] = ()
     drop: Callable[[Database, str], None] = lambda db, job: None
+    recheck: Callable[[Database, Settings, RequestT], RequestT] | None = None
     model: type[Experiment[Any]] | None = None
 
     def all_tables(
@@ -373,6 +375,11 @@ class Kind(Generic[RequestT, ResultT]):
     def store(self) -> Store[ResultT]:
         """The stored experiments of this kind."""
         return self.stored(self)
+
+    @property
+    def one(self) -> str:
+        """The noun with its article, such as `a co-edit`."""
+        return f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}"
 
     @property
     def listing(self) -> str:

@@ -1,8 +1,4 @@
-"""Interface of a job to the worker, for all kinds; a further kind is one file with such a class.
-
-They are `service.jobs.edit_job`, `service.growth.job`, and `service.experiments.job` for every kind
-of experiment.
-"""
+"""Interface of a job to the worker: `service.experiments.job` and `service.growth.job` have it."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from ....cypher import rows
 from ....editing import registry
 from ....loaders import formats, graphs
+from ...edits.store import page_rows
 from ...errors import UsageError
 from ...graphs import datasets
 from ...jobs import queue
@@ -97,7 +98,7 @@ def edits(
         )
     if text.strip() or sort:
         return _ordered(db, where, cursor, text, sort)
-    found, older, total = queue.page_rows(db, limit=PAGE, cursor=cursor, scores=True, **where)
+    found, older, total = page_rows(db, limit=PAGE, cursor=cursor, scores=True, **where)
     # After loading a data set the list is filtered by it, which the user did not choose.
     none_yet = not total and (set(where) <= {"dataset"} or not any(queue.counts(db).values()))
     return EditPage(_with_scores(db, found), total, older, none_yet)
@@ -137,7 +138,7 @@ def _newest(db: Database, where: dict[str, str], *, scores: bool) -> list[rows.P
     found: list[rows.PageEditRow] = []
     cursor: str | None = None
     while len(found) < MOST:
-        part, cursor, _ = queue.page_rows(db, limit=PART, cursor=cursor, scores=scores, **where)
+        part, cursor, _ = page_rows(db, limit=PART, cursor=cursor, scores=scores, **where)
         found += part
         if cursor is None:
             break

@@ -253,7 +253,7 @@ def test_edits_are_listed_and_removed(at_once: Call, mine: Mine, rome: Scored) -
     assert {e["id"]: e["status"] for e in listed}[rome.edit] == "succeeded"
     gone = at_once(*scoring(mine, "ron-weasley", "-m", "none", "--samples", "0", "--json"))
     edit = gone.json[0]["edit"]
-    assert at_once("edits", "--delete", edit).code == 0
+    assert at_once("edits", edit, "--delete").code == 0
     assert edit not in {e["id"] for e in at_once("edits", "-g", mine.graph, "--json").json}
     assert edit not in {g["id"] for g in at_once("graphs", "--json").json}
 
