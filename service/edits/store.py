@@ -20,7 +20,6 @@ from ..experiments.store import write_rewrites
 from ..graphs import datasets
 from ..jobs import queue, submit
 from ..jobs.submit import EnqueueResult, enqueue
-from ..paging import read_time_cursor, time_page
 from ..schemas import EditIn, Score
 from ..scoring import append, deltas, record
 from ..scoring.forget import refusal
@@ -201,29 +200,3 @@ def job_of(db: Database, edit: str) -> rows.JobRow:
     if found is None:
         raise record.unknown(db, edit)
     return found
-
-
-def page_rows(
-    db: Database,
-    *,
-    limit: int,
-    cursor: str | None = None,
-    scores: bool,
-    **filters: str | None,
-) -> tuple[list[rows.PageEditRow], str | None, int]:
-    """One page of edits, newest first: (edits, cursor of the next page or None, how many in all).
-
-    Args:
-        scores: read the scores too; each is some kilobytes.
-
-    Raises:
-        UsageError: the cursor is not one of ours.
-    """
-    before, before_id = read_time_cursor(cursor)
-    found = db.read(
-        rows.PageEditRow, "edits/page_edits",
-        before=before, before_id=before_id, limit=limit + 1, scores=scores, **filters,
-    )  # fmt: skip
-    total = db.read(int, "edits/count_edits", **filters)[0]
-    shown, more = time_page(found, limit)
-    return shown, more, total
