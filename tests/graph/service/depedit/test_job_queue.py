@@ -130,9 +130,8 @@ def stored_run(db: Database, set_id: str) -> str:
 def test_a_post_is_a_waiting_job_and_the_same_post_the_same_job(
     db: Database, graph: str, place: tuple[str, list[str]]
 ) -> None:
-    first = experiments.submit(
-        db, SETTINGS, DEPEDIT, posted(graph, strategies=["forwchain", "base"])
-    )
+    wanted = posted(graph, strategies=["forwchain", "base"])
+    first = DEPEDIT.store.submit(db, SETTINGS, wanted)
     shown = DEPEDIT.store.get(db, first.edit)
     assert (first.outcome, shown.status) == ("created", "queued")
     assert shown.request["sets"] == place[1]
