@@ -155,23 +155,6 @@ def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
     )  # it has its place
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error", "says"),
-    [
-        ({"rewrite": "Hary Potter"}, NotFoundError, "Did you mean"),
-        ({"model": "/etc"}, UsageError, "not one this service may load"),
-        ({"model": "some/other-model"}, UsageError, "not one this service may load"),
-        ({"hparams": "/etc/passwd"}, UsageError, "no hyperparameter file"),
-    ],
-)
-def test_what_cannot_be_scored_is_refused_at_once(
-    db: Database, graph: str, wrong: dict[str, object], error: type[Exception], says: str
-) -> None:
-    with pytest.raises(error, match=says):
-        EDIT.store.submit(db, SETTINGS, posted(graph, **wrong))
-    assert len(EDIT.store.listing(db, graph=graph)) == 0
-
-
 def test_each_of_many_workers_gets_another_edit(db: Database, graph: str) -> None:
     wanted = {EDIT.store.submit(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(12)}
     with ThreadPoolExecutor(6) as pool:
