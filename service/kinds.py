@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .depedit.kind import DEPEDIT
+from .edits.kind import EDIT
+from .edits.sweep import SWEEP
 from .experiments.kind import Kind
 from .growth.kind import GROWTH
 from .leakcut.coedit.kind import COEDIT
 from .states.kind import COMPARISON
 
-KINDS: tuple[Kind[Any, Any], ...] = (COEDIT, COMPARISON, DEPEDIT, GROWTH)
+KINDS: tuple[Kind[Any, Any], ...] = (EDIT, SWEEP, COEDIT, COMPARISON, DEPEDIT, GROWTH)

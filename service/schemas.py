@@ -229,6 +229,16 @@ class Score(ShownScore, EditedFact):
         return self.model_dump_json(exclude={"by_metric"})
 
     @property
+    def id(self) -> str:
+        """Id of the edit, as every result of an experiment has one."""
+        return self.edit
+
+    @property
+    def notes(self) -> list[str]:
+        """None: a score has no sentences beside its numbers."""
+        return []
+
+    @property
     def kind(self) -> RequestKind:
         """Of its request: `append`, `forget` (no target_new), else `replace`."""
         return kind_of(self.target_new, appends=self.append is not None)
@@ -426,25 +436,3 @@ class JobState(BaseModel):
         default=0,
         description="Number of times a worker claimed it; more than 1 after a worker died.",
     )
-
-
-class EditOut(JobState, EditedFact):
-    """An edit as it is recorded now."""
-
-    id: str = Field(
-        description="Id as in `Location` while it is queued; once its model is loaded a digest of"
-        " everything its numbers depend on. Each of its ids finds it."
-    )
-    posted_as: list[str] = Field(default=[], description="The ids it was submitted under.")
-    graph: str = Field(description="Id of the graph.")
-    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
-    model: str = Field(description="Name of the model.")
-    method: str = Field(description="Name of the editing method.")
-    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
-    finished_at: str | None = Field(
-        default=None, description="Time of its end, ISO 8601 in UTC; null before it."
-    )
-    score: Score | None = Field(
-        default=None, description="The score; null before it has succeeded, and in lists."
-    )
-    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")

@@ -10,11 +10,10 @@ from multiprocessing.connection import Connection
 from . import kinds, logs
 from .experiments.job import job_of
 from .garbage_collection import collect_seldom
-from .jobs.edit_job import EditJob
 from .jobs.worker import Worker
 from .settings import Settings
 
-KINDS = (EditJob, *map(job_of, kinds.KINDS))
+KINDS = tuple(job_of(kind) for kind in kinds.KINDS if kind.run is not None)
 NICENESS = 5
 """The service, the database and the user's own programs come first."""
 

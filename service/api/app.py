@@ -25,7 +25,6 @@ from ..worker import KINDS, supervised
 from . import (
     catalog,
     depedit,
-    edits,
     experiments,
     graphs,
     health,
@@ -35,7 +34,6 @@ from . import (
     results,
     rules,
     security,
-    sweeps,
 )
 from .connection import Connection
 from .growth import crawl, export, review
@@ -56,9 +54,9 @@ THREADS = 48
 
 
 ROUTERS = (
-    health.router, graphs.router, edits.router, results.router,
+    health.router, graphs.router, results.router,
     leakcut.router, *experiments.ROUTERS, experiments.audits, rules.router,
-    rules.closure_router, results.diff_router, sweeps.router, catalog.router,
+    rules.closure_router, results.diff_router, catalog.router,
     results.figures_router, depedit.router, export.router, review.router,
     crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
     data_pages.router,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as PathParam
 
 from ..audit import bundle
@@ -17,10 +17,10 @@ from ..experiments.kind import Kind
 from ..kinds import KINDS
 from ..reports import formats
 from ..reports.figures import MEDIA_TYPES
-from ..schemas import Measure
+from ..schemas import ENDED, Measure
 from .parameters import Limit, OfGraph, Skip
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
-from .state import AppState, Db
+from .state import AppState, Db, etag_response
 
 TABLE_TYPES = {
     "markdown": "text/markdown; charset=utf-8",
@@ -55,6 +55,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         idempotency_key: IdempotencyKey = None,
     ) -> Any:
         accepted = kind.store.submit(db, here.settings, body, key=idempotency_key)
+        here.statuses.clear()
         if accepted.outcome != "known":
             here.supervisor.wake()
         found = kind.store.get(db, accepted.edit)
@@ -72,40 +73,52 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         name=f"post_{kind.name}",
         response_model=shown,
         responses={200: {"description": "It was done already.", "model": shown}, 429: QUEUE_FULL},
-        summary=f"Submit a {noun}",
+        summary=f"Submit {kind.one}",
         description=f"{kind.about} The same request is the same job.",
     )
 
     def listing(
-        db: Db, graph: OfGraph = None, edit: OfEdit = None, skip: Skip = 0, limit: Limit = 100
+        db: Db,
+        filters: Any,
+        graph: OfGraph = None,
+        edit: OfEdit = None,
+        skip: Skip = 0,
+        limit: Limit = 100,
     ) -> Any:
-        items = kind.store.listing(db, graph=graph, edit=edit, skip=skip, limit=limit)
-        return kind.page(items=items)
+        further = dict(filters)
+        items = kind.store.listing(db, graph=graph, edit=edit, skip=skip, limit=limit, **further)
+        return kind.page(items=items, next=skip + limit if len(items) >= limit else None)
 
+    listing.__annotations__["filters"] = Annotated[kind.filters, Query()]
     router.add_api_route(
         "",
         listing,
         name=f"list_{kind.plural}",
         response_model=kind.page,
         summary=f"List {noun}s",
-        description="Those that are not done yet, then those that are; newest first.",
+        description="Newest first. Pass `next` as `skip` until it is null.",
     )
 
-    def get(id: ExperimentId, db: Db) -> Any:
-        return kind.store.get(db, id)
+    def get(id: ExperimentId, db: Db, request: Request) -> Any:
+        found = kind.store.get(db, id)
+        if found.status not in ENDED:
+            return found
+        return etag_response(request, found.model_dump_json().encode())
 
     router.add_api_route(
         "/{id}",
         get,
         name=f"get_{kind.name}",
         response_model=shown,
-        summary=f"Get a {noun}",
-        description="Its status, and its result once it has succeeded.",
+        summary=f"Get {kind.one}",
+        responses={304: {"description": "The client has it already (`If-None-Match`)."}},
+        description="Its status, and its result once it has succeeded; with an ETag once it ended.",
     )
 
     def cancel(id: ExperimentId, db: Db, here: AppState) -> Any:
         found = kind.store.cancel(db, id)
         here.supervisor.wake()
+        here.statuses.clear()
         return found
 
     router.add_api_route(
@@ -115,13 +128,14 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         status_code=202,
         name=f"cancel_{kind.name}",
         response_model=shown,
-        summary=f"Cancel a {noun}",
+        summary=f"Cancel {kind.one}",
         description="A queued one ends at once, a running one within about a second. Parts that are"
         " stored stay.",
     )
 
     def delete(id: ExperimentId, db: Db, here: AppState) -> Response:
         kind.store.delete(db, here.settings, id)
+        here.statuses.clear()
         return Response(status_code=204)
 
     router.add_api_route(
@@ -130,7 +144,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         methods=["DELETE"],
         status_code=204,
         name=f"delete_{kind.name}",
-        summary=f"Delete a {noun}",
+        summary=f"Delete {kind.one}",
         description=(
             "Deletes it with its job, its graphs, and the edits that it alone scored."
             if kind.owns_edits
@@ -148,7 +162,8 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         ] = "csv",
         measure: InMeasure = None,
     ) -> Response:
-        found = {each.name: each for each in kind.tables(kind.store.result(db, id), measure)}
+        out = kind.store.result(db, id)
+        found = {each.name: each for each in kind.all_tables(db, out, measure)}
         if name not in found:
             raise NotFoundError("table", name, list(found), listing=f"GET /v1/{kind.plural}/{id}")
         return Response(formats.render(found[name], format), media_type=TABLE_TYPES[format])
@@ -159,7 +174,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         name=f"get_{kind.name}_table",
         response_class=Response,
         responses={200: {"content": {each.split(";")[0]: {} for each in TABLE_TYPES.values()}}},
-        summary=f"Get a table of a {noun}",
+        summary=f"Get a table of {kind.one}",
         description="CSV and JSON have one number a cell; Markdown and LaTeX are for readers.",
     )
 
@@ -186,7 +201,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
             name=f"get_{kind.name}_figure",
             response_class=Response,
             responses={200: {"content": {each: {} for each in MEDIA_TYPES.values()}}},
-            summary=f"Draw a figure of a {noun}",
+            summary=f"Draw a figure of {kind.one}",
             description=f"There are: {', '.join(kind.figures)}.",
         )
     return router

@@ -14,8 +14,8 @@ from ..leakcut.schemas import CutIn, CutOut
 from ..reports.edit import measure_of
 from ..schemas import Measure, Score
 from ..scoring import record
-from .edits import EditId
 from .graphs import GraphId
+from .parameters import EditId
 from .problems import DESCRIBED
 from .results import UNCHANGED, of_scored
 from .state import AppState, Db

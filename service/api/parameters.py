@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Path, Query
 
 from ..schemas import Measure, Name
 
@@ -20,4 +20,7 @@ ShortCursor = Annotated[str | None, Query(max_length=20, description=CURSOR)]
 OfGraph = Annotated[Name | None, Query(description="Only results on the graph of this id.")]
 OfModel = Annotated[Name | None, Query(description="Only results of this model.")]
 InMeasure = Annotated[Measure, Query(description="Measure of the probabilities.")]
+EditId = Annotated[
+    str, Path(min_length=1, max_length=200, description="Any id that the edit has had.")
+]
 Candidates = Annotated[bool, Query(description="Also use rules without a review.")]

@@ -37,8 +37,7 @@ from ..reports.figures import MEDIA_TYPES, EditKind, Format, MethodsKind
 from ..reports.schemas import Diff
 from ..schemas import Measure, Score
 from ..scoring import metrics, record
-from .edits import EditId
-from .parameters import InMeasure, Limit, OfGraph, OfModel, ShortCursor
+from .parameters import EditId, InMeasure, Limit, OfGraph, OfModel, ShortCursor
 from .problems import DESCRIBED
 from .selected import Selected
 from .state import AppState, Db, State, etag_response

@@ -43,9 +43,8 @@ from ..rules.schemas import (
     Status,
 )
 from ..scoring import record
-from .edits import EditId
 from .graphs import GraphId
-from .parameters import CURSOR, LIMIT, Candidates, InMeasure
+from .parameters import CURSOR, LIMIT, Candidates, EditId, InMeasure
 from .problems import DESCRIBED
 from .results import MeasureQuery
 from .state import Db

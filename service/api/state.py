@@ -13,7 +13,7 @@ from ...cypher import rows
 from ...cypher.run import Database
 from ..cache import Cache
 from ..depedit.schemas import MethodRow
-from ..jobs import queue
+from ..edits import store
 from ..jobs.supervisor import Supervisor
 from ..settings import Settings
 from .connection import Connection
@@ -46,7 +46,7 @@ class StatusCache:
         Raises:
             NotFoundError: there is no such edit; never cached.
         """
-        return self._rows.get((self._generation, edit), lambda: queue.job_of(db, edit))
+        return self._rows.get((self._generation, edit), lambda: store.job_of(db, edit))
 
     def clear(self) -> None:
         """Start a new generation: reads that are still under way are not shared with later ones."""

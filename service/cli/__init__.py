@@ -26,10 +26,10 @@ from .audit import audit
 from .catalog import doctor, methods, metrics, queries
 from .compare import compare
 from .db import db
+from .deltas import deltas
 from .demo import demo
 from .depedit import depedit
 from .diff import diff
-from .edits import edits
 from .experiments import command_of
 from .graphs import graphs, import_, rewrites
 from .growth import grow
@@ -96,7 +96,7 @@ app.command(rich_help_panel=MORE)(doctor)
 app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
 app.add_typer(grow, name="grow", rich_help_panel=MAIN)
 app.add_typer(crawl, name="crawl", rich_help_panel=MAIN)
-app.add_typer(edits, name="edits", rich_help_panel=LOOK)
+app.add_typer(deltas, name="deltas", rich_help_panel=LOOK)
 app.add_typer(rules, name="rules", rich_help_panel=LOOK)
 app.add_typer(covariance, name="covariance", rich_help_panel=MORE)
 app.add_typer(hparams, name="hparams", rich_help_panel=MORE)

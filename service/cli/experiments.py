@@ -119,7 +119,7 @@ def emit_result(
     if printed.json:
         emit_json(out.model_dump(mode="json"), printed.output)
         return
-    tables = {each.name: each for each in kind.tables(out, measure)}
+    tables = {each.name: each for each in kind.all_tables(db, out, measure)}
     if printed.format is not None or printed.table is not None:
         wanted = _chosen("table", printed.table or next(iter(tables)), tables)
         format = printed.format or "markdown"
@@ -128,7 +128,7 @@ def emit_result(
     emit_note(kind.title(out), "bold")
     for text in kind.sentences(out, measure):
         emit_note(text)
-    for each in (*tables.values(), *kind.further(db, out, measure)):
+    for each in tables.values():
         rows = each.rows[: printed.limit or None]
         note = " ".join(filter(None, (each.note, more_below(len(each.rows), len(rows)))))
         emit_table(replace(each, rows=rows, note=note))
@@ -171,14 +171,21 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
             db = runtime.db
             if id is None:
                 if delete or cancel or printed.format or printed.figure or printed.table:
-                    raise UsageError(f"Name a {kind.noun}.", remedy=f"`{kind.listing}` lists them.")
+                    raise UsageError(f"Name {kind.one}.", remedy=f"`{kind.listing}` lists them.")
                 _list(kind, kind.store.listing(db, graph=graph, limit=1000), printed)
             elif delete:
                 edits = kind.store.delete(db, runtime.settings, id)
                 also = f" and {pluralize(len(edits), 'edit')}" if kind.owns_edits else ""
-                emit_note(f"Deleted {id}{also}.")
+                if printed.json:
+                    emit_json({"deleted": id, "edits": edits}, printed.output)
+                else:
+                    emit_note(f"Deleted {id}{also}.")
             elif cancel:
-                emit_note(f"{id} is {kind.store.cancel(db, id).status}.")
+                status = kind.store.cancel(db, id).status
+                if printed.json:
+                    emit_json({"id": id, "status": status}, printed.output)
+                else:
+                    emit_note(f"{id} is {status}.")
             else:
                 emit_result(db, kind, kind.store.result(db, id), printed)
 
@@ -194,7 +201,7 @@ def _list(kind: Kind[Any, Any], found: list[Experiment[Any]], printed: Printed) 
         Column(each.header, _of_result(each), each.format, each.whole, each.optional)
         for each in kind.listed
     ]
-    columns[0] = Column("id", lambda each: each.id, whole=True)
+    columns[:1] = [Column("id", lambda each: each.id, whole=True), *kind.described]
     columns.append(Column("status", lambda each: each.status))
     columns.append(Column("created", _day, optional=3))
     title = f"{kind.noun.capitalize()}s"

@@ -12,17 +12,15 @@ the first table or graph. docs/how-to/notebook.md is its guide.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
 
-from ..jobs.schemas import SweepOut
-from ..notebook_view import drawn_by
-from ..schemas import ENDED, EditOut, RewriteIn, Score, Status
+from ..edits.schemas import EditOut, SweepOut
+from ..schemas import RewriteIn, Score
 from .depedit import Protocols
 from .growth import Growth
-from .http import POLL_S, Http, Named, ProblemError, Progress, failure, follow, frame, part, report
+from .http import Http, ProblemError, Progress, frame, part
 from .results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
 
 if TYPE_CHECKING:
@@ -33,7 +31,6 @@ __all__ = ["CHAIN_COLUMNS", "LEAK_COLUMNS", "Client", "ProblemError"]
 
 Rewrite = str | RewriteIn | Mapping[str, str]
 """A rewrite as it is named, or written out."""
-EDIT_COLUMNS = tuple(n for n in EditOut.model_fields if n not in ("score", "links", "posted_as"))
 
 
 class Client(Results, Protocols, Growth):
@@ -148,7 +145,7 @@ class Client(Results, Protocols, Growth):
 
         Raises:
             ProblemError: refused, or the edit failed; with reason and remedy.
-            TimeoutError: not scored in time; call `wait` to continue waiting.
+            TimeoutError: not scored in time; `wait_for("edits", id)` continues to wait.
         """
         if rewrite is None:
             rewrite = named
@@ -160,57 +157,8 @@ class Client(Results, Protocols, Growth):
         if written is None:
             raise ProblemError("No rewrite is named.", "Name one: score(rewrite=...).", 422)
         body = {"rewrite": written if isinstance(written, str) else dict(written), **options}
-        edit = EditOut.model_validate(self._http.post("/v1/edits", body))
-        return self._finished(self.wait(edit.id, progress, timeout)) if wait else edit
-
-    def wait(
-        self, edit: str | Named, progress: Progress | None = None, timeout: float | None = None
-    ) -> EditOut:
-        """Wait until an edit is finished, across broken connections.
-
-        Raises:
-            TimeoutError: not finished in time; the edit continues.
-        """
-
-        def late(found: EditOut) -> str:
-            return (
-                f"Edit {found.id} is {found.status} ({found.stage}) after {timeout:g} s and"
-                " continues; call wait(…) to continue waiting."
-            )
-
-        return follow(lambda: self.edit(edit), ENDED, late, progress, timeout)
-
-    def edits(
-        self,
-        graph: str | None = None,
-        *,
-        rewrite: str | None = None,
-        model: str | None = None,
-        method: str | None = None,
-        status: Status | None = None,
-        limit: int | None = None,
-    ) -> pd.DataFrame:
-        """The recorded edits, newest first."""
-        items = self._http.pages(
-            "/v1/edits", limit, 500,
-            graph=graph, rewrite=rewrite, model=model, method=method, status=status,
-        )  # fmt: skip
-        return frame(items, EDIT_COLUMNS)
-
-    def edit(self, edit: str | Named) -> EditOut:
-        """The status of an edit, with its score when it is scored."""
-        found = EditOut.model_validate(self._http.json(f"/v1/edits/{part(edit)}"))
-        if found.score is not None:
-            drawn_by(found.score, self.plot)
-        return found
-
-    def cancel(self, edit: str | Named) -> Status:
-        """Cancel a queued or running edit; its new status."""
-        return self._http.post(f"/v1/edits/{part(edit)}/cancel")["status"]
-
-    def delete(self, edit: str | Named) -> None:
-        """Delete an edit with its graph and score."""
-        self._http.delete(f"/v1/edits/{part(edit)}")
+        edit = self.run("edits", body, wait=wait, progress=progress, timeout=timeout)
+        return cast(Score, edit.result) if wait else cast(EditOut, edit)
 
     # Many edits ------------------------------------------------------------------------------
 
@@ -218,41 +166,20 @@ class Client(Results, Protocols, Growth):
         self,
         methods: Sequence[str],
         *,
-        wait: bool = True,
         progress: Progress | None = None,
         timeout: float | None = None,
         **options: Any,
     ) -> SweepOut:
         """Score methods on the rewrites of a graph; the same sweep resumes.
 
+        `table("sweeps", sweep, "methods")` is its table over common rewrites.
+
         Args:
             options: graph, rewrites, models, seeds, samples ... of `POST /v1/sweeps`.
 
-        Returns:
-            Counts by status, the edits, and `table`: the rows of a DataFrame.
-
         Raises:
-            TimeoutError: not finished in time; the sweep continues.
+            ProblemError, TimeoutError: as `run`; an edit without a score alone does not raise.
         """
         body = {"methods": list(methods), **options}
-        sweep = SweepOut.model_validate(self._http.post("/v1/sweeps", body))
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
-            finished = sum(sweep.counts.get(status, 0) for status in ENDED)
-            total = sum(sweep.counts.values())
-            report(progress, f"{finished} of {total} edits", finished / total if total else 1.0)
-            if finished == total or not wait:
-                # Other responses omit the table, which would read every score.
-                return SweepOut.model_validate(self._http.json(f"/v1/sweeps/{part(sweep.id)}"))
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(
-                    f"{finished} of {total} edits of {sweep.id} are finished; it continues."
-                )
-            time.sleep(POLL_S)
-            found = self._http.json(f"/v1/sweeps/{part(sweep.id)}", table="false")
-            sweep = SweepOut.model_validate(found)
-
-    def _finished(self, edit: EditOut) -> Score:
-        if edit.score is not None:
-            return edit.score
-        raise failure(edit, f"Edit {edit.id}", "Score it again.")
+        done = self.run("sweeps", body, progress=progress, timeout=timeout)
+        return cast(SweepOut, done.result)

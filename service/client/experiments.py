@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..depedit.schemas import ProtocolOut
+from ..edits.schemas import EditOut, SweepOut
 from ..experiments.models import Experiment, Result
 from ..growth.schemas import GrowthOut
 from ..leakcut.schemas import CoEditOut
-from ..notebook_view import Picture, drawn_by
+from ..notebook_view import Picture, Plotted, drawn_by
 from ..schemas import ENDED, Status
 from ..states.schemas import ComparisonOut, DriftLine
 from .http import Http, Named, ProblemError, Progress, failure, follow, frame, part
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-RESULTS: dict[str, type[Result]] = {
-    "coedits": CoEditOut, "comparisons": ComparisonOut, "growth": GrowthOut,
-    "protocols": ProtocolOut,
+SHOWN: dict[str, type[Experiment[Any]]] = {
+    "edits": EditOut, "sweeps": Experiment[SweepOut], "coedits": Experiment[CoEditOut],
+    "comparisons": Experiment[ComparisonOut], "growth": Experiment[GrowthOut],
+    "protocols": Experiment[ProtocolOut],
 }  # fmt: skip
-"""The model of a result by the path of its kind; of another kind the fields that all have."""
+"""The model of an experiment by the path of its kind; of another kind the fields that all have."""
 
 
 class Experiments:
@@ -41,19 +43,34 @@ class Experiments:
         Args:
             kind: the path of its kind, such as `comparisons`.
         """
-        found = self._http.json(f"/v1/{kind}/{part(id)}")
-        shown = Experiment[RESULTS.get(kind, Result)].model_validate(found)  # type: ignore[misc]
-        if isinstance(shown.result, ComparisonOut):
+        return self._shown(kind, self._http.json(f"/v1/{kind}/{part(id)}"))
+
+    def _shown(self, kind: str, found: dict[str, Any]) -> Experiment[Any]:
+        shown = SHOWN.get(kind, Experiment[Result]).model_validate(found)
+        if isinstance(shown.result, Plotted):
             drawn_by(shown.result, self.plot)
         return shown
 
     def experiments(
-        self, kind: str, *, graph: str | None = None, edit: str | None = None, limit: int = 100
+        self,
+        kind: str,
+        *,
+        graph: str | None = None,
+        edit: str | None = None,
+        limit: int | None = None,
+        **filters: Any,
     ) -> pd.DataFrame:
-        """The experiments of a kind: those that are not done, then those that are; newest first."""
-        found = self._http.json(f"/v1/{kind}", graph=graph, edit=edit, limit=limit)["items"]
-        columns = ("id", "status", "progress", "graph", "created_at", "error")
-        return frame(found, columns)
+        """The experiments of a kind, newest first.
+
+        Args:
+            limit: number at most; None: all.
+            filters: further ones of `GET /v1/{kind}`, such as `method` of edits.
+        """
+        wanted = {"graph": graph, "edit": edit, **filters}
+        found = self._http.pages(f"/v1/{kind}", limit, 500, by="skip", **wanted)
+        own = SHOWN.get(kind, Experiment[Result]).model_fields
+        hidden = ("kind", "request", "result", "links", "parts", "posted_as")
+        return frame(found, [name for name in own if name not in hidden])
 
     def table(
         self, kind: str, id: str | Named, name: str, *, measure: str | None = None
@@ -86,7 +103,7 @@ class Experiments:
         posted = self._http.post(f"/v1/{kind}", body)
         if wait:
             return self.wait_for(kind, posted["id"], progress=progress, timeout=timeout)
-        return self.experiment(kind, posted["id"])
+        return self._shown(kind, posted)
 
     def wait_for(
         self,

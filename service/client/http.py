@@ -103,13 +103,15 @@ class Http:
         """Send a DELETE request."""
         self._send("DELETE", path, repeatable=False)
 
-    def pages(self, path: str, most: int | None, size: int, **params: Any) -> list[dict[str, Any]]:
-        """The items of all pages, following `next`; at most `most`."""
+    def pages(
+        self, path: str, most: int | None, size: int, *, by: str = "cursor", **params: Any
+    ) -> list[dict[str, Any]]:
+        """The items of all pages, passing `next` as the parameter `by`; at most `most`."""
         found: list[dict[str, Any]] = []
-        cursor: str | None = None
+        cursor: str | int | None = None
         while most is None or len(found) < most:
             wanted = size if most is None else min(size, most - len(found))
-            page = self.json(path, limit=wanted, cursor=cursor, **params)
+            page = self.json(path, limit=wanted, **{by: cursor}, **params)
             found += page["items"]
             cursor = page.get("next")
             if cursor is None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...cypher import rows
     from ...cypher.run import Database
     from ..scoring.runtime import Runtime
+    from ..settings import Settings
 
 
 class ExperimentJob:
@@ -42,13 +43,20 @@ class ExperimentJob:
 
         stored = self.kind.upgraded(json.loads(self._request))
         request = self.kind.request.model_validate(stored)
-        prepared = self.kind.prepare(runtime.db, runtime.settings, request)
-        found = self.kind.run(runtime, prepared.request, Work(enter, lease, self._parts))
-        lease.succeed_with(runtime.db, found.id)
+        recheck = self.kind.recheck or self._prepared
+        checked = recheck(runtime.db, runtime.settings, request)
+        assert self.kind.run is not None, "a worker runs kinds with a function"
+        found = self.kind.run(runtime, checked, Work(enter, lease, self._parts))
+        if not lease.ended:  # a kind whose records differ ends its job with its result
+            lease.succeed_with(runtime.db, found.id)
 
-    @staticmethod
-    def drop(db: Database, job: str) -> None:
-        """Keep the parts of an experiment that ended: they are found when it is submitted again."""
+    def _prepared(self, db: Database, settings: Settings, request: Any) -> Any:
+        return self.kind.prepare(db, settings, request).request
+
+    @classmethod
+    def drop(cls, db: Database, job: str) -> None:
+        """Delete the data of an experiment that ended without a result, as its kind says."""
+        cls.kind.drop(db, job)
 
 
 def job_of(kind: Kind[Any, Any]) -> type[ExperimentJob]:

@@ -214,8 +214,13 @@ class Store(Generic[ResultT]):
         edit: str | None = None,
         skip: int = 0,
         limit: int = 100,
+        **filters: Any,
     ) -> list[Experiment[ResultT]]:
-        """Experiments: on the first page those that are not done; then results, newest first."""
+        """Experiments: on the first page those that are not done; then results, newest first.
+
+        Args:
+            filters: the further ones of the kind (`Kind.filters`).
+        """
         open_ = [
             self._of_job(job, None)
             for job in (
@@ -225,7 +230,7 @@ class Store(Generic[ResultT]):
             )
             if job.status != "succeeded"
         ]
-        found = self.page(db, graph=graph, edit=edit, skip=skip, limit=limit)
+        found = self.page(db, graph=graph, edit=edit, skip=skip, limit=limit, **filters)
         mine = [each for each in open_ if graph in (None, each.graph)]
         return mine + [self._done(out) for out in found]
 
@@ -244,7 +249,7 @@ class Store(Generic[ResultT]):
             state | about | {"result": out, "links": self._links(job.id)}
         )
 
-    def _done(self, out: ResultT) -> Experiment[ResultT]:
+    def _done(self, out: Any) -> Experiment[ResultT]:
         return self.kind.shown(
             id=out.id,
             kind=self.kind.name,
@@ -283,19 +288,25 @@ class Store(Generic[ResultT]):
             raise ConflictError(
                 f"The {self.kind.noun} {found.id!r} is {found.status}.", remedy="Cancel it first."
             )
-        out = self.find(db, found.id)
-        edits = [] if out is None else self.remove(db, settings, out)
-        db.write(int, "jobs/delete", id=found.id)
+        return self.remove(db, settings, found.id)
+
+    def remove(self, db: Database, settings: Settings, id: str) -> list[str]:
+        """Delete an experiment that is not under way; the ids of deleted edits."""
+        edits: list[str] = []
+        out: Any = self.find(db, id)
+        if out is not None:
+            (gone,) = db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
+            for graph in gone.graphs:
+                db.autocommit(int, "graph/delete_graph", graph=graph)
+            for update in gone.updates:
+                deltas.remove(settings, update)
+            edits = [record.delete(db, edit) for edit in gone.edits if self.kind.owns_edits]
+        db.write(int, "jobs/delete", id=id)
         return edits
 
-    def remove(self, db: Database, settings: Settings, out: ResultT) -> list[str]:
-        """Delete a result with what it alone has; the ids of deleted edits."""
-        (gone,) = db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
-        for graph in gone.graphs:
-            db.autocommit(int, "graph/delete_graph", graph=graph)
-        for update in gone.updates:
-            deltas.remove(settings, update)
-        return [record.delete(db, edit) for edit in gone.edits if self.kind.owns_edits]
+
+class NoFilters(BaseModel):
+    """A kind whose lists are filtered by graph and edit only."""
 
 
 @dataclass(frozen=True)
@@ -308,10 +319,17 @@ class Kind(Generic[RequestT, ResultT]):
         noun: as sentences name it, such as `co-edit`.
         about: a sentence for help texts and the API reference.
         request, result: models of the request and of the result.
+        model: of one experiment; by default `Experiment` with the result of the kind.
+        filters: further filters of lists.
         prepare: checks a request as a worker would, without loading a model.
-        run: computes and stores the result; raises as the worker expects.
+        run: computes and stores the result; raises as the worker expects. None: its parts are
+            jobs of another kind.
+        recheck: checks a queued request again before it runs, where that takes less than `prepare`.
+        drop: deletes the data of a job that ended without a result; by default its parts stay,
+            and are found when it is submitted again.
         title: a line that names a result.
         listed: columns of a list of results: the id, the name by which a page links it, others.
+        described: further columns of a list, of experiments with and without a result.
         sentences: of a result: its verdict, and whatever a reader must know first.
         tables: of a result, by a measure or the one that comes first; the first is printed where
             one is wanted.
@@ -332,7 +350,7 @@ class Kind(Generic[RequestT, ResultT]):
     request: type[RequestT]
     result: type[ResultT]
     prepare: Callable[[Database, Settings, RequestT], Prepared[RequestT]]
-    run: Callable[[Runtime, RequestT, Work], ResultT]
+    run: Callable[[Runtime, RequestT, Work], ResultT] | None
     title: Callable[[ResultT], str]
     listed: Sequence[Column[ResultT]]
     sentences: Callable[[ResultT, Measure | None], Sequence[str]]
@@ -349,11 +367,27 @@ class Kind(Generic[RequestT, ResultT]):
     again: str = "Submit it again."
     upgraded: Callable[[dict[str, Any]], dict[str, Any]] = lambda request: request
     stored: type[Store[Any]] = Store
+    filters: type[BaseModel] = NoFilters
+    described: Sequence[Column[Any]] = ()
+    drop: Callable[[Database, str], None] = lambda db, job: None
+    recheck: Callable[[Database, Settings, RequestT], RequestT] | None = None
+    model: type[Experiment[Any]] | None = None
+
+    def all_tables(
+        self, db: Database, out: ResultT, measure: Measure | None = None
+    ) -> list[Table[Any]]:
+        """The tables of a result, and those that are read from the database."""
+        return [*self.tables(out, measure), *self.further(db, out, measure)]
 
     @cached_property
     def store(self) -> Store[ResultT]:
         """The stored experiments of this kind."""
         return self.stored(self)
+
+    @property
+    def one(self) -> str:
+        """The noun with its article, such as `a co-edit`."""
+        return f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}"
 
     @property
     def listing(self) -> str:
@@ -363,6 +397,8 @@ class Kind(Generic[RequestT, ResultT]):
     @cached_property
     def shown(self) -> type[Experiment[ResultT]]:
         """The model of one experiment of this kind."""
+        if self.model is not None:
+            return self.model
         return self._named(Experiment[self.result], "Experiment", f"One {self.noun}, as a job")  # type: ignore[name-defined]
 
     @cached_property

@@ -23,7 +23,7 @@ class Result(BaseModel):
     )
 
 
-ResultT = TypeVar("ResultT", bound=Result)
+ResultT = TypeVar("ResultT", bound=BaseModel)
 
 
 class Experiment(JobState, Generic[ResultT]):
@@ -46,6 +46,7 @@ class Experiment(JobState, Generic[ResultT]):
 
 
 class Experiments(BaseModel, Generic[ResultT]):
-    """Experiments of one kind: those that are not done, then those that are; newest first."""
+    """Experiments of one kind, newest first."""
 
     items: list[Experiment[ResultT]] = Field(description="The items of this page, in order.")
+    next: int | None = Field(default=None, description="`skip` of the next page, or null.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...loaders.records import RewriteRequest
 from ..graphs.write import rewrite_row
-from .models import ResultT
+from .models import Result, ResultT
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -31,7 +31,7 @@ def write_rewrites(tx: Tx, graph: str, rewrites: Sequence[RewriteRequest]) -> No
 def save(
     db: Database,
     kind: str,
-    out: ResultT,
+    out: Result,
     *,
     edits: Sequence[str],
     graphs: Sequence[str] = (),
@@ -83,7 +83,7 @@ def results(db: Database, kind: str, model: type[ResultT], **filters: Any) -> li
     """
     found = []
     for row in db.read(rows.ExperimentRow, "experiments/page", kind=kind, **filters):
-        out = model.model_validate_json(row.outcome)
+        out: Any = model.model_validate_json(row.outcome)
         found.append(
             out if out.created_at else out.model_copy(update={"created_at": row.created_at})
         )

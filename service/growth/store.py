@@ -79,6 +79,7 @@ class GrowthStore(Store[GrowthOut]):
         edit: str | None = None,
         skip: int = 0,
         limit: int = 100,
+        **filters: Any,
     ) -> list[Experiment[GrowthOut]]:
         """Runs, newest first, each with the state of its job."""
         found = self.page(db, graph=graph, edit=edit, skip=skip, limit=limit)
@@ -90,9 +91,10 @@ class GrowthStore(Store[GrowthOut]):
             self._of_job(jobs[run.id], run) if run.id in jobs else self._done(run) for run in found
         ]
 
-    def remove(self, db: Database, settings: Settings, out: GrowthOut) -> list[str]:
+    def remove(self, db: Database, settings: Settings, id: str) -> list[str]:
         """Delete a run with its answers and decisions; its graph stays."""
-        db.autocommit(int, "growth/delete_run", id=out.id)
+        db.autocommit(int, "growth/delete_run", id=id)
+        db.write(int, "jobs/delete", id=id)
         return []
 
     def _links(self, id: str) -> dict[str, str]:

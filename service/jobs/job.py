@@ -1,7 +1,4 @@
-"""Interface of a job to the worker, for all kinds; a further kind is one file with such a class.
-
-They are `service.jobs.edit_job`, and `service.experiments.job` for every kind of experiment.
-"""
+"""A claimed job as the worker runs it; `service.experiments.job` makes its class for each kind."""
 
 from __future__ import annotations
 

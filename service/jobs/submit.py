@@ -1,7 +1,7 @@
-"""Submit edits: check them, and queue them or find them stored already; one or thousands.
+"""Submit jobs: check what a service allows, and queue them or find them stored already.
 
-An accepted edit is committed when `post` returns, so it is scored whatever process is killed
-afterwards. Jobs of other kinds are queued by the same `accept`.
+An accepted job is committed when `enqueue` returns, so it is run whatever process is killed
+afterwards.
 
 A service allows less than a command line: files are named by a client that does not own them.
 So models come from an allow-list, hyperparameters by the name of a shipped file, covariance
@@ -18,24 +18,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
-from ...cypher.errors import IncompleteWriteError
 from ...editing import hparams as hparams_files
 from ...editing import registry
 from ...editing.organism.config import ARCHITECTURES
-from ..errors import ConflictError, NotFoundError, QueueFullError, UsageError
-from ..graphs import datasets, rewrites
-from ..graphs.write import rewrite_row
+from ..errors import ConflictError, QueueFullError, UsageError
+from ..graphs import rewrites
 from ..leases import Writer, event
 from ..schemas import EditIn, RewriteIn
-from ..scoring import append
-from ..scoring.forget import refusal, retain
-from ..scoring.request import body_digest, posted_id
+from ..scoring.forget import retain
 from ..scoring.runtime import ModelSpec, parse
-from . import queue
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
-    from ...cypher.sending import Tx
     from ...loaders.records import RewriteRequest
     from ..settings import Settings
 
@@ -194,116 +188,10 @@ def affinity_of(
 
 @dataclass(frozen=True, slots=True)
 class EnqueueResult:
-    """The outcome of a post: `created`, `queued` again, or `known` (there already)."""
+    """The outcome of a submission: `created`, `queued` again, or `known` (there already)."""
 
     edit: str
     outcome: str
-
-
-def post(
-    db: Database, settings: Settings, posted: EditIn, *, key: str | None = None
-) -> EnqueueResult:
-    """Accept an edit. When this returns, the edit is stored and will be scored.
-
-    Args:
-        key: the client's idempotency key; the same key and body give the same edit for ever.
-
-    Raises:
-        QueueFullError: too many wait already.
-        ConflictError: the key belongs to another body.
-        NotFoundError, UsageError, EditingError: the request cannot be scored.
-    """
-    check(settings, posted)
-    dataset = datasets.get_or_import(db, posted.graph)
-    rewrite = rewrite_of(db, posted)
-    append.check(posted, rewrite)
-    refusal.check(rewrite, posted)
-    cell = _cell(posted, rewrite, dataset.digest)
-    body = body_digest(posted, rewrite)
-    told = _store(db, settings, posted, [cell], [rewrite], key=key, body=body)
-    return told[str(cell.job["id"])]
-
-
-def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list[EnqueueResult]:
-    """Accept several edits of one data set, all of them or none; in their order.
-
-    Shared resources (the data set, a rewrite, a model with a method) are looked up once.
-
-    Raises:
-        as `post`.
-    """
-    if not posted:
-        return []
-    graph = posted[0].graph
-    content = datasets.graph_digest(db, graph)
-    found: dict[str, RewriteRequest] = {}
-    checked: set[tuple[str, ...]] = set()
-    cells: dict[str, Cell] = {}
-    ids = []
-    for each in posted:
-        about = (each.method, each.model, each.hparams or "")
-        if about not in checked:
-            check(settings, each)
-            checked.add(about)
-        said = repr(each.rewrite)
-        if said not in found:
-            found[said] = rewrite_of(db, each)
-        append.check(each, found[said])
-        refusal.check(found[said], each)
-        cell = _cell(each, found[said], content)
-        cells.setdefault(str(cell.job["id"]), cell)
-        ids.append(str(cell.job["id"]))
-    distinct = {rewrite.id: rewrite for rewrite in found.values()}
-    told = _store(db, settings, posted[0], list(cells.values()), list(distinct.values()))
-    return [told[each] for each in ids]
-
-
-def _store(
-    db: Database,
-    settings: Settings,
-    like: EditIn,
-    cells: Sequence[Cell],
-    rewrites: Sequence[RewriteRequest],
-    *,
-    key: str | None = None,
-    body: str | None = None,
-) -> dict[str, EnqueueResult]:
-    """Queue all cells, or none; the outcome of each, by the id it is submitted under.
-
-    Args:
-        like: any of the posts: has their data set and `force`.
-        body: digest of a single post, for its idempotency key.
-    """
-
-    def write(tx: Tx) -> list[EnqueueResult]:
-        # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
-        stored = [rewrite_row(rewrite) for rewrite in rewrites]
-        tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=like.graph, rows=stored)
-        accepted = enqueue(
-            tx.run,
-            settings,
-            queue.EDIT,
-            [cell.job for cell in cells],
-            key=key,
-            body=body,
-            again=like.force,
-        )
-        described = [
-            cell.edit | {"id": one.edit}
-            for cell, one in zip(cells, accepted, strict=True)
-            if one.outcome != "known"
-        ]
-        if described:
-            try:
-                tx.run(rows.WrittenRow, "edits/describe", dataset=like.graph, rows=described)
-            except IncompleteWriteError as error:  # the graph was deleted meanwhile
-                raise NotFoundError(
-                    "graph of a data set", like.graph, [], listing="thinkeval graphs"
-                ) from error
-        return accepted
-
-    accepted = db.atomically(write)
-    return {str(cell.job["id"]): one for cell, one in zip(cells, accepted, strict=True)}
 
 
 def enqueue(
@@ -357,24 +245,3 @@ def _accepted(row: rows.SubmitJobsRow, settings: Settings, key: str | None) -> E
             f"{row.waiting} jobs are queued or running; the limit is {settings.queue_limit}."
         )
     return EnqueueResult(row.id, row.outcome)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A submitted edit: its job, and the edit's own record."""
-
-    job: dict[str, object]
-    edit: dict[str, object]
-
-
-def _cell(posted: EditIn, rewrite: RewriteRequest, content: str) -> Cell:
-    name = posted_id(posted, rewrite, content)
-    request = posted.model_copy(update={"rewrite": rewrite.id}).model_dump_json()
-    return Cell(
-        job={"id": name, "request": request, "affinity": affinity(posted)},
-        edit={
-            "model": parse(posted.model, seed=posted.organism_seed).name,
-            "method": posted.method,
-            "rewrite": rewrite.id,
-        },
-    )

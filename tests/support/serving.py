@@ -23,7 +23,7 @@ from pydantic import SecretStr
 
 from support.forking import Forked, program
 from thinkeval.cypher.run import Database
-from thinkeval.service.jobs import queue
+from thinkeval.service.edits import store
 from thinkeval.service.jobs.job import HOLD
 from thinkeval.service.settings import Settings
 
@@ -61,7 +61,7 @@ def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float
 
 def in_stage(db: Database, edit: str, stage: str) -> None:
     """Wait until the edit has entered a stage: the record of it is kept with the edit."""
-    until(lambda: any(f'"stage": "{stage}"' in told for told in queue.job_of(db, edit).events))
+    until(lambda: any(f'"stage": "{stage}"' in told for told in store.job_of(db, edit).events))
 
 
 class Service:

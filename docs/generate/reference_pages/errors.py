@@ -27,7 +27,7 @@ OWN_CODES: dict[str, dict[int, str]] = {
     "thinkeval coedit": {1: "no round meets the objective; the rounds are stored."},
     "thinkeval sweep": {2: "also where one of the edits failed; the others are scored."},
     "thinkeval grow start": {1: "the run ended without any chain for one of the rewrites."},
-    "thinkeval edits verify": {
+    "thinkeval deltas verify": {
         2: "also where the weights differ after reverting, or the file holds another update than"
         " the one that was scored."
     },

@@ -29,7 +29,7 @@ MORE: dict[str, tuple[str, tuple[str, ...], str, str]] = {
         "Hyperparameters of one method, as YAML or JSON.",
     ),
     "Saved edits": (
-        "`thinkeval edits export`, `apply`, `verify`",
+        "`thinkeval deltas export`, `apply`, `verify`",
         ("editing/deltas/files.py", "editing/deltas/export.py"),
         "text",
         "The update of an edit with its provenance, as safetensors.",

@@ -12,6 +12,8 @@ from fastapi import Path as PathParam
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
+from ...edits.kind import EDIT
+from ...edits.sweep import SWEEP
 from ...errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, Problem, describe
 from ...experiments.kind import Kind
 from ...graphs import datasets
@@ -190,5 +192,5 @@ def values(
     }
 
 
-ROUTERS = [router_of(kind) for kind in KINDS]
-"""The pages of all kinds."""
+ROUTERS = [router_of(kind) for kind in KINDS if kind not in (EDIT, SWEEP)]
+"""The pages of the kinds that have none of their own."""

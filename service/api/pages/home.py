@@ -97,7 +97,11 @@ def edits(
         )
     if text.strip() or sort:
         return _ordered(db, where, cursor, text, sort)
-    found, older, total = queue.page_rows(db, limit=PAGE, cursor=cursor, scores=True, **where)
+    start = read_offset(cursor)
+    wanted = {"skip": start, "limit": PAGE, "scores": True, **where}
+    found = db.read(rows.PageEditRow, "edits/page_edits", **wanted)
+    total = db.read(int, "edits/count_edits", **where)[0]
+    older = str(start + PAGE) if start + PAGE < total else None
     # After loading a data set the list is filtered by it, which the user did not choose.
     none_yet = not total and (set(where) <= {"dataset"} or not any(queue.counts(db).values()))
     return EditPage(_with_scores(db, found), total, older, none_yet)
@@ -135,13 +139,13 @@ def _ordered(
 
 def _newest(db: Database, where: dict[str, str], *, scores: bool) -> list[rows.PageEditRow]:
     found: list[rows.PageEditRow] = []
-    cursor: str | None = None
-    while len(found) < MOST:
-        part, cursor, _ = queue.page_rows(db, limit=PART, cursor=cursor, scores=scores, **where)
+    for start in range(0, MOST, PART):
+        wanted = {"skip": start, "limit": PART, "scores": scores, **where}
+        part = db.read(rows.PageEditRow, "edits/page_edits", **wanted)
         found += part
-        if cursor is None:
+        if len(part) < PART:
             break
-    return found[:MOST]
+    return found
 
 
 def _text(row: rows.PageEditRow) -> str:

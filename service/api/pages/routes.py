@@ -13,9 +13,9 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BeforeValidator
 
+from ...edits.kind import EDIT
 from ...errors import NotFoundError, Problem, UsageError
 from ...graphs import datasets
-from ...jobs import queue
 from ...reports.browser import start_link
 from ...reports.comparison import Rewrites
 from ...rules import statistics
@@ -209,7 +209,7 @@ def ask_edit(edit: EditId, request: Request, db: Db, here: AppState) -> Response
 @router.post("/edits/{edit}/delete")
 def delete_edit(edit: EditId, db: Db, here: AppState) -> Response:
     """Delete an edit and open the list; 409 for a queued or running one."""
-    deleted = queue.delete_edit(db, here.settings, edit)
+    (deleted,) = EDIT.store.delete(db, here.settings, edit)
     here.statuses.clear()
     return RedirectResponse(f"/?{urlencode({'deleted': f'edit {deleted}'})}", 303)
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from ....jobs import sweep as job_sweeps
+from ....edits.sweep import SWEEP
 from ....schemas import MEASURE_NAMES
 from ...state import AppState, Db
 from ..routes import Taken, Word, page
@@ -49,7 +49,7 @@ def link(request: Request) -> Callable[..., str]:
     return changed
 
 
-@router.get("/experiments")
+@router.get("/sweeps")
 def experiments(
     request: Request,
     db: Db,
@@ -58,10 +58,10 @@ def experiments(
 ) -> Response:
     """The form that starts a sweep, and the sweeps, newest first."""
     values = sweeps.list_values(db, graph, page_)
-    return page(request, "experiments/list.html", here="/experiments", url=link(request), **values)
+    return page(request, "experiments/list.html", here="/sweeps", url=link(request), **values)
 
 
-@router.get("/experiments/matrix")
+@router.get("/sweeps/matrix")
 def data_set_matrix(
     request: Request,
     db: Db,
@@ -72,10 +72,10 @@ def data_set_matrix(
 ) -> Response:
     """The newest edit of each rewrite by each method of a data set."""
     values = sweeps.graph_values(db, here.boards, graph, model, view)
-    return page(request, "experiments/graph.html", here="/experiments", url=link(request), **values)
+    return page(request, "experiments/graph.html", here="/sweeps", url=link(request), **values)
 
 
-@router.get("/experiments/{sweep}")
+@router.get("/sweeps/{sweep}")
 def one_sweep(
     sweep: Id,
     request: Request,
@@ -85,16 +85,16 @@ def one_sweep(
 ) -> Response:
     """A sweep: progress, failed cells with their reasons, the matrix."""
     values = sweeps.sweep_values(db, here.boards, sweep, view)
-    return page(request, "experiments/sweep.html", here="/experiments", url=link(request), **values)
+    return page(request, "experiments/sweep.html", here="/sweeps", url=link(request), **values)
 
 
-@router.post("/experiments/{sweep}/cancel")
+@router.post("/sweeps/{sweep}/cancel")
 def cancel(sweep: Id, db: Db, here: AppState) -> Response:
     """Cancel the cells of a sweep that are not scored yet, and show it."""
-    job_sweeps.cancel(db, sweep)
+    SWEEP.store.cancel(db, sweep)
     here.supervisor.wake()
     here.statuses.clear()
-    return RedirectResponse(f"/experiments/{sweep}", 303)
+    return RedirectResponse(f"/sweeps/{sweep}", 303)
 
 
 @router.get("/compare")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from .....cypher import rows
 from .....editing import registry
+from ....edits import sweep as edit_sweeps
+from ....edits.schemas import SweepOut
 from ....errors import NothingStoredError
 from ....graphs import datasets
-from ....jobs import sweep as job_sweeps
-from ....jobs.schemas import SweepOut
 from ....reports.comparison import Comparison, compare
 from ....reports.paired import paired
 from ....schemas import MEASURE_NAMES, Measure, Score
@@ -55,17 +55,18 @@ def list_values(db: Database, graph: str, page: int) -> dict[str, Any]:
     graph = graph or (sets[0] if sets else "")
     if graph:
         datasets.require_graph(db, graph)
-    found, total = job_sweeps.page(db, (page - 1) * SHOWN, SHOWN)
+    every = db.read(rows.SweepRow, "jobs/sweeps")
+    shown = [edit_sweeps.counted(db, row) for row in every[(page - 1) * SHOWN : page * SHOWN]]
     return {
         "sets": sets,
         "graph": graph,
         "rewrites": datasets.list_rewrites(db, graph) if graph else [],
         "methods": [registry.info(name) for name in registry.names()],
         "ticked": CHOSEN,
-        "sweeps": [(sweep, progress(sweep)) for sweep in found],
-        "total": total,
+        "sweeps": [(sweep, progress(sweep)) for sweep in shown],
+        "total": len(every),
         "page": page,
-        "pages": max(1, -(-total // SHOWN)),
+        "pages": max(1, -(-len(every) // SHOWN)),
     }
 
 
@@ -75,7 +76,7 @@ def sweep_values(db: Database, boards: Cache[dict[str, Any]], name: str, view: V
     Raises:
         NotFoundError: no such sweep.
     """
-    sweep = job_sweeps.get(db, name, view.measure, table=False)
+    sweep = edit_sweeps.read(db, name)
     done = progress(sweep)
     entries = _entries(db, boards, name, sweep)
     scores = [entry.score for entry in entries if entry.score is not None]
@@ -167,12 +168,12 @@ def _entries(
     db: Database, boards: Cache[dict[str, Any]], name: str, sweep: SweepOut
 ) -> list[matrix.Entry]:
     """Every edit of a sweep with its score; scores are read again when their number changes."""
-    found = job_sweeps.edits(db, name, scores=False)
+    found = edit_sweeps.edits(db, sweep, scores=False)
     scored = sorted(row.id for row in found if row.status == "succeeded")
     ended = max((row.finished_at or "" for row in found), default="")
 
     def read() -> dict[str, Any]:
-        return {score.edit: score for score in job_sweeps.scores(db, name)}
+        return {score.edit: score for score in edit_sweeps.scores(db, sweep)}
 
     scores = boards.get(("scores of", name, len(scored), ended), read)
     return matrix.of_rows(found, scores)

@@ -30,7 +30,7 @@ async function start(event) {
     samples: form.elements.samples.valueAsNumber,
   };
   const sweep = await busy(form.querySelector(".primary"), box, () => call("POST", "/v1/sweeps", { json }));
-  if (sweep) go(`/experiments/${encodeURIComponent(sweep.id)}`);
+  if (sweep) go(`/sweeps/${encodeURIComponent(sweep.id)}`);
 }
 
 if (form) {
@@ -42,7 +42,7 @@ if (form) {
         label.hidden = !words.every((word) => label.textContent.toLowerCase().includes(word));
       }
     } else if (event.target.name === "graph") {
-      go(`/experiments?graph=${encodeURIComponent(event.target.value)}`);
+      go(`/sweeps?graph=${encodeURIComponent(event.target.value)}`);
     } else count();
   });
   count();

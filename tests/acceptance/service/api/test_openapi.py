@@ -140,7 +140,7 @@ def take_back(service: Service, db: Database, label: str, answer: Any) -> None:
     if label == "POST /v1/edits" and answer.status_code == 202:
         db.write(rows.DeleteEditRow, "edits/delete_edit", id=told["id"])
     if label == "POST /v1/sweeps" and answer.status_code == 202:
-        for each in told["edits"]:
+        for each in told["parts"]:
             db.write(rows.DeleteEditRow, "edits/delete_edit", id=each)
         db.write(int, "jobs/delete_sweep", id=told["id"])
     if label == "POST /v1/depedit/runs" and answer.status_code == 202:

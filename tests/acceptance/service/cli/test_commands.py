@@ -248,16 +248,6 @@ def test_surviving_chains_with_retention_per_link(at_once: Call, rome: Scored) -
     assert {chain["steps"] for chain in two} == {2}
 
 
-def test_edits_are_listed_and_removed(at_once: Call, mine: Mine, rome: Scored) -> None:
-    listed = at_once("edits", "-g", mine.graph, "--json").json
-    assert {e["id"]: e["status"] for e in listed}[rome.edit] == "succeeded"
-    gone = at_once(*scoring(mine, "ron-weasley", "-m", "none", "--samples", "0", "--json"))
-    edit = gone.json[0]["edit"]
-    assert at_once("edits", "--delete", edit).code == 0
-    assert edit not in {e["id"] for e in at_once("edits", "-g", mine.graph, "--json").json}
-    assert edit not in {g["id"] for g in at_once("graphs", "--json").json}
-
-
 def test_one_report_in_four_formats_holds_the_same_numbers(
     at_once: Call, mine: Mine, rome: Scored, tmp_path: Path
 ) -> None:

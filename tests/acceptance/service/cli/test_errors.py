@@ -146,7 +146,7 @@ ASKED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "unknown measure": (("chains", "x", "--measure", "likelyhood"), ("likelihood",)),
     "unknown edit": (("chains", "rome-harry-potter-0"), ("rome-harry-potter-0", "edits")),
     "unknown edit to report": (("report", "nothing"), ("'nothing'", "thinkeval edits")),
-    "unknown edit to delete": (("edits", "--delete", "nothing"), ("'nothing'",)),
+    "unknown edit to delete": (("edits", "nothing", "--delete"), ("'nothing'",)),
     "unknown edit of a query": (("queries", "metrics/ifr", "--edit", "nothing"), ("'nothing'",)),
     "unknown command": (("scroe",), ("scroe",)),
     "unknown option": (("graphs", "--jason"), ("--jason",)),
@@ -177,7 +177,7 @@ def test_an_edit_is_suggested(at_once: Call, mine: Mine, db: Database) -> None:
         assert "/nowhere/" in at_once("report", edit, "-o", "/nowhere/table.md").error
     finally:
         if edit not in known:
-            at_once("edits", "--delete", edit)
+            at_once("edits", edit, "--delete")
 
 
 SCORED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

@@ -130,8 +130,8 @@ def test_every_command_that_prints_data_prints_json(
     grown(session, folder, graph)
     appended(session, folder, graph)
     served(session, user, monkeypatch)
-    removed = session("edits", "--delete", edits[0])
-    assert removed == {"deleted": edits[0]}
+    removed = session("edits", edits[0], "--delete")
+    assert removed == {"deleted": edits[0], "edits": [edits[0]]}
     gone = session("graphs", "--delete", graph, "--with-dependents")
     assert gone["deleted"] == graph
     assert edits[1] in gone["edits"]
@@ -151,6 +151,7 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     (two,) = session("score", REWRITE, *on, "-m", "none", "--anyway")
     edits = [one["edit"], two["edit"]]
     assert {e["id"] for e in session("edits", "-g", graph)} == set(edits)
+    assert session("sweeps", "-g", graph) == []
     assert session("chains", edits[0], "--limit", "2")[0]["steps"]
     shown = session("show", edits[0])
     assert shown["headline"].startswith("Nothing to measure")
@@ -173,9 +174,9 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     assert by_method == session("report", "-g", graph, "-f", "json")
     assert session("sweep", REWRITE, *on, "-m", "none", "--workers", "1")["failed"] == []
     assert session("sequence", REWRITE, *on, "-m", "none")
-    assert session("edits export", edits[0], "-o", folder / "delta")
-    assert session("edits apply", folder / "tiny", edits[0], "-o", folder / "edited")
-    assert session("edits verify", edits[0])["undone"]
+    assert session("deltas export", edits[0], "-o", folder / "delta")
+    assert session("deltas apply", folder / "tiny", edits[0], "-o", folder / "edited")
+    assert session("deltas verify", edits[0])["undone"]
     forgotten = session("compare", *states, "-g", graph, "--samples", "0", "--forget", FORGOTTEN)
     audited = session("audit", forgotten["id"], "-o", folder / "audit")
     assert audited["verdict"]["requests"]

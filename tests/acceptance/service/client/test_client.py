@@ -79,7 +79,7 @@ def test_the_same_again_comes_back_at_once(te: Client, mine: Mine, score: Score)
         REWRITE, graph=mine.graph, model=mine.model, method="rome", samples=2, wait=False
     )
     assert (again.id, again.status) == (score.edit, "succeeded")
-    assert te.edits(mine.graph, method="rome")["id"].tolist() == [score.edit]
+    assert te.experiments("edits", graph=mine.graph, method="rome")["id"].tolist() == [score.edit]
 
 
 def test_chains_are_those_of_the_graph(db: Database, te: Client, score: Score) -> None:
@@ -191,12 +191,12 @@ def test_a_file_is_uploaded_and_another_graph_imported(
 
 
 def test_a_sweep_gives_its_table(te: Client, mine: Mine, score: Score, control: Score) -> None:
-    done = te.sweep(
+    sweep = te.sweep(
         ["none", "rome"], graph=mine.graph, models=[mine.model], rewrites=[REWRITE], samples=2,
         timeout=300,
     )  # fmt: skip
-    assert done.counts.get("succeeded") == 2
-    assert {row["Method"] for row in done.table} == {"none", "rome"}
+    assert sweep.counts.get("succeeded") == 2
+    assert set(te.table("sweeps", sweep, "methods")["Method"]) == {"none", "rome"}
 
 
 def test_two_states_are_compared_by_a_worker(

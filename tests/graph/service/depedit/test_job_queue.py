@@ -19,6 +19,7 @@ from thinkeval.service.depedit.kind import DEPEDIT
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.schemas import ProtocolOut, RunsIn
 from thinkeval.service.depedit.store import Answer, RunRecord
+from thinkeval.service.edits.kind import EDIT
 from thinkeval.service.errors import (
     ConflictError,
     LeaseLostError,
@@ -30,14 +31,14 @@ from thinkeval.service.errors import (
 from thinkeval.service.experiments import store as experiments
 from thinkeval.service.experiments.job import job_of
 from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import edit_job, queue, recovery, submit
+from thinkeval.service.jobs import queue, recovery, submit
 from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
 from thinkeval.service.paging import read_time_cursor
 from thinkeval.service.schemas import EditIn
 from thinkeval.service.settings import Settings
 
 SETTINGS = Settings()
-KINDS = (edit_job.EditJob, job_of(DEPEDIT))
+KINDS = (job_of(EDIT), job_of(DEPEDIT))
 SMALL = SetOptions(facts=6, unrelated=2, implications=3, copies=1, updates=2, seed=2)
 
 
@@ -88,7 +89,7 @@ def post(db: Database, graph: str, /, **more: object) -> str:
 
 def post_edit(db: Database, graph: str, seed: int) -> str:
     body = {"graph": graph, "rewrite": "harry-potter--studied-at", "seed": seed}
-    return submit.post(db, SETTINGS, EditIn.model_validate(body)).edit
+    return EDIT.store.submit(db, SETTINGS, EditIn.model_validate(body)).edit
 
 
 def claimed(db: Database, affinity: str | None = None) -> tuple[rows.ClaimJobRow, Lease] | None:
@@ -129,9 +130,8 @@ def stored_run(db: Database, set_id: str) -> str:
 def test_a_post_is_a_waiting_job_and_the_same_post_the_same_job(
     db: Database, graph: str, place: tuple[str, list[str]]
 ) -> None:
-    first = experiments.submit(
-        db, SETTINGS, DEPEDIT, posted(graph, strategies=["forwchain", "base"])
-    )
+    wanted = posted(graph, strategies=["forwchain", "base"])
+    first = DEPEDIT.store.submit(db, SETTINGS, wanted)
     shown = DEPEDIT.store.get(db, first.edit)
     assert (first.outcome, shown.status) == ("created", "queued")
     assert shown.request["sets"] == place[1]
@@ -160,7 +160,7 @@ def test_a_key_belongs_to_one_body_for_ever(db: Database, graph: str) -> None:
     assert DEPEDIT.store.submit(db, SETTINGS, posted(graph)).outcome == "queued"
     # The key of an edit is another: keys are of one kind of work.
     edit = EditIn.model_validate({"graph": graph, "rewrite": "harry-potter--studied-at"})
-    assert submit.post(db, SETTINGS, edit, key=key).outcome == "created"
+    assert EDIT.store.submit(db, SETTINGS, edit, key=key).outcome == "created"
 
 
 def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
@@ -205,7 +205,7 @@ def test_an_edit_names_no_file_either(db: Database, graph: str) -> None:
     body = {"graph": graph, "rewrite": "harry-potter--studied-at", "method": "mend"}
     wrong = EditIn.model_validate(body | {"overrides": {"archive": "/etc/passwd"}})
     with pytest.raises(UsageError, match="names a file"):
-        submit.post(db, SETTINGS, wrong)
+        EDIT.store.submit(db, SETTINGS, wrong)
 
 
 def test_edits_and_jobs_go_by_their_tickets_and_by_the_model_that_is_loaded(

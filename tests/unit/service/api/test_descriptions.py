@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from thinkeval.service.api.graphs import ImportIn
 from thinkeval.service.api.rules import WrittenRule
 from thinkeval.service.depedit.schemas import RunsIn, SetIn
+from thinkeval.service.edits.schemas import SweepIn
 from thinkeval.service.growth.schemas import GrowthIn
-from thinkeval.service.jobs.schemas import SweepIn
 from thinkeval.service.leakcut.schemas import CoEditIn
 from thinkeval.service.schemas import EditIn
 from thinkeval.service.states.schemas import ComparisonIn

@@ -13,8 +13,8 @@ from thinkeval.service import schemas
 from thinkeval.service.cli.options import MeasureName, edit_options
 from thinkeval.service.cli.score import score
 from thinkeval.service.cli.sweep import sequence, sweep
+from thinkeval.service.edits.schemas import SweepIn
 from thinkeval.service.errors import UsageError
-from thinkeval.service.jobs.schemas import SweepIn
 from thinkeval.service.request_options import flags_of, option_of
 from thinkeval.service.schemas import EditIn, EditOptions
 from thinkeval.service.scoring.request import (
