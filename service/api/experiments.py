@@ -56,9 +56,9 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
     ) -> Any:
         accepted = kind.store.submit(db, here.settings, body, key=idempotency_key)
         here.statuses.clear()
+        found = kind.store.get(db, accepted.edit)
         if accepted.outcome != "known":
             here.supervisor.wake()
-        found = kind.store.get(db, accepted.edit)
         response.headers["Location"] = f"/v1/{kind.plural}/{found.id}"
         if found.status == "succeeded":
             response.status_code = 200

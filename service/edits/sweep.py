@@ -22,9 +22,6 @@ from ..graphs import datasets
 from ..graphs.rewrites import of_one_kind
 from ..jobs import queue
 from ..jobs.submit import EnqueueResult
-from ..reports import by_kind
-from ..reports import table as reports
-from ..reports.comparison import compare
 from ..reports.formats import Column, Table, frame_table
 from ..schemas import EditIn, Measure, Score, Status
 from ..scoring import metrics
@@ -271,6 +268,10 @@ def methods_table(
     Raises:
         UsageError: no edit has the measure.
     """
+    from ..reports import by_kind  # imports numpy
+    from ..reports import table as reports
+    from ..reports.comparison import compare
+
     taken = list(dict.fromkeys(m for score in scored for m in score.measures))
     if measure is None:
         measure = "likelihood" if "likelihood" in taken or not taken else taken[0]
