@@ -17,9 +17,8 @@ from ..graphs import datasets
 from ..paging import offset_page
 from ..schemas import Measure, Score
 from . import closure as forward
+from .engine import Best, by_conclusion, cone, solve_sizes
 from .omega import kept_rules
-from .proof_sizes import Sized, proofs_by_size
-from .proof_values import by_conclusion, cone
 from .schemas import ClosureOptions, ProofOut, Triple
 from .store import StoredRule
 
@@ -100,6 +99,9 @@ class MixedPage(BaseModel):
     total: int = Field(description="Number of those that match the filters, on all pages.")
     surviving: int = Field(description="Number of those that survive.")
     items: list[MixedChainOut] = Field(description="The items of this page, in order.")
+    note: str | None = Field(
+        default=None, description="Conclusions that no chain is counted over, with the reason."
+    )
     next: str | None = Field(default=None, description="Cursor of the next page.")
 
 
@@ -171,6 +173,7 @@ def mixed(
         total=len(fitting),
         surviving=sum(bool(row.surviving) for row in fitting),
         items=[_proved(row, proofs) for row in shown],
+        note=closure.note,
         next=following,
     )
 
@@ -191,7 +194,7 @@ def _proved(chain: MixedChainOut, proofs: _Proofs) -> MixedChainOut:
 class _Proofs:
     """The strongest proofs after an edit, by number of facts, of the listed links.
 
-    They exclude the edited fact in either form, like the strengths of `closure/settle`.
+    They exclude the edited fact in either form, like the strengths that a closure stores by size.
     """
 
     def __init__(self, closure: forward.Closure, shown: Sequence[MixedChainOut]) -> None:
@@ -203,15 +206,16 @@ class _Proofs:
         ways = by_conclusion(closure.groundings)
         goals = {_triple(link) for row in shown for link in row.links if link.implied}
         needed = {t: found for goal in goals for t, found in cone(ways, goal).items()}
-        self.sized = proofs_by_size(needed, self.post, edited)
+        self.sized = solve_sizes(needed, self.post, edited)
 
     def of(self, link: MixedLinkOut) -> ProofOut | None:
         """The proof of an implied link; None for a fact."""
         if not link.implied or link.facts is None:
             return None
-        return self._shown(_triple(link), self.sized[_triple(link)][link.facts])
+        best = self.sized[_triple(link)].get(link.facts)
+        return None if best is None else self._shown(_triple(link), best)
 
-    def _shown(self, triple: Triple, proof: Sized) -> ProofOut:
+    def _shown(self, triple: Triple, proof: Best[float]) -> ProofOut:
         way = proof.way
         if way is None:
             pre, post = self.pre.get(triple), self.post.get(triple)
@@ -220,7 +224,7 @@ class _Proofs:
         before = [part.strength_pre for part in parts]
         known = [value for value in before if value is not None]
         pre = math.prod(known) * way.factor if len(known) == len(parts) else None
-        return _out(triple, pre, proof.strength).model_copy(
+        return _out(triple, pre, proof.value).model_copy(
             update={
                 "implied": True,
                 "leaves": sum(part.leaves for part in parts),
