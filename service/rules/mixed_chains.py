@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field
 
+from ...cypher.rows.chains import StoredTriple
 from ..graphs import datasets
-from ..paging import offset_page
+from ..paging import CURSOR, LIMIT, offset_page, read_offset
 from ..schemas import Measure, Score
 from . import closure as forward
 from .engine import Best, by_conclusion, cone, solve_sizes
@@ -27,14 +28,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MixedLinkOut:
+class MixedLinkOut(StoredTriple):
     """A link of a chain: a fact or a conclusion, with the conclusion's proof."""
 
-    id: Annotated[str, Field(description="Id of the fact or conclusion in the database.")]
     implied: Annotated[bool, Field(description="Whether it is a conclusion, not a fact.")]
-    subject: Annotated[str, Field(description="Subject of the fact.")]
-    relation: Annotated[str, Field(description="Relation of the fact.")]
-    object: Annotated[str, Field(description="Object of the fact.")]
     facts: Annotated[
         int | None,
         Field(
@@ -105,22 +102,18 @@ class MixedPage(BaseModel):
     next: str | None = Field(default=None, description="Cursor of the next page.")
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Filter and page of a list of mixed chains.
+class Chosen(BaseModel):
+    """Filter of the chains over conclusions; `steps` counts facts."""
 
-    Attributes:
-        surviving: only surviving chains.
-        steps: only chains with this number of facts in the listed form.
-        max_steps: maximum number of facts; None: that of the edit's score.
-        start, limit: the listed part; None: to the end.
-    """
-
-    surviving: bool = False
-    steps: int | None = None
-    max_steps: int | None = None
-    start: int = 0
-    limit: int | None = None
+    surviving: bool = Field(default=False, description="Only chains that survive the edit.")
+    steps: int | None = Field(
+        default=None, ge=1, le=5, description="Only chains of this number of facts."
+    )
+    max_steps: int = Field(
+        default=5, ge=1, le=5, description="Only chains of at most this many facts."
+    )
+    limit: int | None = Field(default=None, ge=1, description=LIMIT)
+    cursor: str | None = Field(default=None, max_length=20, description=CURSOR)
 
 
 def mixed(
@@ -143,7 +136,7 @@ def mixed(
     datasets.require_graph(db, score.edit, kind="edit")
     used = kept_rules(db, score.dataset) if rules is None else list(rules)
     threshold = score.options.threshold_for(measure)
-    most = min(chosen.max_steps or score.options.max_steps, score.options.max_steps)
+    most = min(chosen.max_steps, score.options.max_steps)
     with forward.transaction(db, score.edit, used) as tx:
         closure = forward.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         found = tx.run(
@@ -161,7 +154,7 @@ def mixed(
         )
     looked_at = [row for row in found if chosen.steps in (None, row.steps)]
     fitting = [row for row in looked_at if row.surviving or not chosen.surviving]
-    shown, following = offset_page(fitting, chosen.start, chosen.limit)
+    shown, following = offset_page(fitting, read_offset(chosen.cursor), chosen.limit)
     proofs = _Proofs(closure, shown)
     return MixedPage(
         edit=score.edit,
