@@ -29,7 +29,7 @@ from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
 from thinkeval.service.settings import Settings
 from thinkeval.service.states.opened import opened
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 MEND = {
     "layers": [1], "rank": 4, "edit_lr": -1e-3, "lr": 1e-3, "lr_lr": 1e-2, "batch_size": 4,

@@ -24,7 +24,7 @@ from thinkeval.service.settings import Settings
 from thinkeval.service.states.about import OpenState, StateOut
 from thinkeval.service.states.opened import opened
 from thinkeval.service.states.replies import session
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 SAMPLES = ProbeSettings(samples=4, measures=("p",), max_new_tokens=8)
 HARRY = Question(Fact("Harry Potter", "r", "Hogwarts", "{} studied at"), ("Hogwarts School",))
