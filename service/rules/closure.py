@@ -317,12 +317,15 @@ def _store(
         for _, row in derived.values()
         if gone.isdisjoint((row["premise1"], row["premise2"], row["conclusion"]))
     ]
-    for name, found in (
-        ("closure/write_conclusions", conclusions),
-        ("closure/write_groundings", ways),
-    ):
-        for start in range(0, len(found), _BATCH):
-            tx.run(rows.WrittenRow, name, graph=graph, rows=found[start : start + _BATCH])
+    for part in _batches(conclusions):
+        tx.run(rows.WrittenRow, "closure/write_conclusions", graph=graph, rows=part)
+    for part in _batches(ways):
+        tx.run(rows.WrittenRow, "closure/write_groundings", graph=graph, rows=part)
+
+
+def _batches(found: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
+    for start in range(0, len(found), _BATCH):
+        yield found[start : start + _BATCH]
 
 
 def _caption(relation: str, before: float | None, after: float | None) -> str:
