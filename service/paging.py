@@ -32,6 +32,9 @@ class Dated(Protocol):
 DatedItem = TypeVar("DatedItem", bound=Dated)
 Item = TypeVar("Item")
 
+LIMIT = "Number of items of a page."
+CURSOR = "`next` of the preceding page; null for the first."
+
 TIMESTAMP = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
     r"(Z|[+-](0[0-9]|1[0-7]):[0-9]{2})"

@@ -31,7 +31,7 @@ from thinkeval.service.scoring.score import score_edit
 from thinkeval.service.settings import Settings
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.schemas import ComparisonIn
-from thinkeval.service.states.words import parse
+from thinkeval.service.states.spec import parse
 
 FASTER = bench.Goal("ratio", ">=", 5)
 MEMORY = bench.Goal("ratio", ">=", 1 / 1.2)

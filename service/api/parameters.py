@@ -6,10 +6,8 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
+from ..paging import CURSOR, LIMIT
 from ..schemas import Measure, Name
-
-LIMIT = "Number of items of a page."
-CURSOR = "`next` of the preceding page; null for the first."
 
 Skip = Annotated[
     int, Query(ge=0, le=1_000_000, description="Number of items to leave out at the beginning.")

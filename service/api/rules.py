@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...loaders.rules_yaml import read_rules
 from ..graphs import datasets
-from ..paging import read_offset
+from ..paging import LIMIT
 from ..reports.edit import measure_of
 from ..rules import (
     add,
@@ -44,7 +44,7 @@ from ..rules.schemas import (
 )
 from ..scoring import record
 from .graphs import GraphId
-from .parameters import CURSOR, LIMIT, Candidates, EditId, InMeasure
+from .parameters import Candidates, EditId, InMeasure
 from .problems import DESCRIBED
 from .results import MeasureQuery
 from .state import Db
@@ -308,18 +308,10 @@ class ClosureChoice(ClosureOptions):
         return ClosureOptions(depth=self.depth, measure=self.measure, confidence=self.confidence)
 
 
-class MixedChoice(BaseModel):
-    """Filter of the chains over conclusions; `steps` counts facts."""
+class MixedChoice(Chosen):
+    """Filter and page of the chains over conclusions; `steps` counts facts."""
 
-    surviving: bool = Field(default=False, description="Only chains that survive the edit.")
-    steps: int | None = Field(
-        default=None, ge=1, le=5, description="Only chains of this number of facts."
-    )
-    max_steps: int = Field(
-        default=5, ge=1, le=5, description="Only chains of at most this many facts."
-    )
-    limit: int = Field(default=100, ge=1, le=1000, description=LIMIT)
-    cursor: str | None = Field(default=None, max_length=20, description=CURSOR)
+    limit: int | None = Field(default=100, ge=1, le=1000, description=LIMIT)
 
 
 @closure_router.get(
@@ -397,11 +389,4 @@ def get_mixed_chains(
     `steps` counts facts: a conclusion has as many as its proof, which states rule and premises.
     """
     score = record.get_score(db, edit)
-    part = Chosen(
-        surviving=chosen.surviving,
-        steps=chosen.steps,
-        max_steps=chosen.max_steps,
-        start=read_offset(chosen.cursor),
-        limit=chosen.limit,
-    )
-    return mixed_chains.mixed(db, score, measure_of(score, measure), chosen=part)
+    return mixed_chains.mixed(db, score, measure_of(score, measure), chosen=chosen)

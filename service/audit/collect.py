@@ -47,8 +47,8 @@ LEAK = (
 
 USED = (
     "experiments/page", "graph/facts", "chains/scored",
-    "rules/list_rules", "closure/state", "closure/derive",
-    "closure/atoms", "closure/groundings", "closure/settle", "closure/omega",
+    "rules/list_rules", "closure/state", "closure/atoms", "closure/write_conclusions",
+    "closure/write_groundings", "closure/groundings", "closure/omega",
     "closure/mixed",
 )  # fmt: skip
 """Queries of an audit itself: the values of their rows are in its content."""

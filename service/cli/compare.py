@@ -10,7 +10,7 @@ from ..scoring.runtime import Runtime
 from ..settings import Settings
 from ..states.kind import COMPARISON
 from ..states.schemas import ComparisonIn
-from ..states.words import parse, parse_sequence
+from ..states.spec import parse, parse_sequence
 from .experiments import Printed, emit_result, prints
 from .options import MEASURED, request_of, takes
 from .progress import ProgressBars

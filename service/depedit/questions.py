@@ -21,11 +21,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ...cypher.rows.depedit import Change, Phase
 from ...loaders.knowledge_sets import QA, Copy, KnowledgeSet
 from ...loaders.records import Fact, unique
 from ...loaders.rule_records import Rule
 from ..errors import UsageError
-from .schemas import Change, Phase, Question, Role
+from .schemas import Question, Role
 
 if TYPE_CHECKING:
     from ...editing.models import LoadedModel

@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...cypher.rows.base import Row
 from ...cypher.rows.depedit import (
-    Change,
-    Phase,
+    Posed,
     Role,
     Setting,
     Source,
@@ -48,31 +47,14 @@ class Sets(BaseModel):
     total: int = Field(description="Their number on all pages.")
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+@dataclass(frozen=True)
+class Question(Posed):
     """One question of a set."""
 
     id: Annotated[str, Field(description="Id of the question.")]
-    phase: Annotated[Phase, Field(description="Phase of the protocol: establish or update.")]
-    copy: Annotated[
-        int | None, Field(description="Index of the updated copy; null in phase establish.")
-    ]
-    role: Annotated[Role, Field(description="specific, unrelated or implication.")]
     subject: Annotated[str, Field(description="Subject of the fact.")]
     relation: Annotated[str, Field(description="Relation of the fact.")]
-    asked: Annotated[str, Field(description="The complete question.")]
     prompt: Annotated[str, Field(description="Cloze by which the fact is established and edited.")]
-    expected: Annotated[
-        str | None,
-        Field(description="The right answer now; null for an implication that no longer follows."),
-    ]
-    change: Annotated[
-        Change,
-        Field(
-            description="`kept`, or since phase establish: `updated` (another answer), `new`,"
-            " `lost`."
-        ),
-    ]
     established: Annotated[
         str | None, Field(description="Id of the same question in phase establish.")
     ]

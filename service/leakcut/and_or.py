@@ -25,7 +25,7 @@ import numpy as np
 from ..errors import UsageError
 from .hitting_set import LIMIT_S, Cut
 from .milp import TIGHT, Program, Solved
-from .problem import Chain, Fact
+from .problem import Chain, Fact, Problem
 
 Atom = Hashable
 """Statement of a fact or conclusion of a rule, as (subject, relation, object)."""
@@ -81,6 +81,17 @@ class ProofProblem:
     costs: Mapping[Fact, float] = field(default_factory=dict)
     locked: frozenset[Fact] = frozenset()
     groups: tuple[frozenset[Fact], ...] = ()
+
+    def within(self, limits: Problem, *, most: int | None = None) -> ProofProblem:
+        """Return the problem with the chains, costs, locks and groups of a choice of facts."""
+        return replace(
+            self,
+            chains=limits.chains,
+            most=most,
+            costs=limits.costs,
+            locked=limits.locked,
+            groups=limits.groups,
+        )
 
     @cached_property
     def stated(self) -> dict[Fact, Atom]:

@@ -13,11 +13,11 @@ from typing import Literal
 
 from ..errors import NotFoundError, UsageError
 from . import and_or, budget, hitting_set
+from .and_or import ProofProblem
 from .hitting_set import Cut
 from .keys import Keys, by_subject, collateral
 from .leaks import Leaks
 from .problem import Chain, Problem
-from .rule_proofs import RuleProofs
 from .schemas import CutFact, CutIn, CutOut, OpenPath
 
 Kind = Literal["measured", "subject", "off"]
@@ -59,7 +59,7 @@ def leak_cut(
     *,
     keys: Keys | None = None,
     kind: Kind | None = None,
-    proofs: RuleProofs | None = None,
+    proofs: ProofProblem | None = None,
 ) -> CutOut:
     """The cheapest facts whose change closes every leaking path, and breaks every proof.
 
@@ -125,10 +125,10 @@ def _surviving(leaks: Leaks) -> int | None:
     return None if found is None else round(found)
 
 
-def _solved(problem: Problem, options: CutIn, proofs: RuleProofs | None) -> tuple[Cut, list[Cut]]:
+def _solved(problem: Problem, options: CutIn, proofs: ProofProblem | None) -> tuple[Cut, list[Cut]]:
     """The cut, and others of its cost."""
     if proofs is not None:
-        return and_or.cut(proofs.problem(problem), limit_s=options.seconds), []
+        return and_or.cut(proofs.within(problem), limit_s=options.seconds), []
     best = hitting_set.cut(problem, limit_s=options.seconds)
     return best, list(hitting_set.alternatives(problem, best, most=options.alternatives))
 

@@ -53,5 +53,7 @@ def ways_table(found: OmegaOut, target_true: str) -> Table[Kind]:
         Column("all cut up to (facts)", lambda kind: found.deep[kind]),
     ]
     note = f"within {pluralize(found.max_steps, 'fact')}, by {pluralize(found.rules, 'rule')}"
+    if found.note:
+        note += f". {found.note}"
     title = f"Is {target_true} recovered? ({MEASURE_NAMES[found.measure]})"
     return Table("ways", title, columns, KINDS, note)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field
 
+from ...cypher.rows.chains import StoredTriple
 from ..graphs import datasets
-from ..paging import offset_page
+from ..paging import CURSOR, LIMIT, offset_page, read_offset
 from ..schemas import Measure, Score
 from . import closure as forward
+from .engine import Best, by_conclusion, cone, solve_sizes
 from .omega import kept_rules
-from .proof_sizes import Sized, proofs_by_size
-from .proof_values import by_conclusion, cone
 from .schemas import ClosureOptions, ProofOut, Triple
 from .store import StoredRule
 
@@ -28,14 +28,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MixedLinkOut:
+class MixedLinkOut(StoredTriple):
     """A link of a chain: a fact or a conclusion, with the conclusion's proof."""
 
-    id: Annotated[str, Field(description="Id of the fact or conclusion in the database.")]
     implied: Annotated[bool, Field(description="Whether it is a conclusion, not a fact.")]
-    subject: Annotated[str, Field(description="Subject of the fact.")]
-    relation: Annotated[str, Field(description="Relation of the fact.")]
-    object: Annotated[str, Field(description="Object of the fact.")]
     facts: Annotated[
         int | None,
         Field(
@@ -100,25 +96,24 @@ class MixedPage(BaseModel):
     total: int = Field(description="Number of those that match the filters, on all pages.")
     surviving: int = Field(description="Number of those that survive.")
     items: list[MixedChainOut] = Field(description="The items of this page, in order.")
+    note: str | None = Field(
+        default=None, description="Conclusions that no chain is counted over, with the reason."
+    )
     next: str | None = Field(default=None, description="Cursor of the next page.")
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Filter and page of a list of mixed chains.
+class Chosen(BaseModel):
+    """Filter of the chains over conclusions; `steps` counts facts."""
 
-    Attributes:
-        surviving: only surviving chains.
-        steps: only chains with this number of facts in the listed form.
-        max_steps: maximum number of facts; None: that of the edit's score.
-        start, limit: the listed part; None: to the end.
-    """
-
-    surviving: bool = False
-    steps: int | None = None
-    max_steps: int | None = None
-    start: int = 0
-    limit: int | None = None
+    surviving: bool = Field(default=False, description="Only chains that survive the edit.")
+    steps: int | None = Field(
+        default=None, ge=1, le=5, description="Only chains of this number of facts."
+    )
+    max_steps: int = Field(
+        default=5, ge=1, le=5, description="Only chains of at most this many facts."
+    )
+    limit: int | None = Field(default=None, ge=1, description=LIMIT)
+    cursor: str | None = Field(default=None, max_length=20, description=CURSOR)
 
 
 def mixed(
@@ -141,7 +136,7 @@ def mixed(
     datasets.require_graph(db, score.edit, kind="edit")
     used = kept_rules(db, score.dataset) if rules is None else list(rules)
     threshold = score.options.threshold_for(measure)
-    most = min(chosen.max_steps or score.options.max_steps, score.options.max_steps)
+    most = min(chosen.max_steps, score.options.max_steps)
     with forward.transaction(db, score.edit, used) as tx:
         closure = forward.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         found = tx.run(
@@ -159,7 +154,7 @@ def mixed(
         )
     looked_at = [row for row in found if chosen.steps in (None, row.steps)]
     fitting = [row for row in looked_at if row.surviving or not chosen.surviving]
-    shown, following = offset_page(fitting, chosen.start, chosen.limit)
+    shown, following = offset_page(fitting, read_offset(chosen.cursor), chosen.limit)
     proofs = _Proofs(closure, shown)
     return MixedPage(
         edit=score.edit,
@@ -171,6 +166,7 @@ def mixed(
         total=len(fitting),
         surviving=sum(bool(row.surviving) for row in fitting),
         items=[_proved(row, proofs) for row in shown],
+        note=closure.note,
         next=following,
     )
 
@@ -191,7 +187,7 @@ def _proved(chain: MixedChainOut, proofs: _Proofs) -> MixedChainOut:
 class _Proofs:
     """The strongest proofs after an edit, by number of facts, of the listed links.
 
-    They exclude the edited fact in either form, like the strengths of `closure/settle`.
+    They exclude the edited fact in either form, like the strengths that a closure stores by size.
     """
 
     def __init__(self, closure: forward.Closure, shown: Sequence[MixedChainOut]) -> None:
@@ -203,15 +199,16 @@ class _Proofs:
         ways = by_conclusion(closure.groundings)
         goals = {_triple(link) for row in shown for link in row.links if link.implied}
         needed = {t: found for goal in goals for t, found in cone(ways, goal).items()}
-        self.sized = proofs_by_size(needed, self.post, edited)
+        self.sized = solve_sizes(needed, self.post, edited)
 
     def of(self, link: MixedLinkOut) -> ProofOut | None:
         """The proof of an implied link; None for a fact."""
         if not link.implied or link.facts is None:
             return None
-        return self._shown(_triple(link), self.sized[_triple(link)][link.facts])
+        best = self.sized[_triple(link)].get(link.facts)
+        return None if best is None else self._shown(_triple(link), best)
 
-    def _shown(self, triple: Triple, proof: Sized) -> ProofOut:
+    def _shown(self, triple: Triple, proof: Best[float]) -> ProofOut:
         way = proof.way
         if way is None:
             pre, post = self.pre.get(triple), self.post.get(triple)
@@ -220,7 +217,7 @@ class _Proofs:
         before = [part.strength_pre for part in parts]
         known = [value for value in before if value is not None]
         pre = math.prod(known) * way.factor if len(known) == len(parts) else None
-        return _out(triple, pre, proof.strength).model_copy(
+        return _out(triple, pre, proof.value).model_copy(
             update={
                 "implied": True,
                 "leaves": sum(part.leaves for part in parts),

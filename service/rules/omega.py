@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
@@ -42,6 +43,11 @@ class OmegaOut(BaseModel):
     items: list[OmegaRow] = Field(description="The items of this page, in order.")
     deep: dict[Kind, int] = Field(
         description="{kind: the largest n up to which nothing of the kind survives}."
+    )
+    note: str | None = Field(
+        default=None,
+        description="Conclusions that could not be counted, with the reason; the values of rules"
+        " and both are null then.",
     )
     proofs: list[ProofOut] = Field(
         default=[],
@@ -100,6 +106,8 @@ def omega(
             rule=score.options.rule,
             known_chain=score.options.counted["known_chain"],
         )
+    if found.note:
+        items = [i if i.kind == "paths" else replace(i, value=None) for i in items]
     return OmegaOut(
         edit=score.edit,
         measure=measure,
@@ -108,6 +116,7 @@ def omega(
         max_steps=score.options.max_steps,
         items=items,
         deep={kind: _deep(items, kind) for kind in KINDS},
+        note=found.note,
         proofs=_proofs(found, score)[:most],
     )
 

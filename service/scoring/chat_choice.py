@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...loaders.records import Fact
 from ..graphs.datasets import Dataset
 from ..schemas import KNOWN
-from .probe import ask, questions_for
+from .probe import probe, questions_for
 from .runtime import Runtime
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _measured(
     exact = replace(settings, measures=("likelihood",), paraphrases=False)
 
     def values(chat: Literal["always", "never"]) -> list[float]:
-        answers = ask(
+        answers = probe(
             loaded, questions_for(facts, aliases), replace(exact, chat=chat),
             progress=runtime.progress,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..schemas import MetricValue
-from .probe import Answer, ProbedFact, Question, ask
+from .probe import Answer, ProbedFact, Question, probe
 
 if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
@@ -54,7 +54,7 @@ def measured(
     answer = None
     with applied(loaded.model, effect):
         try:
-            (answer,) = ask(loaded, [question], turned, prompt_change=effect.prompt_change)
+            (answer,) = probe(loaded, [question], turned, prompt_change=effect.prompt_change)
         except ProbeError:
             if other == PLAIN:
                 raise

@@ -20,7 +20,7 @@ from ..request_options import words_of
 from ..schemas import KNOWN, KNOWN_CHAIN, EditOptions, Measure
 from . import model_graph, wordings
 from .chat_choice import settled
-from .probe import ask, edited_facts, questions_for
+from .probe import edited_facts, probe, questions_for
 from .request import probe_settings
 from .runtime import Runtime, RuntimeModel
 from .wordings import Wording
@@ -274,7 +274,7 @@ def _further(
     content = runtime.content_of(dataset)
     aliases = {entity.name: entity.aliases for entity in content.entities}
     settings, _ = settled(runtime, dataset, model.loaded, probe_settings(asked, asked.seed))
-    answers = ask(
+    answers = probe(
         model.loaded,
         questions_for(list(rest.values()), aliases),
         settings,

@@ -20,8 +20,8 @@ from .probe import (
     Answer,
     ProbedFact,
     Question,
-    ask,
     edge_properties,
+    probe,
     questions_for,
 )
 from .runtime import Runtime, RuntimeModel
@@ -49,7 +49,7 @@ def asked_model(model: RuntimeModel, progress: Progress) -> Asked:
     """A loaded model, asked by all measures."""
 
     def answers(questions: Sequence[Question], settings: ProbeSettings) -> Sequence[Answer]:
-        return ask(model.loaded, questions, settings, progress=progress)
+        return probe(model.loaded, questions, settings, progress=progress)
 
     return Asked(model.name, model.loaded.info.digest, answers)
 

@@ -102,7 +102,7 @@ class ProbedFact:
 Progress = Callable[[int, int, str], None]
 
 
-def ask(
+def probe(
     loaded: LoadedModel,
     questions: Sequence[Question],
     settings: ProbeSettings,
@@ -111,17 +111,17 @@ def ask(
     progress: Progress | None = None,
 ) -> list[Answer]:
     """Probe a model with questions; one answer a question, in order."""
-    from ...editing.probe import probe
+    from ...editing.probe import probe as measure
 
-    return asked(
+    return probe_with(
         questions,
-        lambda items: probe(
+        lambda items: measure(
             loaded, items, settings, prompt_change=prompt_change, progress=progress
         ),
     )
 
 
-def asked(
+def probe_with(
     questions: Sequence[Question], measure: Callable[[Sequence[ProbeItem]], Sequence[ProbeResult]]
 ) -> list[Answer]:
     """Answers to questions, whatever measures them; one answer a question, in order."""

@@ -36,7 +36,7 @@ ORGANISM = "organism"
 ORGANISM_UNKNOWN = "organism-unknown"
 ENDPOINT = "endpoint:"
 CHANGE_MARK = re.compile(r"\+(?=adapter:|edit:|finetune:|(?:8bit|4bit)(?:\+|$))")
-"""Pattern of the `+` in a state's word (`service.states.words`) that begins a change."""
+"""Pattern of the `+` in a state's specification (`service.states.spec`) that begins a change."""
 _WHY = {
     "8bit": "an update cannot be added to quantised weights",
     "4bit": "an update cannot be added to quantised weights",

@@ -44,9 +44,9 @@ from .probe import (
     ProbedFact,
     Question,
     Role,
-    ask,
     correct_facts,
     edited_facts,
+    probe,
     questions_for,
     spelled_apart,
     undecided,
@@ -280,11 +280,11 @@ def _pre(resolved: Resolved) -> list[ProbedFact]:
 
 def _asked_once(resolved: Resolved, what: str, questions: Sequence[Question]) -> Sequence[Answer]:
     """The unedited model's answers to some questions, asked once for all edits that need them."""
-    runtime, loaded, probe = resolved.runtime, resolved.model.loaded, resolved.request.probe
+    runtime, loaded, settings = resolved.runtime, resolved.model.loaded, resolved.request.probe
     key = digest([asdict(question) for question in questions])
     return runtime.memoised(
-        (what, loaded.info.digest, loaded.info.dtype, probe.digest, key),
-        lambda: ask(loaded, questions, probe, progress=runtime.progress),
+        (what, loaded.info.digest, loaded.info.dtype, settings.digest, key),
+        lambda: probe(loaded, questions, settings, progress=runtime.progress),
     )
 
 
@@ -343,7 +343,7 @@ def _post(
 def _asked_after(
     resolved: Resolved, effect: EditEffect, group: Sequence[ProbedFact]
 ) -> list[ProbedFact]:
-    answers = ask(
+    answers = probe(
         resolved.model.loaded,
         [probed.question for probed in group],
         resolved.request.probe,

@@ -18,7 +18,7 @@ from ...loaders.records import digest
 from ..formatting import pluralize
 from ..graphs.datasets import to_fact
 from ..subject_outcome import SubjectOutcome
-from .probe import Answer, ProbedFact, Question, ask
+from .probe import Answer, ProbedFact, Question, probe
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -55,7 +55,7 @@ def before(resolved: Resolved, probed: Sequence[ProbedFact]) -> list[ProbedFact]
     key = digest([asdict(question) for question in questions])
     answers: Sequence[Answer] = runtime.memoised(
         ("subject", loaded.info.digest, loaded.info.dtype, settings.digest, key),
-        lambda: ask(loaded, questions, settings, progress=runtime.progress),
+        lambda: probe(loaded, questions, settings, progress=runtime.progress),
     )
     return [ProbedFact(q, answer) for q, answer in zip(questions, answers, strict=True)]
 
@@ -122,7 +122,7 @@ def _settings(resolved: Resolved) -> ProbeSettings:
 def _ask(resolved: Resolved, effect: EditEffect, questions: Sequence[Question]) -> list[Answer]:
     if not questions:
         return []
-    return ask(
+    return probe(
         resolved.model.loaded, questions, _settings(resolved),
         prompt_change=effect.prompt_change, progress=resolved.runtime.progress,
     )  # fmt: skip

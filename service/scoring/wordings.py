@@ -11,7 +11,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from .probe import Progress, Question, ask
+from .probe import Progress, Question, probe
 
 if TYPE_CHECKING:
     from ...editing.models import LoadedModel
@@ -97,7 +97,7 @@ def _asked(
     stage = None if progress is None else lambda n, total, _: progress(n, total, wording.name)
     column: list[float | None] = [None] * len(questions)
     others = list(column)
-    for i, answer in zip(places, ask(loaded, asked, turned, progress=stage), strict=True):
+    for i, answer in zip(places, probe(loaded, asked, turned, progress=stage), strict=True):
         column[i] = answer.values["likelihood"]
         if values := answer.paraphrases.get("likelihood"):
             others[i] = fmean(values)

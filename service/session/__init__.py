@@ -29,7 +29,7 @@ from ..scoring.runtime import Runtime
 from ..settings import Settings
 from ..states.opened import InMemory
 from ..states.schemas import ComparisonIn, ComparisonOut
-from ..states.words import StateIn, parse
+from ..states.spec import StateIn, parse
 
 if TYPE_CHECKING:
     from ..client import Rewrite
@@ -175,16 +175,16 @@ class Session(Client):
         Raises:
             ProblemError: there is no such state, or it is behind an endpoint.
         """
-        from ..states.opened import opened
+        from ..states.opened import load_state
 
         with _problems():
             wanted = parse(state) if isinstance(state, str) else state
             if wanted.endpoint is not None:
                 raise UsageError(
-                    f"{wanted.word} is behind an endpoint: its weights are not here.",
+                    f"{wanted.spec} is behind an endpoint: its weights are not here.",
                     remedy="Name a model or a folder.",
                 )
-            with opened(self._runtime, wanted, self._dataset(graph)) as found:
+            with load_state(self._runtime, wanted, self._dataset(graph)) as found:
                 loaded = cast("LoadedState", found).loaded
                 return deepcopy(loaded.model), loaded.tokenizer
 

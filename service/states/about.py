@@ -18,7 +18,7 @@ Kind = Literal["model", "adapter", "edited", "quantized", "endpoint", "memory"]
 class StateOut(BaseModel):
     """A state as records and reports show it."""
 
-    word: str = Field(description="The state, as it is written on the command line.")
+    spec: str = Field(description="The state, as it is written on the command line.")
     name: str = Field(description="short, for tables.")
     kind: Kind = Field(description="The last change that was put on.")
     digest: str = Field(

@@ -21,7 +21,7 @@ from .changes import FINE_TUNE, FineTune, parse_fine_tune
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ..settings import Settings
-    from .words import StateIn
+    from .spec import StateIn
 
 
 def require_allowed(settings: Settings, db: Database, state: StateIn) -> None:

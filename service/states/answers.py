@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProbeBatch:
     """A request with the questions about it.
 
     Attributes:
@@ -43,7 +43,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ProbePlan:
     """Everything that both states are asked.
 
     Attributes:
@@ -57,7 +57,7 @@ class Asking:
     facts: tuple[Fact, ...]
     whole: bool
     aliases: Mapping[str, tuple[str, ...]]
-    requests: tuple[Asked, ...]
+    requests: tuple[ProbeBatch, ...]
 
     @property
     def edited(self) -> list[Question]:
@@ -76,8 +76,8 @@ class Answers:
 
     Attributes:
         facts: by fact id.
-        edited: in the order of `Asking.edited`.
-        implied: in the order of `Asking.implied`.
+        edited: in the order of `ProbePlan.edited`.
+        implied: in the order of `ProbePlan.implied`.
     """
 
     facts: Mapping[str, Answer]
@@ -85,12 +85,12 @@ class Answers:
     implied: Sequence[Answer] = ()
 
 
-def asking(
+def build_questions(
     runtime: Runtime,
     dataset: Dataset,
     settings: ProbeSettings,
     requests: Sequence[ScoreRequest],
-) -> Asking:
+) -> ProbePlan:
     """Build the questions: of a whole graph, of a large one those in the requests' scopes."""
     content = runtime.content_of(dataset)
     asked = []
@@ -99,15 +99,15 @@ def asking(
         near = neighbors(runtime.db, dataset.id, request.rewrite)
         edited = edited_questions(request.rewrite, scope, near)
         concluded = implied(runtime.db, request, scope) if request.implications else None
-        asked.append(Asked(request, scope, tuple(edited), concluded))
+        asked.append(ProbeBatch(request, scope, tuple(edited), concluded))
     whole = not asked or dataset.n_facts <= runtime.settings.probe_all_limit
     scoped = {fact.id: fact for each in asked for fact in each.scope.facts}
     facts = content.facts if whole else tuple(scoped.values())
     aliases = {entity.name: entity.aliases for entity in content.entities}
-    return Asking(dataset, settings, facts, whole, aliases, tuple(asked))
+    return ProbePlan(dataset, settings, facts, whole, aliases, tuple(asked))
 
 
-def answers_of(runtime: Runtime, state: OpenState, asking: Asking) -> Answers:
+def answers_of(runtime: Runtime, state: OpenState, asking: ProbePlan) -> Answers:
     """Ask a state; answers about facts that are stored already are read."""
 
     def ask(questions: Sequence[Question], settings: ProbeSettings) -> Sequence[Answer]:
@@ -129,7 +129,7 @@ def answers_of(runtime: Runtime, state: OpenState, asking: Asking) -> Answers:
 
 
 def of_request(
-    asked: Asked, edited_pre: Sequence[Answer], edited_post: Sequence[Answer], both: Pair
+    asked: ProbeBatch, edited_pre: Sequence[Answer], edited_post: Sequence[Answer], both: Pair
 ) -> list[ProbedFact]:
     """The facts of one request with both answers: its scope, then the edited fact."""
     ids = {question.fact.id for question in asked.edited}
@@ -148,7 +148,7 @@ Pair = tuple[Answers, Answers]
 """The answers of the base and of a state."""
 
 
-def rewrites(asking: Asking) -> list[RewriteRequest]:
+def rewrites(asking: ProbePlan) -> list[RewriteRequest]:
     """The rewrites of all requests."""
     return [asked.request.rewrite for asked in asking.requests]
 

@@ -1,4 +1,4 @@
-"""A fine-tune as a change of a state: `finetune:SOURCE` with its options, written in one word.
+"""A fine-tune as a change of a state: `finetune:SOURCE` with its options.
 
     finetune:FILE[:steps=N][:lr=X][:lora=R|:full][:batch=N][:seed=N]
     finetune:graph[:...]     on the graph's facts that share no entity with the requests

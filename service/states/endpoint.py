@@ -42,10 +42,10 @@ from ..growth.endpoints.endpoint import Message, Reply, Request, Sampling
 from ..growth.endpoints.openai_protocol import OpenAIProtocol, in_parallel
 from ..growth.replies import state_of
 from ..llm import Client
-from ..scoring.probe import Answer, Progress, Question, asked
+from ..scoring.probe import Answer, Progress, Question, probe_with
 from .about import StateOut
 from .replies import Session, session
-from .words import StateIn
+from .spec import StateIn
 
 if TYPE_CHECKING:
     from ...editing.probe import ProbeSettings
@@ -102,7 +102,7 @@ class EndpointState:
         self._repeated = repeated or 0.0
         identity = [client.address, client.model, replies.moment]
         self._about = StateOut(
-            word=state.word,
+            spec=state.spec,
             name=state.name,
             kind="endpoint",
             digest=digest(identity, 64),
@@ -163,7 +163,7 @@ class EndpointState:
                 values |= self._likelihoods(queries, progress)
             return {k: v for k, v in values.items() if k == "answers" or k in measures}
 
-        return asked(
+        return probe_with(
             questions, lambda items: measured(items, settings, Rendering(chat=chat), measure)
         )
 

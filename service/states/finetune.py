@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..graphs.datasets import Dataset
     from ..scoring.runtime import Runtime, RuntimeModel
     from .schemas import ComparisonIn
-    from .words import StateIn
+    from .spec import StateIn
 
 PREFIX = "finetune-"
 METHOD = "finetune"

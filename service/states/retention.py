@@ -24,7 +24,7 @@ from .schemas import (
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
-    from .words import StateIn
+    from .spec import StateIn
 
 LEAST = KNOWN
 """Change in the first state below which its retention is undefined."""

@@ -16,7 +16,7 @@ from ..request_options import Option
 from ..schemas import Measure, MeasuredOptions, MetricValue, Name
 from . import upgraded
 from .about import StateOut
-from .words import StateIn, parse_sequence
+from .spec import StateIn, parse_sequence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,12 +53,12 @@ class ComparisonIn(MeasuredOptions):
     )
 
     base: Annotated[StateIn, Option(command=False)] = Field(
-        description="The first state: an object, or its word such as organism+edit:EDIT."
+        description="The first state: an object, or its specification such as organism+edit:EDIT."
     )
     states: Annotated[list[StateIn], Option(command=False)] = Field(
         min_length=1,
         max_length=50,
-        description="States that are compared with the base, written like it. A word +CHANGE is the"
+        description="States that are compared with the base, written like it; +CHANGE is the"
         " state before with this put on: +8bit, +edit:EDIT, +finetune:graph:steps=200.",
     )
     rewrites: Annotated[list[Name], Option(("--rewrite", "-r"))] = Field(

@@ -24,11 +24,17 @@ def result(value: dict[str, Any]) -> dict[str, Any]:
     if "states" in value:
         return value
     state = {name: value[name] for name in value if name not in _OUTER}
-    state["spec"] = value["after"]["word"]
+    state |= {side: renamed(value[side]) for side in ("before", "after")}
+    state["spec"] = state["after"]["spec"]
     return {name: value[name] for name in _OUTER if name in value} | {
         "id": value["id"], "notes": value.get("notes", []),
         "request": request(value.get("request", {})), "states": [state | {"id": value["id"]}],
     }  # fmt: skip
+
+
+def renamed(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a state with `spec`, which was `word`."""
+    return {"spec" if name == "word" else name: value for name, value in state.items()}
 
 
 _OUTER = ("graph", "n_facts", "request", "created_at", "reused")

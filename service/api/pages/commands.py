@@ -32,7 +32,8 @@ def commands(score: Score, base: str) -> list[tuple[str, str]]:
 def _of_comparison(score: Score, base: str) -> list[tuple[str, str]]:
     """The commands of an edit that a comparison of two states scored."""
     states = score.provenance["comparison"]
-    words = ["thinkeval", "compare", states["before"]["word"], states["after"]["word"]]
+    specs = [state.get("spec") or state["word"] for state in (states["before"], states["after"])]
+    words = ["thinkeval", "compare", *specs]
     words += ["--graph", score.dataset]
     words += ["--forget", _fact(score)] if score.kind == "forget" else ["--rewrite", score.rewrite]
     return [

@@ -83,7 +83,7 @@ def test_the_same_lines_give_the_same_numbers(
     first, last = (state.requests[0].retention["likelihood"] for state in own.states)
     assert first.retention == 1
     assert last.retention is not None
-    tuned = own.states[-1].after.word
+    tuned = own.states[-1].after.spec
     (again_tuned,) = there.compare(mine.model, tuned, graph=mine.graph, samples=0).states
     assert again_tuned.after.kind == "edited"
     for each in (here, there):

@@ -21,7 +21,7 @@ from thinkeval.service.settings import Settings
 from thinkeval.service.states import table
 from thinkeval.service.states.kind import COMPARISON
 from thinkeval.service.states.schemas import ComparisonIn
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 OLD = Path(__file__).with_name("before_experiments.cypher")
 TEXT = "\n".join(line for line in OLD.read_text("utf-8").splitlines() if line[:2] != "//")
@@ -112,20 +112,23 @@ def test_a_comparison_of_two_states_is_one_of_a_base_and_a_state(db: Database, i
     (state,) = out.states
     assert (out.id, state.id, out.n_facts, out.graph) == (id, id, was["n_facts"], was["graph"])
     shown = state.model_dump(mode="json")
-    for name in ("before", "after", "measures", "drift", "notes", "same", "seconds", "provenance"):
+    for name in ("measures", "drift", "notes", "same", "seconds", "provenance"):
         assert shown[name] == was[name], name
+    for side in ("before", "after"):
+        old_one = {name: each for name, each in was[side].items() if name != "word"}
+        assert shown[side] == old_one | {"spec": was[side]["word"]}, side
     for request, old_one in zip(shown["requests"], was["requests"], strict=True):
         assert request.pop("retention") == {}
         assert request == old_one
     asked = ComparisonIn.model_validate(out.request)
-    assert [asked.base.word, asked.states[0].word] == [
+    assert [asked.base.spec, asked.states[0].spec] == [
         _word(was["request"][side]) for side in ("before", "after")
     ]
     assert table.tables(out)
 
 
 def _word(state: dict[str, Any]) -> str:
-    return StateIn.model_validate(state).word
+    return StateIn.model_validate(state).spec
 
 
 @pytest.mark.usefixtures("old")
@@ -159,7 +162,7 @@ def test_queued_jobs_go_on_or_say_how_to_submit_them_again(db: Database) -> None
     failed = by_status["failed"]
     assert "Submit it again as a comparison" in (failed.remedy or "")
     asked = ComparisonIn.model_validate(COMPARISON.upgraded(by_status["queued"].request))
-    assert (asked.base.word, asked.states[0].word) == ("organism", "organism:seed=1")
+    assert (asked.base.spec, asked.states[0].spec) == ("organism", "organism:seed=1")
 
 
 @pytest.mark.usefixtures("old")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -143,7 +142,7 @@ def test_every_chain_is_listed_with_its_strongest_form(
 def in_parts(db: Database, score: Score, used: list[StoredRule], kept: Chosen) -> list:
     items: list[MixedChainOut] = []
     while True:
-        part = replace(kept, start=len(items), limit=3)
+        part = kept.model_copy(update={"cursor": str(len(items)), "limit": 3})
         page = listed(db, score, "likelihood", used, part)
         items += page.items
         assert len(page.items) == 3 or page.next is None

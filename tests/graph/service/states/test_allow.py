@@ -12,7 +12,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.settings import Settings
 from thinkeval.service.states.allow import require_allowed
-from thinkeval.service.states.words import StateIn, parse
+from thinkeval.service.states.spec import StateIn, parse
 
 ADDRESS = "http://127.0.0.1:8001/v1"
 

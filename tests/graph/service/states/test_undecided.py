@@ -19,7 +19,7 @@ from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.kind import COMPARISON
 from thinkeval.service.states.schemas import ComparisonIn, StateComparison
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 ABLE: list[dict[str, Any]] = [
     {"contains": OPEN_QUESTION, "answers": ["It rains.", "It snows."] * 9},

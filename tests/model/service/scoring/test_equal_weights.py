@@ -28,8 +28,8 @@ from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
 from thinkeval.service.settings import Settings
-from thinkeval.service.states.opened import opened
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.opened import load_state
+from thinkeval.service.states.spec import StateIn
 
 MEND = {
     "layers": [1], "rank": 4, "edit_lr": -1e-3, "lr": 1e-3, "lr_lr": 1e-2, "batch_size": 4,
@@ -134,7 +134,7 @@ def test_a_saved_edit_is_not_put_on_the_other(twins: Twins, tmp_path: Path) -> N
     state = StateIn(model=str(twins.other), edits=(edit,))
     with (
         pytest.raises(DeltaError, match="same weights with another configuration"),
-        opened(twins.runtime, state, twins.dataset),
+        load_state(twins.runtime, state, twins.dataset),
     ):
         pass
 

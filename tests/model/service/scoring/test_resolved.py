@@ -23,7 +23,7 @@ from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 from thinkeval.service.states import finetune
 from thinkeval.service.states.changes import parse_fine_tune
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 
 @pytest.fixture

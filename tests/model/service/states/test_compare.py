@@ -29,9 +29,9 @@ from thinkeval.service.scoring import deltas, metrics, record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.kind import COMPARISON
-from thinkeval.service.states.opened import InMemory, LoadedState, opened
+from thinkeval.service.states.opened import InMemory, LoadedState, load_state
 from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 FACT = "Harry Potter|studied at|Hogwarts School of Witchcraft and Wizardry"
 EXACT = ("likelihood", "likelihood_norm")
@@ -99,7 +99,9 @@ def test_an_edit_behind_a_server_that_scores_prompts_is_the_same_change(
     walk: Walk, edit: Score, compared: ComparisonOut
 ) -> None:
     """The server has a copy of the edited model; the first state is asked in this process."""
-    with opened(walk.runtime, posted(walk, f"+edit:{edit.edit}").states[0], NO_DATASET) as state:
+    with load_state(
+        walk.runtime, posted(walk, f"+edit:{edit.edit}").states[0], NO_DATASET
+    ) as state:
         served = deepcopy(cast("LoadedState", state).loaded.model)
     wanted = {"rewrites": [walk.rewrite.id], "samples": 0}
     with scoring(served, walk.model.loaded.tokenizer) as address:

@@ -29,7 +29,7 @@ from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.kind import COMPARISON
 from thinkeval.service.states.schemas import ComparisonIn, StateComparison
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 pytestmark = pytest.mark.heavy
 

@@ -18,7 +18,7 @@ from thinkeval.service.llm import Client
 from thinkeval.service.scoring.probe import Question
 from thinkeval.service.states.endpoint import EndpointState
 from thinkeval.service.states.replies import Session
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 EXACT = ProbeSettings(measures=("likelihood",))
 QUESTIONS = [Question(Fact(s, "r", "Oslo", "{} lives in")) for s in ("Ada", "Bob", "Eve")]

@@ -77,7 +77,7 @@ def test_the_states_of_the_sequence(
 ) -> None:
     (tuned,) = line.states[2].updates
     base, first = walk.model.source, f"+edit:{edit.edit}"
-    assert [state.after.word.removeprefix(base) for state in line.states] == [
+    assert [state.after.spec.removeprefix(base) for state in line.states] == [
         first,
         f"{first}+8bit",
         f"{first}+edit:{tuned}+8bit",
@@ -236,9 +236,9 @@ def test_the_base_may_be_a_fine_tune(walk: Walk, edit: Score) -> None:
     base = f"{walk.model.source}+finetune:graph:steps=2"
     found = run(walk, "+8bit", base=base)
     assert found.base.kind == "edited"
-    assert "+edit:finetune-graph-" in found.base.word
+    assert "+edit:finetune-graph-" in found.base.spec
     (state,) = found.states
-    assert state.after.word == f"{found.base.word}+8bit"
+    assert state.after.spec == f"{found.base.spec}+8bit"
 
 
 def test_forgetting_is_retained_or_not(walk: Walk) -> None:

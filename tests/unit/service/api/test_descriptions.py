@@ -16,7 +16,7 @@ from thinkeval.service.growth.schemas import GrowthIn
 from thinkeval.service.leakcut.schemas import CoEditIn
 from thinkeval.service.schemas import EditIn
 from thinkeval.service.states.schemas import ComparisonIn
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 
 def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:

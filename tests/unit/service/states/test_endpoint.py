@@ -22,9 +22,9 @@ from thinkeval.service.scoring.probe import Question
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 from thinkeval.service.states.about import OpenState, StateOut
-from thinkeval.service.states.opened import opened
+from thinkeval.service.states.opened import load_state
 from thinkeval.service.states.replies import session
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 SAMPLES = ProbeSettings(samples=4, measures=("p",), max_new_tokens=8)
 HARRY = Question(Fact("Harry Potter", "r", "Hogwarts", "{} studied at"), ("Hogwarts School",))
@@ -48,7 +48,7 @@ def served(
 
 @contextmanager
 def asking(runtime: Runtime, state: StateIn) -> Iterator[OpenState]:
-    with opened(runtime, state, Dataset("", 0, "")) as open_state:
+    with load_state(runtime, state, Dataset("", 0, "")) as open_state:
         yield open_state
 
 

@@ -69,7 +69,7 @@ def answered(
     phase, change = ("establish", "kept") if copy is None else ("update", "updated")
     question = f"one|{copy}|specific|0"
     return AnsweredRow(
-        question, phase, copy, "specific", "Ann was born in", change, expected, answer, before,
+        phase, copy, "specific", "Ann was born in", change, expected, question, answer, before,
         "Ann", "was born in",
     )  # fmt: skip
 

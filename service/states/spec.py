@@ -1,4 +1,4 @@
-"""The notation of a state: one word on the command line, one object in REST and Python.
+"""The notation of a state: one specification on the command line, one object in REST and Python.
 
     organism · organism:llama:seed=1      a model organism, trained on the graph
     gpt2-xl · gpt2-xl@REVISION · FOLDER   a model of the hub, or of a folder
@@ -39,7 +39,7 @@ CHANGES = {
     "adapter": "adapter:FOLDER", "edit": "edit:EDIT", "finetune": "finetune:graph",
     "8bit": "8bit", "4bit": "4bit",
 }  # fmt: skip
-"""The notation of each change of a base, by its first word."""
+"""The notation of each change of a base, by its kind."""
 _HUB = re.compile(r"\w[\w.-]*(?:/[\w.-]+)?")
 
 Bits = Literal["8bit", "4bit"]
@@ -47,9 +47,9 @@ Text = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class StateIn(BaseModel):
-    """A state: a model, and what is put on it. Its one word is accepted in its place.
+    """A state: a model, and what is put on it. Its `spec` is accepted in its place.
 
-    Its `word` is as on the command line, and `parse` of it is this state again; its `name` is
+    Its `spec` is as on the command line, and `parse` of it is this state again; its `name` is
     short, for tables and graphs, without folders, addresses or keys.
     """
 
@@ -86,7 +86,7 @@ class StateIn(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_word(cls, value: Any) -> Any:
+    def _of_spec(cls, value: Any) -> Any:
         if not isinstance(value, str):
             return value
         try:
@@ -113,7 +113,7 @@ class StateIn(BaseModel):
         return self
 
     @property
-    def word(self) -> str:
+    def spec(self) -> str:
         """The state as it is written on the command line."""
         if self.endpoint is not None:
             return f"{ENDPOINT}{self.endpoint}#{self.model}"
@@ -150,7 +150,7 @@ def _require_fine_tune(text: str) -> None:
         raise ValueError(f"{error.detail} {error.remedy}") from error
 
 
-def parse_sequence(base: StateIn, words: Iterable[str | StateIn]) -> list[StateIn]:
+def parse_sequence(base: StateIn, specs: Iterable[str | StateIn]) -> list[StateIn]:
     """Read states that follow each other: `+CHANGE` is the state before with this put on.
 
     Args:
@@ -160,18 +160,18 @@ def parse_sequence(base: StateIn, words: Iterable[str | StateIn]) -> list[StateI
         UsageError: names the part that is wrong and how a state is written.
     """
     found = [base]
-    for word in words:
-        if isinstance(word, StateIn):
-            found.append(word)
-        elif word.startswith("+"):
-            found.append(_changed(found[-1], word))
+    for spec in specs:
+        if isinstance(spec, StateIn):
+            found.append(spec)
+        elif spec.startswith("+"):
+            found.append(_changed(found[-1], spec))
         else:
-            found.append(parse(word))
+            found.append(parse(spec))
     return found[1:]
 
 
 def as_change(state: StateIn, before: StateIn) -> str:
-    """A state as a change of the one before, `+CHANGE`; its word where it does not build on it."""
+    """Return a state as a change of the one before, `+CHANGE`; in full if it is none."""
     n = len(before.edits)
     builds_on = (
         (state.model, state.revision) == (before.model, before.revision)
@@ -186,31 +186,31 @@ def as_change(state: StateIn, before: StateIn) -> str:
         edits=state.edits[n:],
         quantized=None if state.quantized == before.quantized else state.quantized,
     )
-    return bare.word.removeprefix(state.model) if builds_on and bare.word != state.model else (
-        state.word
+    return bare.spec.removeprefix(state.model) if builds_on and bare.spec != state.model else (
+        state.spec
     )  # fmt: skip
 
 
-def _changed(state: StateIn, word: str) -> StateIn:
-    """The state with the changes of a word that begins with `+`; quantised last."""
+def _changed(state: StateIn, spec: str) -> StateIn:
+    """Return the state with the changes of a text that begins with `+`; quantised last."""
     if state.endpoint is not None:
         raise UsageError(
-            f"{word!r} changes an endpoint's model, which is asked as its server serves it.",
+            f"{spec!r} changes an endpoint's model, which is asked as its server serves it.",
             remedy="Name the state in full.",
         )
-    for part in list(_cut(word))[1:] or [""]:
+    for part in list(_cut(spec))[1:] or [""]:
         _refuse_unknown_change(part)
         kind, _, value = part.partition(":")
         if kind in ("8bit", "4bit"):
             if state.quantized == kind:
-                raise UsageError(f"{word!r} quantises to {kind} twice.", remedy="Name it once.")
+                raise UsageError(f"{spec!r} quantises to {kind} twice.", remedy="Name it once.")
             state = state.model_copy(update={"quantized": kind})
         elif kind not in CHANGES or not value:
-            raise UsageError(f"{word!r} names no change of a state.", remedy=HOW)
+            raise UsageError(f"{spec!r} names no change of a state.", remedy=HOW)
         elif kind == "adapter":
             if state.adapter:
                 raise UsageError(
-                    f"{word!r} puts a second adapter on.",
+                    f"{spec!r} puts a second adapter on.",
                     remedy="A state has one adapter; merge the first into the base with peft.",
                 )
             state = state.model_copy(update={"adapter": value})
@@ -219,7 +219,7 @@ def _changed(state: StateIn, word: str) -> StateIn:
                 parse_fine_tune(part)
                 if state.adapter:
                     raise UsageError(
-                        f"{word!r} fine-tunes after an adapter: the weights below an adapter would"
+                        f"{spec!r} fine-tunes after an adapter: the weights below an adapter would"
                         " be trained as if it were not there.",
                         remedy="Name the fine-tune before the adapter, or merge the adapter into"
                         " the base.",
@@ -229,36 +229,36 @@ def _changed(state: StateIn, word: str) -> StateIn:
     return state
 
 
-def parse(word: str) -> StateIn:
-    """Read a state that is written as one word.
+def parse(spec: str) -> StateIn:
+    """Read the specification of a state.
 
     Raises:
         UsageError: names the part that is wrong and how a state is written.
     """
-    parts = _parts(word)
+    parts = _parts(spec)
     try:
         return StateIn.model_validate(parts)
     except ValidationError as error:
         reason = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise UsageError(f"{word!r} is not a state: {reason}.", remedy=HOW) from error
+        raise UsageError(f"{spec!r} is not a state: {reason}.", remedy=HOW) from error
 
 
-def _parts(word: str) -> dict[str, Any]:
-    """The fields of a state's word."""
-    if word.startswith(ENDPOINT):
-        address, mark, model = word.removeprefix(ENDPOINT).partition("#")
+def _parts(spec: str) -> dict[str, Any]:
+    """The fields of a state's specification."""
+    if spec.startswith(ENDPOINT):
+        address, mark, model = spec.removeprefix(ENDPOINT).partition("#")
         if not (mark and model and address):
             raise UsageError(
-                f"{word!r} does not name the model of the endpoint.",
+                f"{spec!r} does not name the model of the endpoint.",
                 remedy="Write it as endpoint:URL#MODEL, with the name that the server serves.",
             )
         return {"endpoint": address, "model": model}
-    head, *rest = _cut(word)
+    head, *rest = _cut(spec)
     for part in (head, *rest):
         _refuse_unknown_change(part)
     parts: dict[str, Any] = {"edits": ()} | _model(head)
     for text in rest:
-        _add(parts, text, word)
+        _add(parts, text, spec)
     return parts
 
 
@@ -279,7 +279,7 @@ def _refuse_unknown_change(part: str) -> None:
     )
 
 
-def _add(parts: dict[str, Any], text: str, word: str) -> None:
+def _add(parts: dict[str, Any], text: str, spec: str) -> None:
     """Add what one `+...` puts on the state.
 
     Raises:
@@ -288,13 +288,13 @@ def _add(parts: dict[str, Any], text: str, word: str) -> None:
     kind, _, value = text.partition(":")
     if "quantized" in parts:
         raise UsageError(
-            f"{word!r} puts +{text} on quantised weights, and those cannot be changed.",
+            f"{spec!r} puts +{text} on quantised weights, and those cannot be changed.",
             remedy=f"Write +{parts['quantized']} last: the changed weights are quantised then.",
         )
     if kind in ("8bit", "4bit"):
         parts["quantized"] = kind
     elif not value:
-        raise UsageError(f"{word!r} names nothing after +{kind}:.", remedy=HOW)
+        raise UsageError(f"{spec!r} names nothing after +{kind}:.", remedy=HOW)
     elif kind == "edit":
         parts["edits"] = (*parts["edits"], value)
     elif kind == "finetune":
@@ -302,12 +302,12 @@ def _add(parts: dict[str, Any], text: str, word: str) -> None:
         parts["edits"] = (*parts["edits"], text)
     elif "adapter" in parts:
         raise UsageError(
-            f"{word!r} names two adapters.",
+            f"{spec!r} names two adapters.",
             remedy="A state has one adapter; merge the others into the base with peft.",
         )
     elif parts["edits"]:
         raise UsageError(
-            f"{word!r} names the adapter after an edit.",
+            f"{spec!r} names the adapter after an edit.",
             remedy="Write +adapter:FOLDER before +edit:EDIT; edits change the base's weights.",
         )
     else:
@@ -326,9 +326,9 @@ def _model(text: str) -> dict[str, Any]:
     return {"model": name, "revision": revision}
 
 
-def _cut(word: str) -> Iterator[str]:
-    """The parts of a word: cut at its marks, but never inside an existing folder or file."""
-    segments, at = CHANGE_MARK.split(word), 0
+def _cut(spec: str) -> Iterator[str]:
+    """Yield the parts: cut at marks, but never inside an existing folder or file."""
+    segments, at = CHANGE_MARK.split(spec), 0
     while at < len(segments):
         ends = range(len(segments), at + 1, -1)
         end = next((end for end in ends if _exists("+".join(segments[at:end]))), at + 1)

@@ -14,7 +14,7 @@ from thinkeval.service.jobs import submit
 from thinkeval.service.scoring import runtime
 from thinkeval.service.settings import Settings
 from thinkeval.service.states.schemas import ComparisonIn
-from thinkeval.service.states.words import StateIn, as_change, parse, parse_sequence
+from thinkeval.service.states.spec import StateIn, as_change, parse, parse_sequence
 
 FORMS = {
     "organism": StateIn(model="organism"),
@@ -40,7 +40,7 @@ FORMS = {
 @pytest.mark.parametrize("word", FORMS)
 def test_a_word_is_read_and_written_again(word: str) -> None:
     assert parse(word) == FORMS[word]
-    assert parse(word).word == word
+    assert parse(word).spec == word
     assert StateIn.model_validate(word) == FORMS[word], "a text in place of the object"
     assert StateIn.model_validate_json(FORMS[word].model_dump_json()) == FORMS[word]
 
@@ -65,7 +65,7 @@ def test_every_state_has_one_word(
     state = StateIn(
         model=model, revision=revision, adapter=adapter, edits=tuple(edits), quantized=bits
     )
-    assert parse(state.word) == state
+    assert parse(state.spec) == state
 
 
 def test_an_existing_folder_is_a_folder_whatever_it_is_called(tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ SEQUENCE = {
 
 def test_states_of_a_sequence_continue_the_state_before_them() -> None:
     states = parse_sequence(parse("organism"), SEQUENCE)
-    assert [state.word for state in states] == list(SEQUENCE.values())
-    assert [parse(state.word) for state in states] == states
+    assert [state.spec for state in states] == list(SEQUENCE.values())
+    assert [parse(state.spec) for state in states] == states
     before = [parse("organism"), *states[:-1]]
     changes = [as_change(*each) for each in zip(states, before, strict=True)]
     assert changes == list(SEQUENCE)
@@ -187,8 +187,8 @@ def test_states_of_a_sequence_continue_the_state_before_them() -> None:
 
 def test_a_state_that_does_not_continue_the_one_before_is_named_in_full() -> None:
     first, *rest = parse_sequence(parse("gpt2"), ["+edit:a", "gpt2+edit:b", "+8bit", "gpt2-xl"])
-    assert first.word == "gpt2+edit:a"
-    assert [state.word for state in rest] == ["gpt2+edit:b", "gpt2+edit:b+8bit", "gpt2-xl"]
+    assert first.spec == "gpt2+edit:a"
+    assert [state.spec for state in rest] == ["gpt2+edit:b", "gpt2+edit:b+8bit", "gpt2-xl"]
     assert as_change(rest[0], first) == "gpt2+edit:b"
     assert as_change(rest[2], rest[1]) == "gpt2-xl"
     assert as_change(first, first) == "gpt2+edit:a"
