@@ -85,6 +85,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError("A file of the unit tests imports torch: move it to tests/model.")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Stop the servers of processes that ended without doing so, by Ctrl-C or a crash."""
+    if session.config.pluginmanager.hasplugin("dsession"):
+        folder = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        for home in folder.glob("popen-*/thinkeval-home*/neo4j"):
+            from thinkeval.cypher.embedded import EmbeddedServer
+
+            EmbeddedServer(home, cache=home).stop(force=True)
+
+
 @pytest.fixture(scope="session")
 def test_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Settings with a home of their own; what can be made again is cached where users have it."""
