@@ -17,10 +17,9 @@ from .errors import UsageError
 PREFIX = "THINKEVAL_"
 
 ELSEWHERE = frozenset(
-    # The client, the embedded server, `db user`, `grow audit`, and tests and benchmarks.
-    ("URL", "JAVA", "MAVEN_URL", "NEW_PASSWORD", "API_KEY", "DATA", "TEST_HOLD",
-     "TEST_SCREENSHOTS", "WRITE_SCREENS", "WRITE_SURFACE")
-)  # fmt: skip
+    # The client, the embedded server, `db user`, `grow audit`, and data of tests and benchmarks.
+    ("URL", "JAVA", "MAVEN_URL", "NEW_PASSWORD", "API_KEY", "DATA")
+)
 """Variables that are read elsewhere, without the prefix."""
 
 PUBLISHED = (

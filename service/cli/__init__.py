@@ -11,7 +11,6 @@ import inspect
 import re
 import sys
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -20,7 +19,7 @@ import typer.main
 from ...cypher.driver_tables import leave_out_tables
 from .. import __version__
 from ..errors import KNOWN_ERRORS, describe, is_interrupt
-from ..garbage_collection import LastExit, collect_seldom
+from ..garbage_collection import collect_seldom
 from ..kinds import KINDS
 from .audit import audit
 from .catalog import doctor, methods, metrics, queries
@@ -147,9 +146,7 @@ def _command() -> Any:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
-    # A program that calls this function may continue after it.
     print_unencodable()
-    last = LastExit() if Path(sys.argv[0]).stem == "thinkeval" and argv is None else None
     collect_seldom()
     leave_out_tables()
     try:
@@ -172,10 +169,7 @@ def main(argv: list[str] | None = None) -> None:
             raise
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code and prints nothing
         typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
-    code = code if isinstance(code, int) else 0
-    if last is not None:
-        last.code = code
-    sys.exit(code)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _print_error(detail: str, remedy: str) -> None:

@@ -40,7 +40,7 @@ class Client(Results, Protocols, Growth):
         base_url: address of `thinkeval serve`.
         token: access token of the service; default: THINKEVAL_API_TOKEN, if set.
         timeout: seconds for one response.
-        transport: HTTPX transport, for tests.
+        transport: HTTPX transport; default: the network.
 
     Raises:
         ProblemError: (every method) the service refused the request, with a remedy.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..jobs.job import JobProgress, hold_for_tests
+from ..jobs.job import JobProgress
 from ..leases import Lease
 from .kind import Kind, Work
 
@@ -39,7 +39,6 @@ class ExperimentJob:
         def enter(stage: str, reached: float, upto: float | None = None) -> None:
             lease.stage(runtime.db.write, stage, reached)
             self.progress.enter(stage, reached, reached if upto is None else upto)
-            hold_for_tests(stage, lambda: lease.stage(runtime.db.write, stage, reached))
 
         stored = self.kind.upgraded(json.loads(self._request))
         request = self.kind.request.model_validate(stored)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from ..heartbeat import State
@@ -87,28 +83,3 @@ class JobProgress:
         counted = f"{stage} ({done} of {total})" if total > 1 else stage
         before = self.shown[1] if self.shown else 0.0  # parts of a stage count from 0 each
         self.shown = (counted, max(before, self._reached + part * (self._upto - self._reached)))
-
-
-HOLD = "THINKEVAL_TEST_HOLD"
-"""For tests: a file whose text names a stage; a worker stays there as long as the file says so."""
-
-
-def hold_for_tests(stage: str, check: Callable[[], None]) -> None:
-    """Stay in a stage while a test wants it; without the environment variable nothing happens.
-
-    The variable names a file with one stage a line.
-
-    Args:
-        check: raises where the job shall stop.
-    """
-    named = os.environ.get(HOLD)
-    while named and stage in _read(Path(named)):
-        check()
-        time.sleep(0.02)
-
-
-def _read(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []

@@ -31,7 +31,7 @@ from ..leases import Lease, event, new_token, this_process
 from ..scoring.runtime import Runtime
 from ..settings import Settings
 from . import recovery
-from .job import Job, hold_for_tests
+from .job import Job
 from .recovery import Kinds, Recovery
 
 log = logging.getLogger("thinkeval.worker")
@@ -167,7 +167,6 @@ class Worker:
         started = time.monotonic()
         self._job = job
         try:
-            hold_for_tests(STARTING, self._check)
             job.run(self.runtime)
         except JobInterrupt as stop:
             log.info("the job stops: %s", stop)
@@ -212,14 +211,12 @@ class Worker:
         """Called between two batches, and while a database is started."""
         if self._job is not None:
             self._job.progress.update(done, total, stage)
-            hold_for_tests(stage, self._check)
         self._check()
 
     def _entered(self, stage: str, progress: float) -> None:
         """Called as an edit enters a stage."""
         if self._job is not None:
             self._job.progress.enter(stage, progress)
-            hold_for_tests(stage, self._check)
             self._check()
 
     def _check(self) -> None:

@@ -20,7 +20,6 @@ from typing import Any
 
 import pytest
 
-from support.forking import python
 from thinkeval.service import cli
 
 PROGRAM = Path(sys.executable).with_name("thinkeval")
@@ -101,7 +100,7 @@ class Cli:
     def start(self, *args: str | Path, **env: str) -> subprocess.Popen[str]:
         """The installed program, still running."""
         return subprocess.Popen(
-            [*python(), str(PROGRAM), *map(str, args)],
+            [str(PROGRAM), *map(str, args)],
             env=os.environ | self.env | env,
             cwd=self.cwd,
             stdout=subprocess.PIPE,

@@ -1,18 +1,19 @@
 """Names that users rely on: a change is a decision, made in public_surface.json.
 
-`THINKEVAL_WRITE_SURFACE=1 pytest tests/unit/test_public_surface.py` writes the list anew.
+`pytest --write tests/unit/test_public_surface.py` writes the list anew.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import thinkeval
 from thinkeval import cypher
@@ -70,9 +71,9 @@ def surface() -> dict[str, list[str]]:
     }
 
 
-def test_the_public_surface_is_the_listed_one() -> None:
+def test_the_public_surface_is_the_listed_one(pytestconfig: pytest.Config) -> None:
     now = surface()
-    if os.environ.get("THINKEVAL_WRITE_SURFACE"):
+    if pytestconfig.getoption("write"):
         LIST.write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     listed = json.loads(LIST.read_text(encoding="utf-8"))
     for kind, names in listed.items():

@@ -19,7 +19,7 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 
 from support import openapi
-from support.commands import PROGRAM, Cli, Mine
+from support.commands import Cli, Mine
 from support.serving import Service, serving
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
@@ -57,9 +57,7 @@ def edit(thinkeval: Cli, mine: Mine) -> str:
 def service(
     environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    with serving(
-        PROGRAM, environment, tmp_path_factory.mktemp("schema"), "--workers", "0"
-    ) as running:
+    with serving(environment, tmp_path_factory.mktemp("schema"), "--workers", "0") as running:
         running.ready()
         yield running
 

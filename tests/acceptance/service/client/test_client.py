@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.commands import PROGRAM, Mine
+from support.commands import Mine
 from support.serving import Service, serving
 from support.states.audits import is_whole
 from thinkeval.cypher.run import Database
@@ -35,7 +35,7 @@ def service(
         "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
         "THINKEVAL_API_TOKEN": TOKEN,
     }
-    with serving(PROGRAM, env, tmp_path_factory.mktemp("client")) as running:
+    with serving(env, tmp_path_factory.mktemp("client")) as running:
         running.ready()
         yield running
 

@@ -13,7 +13,7 @@ import pytest
 
 from support.commands import Cli
 from support.own_graphs import ATLAS_ORGANISM, own_graphs
-from support.serving import ENDED, Service, until
+from support.serving import ENDED, Service, Start, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.client import Client, ProblemError
@@ -29,6 +29,13 @@ GRAPH = "atlas"
 LONG = {"num_steps": 100_000, "stop_loss": 0.0}
 """Fine-tuning that goes on until it is stopped."""
 QUICK = {"num_steps": 10}
+
+
+@pytest.fixture(scope="module")
+def service(start: Start) -> Iterator[Service]:
+    with start(holding_workers=True) as running:
+        running.ready()
+        yield running
 
 
 @pytest.fixture(scope="module")

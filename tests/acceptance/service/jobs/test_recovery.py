@@ -13,8 +13,8 @@ import neo4j
 import psutil
 import pytest
 
-from support.commands import PROGRAM, Cli, Mine
-from support.serving import Service, Shared, in_stage, serving, until
+from support.commands import Cli, Mine
+from support.serving import Service, Start, in_stage, serving, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.edits import store
@@ -30,6 +30,13 @@ def driver(server: dict[str, str]) -> Iterator[neo4j.Driver]:
     auth = (server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"])
     with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=auth) as connected:
         yield connected
+
+
+@pytest.fixture(scope="module")
+def service(start: Start) -> Iterator[Service]:
+    with start(holding_workers=True) as running:
+        running.ready()
+        yield running
 
 
 def post(service: Service, mine: Mine, **more: object) -> str:
@@ -125,21 +132,21 @@ def short_leases(
     db: Database,
     environment: dict[str, str],
     mine: Mine,
-    running_service: Shared[Service],
+    service: Service,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Service]:
     """A service of two workers, whose leases last ten seconds; both have the model loaded.
 
-    The shared service is stopped: its worker would claim from the same queue.
+    The other service is stopped: its worker would claim from the same queue.
     """
-    running_service.stop()
+    service.stop()
     env = environment | {
         "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
         "THINKEVAL_LEASE_S": "10",
         "THINKEVAL_STOP_GRACE_S": "1",
         "THINKEVAL_WORKERS": "2",
     }
-    with serving(PROGRAM, env, tmp_path_factory.mktemp("short")) as running:
+    with serving(env, tmp_path_factory.mktemp("short"), holding_workers=True) as running:
         running.ready()
         # Each worker has loaded torch before a lease is tested: on a busy machine that may starve
         # the heartbeat for seconds. Two edits held in a stage at once are held by two workers.

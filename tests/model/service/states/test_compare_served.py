@@ -20,7 +20,6 @@ from support.own_graphs import stored_edges
 from support.references import reference as ref
 from support.references.scoring_reference import expected, same
 from support.scored_walk import Walk, walked
-from support.serving import Shared
 from thinkeval.cypher import rows
 from thinkeval.editing.probe import matching
 from thinkeval.service.graphs import datasets
@@ -46,10 +45,9 @@ def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
 
 
 @pytest.fixture(scope="module")
-def served(organism_server: Shared[ModelServer]) -> StateIn:
+def served(served_organism: ModelServer) -> StateIn:
     """The organism behind its server."""
-    server = organism_server.start()
-    return StateIn(model=server.model, endpoint=server.url)
+    return StateIn(model=served_organism.model, endpoint=served_organism.url)
 
 
 @pytest.fixture(scope="module")
