@@ -6,7 +6,7 @@ from typing import Any
 
 from .depedit.kind import DEPEDIT
 from .experiments.kind import Kind
-from .leakcut.coedit.kind import COEDIT
+from .leakcut.coedit_kind import COEDIT
 from .states.kind import COMPARISON
 
 KINDS: tuple[Kind[Any, Any], ...] = (COEDIT, COMPARISON, DEPEDIT)

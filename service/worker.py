@@ -7,13 +7,13 @@ import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from . import kinds, logs
-from .experiments.job import job_of
-from .garbage_collection import collect_seldom
+from . import kinds
+from .base import processes
+from .base.processes import collect_seldom
+from .base.settings import Settings
+from .experiments.job import EditJob, job_of
+from .experiments.worker import Worker
 from .growth.job import GrowthJob
-from .jobs.edit_job import EditJob
-from .jobs.worker import Worker
-from .settings import Settings
 
 KINDS = (EditJob, GrowthJob, *map(job_of, kinds.KINDS))
 NICENESS = 5
@@ -35,7 +35,7 @@ def main(
         wakes: a message on it wakes the worker; its end, however the service ended, stops it.
     """
     collect_seldom()
-    logs.set_up()
+    processes.set_up()
     os.nice(NICENESS)
     made = Worker(settings or Settings(), KINDS, id=id, service=service)
     if wakes is not None:
@@ -44,7 +44,7 @@ def main(
 
 
 def supervised(id: str, service: str, wakes: Connection) -> None:
-    """Run a process of `thinkeval.service.jobs.supervisor.Supervisor`: see `main`."""
+    """Run a process of `thinkeval.service.experiments.supervisor.Supervisor`: see `main`."""
     main(id=id, service=service, wakes=wakes)
 
 

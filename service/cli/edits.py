@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import UsageError
+from ..base.errors import UsageError
+from ..base.settings import Settings
 from ..reports.formats import Column, Table
 from ..scoring import deltas, record
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import JsonFlag
-from .output import emit_json, emit_rows, emit_values
-from .progress import ProgressBars
-
-edits = typer.Typer()
+from .output import ProgressBars, emit_json, emit_rows, emit_values
 
 if TYPE_CHECKING:
     from ...cypher.rows import EditRow
+
+
+edits = typer.Typer()
 
 
 class ExportAs(StrEnum):

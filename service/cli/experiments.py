@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UsageError
+from ..base.errors import UsageError
+from ..base.formatting import pluralize
+from ..base.settings import Settings
 from ..experiments.kind import Kind
-from ..formatting import pluralize
-from ..reports.figures import FORMATS
+from ..reports.figure_style import FORMATS
 from ..reports.formats import Column, Table, records
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import FormatOption, JsonFlag, MeasureName, OutputOption
 from .output import (
+    ProgressBars,
     emit_command,
     emit_json,
     emit_note,
@@ -26,12 +27,12 @@ from .output import (
     more_below,
     write_bytes,
 )
-from .progress import ProgressBars
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
-    from ..experiments.models import Experiment, Result
-    from ..schemas import Measure
+    from ..models.edit import Measure
+    from ..models.experiment import Experiment, Result
+
 
 TableOption = Annotated[
     str | None,

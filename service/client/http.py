@@ -16,13 +16,14 @@ from urllib.parse import quote
 
 import httpx
 
-from .. import proxies
-from ..errors import ServiceError
+from ..base import proxies
+from ..base.errors import ServiceError
 from ..growth.schemas import GrowthOut
-from ..schemas import JobState
+from ..models.edit import JobState
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 ATTEMPTS = 4
 BACKOFF_S = 0.25

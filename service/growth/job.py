@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, ClassVar
 from ...cypher import rows
 from ...loaders import graphs as shipped
 from ...loaders.records import digest, slug
-from ..errors import ConflictError, UsageError
+from ..base.errors import ConflictError, UsageError
+from ..base.leases import Lease
+from ..experiments import submit
+from ..experiments.job import JobProgress
+from ..experiments.submit import EnqueueResult, enqueue
 from ..graphs import datasets
-from ..jobs import submit
-from ..jobs.job import JobProgress
-from ..jobs.submit import EnqueueResult, enqueue
-from ..leases import Lease
 from ..scoring.runtime import parse
 from . import prompts
-from .crawl.names import Names
-from .elicitors.crawl import start_entities
+from .crawl import Names
+from .elicit import start_entities
 from .loop import seed_of
 from .run import Attempt, require_prompts
 from .schemas import EndpointIn, GrowthIn, GrowthOut
@@ -29,9 +29,10 @@ from .store import request_of
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...loaders.records import KnowledgeGraph
-    from ..leases import Writer
+    from ..base.leases import Writer
+    from ..base.settings import Settings
     from ..scoring.runtime import Runtime
-    from ..settings import Settings
+
 
 GROWTH = "growth"
 """The kind of job that grows a graph."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, cast
 from pydantic import ValidationError
 
 from ...cypher import rows
-from ..errors import ConflictError, NotFoundError
+from ..base.errors import ConflictError, NotFoundError
 from .schemas import GrowthIn, GrowthOut
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+
 
 LISTING = "thinkeval grow list"
 

@@ -12,8 +12,8 @@ from ..reports.formats import Column
 
 if TYPE_CHECKING:
     from ...cypher import rows
-    from .review.schemas import CandidateOut
-    from .schemas import GrowthOut
+    from .schemas import CandidateOut, GrowthOut
+
 
 ITERATIONS: list[Column[rows.IterationRow]] = [
     Column("iteration", lambda row: row.number),

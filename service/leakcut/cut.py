@@ -1,24 +1,201 @@
-"""The leak cut of a scored edit or of a rewrite: read, solve, describe.
-
-Costs, locks and keys make a `Problem` of the leaking paths; `hitting_set` solves it. The result
-names for each fact the paths that it closes and its side effects, and the open paths with reasons.
-"""
+"""The leak cut of a scored edit or of a rewrite: read, solve, describe."""
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ..errors import NotFoundError, UsageError
-from . import and_or, budget, hitting_set
-from .hitting_set import Cut
+from ...cypher import rows
+from ...loaders.groundings import groundings as instances
+from ..base.errors import NotFoundError, UsageError
+from ..graphs.datasets import require_graph
+from ..models.leakcut import CutFact, CutIn, CutOut, OpenPath
+from ..rules.closure import HEIGHT_OF_PROOF, triple_of
+from ..rules.groundings import rules_for
+from ..rules.schemas import ClosureOptions, Triple, factors
+from . import budget, hitting_set
+from . import hitting_set as and_or
+from .hitting_set import Chain, Cut, Fact, Inference, Problem, ProofProblem
 from .keys import Keys, by_subject, collateral
 from .leaks import Leaks
-from .problem import Chain, Problem
-from .rule_proofs import RuleProofs
-from .schemas import CutFact, CutIn, CutOut, OpenPath
+
+if TYPE_CHECKING:
+    from ...cypher.run import Database
+    from ..rules.store import StoredRule
+
+
+# The groundings by which If-Then rules can prove an edited fact, as the AND-OR graph takes them.
+#
+# They are found backwards from the fact and from every fact of its chains, as rules may restore
+# one of these. Groundings that rules make to the depth are all used, also in taller proofs.
+
+Goal = tuple[str | None, str, str | None]
+"""Subject, relation, object; None for any."""
+
+ROLES = ("fact", "target_true")
+"""Roles of facts that a proof of the old fact may use, as its chains do."""
+
+
+@dataclass(frozen=True)
+class RuleProofs:
+    """The proofs of an edited fact by rules.
+
+    Attributes:
+        target: the edited fact.
+        rules: number of rules.
+        facts: {id within the data set: triple} of those that a proof may use, and of the chains'.
+        groundings: of the rules; `weight` is the rule's confidence.
+    """
+
+    target: Triple
+    rules: int
+    facts: Mapping[Fact, Triple]
+    groundings: tuple[Inference, ...]
+
+    def problem(self, limits: Problem, *, most: int | None = None) -> ProofProblem:
+        """The cut of chains and proofs together.
+
+        Args:
+            limits: the chains, with costs, locks and groups of all facts.
+            most: facts of the largest proof that is to be broken; None: of any size.
+        """
+        return ProofProblem(
+            self.target,
+            self.facts,
+            self.groundings,
+            limits.chains,
+            most,
+            limits.costs,
+            limits.locked,
+            limits.groups,
+        )
+
+
+def read(
+    db: Database,
+    leaks: Leaks,
+    *,
+    depth: int = HEIGHT_OF_PROOF,
+    ids: Sequence[str] | None = None,
+) -> RuleProofs:
+    """The proofs by the kept rules of a data set, in an edit's graph or in the unedited one.
+
+    Args:
+        depth: of the groundings: premises above each other.
+        ids: only these rules, of any status.
+
+    Raises:
+        NotFoundError: no rule with one of the ids.
+        NothingStoredError: the data set has no kept rules.
+    """
+    graph = leaks.score.edit if leaks.score else leaks.dataset
+    rules = rules_for(db, graph, ids=ids)
+    target = (leaks.ends[0], leaks.relation, leaks.ends[1])
+    own = {
+        id: (row.subject, row.relation, row.object)
+        for id, row in leaks.facts.items()
+        if id not in leaks.edited
+    }
+    header = require_graph(db, graph, kind=None)
+    atoms = db.read(
+        rows.AtomRow, "closure/atoms", graph=graph, pre="likelihood_pre", post="likelihood_post"
+    )
+    factor = factors(rules, ClosureOptions())
+    used = [stored for stored in rules if stored.id in factor]
+    goals = _goals([target, *own.values()], used, depth)
+    facts = {
+        atom.id.removeprefix(f"{graph}|"): triple_of(atom)
+        for atom in atoms
+        if atom.role in ROLES and not goals.isdisjoint(_matching(triple_of(atom)))
+    }
+    triples = [*own.values(), *facts.values()]
+    found = _groundings(triples, used, _kinds(db, graph, header.dataset), depth)
+    groundings = tuple(
+        Inference(premises, conclusion, factor[stored.id], stored.rule.text())
+        for stored, premises, conclusion in found
+    )
+    return RuleProofs(target, len(rules), {**own, **facts}, groundings)
+
+
+def _goals(ends: Iterable[Triple], rules: Sequence[StoredRule], depth: int) -> set[Goal]:
+    """Return the premises, open at one end, by which rules conclude the ends, to the depth."""
+    by_relation: dict[str, list[StoredRule]] = defaultdict(list)
+    for stored in rules:
+        by_relation[stored.rule.conclusion.relation].append(stored)
+    level: set[Goal] = set(ends)
+    seen = set(level)
+    out: set[Goal] = set()
+    for _ in range(depth):
+        level = {open_ for g in level for open_ in _premises(g, by_relation[g[1]])} - seen
+        seen |= level
+        out |= level
+    return out
+
+
+def _premises(goal: Goal, rules: Iterable[StoredRule]) -> Iterable[Goal]:
+    for stored in rules:
+        one, other, _ = stored.rule.relations
+        inverse1, inverse2 = stored.rule.inverse
+        x, z = goal[0], goal[2]
+        if other is None:
+            yield (z, one, x) if inverse1 else (x, one, z)
+            continue
+        yield (None, one, x) if inverse1 else (x, one, None)
+        yield (z, other, None) if inverse2 else (None, other, z)
+
+
+def _matching(fact: Triple) -> set[Goal]:
+    """Return the goals that a fact matches."""
+    subject, relation, object_ = fact
+    return {(s, relation, o) for s in (subject, None) for o in (object_, None)}
+
+
+def _kinds(db: Database, graph: str, dataset: str) -> dict[str, str | None]:
+    """Return {entity: its kind}, by default its kind in the data set."""
+    typed = {e.name: e.kind for e in db.read(rows.EntityRow, "graph/entities", graph=dataset)}
+    mine = db.read(rows.EntityRow, "graph/entities", graph=graph)
+    return {e.name: e.kind or typed.get(e.name) for e in mine}
+
+
+def _groundings(
+    facts: Iterable[Triple],
+    rules: Sequence[StoredRule],
+    kinds: Mapping[str, str | None],
+    depth: int,
+) -> Iterable[tuple[StoredRule, tuple[Triple, ...], Triple]]:
+    """Return rule, premises and conclusion of all groundings, to the depth.
+
+    The stored closure is not used: its strengths by number of facts take minutes where rules make
+    large cycles, and a cut needs none of them.
+    """
+    known = set(facts)
+    found: dict[tuple[str, tuple[Triple, ...], Triple], StoredRule] = {}
+    for _ in range(depth):
+        by_relation: dict[str, list[Triple]] = defaultdict(list)
+        for triple in known:
+            by_relation[triple[1]].append(triple)
+        new = set()
+        for stored in rules:
+            premises = dict.fromkeys(atom.relation for atom in stored.rule.premises)
+            near = [triple for name in premises for triple in by_relation.get(name, ())]
+            for one in instances(stored.rule, near, kinds):
+                parts = (one.first,) if one.second is None else (one.first, one.second)
+                found[stored.id, parts, one.conclusion] = stored
+                new.add(one.conclusion)
+        if new <= known:
+            break
+        known |= new
+    return [(stored, premises, conclusion) for (_, premises, conclusion), stored in found.items()]
+
+
+# The leak cut of a scored edit or of a rewrite: read, solve, describe.
+#
+# Costs, locks and keys make a `Problem` of the leaking paths; `hitting_set` solves it. The result
+# names for each fact the paths that it closes and its side effects, and the open paths with
+# reasons.
 
 Kind = Literal["measured", "subject", "off"]
 
@@ -128,7 +305,7 @@ def _surviving(leaks: Leaks) -> int | None:
 def _solved(problem: Problem, options: CutIn, proofs: RuleProofs | None) -> tuple[Cut, list[Cut]]:
     """The cut, and others of its cost."""
     if proofs is not None:
-        return and_or.cut(proofs.problem(problem), limit_s=options.seconds), []
+        return and_or.cut_with_rules(proofs.problem(problem), limit_s=options.seconds), []
     best = hitting_set.cut(problem, limit_s=options.seconds)
     return best, list(hitting_set.alternatives(problem, best, most=options.alternatives))
 

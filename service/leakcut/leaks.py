@@ -13,14 +13,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
-from ..errors import UsageError
+from ..base.errors import UsageError
 from ..graphs.datasets import case, to_fact
-from ..schemas import Measure, Score
-from .problem import Chain
+from ..models.edit import Measure, Score
+from .hitting_set import Chain
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...loaders.records import Fact, RewriteRequest
+
 
 MOST = 1_000_000
 """Paths that are read at most."""

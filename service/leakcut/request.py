@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 from ...editing import registry
 from ...editing.errors import UnknownMethodError
-from ..errors import NotFoundError, NothingStoredError, UsageError
+from ..base.errors import NotFoundError, NothingStoredError, UsageError
 from ..graphs import datasets
-from ..graphs.rewrites import OwnRewrite, rewrites
+from ..graphs.requests import OwnRewrite, rewrites
+from ..models.edit import Measure, Score
+from ..models.leakcut import BudgetOut, CutIn, CutOut, RuleCutOut
 from ..reports.edit import measure_of
-from ..schemas import Measure, Score
 from ..scoring import record
-from . import budget, cut, leaks, rule_proofs, stored_keys
-from .cut import Kind
+from . import budget, cut, keys, leaks
+from .cut import Kind, RuleProofs
 from .keys import Keys
 from .leaks import Leaks, with_facts
-from .rule_proofs import RuleProofs
-from .schemas import BudgetOut, CutIn, CutOut, RuleCutOut
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...loaders.records import RewriteRequest
     from ..scoring.runtime import Runtime
+
 
 DEFAULTS = CutIn()
 """A cut without any option."""
@@ -105,8 +105,8 @@ def edit_cut(db: Database, score: Score, measure: Measure, options: CutIn = DEFA
     """
     found = leaks.of_edit(db, score, measure, options.max_steps)
     kind = key_kind(score.method)
-    keys = stored_keys.read(db, score.edit) if (options.keys, kind) == ("auto", "subject") else None
-    return _cut(db, found, options, "measured" if keys else kind, keys)
+    keys_ = keys.read(db, score.edit) if (options.keys, kind) == ("auto", "subject") else None
+    return _cut(db, found, options, "measured" if keys_ else kind, keys_)
 
 
 def rewrite_cut(
@@ -139,7 +139,7 @@ def _cut(
     proofs, why = None, None
     if options.rules:
         try:
-            proofs = rule_proofs.read(db, found)
+            proofs = cut.read(db, found)
             found = with_facts(db, found, proofs.facts)
         except NothingStoredError as error:
             why = error.detail

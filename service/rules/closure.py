@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING
 from ...cypher import rows
 from ...cypher.errors import QueryTooLargeError
 from ...loaders.records import digest
-from ..errors import NotFoundError, UsageError
-from ..formatting import pluralize
+from ..base.errors import NotFoundError, UsageError
+from ..base.formatting import pluralize
 from ..graphs.datasets import require_graph
 from ..graphs.edges import caption
-from .proof_sizes import MOST, by_size
-from .proof_values import HEIGHT, LEAVES, STRENGTH, by_conclusion, solve
-from .proofs import Prover
+from .proofs import HEIGHT, LEAVES, MOST, STRENGTH, Prover, by_conclusion, by_size, solve
 from .schemas import (
     ClosureOptions,
     ClosureOut,
@@ -40,6 +38,7 @@ from .store import StoredRule
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
+
 
 FORMAT = 2
 """Format of a stored closure; one of an earlier format is derived again."""

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from support.forking import python
-from thinkeval.service import cli
+from thinkeval.service.cli import main
 
 PROGRAM = Path(sys.executable).with_name("thinkeval")
 
@@ -77,7 +77,7 @@ class Cli:
             for key, value in env.items():
                 patch.setenv(key, value)
             with pytest.raises(SystemExit) as caught:
-                cli.main(args)
+                main.main(args)
         texts = []
         for stream in (out, err):
             stream.seek(0)

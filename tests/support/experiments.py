@@ -10,10 +10,10 @@ from support.states.comparisons import comparison, sequence
 from support.stored_edits import frontier
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.depedit.schemas import ProtocolOut
 from thinkeval.service.experiments import store
-from thinkeval.service.experiments.models import Result
-from thinkeval.service.leakcut.schemas import CoEditOut
+from thinkeval.service.models.depedit import ProtocolOut
+from thinkeval.service.models.experiment import Result
+from thinkeval.service.models.leakcut import CoEditOut
 from thinkeval.service.states.schemas import ComparisonOut
 
 

@@ -23,9 +23,9 @@ from pydantic import SecretStr
 
 from support.forking import Forked, program
 from thinkeval.cypher.run import Database
-from thinkeval.service.jobs import queue
-from thinkeval.service.jobs.job import HOLD
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import queue
+from thinkeval.service.experiments.job import HOLD
 
 T = TypeVar("T")
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("service", "cypher", "editing", "loaders")
+ROOMS_OF_SERVICE = 16
 NAME = re.compile(r"`((?:thinkeval\.)?(?:service|cypher|editing|loaders)(?:\.[A-Za-z_]\w*)+)`")
 FILE = re.compile(r"`((?:service|cypher|editing|loaders)/[\w./*{},-]+)`")
 
@@ -159,3 +160,16 @@ def test_the_only_top_level_name_is_thinkeval(tmp_path: Path) -> None:
         [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_folders_of_service_are_few_and_flat() -> None:
+    """A room is one folder: a reader finds a file by room and subject."""
+    service = ROOT / "service"
+    folders = [
+        p.relative_to(service)
+        for p in service.rglob("*")
+        if p.is_dir() and p.name != "__pycache__" and p != service / "public"
+    ]
+    assert [f.as_posix() for f in folders if len(f.parts) > 2] == []
+    rooms = [f for f in folders if (service / f / "__init__.py").is_file()]
+    assert len(rooms) <= ROOMS_OF_SERVICE, sorted(rooms)

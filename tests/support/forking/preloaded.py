@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from thinkeval.service.garbage_collection import LastExit
+from thinkeval.service.base.processes import LastExit
 
 MESSAGE = 1 << 20
 """Bytes of a request at most: arguments and an environment."""
@@ -95,9 +95,14 @@ def _import() -> None:
     from thinkeval.cypher.driver_tables import leave_out_tables
 
     leave_out_tables()  # as the program does, before the driver is imported
-    from thinkeval.service.processes import PRELOADED
+    from thinkeval.service.base.processes import PRELOADED
 
-    for name in ("thinkeval.service.cli", "thinkeval.service.api.app", *PRELOADED[1:], *OF_TESTS):
+    for name in (
+        "thinkeval.service.cli.main",
+        "thinkeval.service.web.app",
+        *PRELOADED[1:],
+        *OF_TESTS,
+    ):
         importlib.import_module(name)
     assert threading.active_count() == 1, threading.enumerate()
     gc.collect()

@@ -10,7 +10,7 @@ import pytest
 PROGRAM = """
 import atexit, sys, types
 
-from thinkeval.service.garbage_collection import LastExit
+from thinkeval.service.base.processes import LastExit
 
 class Left:
     def __del__(self):

@@ -10,7 +10,7 @@ import pytest
 
 from support.commands import Cli, Mine
 from support.own_graphs import appending
-from thinkeval.service.reports.appended import COLUMNS
+from thinkeval.service.reports.by_kind import COLUMNS
 from thinkeval.service.scoring.append import MEASURE
 
 REQUEST = appending(

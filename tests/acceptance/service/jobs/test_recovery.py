@@ -17,8 +17,8 @@ from support.commands import PROGRAM, Cli, Mine
 from support.serving import Service, Shared, in_stage, serving, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.jobs import queue
-from thinkeval.service.leases import MAX_CRASHES
+from thinkeval.service.base.leases import MAX_CRASHES
+from thinkeval.service.experiments import queue
 
 REWRITE = "harry-potter--studied-at"
 STAGES = ("probe pre", "edit", "probe post", "write")

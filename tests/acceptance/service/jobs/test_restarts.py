@@ -21,8 +21,8 @@ from support.commands import PROGRAM, Mine
 from support.servers.java import LONG
 from support.serving import Service, in_stage, serving, until
 from thinkeval.cypher.run import Database
-from thinkeval.service.jobs import queue
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import queue
 
 REWRITE = "harry-potter--studied-at"
 Start = Callable[..., AbstractContextManager[Service]]

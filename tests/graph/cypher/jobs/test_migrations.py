@@ -13,14 +13,13 @@ from support.job_queries import admin as admin
 from thinkeval.cypher import migrations, rows
 from thinkeval.cypher.errors import NewerDatabaseError
 from thinkeval.cypher.run import Database
+from thinkeval.service.base.leases import event, new_token
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.depedit.kind import DEPEDIT
-from thinkeval.service.experiments.job import job_of
-from thinkeval.service.jobs import queue, recovery, submit
-from thinkeval.service.jobs import sweep as sweeps
-from thinkeval.service.jobs.edit_job import EditJob
-from thinkeval.service.leases import event, new_token
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.experiments import queue, recovery, submit
+from thinkeval.service.experiments import sweep as sweeps
+from thinkeval.service.experiments.job import EditJob, job_of
+from thinkeval.service.models.edit import EditIn
 
 OLD = Path(__file__).with_name("before_migrations.cypher")
 KINDS = (EditJob, job_of(DEPEDIT))

@@ -10,17 +10,15 @@ import pytest
 from support.endpoints.scripted_model import DATA, SCHOOL, ScriptedModel, Stopped
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import ConflictError, EndpointError, UsageError
+from thinkeval.service.base.errors import ConflictError, EndpointError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import decisions, job, store
-from thinkeval.service.growth.endpoints.endpoint import Request
-from thinkeval.service.growth.endpoints.opened import Opened
+from thinkeval.service.growth import control, job, review, store
+from thinkeval.service.growth.endpoint import Request
 from thinkeval.service.growth.loop import Outcome
-from thinkeval.service.growth.review import record
-from thinkeval.service.growth.review.record import Decision
-from thinkeval.service.growth.review.schemas import CandidateOut, Triplet
+from thinkeval.service.growth.open_endpoint import Opened
+from thinkeval.service.growth.review import Decision
 from thinkeval.service.growth.run import Attempt
-from thinkeval.service.growth.schemas import GrowthIn, GrowthOut
+from thinkeval.service.growth.schemas import CandidateOut, GrowthIn, GrowthOut, Triplet
 from thinkeval.service.scoring.runtime import Runtime
 
 SEED = "Harry Potter|studied at|Hogwarts"
@@ -328,14 +326,14 @@ def test_a_run_waits_for_people_and_goes_on_with_their_decisions(
         assert len(waiting) == row.to_review > 0
         for one in waiting:
             if one.object == "Ginny Weasley":
-                decisions.decide(db, runtime.settings, run, [Decision(one.id, "prune", "ann")])
+                control.decide(db, runtime.settings, run, [Decision(one.id, "prune", "ann")])
             elif one.object == "Tom Riddle":
                 after = Triplet(subject="Ron Weasley", relation="is a sibling of", object="Fred")
-                decisions.decide(
+                control.decide(
                     db, runtime.settings, run, [Decision(one.id, "correct", "ann", after)]
                 )
             else:
-                decisions.decide(db, runtime.settings, run, [Decision(one.id, "keep", "ann")])
+                control.decide(db, runtime.settings, run, [Decision(one.id, "keep", "ann")])
         queued = store.require_run(db, run)
         assert (queued.status, queued.to_review) == ("queued", 0)  # by itself
         run, outcome = grow(model, judge="human")
@@ -357,7 +355,7 @@ def test_a_triplet_that_a_person_adds_is_validated_and_becomes_a_fact(
     assert extra not in facts(db, graph_id)
     subject, relation, object = extra
     triplet = Triplet(subject=subject, relation=relation, object=object)
-    decisions.decide(db, runtime.settings, run, [Decision(None, "keep", "ann", triplet)])
+    control.decide(db, runtime.settings, run, [Decision(None, "keep", "ann", triplet)])
     grow(model)
     assert facts(db, graph_id) == {*SCHOOL, extra}
     assert candidates(db, run)[extra].verdict == "add"
@@ -369,7 +367,7 @@ def test_what_a_pruned_triplet_led_to_leaves_the_graph(
     model = ScriptedModel()
     run, _ = grow(model)
     ron = candidates(db, run)[("Harry Potter", "was a friend of", "Ron Weasley")]
-    decisions.decide(db, runtime.settings, run, [Decision(ron.id, "prune", "ann")])
+    control.decide(db, runtime.settings, run, [Decision(ron.id, "prune", "ann")])
     grow(model)
     assert facts(db, graph_id) == {
         f for f in SCHOOL if "Ron Weasley" not in f and "Ginny Weasley" not in f
@@ -404,13 +402,13 @@ def test_the_judge_prunes_and_corrects_once_and_a_person_overrules_it(
     found = candidates(db, run)
     assert (found[wrong].state, found[wrong].reason) == ("pruned", "pruned by the judge")
     assert ("Harry Potter", "knew", "Ron Weasley") in facts(db, graph_id)
-    records = record.decisions_of(db, run).items
+    records = review.decisions_of(db, run).items
     assert {(r.role, r.by) for r in records} == {("judge", "scripted@test")}
     assert len({r.candidate for r in records}) == len(records)
     asked = len(model.asked)
     grow(model, judge="model")
-    assert (len(model.asked), record.decisions_of(db, run).total) == (asked, len(records))
-    decisions.decide(db, runtime.settings, run, [Decision(found[wrong].id, "keep", "ann")])
+    assert (len(model.asked), review.decisions_of(db, run).total) == (asked, len(records))
+    control.decide(db, runtime.settings, run, [Decision(found[wrong].id, "keep", "ann")])
     grow(model, judge="model")
     assert candidates(db, run)[wrong].state == "validated"
 

@@ -15,12 +15,12 @@ from thinkeval.cypher.errors import GraphError, ParameterError
 from thinkeval.cypher.run import Database
 from thinkeval.cypher.sending import Tx
 from thinkeval.loaders.records import Entity
-from thinkeval.service.errors import LeaseLostError
+from thinkeval.service.base.errors import LeaseLostError
+from thinkeval.service.base.leases import Lease, event, new_token
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import queue, submit
 from thinkeval.service.graphs.write import write_graph
-from thinkeval.service.jobs import queue, submit
-from thinkeval.service.leases import Lease, event, new_token
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.models.edit import EditIn
 
 Pair = tuple[Lease, Lease]
 

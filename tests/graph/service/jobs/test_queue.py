@@ -16,7 +16,7 @@ from support.stored_graphs import fact
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Entity
-from thinkeval.service.errors import (
+from thinkeval.service.base.errors import (
     ConflictError,
     JobInterrupt,
     LeaseLostError,
@@ -24,14 +24,14 @@ from thinkeval.service.errors import (
     QueueFullError,
     UsageError,
 )
+from thinkeval.service.base.leases import MAX_CRASHES, Lease, event, new_token
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import queue, recovery, submit
+from thinkeval.service.experiments import sweep as job_sweeps
+from thinkeval.service.experiments.job import EditJob
 from thinkeval.service.graphs.write import write_graph
-from thinkeval.service.jobs import queue, recovery, submit
-from thinkeval.service.jobs import sweep as job_sweeps
-from thinkeval.service.jobs.edit_job import EditJob
-from thinkeval.service.jobs.schemas import SweepIn
-from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.models.edit import EditIn
+from thinkeval.service.models.experiment import SweepIn
 
 REWRITE = "harry-potter--studied-at"
 SETTINGS = Settings()

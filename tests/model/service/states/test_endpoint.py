@@ -14,10 +14,10 @@ from support.tiny_models import build_tiny
 from thinkeval.editing.models import wrap
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Fact
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.probe import Neighbor, Question, ask, questions_for
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.settings import Settings
 from thinkeval.service.states.opened import opened
 from thinkeval.service.states.words import StateIn
 
