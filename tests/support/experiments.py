@@ -1,4 +1,4 @@
-"""A stored result and a request of each kind of experiment, for tests of all kinds."""
+"""A stored result and a request of each kind of experiment but growth, for tests of all kinds."""
 
 from __future__ import annotations
 

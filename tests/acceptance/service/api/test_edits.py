@@ -45,7 +45,9 @@ def test_the_record_tells_each_stage_in_order_and_then_the_end(
     walked: tuple[str, list[dict[str, Any]]],
 ) -> None:
     _, seen = walked
-    assert (seen[0]["status"], seen[-1]["status"]) == ("queued", "succeeded")
+    # A worker may have claimed it before the answer was written.
+    assert seen[0]["status"] in ("queued", "running")
+    assert seen[-1]["status"] == "succeeded"
     assert seen[-1]["progress"] == 1.0
     assert seen[-1]["finished_at"]
     reached = [each["progress"] for each in seen]

@@ -1,4 +1,7 @@
-"""Every kind of experiment at every door: REST, client, commands, pages. No worker, no model."""
+"""Every kind of experiment at every door: REST, client, commands, pages. No worker, no model.
+
+A growth run makes its graph, and is stored as it grows: `test_growth.py` tries it at these doors.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +37,14 @@ from thinkeval.service.experiments.kind import Kind
 from thinkeval.service.experiments.models import Result
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.delete import delete_graph
+from thinkeval.service.growth.kind import GROWTH
 from thinkeval.service.kinds import KINDS
 from thinkeval.service.leakcut.coedit.kind import COEDIT
 from thinkeval.service.scoring import record
 from thinkeval.service.settings import Settings
 from thinkeval.service.states.kind import COMPARISON
 
+ALIKE = [kind for kind in KINDS if kind is not GROWTH]
 SMALL = SetOptions(facts=6, unrelated=2, implications=3, copies=1, updates=2, seed=2)
 
 
@@ -73,7 +78,7 @@ def name_of(kind: Kind[Any, Any]) -> str:
     return kind.name
 
 
-@pytest.fixture(params=KINDS, ids=name_of)
+@pytest.fixture(params=ALIKE, ids=name_of)
 def kind(request: pytest.FixtureRequest) -> Kind[Any, Any]:
     return request.param
 
@@ -154,7 +159,7 @@ def test_a_request_is_one_job_until_it_is_cancelled_and_deleted(
     ("kind", "change", "problem"),
     [
         pytest.param(kind, change, problem, id=f"{kind.name}-{number}")
-        for kind in KINDS
+        for kind in ALIKE
         for number, (change, problem) in enumerate(SAMPLES[kind.name].wrong)
     ],
 )
@@ -264,7 +269,7 @@ def test_an_unknown_id_table_or_measure_is_refused(
         assert problem in done.err, (words, done.err)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not EDIT], ids=name_of)
+@pytest.mark.parametrize("kind", [kind for kind in ALIKE if kind is not EDIT], ids=name_of)
 def test_a_result_is_deleted_and_its_edits_stay_or_go_with_it(
     db: Database, client: TestClient, kind: Kind[Any, Any], place: Place
 ) -> None:
@@ -290,7 +295,7 @@ def test_a_result_is_deleted_and_its_edits_stay_or_go_with_it(
         record.delete(db, edit)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not SWEEP], ids=name_of)
+@pytest.mark.parametrize("kind", [kind for kind in ALIKE if kind is not SWEEP], ids=name_of)
 def test_a_data_set_is_deleted_with_its_experiments(
     db: Database, client: TestClient, kind: Kind[Any, Any], sample: Sample
 ) -> None:
@@ -318,7 +323,7 @@ def test_a_data_set_is_deleted_with_its_experiments(
 
 
 def test_every_kind_has_a_sample() -> None:
-    assert SAMPLES.keys() == {kind.name for kind in KINDS}
+    assert SAMPLES.keys() == {kind.name for kind in ALIKE}
 
 
 # What one kind adds to its doors.
