@@ -206,7 +206,7 @@ def request_of(model: type[M], chosen: Mapping[str, Any]) -> M:
         first = error.errors()[0]
         name, *inner = [str(each) for each in first["loc"]] or [""]
         flag = ".".join((name, *inner))
-        if name and not inner:
+        if name and all(each.isdigit() for each in inner):  # of a list, one value an option
             flag = flags_of(name, model.model_fields[name])[0]
         said = ": ".join(filter(None, (flag, first["msg"].removeprefix("Value error, "))))
         raise UsageError(f"{said}.", remedy="Give another value.") from error

@@ -74,14 +74,12 @@ def without_chain(out: GrowthOut) -> bool:
 
 
 def _tables(out: GrowthOut, measure: Measure | None = None) -> list[Table[Any]]:
-    found: list[Table[Any]] = [
+    judge = "The judge against people"
+    return [
         Table("iterations", "Iterations", tables.ITERATIONS, out.iterations, tables.SUMS),
         Table("candidates", "Candidates", tables.COUNTS, out.counts),
+        Table("judge", judge, tables.JUDGED, out.judged, tables.JUDGED_NOTE),
     ]
-    if out.judged:
-        title = "The judge against people"
-        found.append(Table("judge", title, tables.JUDGED, out.judged, tables.JUDGED_NOTE))
-    return found
 
 
 def _further(db: Database, out: GrowthOut, measure: Measure | None = None) -> list[Table[Any]]:
