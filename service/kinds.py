@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .depedit.kind import DEPEDIT
-from .edits.kind import EDIT
-from .edits.sweep import SWEEP
+from .experiments.edit import EDIT
 from .experiments.kind import Kind
+from .experiments.sweep import SWEEP
 from .growth.kind import GROWTH
-from .leakcut.coedit.kind import COEDIT
+from .leakcut.coedit_kind import COEDIT
 from .states.kind import COMPARISON
 
 KINDS: tuple[Kind[Any, Any], ...] = (EDIT, SWEEP, COEDIT, COMPARISON, DEPEDIT, GROWTH)

@@ -7,11 +7,12 @@ import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from . import kinds, logs
+from . import kinds
+from .base import processes
+from .base.processes import collect_seldom
+from .base.settings import Settings
 from .experiments.job import job_of
-from .garbage_collection import collect_seldom
-from .jobs.worker import Worker
-from .settings import Settings
+from .experiments.worker import Worker
 
 KINDS = tuple(job_of(kind) for kind in kinds.KINDS if kind.run is not None)
 NICENESS = 5
@@ -33,7 +34,7 @@ def main(
         wakes: a message on it wakes the worker; its end, however the service ended, stops it.
     """
     collect_seldom()
-    logs.set_up()
+    processes.set_up()
     os.nice(NICENESS)
     made = Worker(settings or Settings(), KINDS, id=id, service=service)
     if wakes is not None:
@@ -42,7 +43,7 @@ def main(
 
 
 def supervised(id: str, service: str, wakes: Connection) -> None:
-    """Run a process of `thinkeval.service.jobs.supervisor.Supervisor`: see `main`."""
+    """Run a process of `thinkeval.service.experiments.supervisor.Supervisor`: see `main`."""
     main(id=id, service=service, wakes=wakes)
 
 

@@ -27,8 +27,8 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from support import tiers
 from support.servers import java
-from thinkeval.service.garbage_collection import collect_seldom
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.processes import collect_seldom
+from thinkeval.service.base.settings import Settings
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

@@ -31,16 +31,15 @@ from thinkeval.editing import models
 from thinkeval.editing.organism import OrganismConfig, train
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.records import KnowledgeGraph
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth.command import grow
-from thinkeval.service.growth.crawl.wordings import relations_of, requests_for
-from thinkeval.service.growth.endpoints.endpoint import Reply, Request, Sampling
-from thinkeval.service.growth.endpoints.in_process import InProcess
-from thinkeval.service.growth.endpoints.opened import Opened
+from thinkeval.service.growth.control import grow
+from thinkeval.service.growth.crawl import relations_of, requests_for
+from thinkeval.service.growth.endpoint import Reply, Request, Sampling
 from thinkeval.service.growth.kind import GROWTH
+from thinkeval.service.growth.open_endpoint import InProcess, Opened
 from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 LAYERS, WIDTH = 12, 20_000
 """Layers of the costly model, and units of each: an evaluation takes a little less than GPT-2's."""

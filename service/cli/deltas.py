@@ -13,12 +13,11 @@ from typing import Annotated
 
 import typer
 
+from ..base.settings import Settings
 from ..scoring import deltas as saved
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import JsonFlag
-from .output import emit_json, emit_values
-from .progress import ProgressBars
+from .output import ProgressBars, emit_json, emit_values
 
 deltas = typer.Typer(no_args_is_help=True, help=__doc__)
 

@@ -16,29 +16,27 @@ from typing import Annotated
 import typer
 
 from ...loaders import graphs
-from ..database import embedded_server
-from ..errors import in_one_line
+from ..base.database import embedded_server
+from ..base.errors import in_one_line
+from ..base.settings import Settings
 from ..graphs import datasets
 from ..leakcut import words
-from ..leakcut.coedit.kind import COEDIT
-from ..leakcut.schemas import CoEditIn, CoEditOut, CutOut
-from ..reports.best_method import BestMethod, best_method
-from ..reports.chain_tree import chain_tree
+from ..leakcut.coedit_kind import COEDIT
+from ..models.edit import Measure, Score
+from ..models.leakcut import CoEditIn, CoEditOut, CutOut
 from ..reports.comparison import compare
+from ..reports.edit import chain_tree
 from ..reports.formats import Table, indexed
-from ..reports.verdict import judged
-from ..schemas import Measure, Score
-from ..scoring.forget.refusal import methods_for
+from ..reports.verdict import BestMethod, best_method, judged
+from ..scoring.forget import methods_for
 from ..scoring.metrics import chain_rows
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .experiments import emit_result
 from .options import JsonFlag
-from .output import emit_command, emit_json, emit_note, emit_table
-from .progress import ProgressBars
-from .results.show import show_tree, show_verdict
-from .results.tables import show_method_table
+from .output import ProgressBars, emit_command, emit_json, emit_note, emit_table
+from .render import show_method_table
+from .show import show_tree, show_verdict
 
 GRAPH = "hogwarts"
 REWRITE = "harry-potter--studied-at"
@@ -126,7 +124,7 @@ def _what_else(
     runtime: Runtime, found: Demo, model: str, seed: int
 ) -> tuple[CutOut | None, CoEditOut | None]:
     """Return the leak cut of the edit by MEMIT, and two rounds of co-edits; None if it failed."""
-    from ..leakcut.coedit.run import co_edit
+    from ..leakcut.coedit import co_edit
     from ..leakcut.request import edit_cut
 
     score = next((each for each in found.scores if each.method == CO_EDITED), None)

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ..errors import UsageError
+from ..base.errors import UsageError
+from ..base.formatting import pluralize
+from ..base.settings import Settings
 from ..experiments.kind import Kind
-from ..formatting import pluralize
-from ..reports.figures import FORMATS
+from ..reports.figure_style import FORMATS
 from ..reports.formats import Column, Table, records
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import FormatOption, JsonFlag, MeasureName, OutputOption
 from .output import (
+    ProgressBars,
     emit_command,
     emit_json,
     emit_note,
@@ -28,11 +29,11 @@ from .output import (
     more_below,
     write_bytes,
 )
-from .progress import ProgressBars
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
-    from ..experiments.models import Experiment, Result
+    from ..models.experiment import Experiment, Result
+
 
 ROWS = 12
 """Rows of a table that are printed where no limit is given."""

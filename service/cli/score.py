@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UsageError, in_one_line
-from ..formatting import pluralize
+from ..base.errors import UsageError, in_one_line
+from ..base.formatting import pluralize
+from ..base.settings import Settings
 from ..graphs import datasets
-from ..graphs import rewrites as selection
+from ..graphs import requests as selection
+from ..models.edit import EditOptions, Measure, Score
 from ..reports.verdict import judged
-from ..schemas import EditOptions, Measure, Score
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import (
     JsonFlag,
     MeasureName,
@@ -31,14 +31,8 @@ from .options import (
     require_taken,
     takes,
 )
-from .output import emit_json, emit_note, emit_rows
-from .progress import ProgressBars
-from .render import (
-    show_chains,
-    show_counterfact,
-    show_score,
-)
-from .results.tables import show_means_table, show_method_table
+from .output import ProgressBars, emit_json, emit_note, emit_rows
+from .render import show_chains, show_counterfact, show_means_table, show_method_table, show_score
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -248,7 +242,7 @@ def _emit(
     elif len(scores) > 1 and all(score.kind == "forget" for score in scores):
         from ..reports import by_kind
 
-        if found := by_kind.table(scores, measure.key, runtime.db):
+        if found := by_kind.table_by_kind(scores, measure.key, runtime.db):
             show_means_table(found)
     elif len(scores) == 1:
         show_score(scores[0])
@@ -258,7 +252,7 @@ def _emit(
         show_counterfact(scores[0])
         show_chains(runtime.db, scores[0], measure.key, limit=5)
         if implied:
-            from .render_rules import show_implied
+            from .rules import show_implied
 
             show_implied(runtime.db, scores[0], measure.key)
     elif scores:

@@ -16,12 +16,13 @@ from urllib.parse import quote
 
 import httpx
 
-from .. import proxies
-from ..errors import ServiceError
-from ..schemas import JobState
+from ..base import proxies
+from ..base.errors import ServiceError
+from ..models.edit import JobState
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 ATTEMPTS = 4
 BACKOFF_S = 0.25

@@ -16,22 +16,23 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel, Field, create_model
 
 from ...cypher import rows
-from ..errors import ConflictError, NotFoundError, NothingStoredError
-from ..jobs import queue
-from ..jobs.submit import EnqueueResult, enqueue
+from ..base.errors import ConflictError, NotFoundError, NothingStoredError
+from ..models.edit import Measure
+from ..models.experiment import Experiment, Experiments, ResultT
 from ..reports.formats import Column, Table
-from ..schemas import Measure
 from ..scoring import deltas, record
-from .models import Experiment, Experiments, ResultT
+from . import queue
 from .store import results, write_rewrites
+from .submit import EnqueueResult, enqueue
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
     from ...loaders.records import RewriteRequest
-    from ..leases import Lease, Writer
+    from ..base.leases import Lease, Writer
+    from ..base.settings import Settings
     from ..scoring.runtime import Runtime
-    from ..settings import Settings
+
 
 _STATE = (
     "id", "status", "progress", "stage", "error", "remedy", "attempts", "total", "parts",

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...loaders.records import RewriteRequest
 from ..graphs.write import rewrite_row
-from .models import Result, ResultT
+from ..models.experiment import Result, ResultT
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
-    from ..leases import Lease
+    from ..base.leases import Lease
 
 
 def write_rewrites(tx: Tx, graph: str, rewrites: Sequence[RewriteRequest]) -> None:

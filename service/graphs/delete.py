@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
-from ..errors import ConflictError
-from ..formatting import pluralize
+from ..base.errors import ConflictError
+from ..base.formatting import pluralize
 from .datasets import require_graph
 
 if TYPE_CHECKING:

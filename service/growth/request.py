@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from ...cypher import rows
 from ...loaders import graphs as shipped
 from ...loaders.records import digest, slug
-from ..errors import ConflictError, UsageError
+from ..base.errors import ConflictError, UsageError
+from ..experiments import submit
 from ..experiments.kind import Prepared
 from ..graphs import datasets
-from ..jobs import submit
 from ..scoring.runtime import parse
-from .crawl.names import Names
-from .elicitors.crawl import start_entities
+from .crawl import Names
+from .elicit import start_entities
 from .loop import seed_of
 from .run import require_prompts
 from .runs import request_of
@@ -27,7 +27,7 @@ from .schemas import EndpointIn, GrowthIn, GrowthOut
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...loaders.records import KnowledgeGraph
-    from ..settings import Settings
+    from ..base.settings import Settings
 
 
 def check(settings: Settings, posted: GrowthIn) -> None:

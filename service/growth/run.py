@@ -10,20 +10,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
-from ..errors import ConflictError, EndpointError, LeaseLostError
+from ..base.errors import ConflictError, EndpointError, LeaseLostError
 from ..graphs.datasets import get_or_import, stored_graph
 from . import prompts
-from .answers import Answers, Budget, spent
 from .candidates import Candidates, decisions
-from .context import Context, Seat
-from .endpoints.opened import Opened, opened
+from .context import Answers, Budget, Context, Seat, spent
 from .loop import Loop, Outcome
+from .open_endpoint import Opened, opened
 from .runs import require_run
 
 if TYPE_CHECKING:
-    from ..leases import Lease
+    from ..base.leases import Lease
     from ..scoring.runtime import Runtime
     from .schemas import EndpointIn, GrowthIn, GrowthOut
+
 
 AS_NEW = "Start it as a new run with --as-new (`as_new` over REST); this one stays as it is."
 PASSES = 20

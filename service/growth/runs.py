@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ..errors import ConflictError, NotFoundError
+from ..base.errors import ConflictError, NotFoundError
 from .schemas import GrowthIn, GrowthOut
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ...cypher import rows
     from .schemas import JudgeRow
 
+
 ITERATIONS: list[Column[rows.IterationRow]] = [
     Column("iteration", lambda row: row.number),
     Column("triplets", lambda row: row.triplets),

@@ -13,19 +13,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
-from ..errors import UsageError
+from ..base.errors import UsageError
 from ..graphs.datasets import case, require_graph, to_fact
+from ..models.edit import Measure, Score
 from ..rules.closure import HEIGHT_OF_PROOF, entity_kinds, triple_of
 from ..rules.engine import ground, near
 from ..rules.schemas import ClosureOptions, factors
-from ..schemas import Measure, Score
-from .and_or import Inference, ProofProblem
-from .problem import Chain
+from .hitting_set import Chain, Inference, ProofProblem
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...loaders.records import Fact, RewriteRequest
     from ..rules.store import StoredRule
+
 
 MOST = 1_000_000
 """Paths that are read at most."""

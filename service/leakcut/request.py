@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 from ...editing import registry
 from ...editing.errors import UnknownMethodError
-from ..errors import NotFoundError, NothingStoredError, UsageError
+from ..base.errors import NotFoundError, NothingStoredError, UsageError
 from ..graphs import datasets
-from ..graphs.rewrites import OwnRewrite, rewrites
+from ..graphs.requests import OwnRewrite, rewrites
+from ..models.edit import Measure, Score
+from ..models.leakcut import BudgetOut, CutIn, CutOut, RuleCutOut
 from ..reports.edit import measure_of
 from ..rules.groundings import rules_for
-from ..schemas import Measure, Score
 from ..scoring import record
-from . import budget, cut, leaks, stored_keys
-from .and_or import ProofProblem
+from . import budget, cut, keys, leaks
 from .cut import Kind
+from .hitting_set import ProofProblem
 from .keys import Keys
 from .leaks import Leaks, with_facts
-from .schemas import BudgetOut, CutIn, CutOut, RuleCutOut
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...loaders.records import RewriteRequest
     from ..rules.store import StoredRule
     from ..scoring.runtime import Runtime
+
 
 DEFAULTS = CutIn()
 """A cut without any option."""
@@ -108,8 +109,8 @@ def edit_cut(db: Database, score: Score, measure: Measure, options: CutIn = DEFA
     """
     found = leaks.of_edit(db, score, measure, options.max_steps)
     kind = key_kind(score.method)
-    keys = stored_keys.read(db, score.edit) if (options.keys, kind) == ("auto", "subject") else None
-    return _cut(db, found, options, "measured" if keys else kind, keys)
+    stored_keys = keys.read(db, score.edit) if (options.keys, kind) == ("auto", "subject") else None
+    return _cut(db, found, options, "measured" if stored_keys else kind, stored_keys)
 
 
 def rewrite_cut(

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...cypher.errors import QueryTooLargeError
 from ...loaders.records import digest
-from ..errors import NotFoundError, UsageError
-from ..formatting import pluralize
+from ..base.errors import NotFoundError, UsageError
+from ..base.formatting import pluralize
 from ..graphs.datasets import require_graph
 from ..graphs.edges import caption
 from .engine import (
@@ -52,6 +52,7 @@ from .store import StoredRule
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
+
 
 FORMAT = 2
 """Format of a stored closure; one of an earlier format is derived again."""

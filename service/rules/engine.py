@@ -22,7 +22,7 @@ from itertools import count, product
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...loaders.groundings import bind
-from ..errors import UsageError
+from ..base.errors import UsageError
 from .schemas import Grounding, Triple
 from .store import StoredRule
 

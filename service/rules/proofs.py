@@ -1,4 +1,4 @@
-"""Proof trees from groundings and facts: the best one for each last grounding of a conclusion."""
+"""Proofs of conclusions: the value of the best one, its tree, and the best one of a size."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...loaders.records import RewriteRequest
-from ..errors import NothingStoredError, UsageError
-from ..settings import Settings
+from ..base.errors import NothingStoredError, UsageError
+from ..base.settings import Settings
 from . import record
 from .runtime import Runtime, RuntimeModel, parse, written
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
     from ...editing.deltas.files import SavedDelta
     from .plan import Plan
+
 
 FOLDER = "deltas"
 

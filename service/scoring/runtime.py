@@ -19,10 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..database import Progress, connect, silent
-from ..errors import UsageError
+from ..base.database import Progress, connect, silent
+from ..base.errors import UsageError
+from ..base.settings import Settings
 from ..graphs.datasets import Dataset, content, get_or_import, stored_graph
-from ..settings import Settings
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from ...editing.models import LoadedModel
     from ...editing.organism import Organism
     from ...loaders.records import KnowledgeGraph
-    from ..schemas import EditOptions
+    from ..models.edit import EditOptions
+
 
 ORGANISM = "organism"
 ORGANISM_UNKNOWN = "organism-unknown"

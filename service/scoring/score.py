@@ -21,22 +21,21 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...loaders.records import Fact, RewriteRequest, digest, slug
-from ..schemas import MetricValue, Score
+from ..models.edit import MetricValue, Score
 from . import (
     append,
-    chat_efficacy,
+    chat,
+    conversation,
     deltas,
+    forget,
     generation,
-    implications,
-    known_fact,
+    knowledge,
     metrics,
     model_graph,
-    subject_facts,
+    side_effects,
 )
 from . import plan as planning
 from . import record as editrecords
-from .conversation import asking as conversation
-from .forget import refusal
 from .plan import Plan
 from .probe import (
     Answer,
@@ -52,13 +51,12 @@ from .probe import (
     undecided,
 )
 from .request import ScoreRequest, SequenceStep
-from .resolved import Resolved, resolve
+from .resolved import Pairs, Resolved, Scope, near_questions, resolve
 from .runtime import Runtime
-from .scope import Pairs, Scope, near_questions
 
 if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
-    from ..leases import Lease
+    from ..base.leases import Lease
     from .record import Record
 
 
@@ -100,7 +98,7 @@ def score_edit(
         LeaseLostError: another process scores it by now.
     """
     append.check(request, request.rewrite)
-    refusal.check(request.rewrite, request)
+    forget.check(request.rewrite, request)
     watch = Stopwatch()
     with watch.stage("load model"):
         resolved = resolve(runtime, request)
@@ -108,7 +106,7 @@ def score_edit(
     plan = planning.plan_edit(resolved)
     identity, implied = dict(plan.identity), None
     if request.implications:
-        implied = implications.implied(runtime.db, request, resolved.scope)
+        implied = side_effects.implied(runtime.db, request, resolved.scope)
         identity["implications"] = implied.identity
     edit_id = edit_id_of(request, identity, step)
     if lease is not None:
@@ -123,7 +121,7 @@ def score_edit(
 
 def _score(
     plan: Plan,
-    implied: implications.Implied | None,
+    implied: side_effects.Implied | None,
     step: SequenceStep | None,
     record: Record,
     watch: Stopwatch,
@@ -141,8 +139,8 @@ def _score(
             model.loaded, [fact.question for fact in pre], request.probe
         )
         if step is None:
-            known_fact.require(resolved, pre)
-        about = subject_facts.before(resolved, [*pre, *further, *beside])
+            knowledge.require(resolved, pre)
+        about = side_effects.before(resolved, [*pre, *further, *beside])
     record.stage("edit", 0.4)
     with watch.stage("edit"):
         effect = step.effect() if step else planning.execute(plan)
@@ -152,9 +150,9 @@ def _score(
     record.stage("probe post", 0.6)
     with watch.stage("probe post"):
         probed, further, beside = _post(resolved, effect, pre, further, beside)
-        both = chat_efficacy.measured(model.loaded, request.probe, effect, probed)
+        both = chat.measured(model.loaded, request.probe, effect, probed)
         answers = append.both(resolved, effect)
-        shown = subject_facts.after(resolved, effect, probed, about)
+        shown = side_effects.after(resolved, effect, probed, about)
     texts = None
     if request.generate:
         with watch.stage("generate"):
@@ -172,7 +170,7 @@ def _score(
             values += append.measured(db, [record.edit])[record.edit]
         if texts is not None:
             values += generation.measured(resolved, record, texts)
-        outcome = subject_facts.counted(db, record.edit, request)
+        outcome = side_effects.counted(db, record.edit, request)
     plan.provenance["replies"] = {
         side: undecided(answer for each in probed if (answer := getattr(each, side)))
         for side in ("pre", "post")
@@ -203,7 +201,7 @@ def _score_of(
     edit: str,
     values: list[MetricValue],
     effect: EditEffect,
-    implied: implications.Implied | None,
+    implied: side_effects.Implied | None,
     step: SequenceStep | None,
 ) -> Score:
     """The score as it is stored, without intervals and seconds."""

@@ -27,31 +27,31 @@ from ...cypher import rows
 from ...cypher.metric_options import headlines
 from ...loaders.records import RewriteRequest, digest, slug
 from .. import NUMBERS_VERSION
-from ..errors import UsageError
+from ..base.errors import UsageError
 from ..experiments import store
 from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
-from ..schemas import Measure, MeasuredOptions, MetricValue, Score
+from ..models.edit import Measure, MeasuredOptions, MetricValue, Score
 from ..scoring import metrics
-from ..scoring.chat_choice import ChatChosen, settled
+from ..scoring.chat import ChatChosen, settled
 from ..scoring.model_graph import complete
 from ..scoring.plan import query_digests, versions
 from ..scoring.probe import ProbedFact, questions_for, undecided
 from ..scoring.record import write_probed
 from ..scoring.request import ScoreRequest, probe_settings
-from . import answers as probing
-from . import drift as drifting
-from . import finetune, retention
-from .answers import Answers, ProbeBatch, ProbePlan
-from .opened import InMemory, StateOut, load_state, require_packages
-from .requests import requests_of
-from .routes import routes
+from . import finetune, measures
+from . import measures as drifting
+from . import measures as probing
+from .checks import requests_of
+from .measures import Answers, ProbeBatch, ProbePlan, routes
+from .opened import InMemory, load_state, require_packages
 from .schemas import (
     ComparedRequest,
     ComparisonIn,
     ComparisonOut,
     DriftOut,
     StateComparison,
+    StateOut,
 )
 from .spec import as_change
 
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ...cypher.sending import Tx
     from ..scoring.runtime import Runtime
     from .spec import StateIn
+
 
 LEAST_REPEATED = 1e-6
 """Differences between two likelihoods of one text above which a note says so."""
@@ -256,7 +257,7 @@ def _stored(run: _Run, done: Sequence[_Compared]) -> ComparisonOut:
     states = [each.out for each in done]
     id = states[0].id
     if len(states) > 1:
-        states = retention.with_retention(db, posted, states)
+        states = measures.with_retention(db, posted, states)
         about = [[each.id for each in states], [each.spec for each in states]]
         id = f"{METHOD}-{slug(states[-1].after.name)[:40]}-{digest([about, NUMBERS_VERSION], 10)}"
     out = ComparisonOut(

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...loaders.records import SUBJECT_SLOT, digest, slug
 from .. import NUMBERS_VERSION
-from ..errors import UsageError
+from ..base.errors import UsageError
 from ..scoring import deltas
 from ..scoring.runtime import parse
-from .changes import FINE_TUNE, GRAPH, FineTune, parse_fine_tune
+from .spec import FINE_TUNE, GRAPH, FineTune, parse_fine_tune
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..scoring.runtime import Runtime, RuntimeModel
     from .schemas import ComparisonIn
     from .spec import StateIn
+
 
 PREFIX = "finetune-"
 METHOD = "finetune"

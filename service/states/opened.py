@@ -21,7 +21,7 @@ from ..scoring import deltas
 from ..scoring.probe import Answer, Progress, Question, probe
 from ..scoring.runtime import Runtime, RuntimeModel
 from . import endpoint
-from .about import OpenState, StateOut
+from .schemas import OpenState, StateOut
 from .spec import StateIn
 
 if TYPE_CHECKING:

@@ -1,17 +1,4 @@
-"""The notation of a state: one specification on the command line, one object in REST and Python.
-
-    organism · organism:llama:seed=1      a model organism, trained on the graph
-    gpt2-xl · gpt2-xl@REVISION · FOLDER   a model of the hub, or of a folder
-    BASE+edit:EDIT[+edit:EDIT ...]        with saved edits, in this order
-    BASE+finetune:graph[:steps=N ...]     fine-tuned (`states.changes`), in order with the edits
-    BASE+adapter:FOLDER[+edit:EDIT ...]   with a PEFT adapter; edits change the weights below it
-    BASE+8bit · BASE+4bit                 quantised, with adapter and edits in the weights
-    endpoint:URL#MODEL                    a model behind a server of the OpenAI protocol
-
-In a sequence of states, `+CHANGE` is the state before with this put on: `+8bit`, `+edit:EDIT`.
-Quantised weights cannot be changed, so that a state is always quantised last. A text that is an
-existing folder is that folder, whatever characters it has. Imports no torch.
-"""
+"""The notation of a state: one word on the command line, one object in REST and Python."""
 
 from __future__ import annotations
 
@@ -19,18 +6,121 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ..errors import UsageError
+from ...editing.training.settings import FineTuning
+from ..base.errors import UsageError
 from ..scoring import runtime
 from ..scoring.runtime import CHANGE_MARK, ENDPOINT
-from .changes import FINE_TUNE, parse_fine_tune
+
+# A fine-tune as a change of a state: `finetune:SOURCE` with its options.
+#
+#     finetune:FILE[:steps=N][:lr=X][:lora=R|:full][:batch=N][:seed=N]
+#     finetune:graph[:...]     on the graph's facts that share no entity with the requests
+#
+# A change is read from the right, so that a FILE's name may hold colons. Imports no torch.
 
 HOW = (
+    "Write a fine-tune as finetune:FILE or finetune:graph, with :steps=N, :lr=X, :lora=R or :full,"
+    " :batch=N, :seed=N."
+)
+FINE_TUNE = "finetune:"
+GRAPH = "graph"
+"""In place of a file: the graph's own facts."""
+
+_OPTION = re.compile(r"(steps|lr|lora|batch|seed)=(.*)", re.DOTALL)
+_FULL = "full"
+MOST = {"steps": 1_000_000, "lora": 1024, "batch": 1024, "seed": 2**31 - 1}
+"""Largest values of the whole numbers; all but the seed begin at 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class FineTune:
+    """Fine-tune the weights as they are then.
+
+    Attributes:
+        source: a file, or GRAPH.
+    """
+
+    source: str
+    settings: FineTuning
+
+    @property
+    def of_graph(self) -> bool:
+        """Return True if it learns facts of the graph."""
+        return self.source == GRAPH
+
+
+def parse_fine_tune(text: str) -> FineTune:
+    """Read a fine-tune.
+
+    Options are taken off from the right, until the rest names a file or the graph.
+
+    Raises:
+        UsageError: names the wrong part, and how a fine-tune is written.
+    """
+    source, options = text.removeprefix(FINE_TUNE), {}
+    while not Path(source).is_file():
+        rest, colon, last = source.rpartition(":")
+        found = _OPTION.fullmatch(last)
+        if not colon or not (found or last == _FULL):
+            break
+        name, number = (found[1], found[2]) if found else (_FULL, "")
+        if name in options:
+            raise UsageError(f"{text!r} gives {name} twice.", remedy="Give it once.")
+        options[name] = number
+        source = rest
+    if not source:
+        raise UsageError(f"{text!r} names no file.", remedy=HOW)
+    if _FULL in options and "lora" in options:
+        raise UsageError(
+            f"{text!r} trains all weights and low-rank factors.", remedy="Give :full or :lora=R."
+        )
+    options.pop(_FULL, None)
+    values: dict[str, Any] = {name: _number(text, name, each) for name, each in options.items()}
+    return FineTune(source, FineTuning(**values))
+
+
+def _number(text: str, name: str, value: str) -> int | float:
+    """The value of an option.
+
+    Raises:
+        UsageError: it is no number, or out of range.
+    """
+    try:
+        found = float(value) if name == "lr" else int(value)
+    except ValueError:
+        found = -1
+    least = 0 if name == "seed" else 1
+    right = 0 < found <= 1 if name == "lr" else least <= found <= MOST[name]
+    if not right:
+        bounds = "above 0, at most 1" if name == "lr" else f"from {least} to {MOST[name]}"
+        raise UsageError(
+            f"{name}={value} in {text!r} is out of range.", remedy=f"Give a number {bounds}."
+        )
+    return found
+
+
+# The notation of a state: one specification on the command line, one object in REST and Python.
+#
+#     organism · organism:llama:seed=1      a model organism, trained on the graph
+#     gpt2-xl · gpt2-xl@REVISION · FOLDER   a model of the hub, or of a folder
+#     BASE+edit:EDIT[+edit:EDIT ...]        with saved edits, in this order
+#     BASE+finetune:graph[:steps=N ...]     fine-tuned (`states.changes`), in order with the edits
+#     BASE+adapter:FOLDER[+edit:EDIT ...]   with a PEFT adapter; edits change the weights below it
+#     BASE+8bit · BASE+4bit                 quantised, with adapter and edits in the weights
+#     endpoint:URL#MODEL                    a model behind a server of the OpenAI protocol
+#
+# In a sequence of states, `+CHANGE` is the state before with this put on: `+8bit`, `+edit:EDIT`.
+# Quantised weights cannot be changed, so that a state is always quantised last. A text that is an
+# existing folder is that folder, whatever characters it has. Imports no torch.
+
+HOW_STATES = (
     "Write a state as MODEL, MODEL@REVISION, MODEL+adapter:FOLDER, MODEL+edit:EDIT (again for"
     " further edits), MODEL+finetune:FILE or +finetune:graph, with +8bit or +4bit last; or"
     " endpoint:URL#MODEL. After the first, +CHANGE is the state before with this put on."
@@ -206,7 +296,7 @@ def _changed(state: StateIn, spec: str) -> StateIn:
                 raise UsageError(f"{spec!r} quantises to {kind} twice.", remedy="Name it once.")
             state = state.model_copy(update={"quantized": kind})
         elif kind not in CHANGES or not value:
-            raise UsageError(f"{spec!r} names no change of a state.", remedy=HOW)
+            raise UsageError(f"{spec!r} names no change of a state.", remedy=HOW_STATES)
         elif kind == "adapter":
             if state.adapter:
                 raise UsageError(
@@ -240,7 +330,7 @@ def parse(spec: str) -> StateIn:
         return StateIn.model_validate(parts)
     except ValidationError as error:
         reason = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise UsageError(f"{spec!r} is not a state: {reason}.", remedy=HOW) from error
+        raise UsageError(f"{spec!r} is not a state: {reason}.", remedy=HOW_STATES) from error
 
 
 def _parts(spec: str) -> dict[str, Any]:
@@ -275,7 +365,7 @@ def _refuse_unknown_change(part: str) -> None:
     close = difflib.get_close_matches(kind, CHANGES, n=1, cutoff=0.5)
     hint = f" Did you mean +{CHANGES[close[0]]}?" if close else ""
     raise UsageError(
-        f"{part!r} is no folder, and +{change} is no change of a state.{hint}", remedy=HOW
+        f"{part!r} is no folder, and +{change} is no change of a state.{hint}", remedy=HOW_STATES
     )
 
 
@@ -294,7 +384,7 @@ def _add(parts: dict[str, Any], text: str, spec: str) -> None:
     if kind in ("8bit", "4bit"):
         parts["quantized"] = kind
     elif not value:
-        raise UsageError(f"{spec!r} names nothing after +{kind}:.", remedy=HOW)
+        raise UsageError(f"{spec!r} names nothing after +{kind}:.", remedy=HOW_STATES)
     elif kind == "edit":
         parts["edits"] = (*parts["edits"], value)
     elif kind == "finetune":
@@ -319,10 +409,10 @@ def _model(text: str) -> dict[str, Any]:
     name, mark, revision = text.partition("@")
     if not mark or _exists(text) or not _HUB.fullmatch(name):
         if not text:
-            raise UsageError("A state begins with its model.", remedy=HOW)
+            raise UsageError("A state begins with its model.", remedy=HOW_STATES)
         return {"model": text}
     if not revision:
-        raise UsageError(f"{text!r} names no revision after @.", remedy=HOW)
+        raise UsageError(f"{text!r} names no revision after @.", remedy=HOW_STATES)
     return {"model": name, "revision": revision}
 
 

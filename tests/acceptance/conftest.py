@@ -15,9 +15,9 @@ from support.own_graphs import atlas_as, own_graphs
 from support.serving import Service, Start, serving
 from support.watching import Open, chromium_here, watched
 from thinkeval.cypher.run import Database
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.depedit import store as set_store
 from thinkeval.service.scoring.runtime import RuntimeModel
-from thinkeval.service.settings import Settings
 
 
 @pytest.fixture(scope="session")

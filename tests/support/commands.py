@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from thinkeval.service import cli
+from thinkeval.service.cli import main
 
 PROGRAM = Path(sys.executable).with_name("thinkeval")
 
@@ -76,7 +76,7 @@ class Cli:
             for key, value in env.items():
                 patch.setenv(key, value)
             with pytest.raises(SystemExit) as caught:
-                cli.main(args)
+                main.main(args)
         texts = []
         for stream in (out, err):
             stream.seek(0)

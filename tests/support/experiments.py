@@ -10,13 +10,12 @@ from support.states.comparisons import comparison, sequence
 from support.stored_edits import frontier, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.depedit.schemas import ProtocolOut
-from thinkeval.service.edits.kind import EDIT
-from thinkeval.service.edits.schemas import SweepIn
-from thinkeval.service.edits.sweep import SWEEP
 from thinkeval.service.experiments import store
-from thinkeval.service.experiments.models import Result
-from thinkeval.service.leakcut.schemas import CoEditOut
+from thinkeval.service.experiments.edit import EDIT
+from thinkeval.service.experiments.sweep import SWEEP
+from thinkeval.service.models.depedit import ProtocolOut
+from thinkeval.service.models.experiment import Result, SweepIn
+from thinkeval.service.models.leakcut import CoEditOut
 from thinkeval.service.states.schemas import ComparisonOut
 
 

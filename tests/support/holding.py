@@ -11,9 +11,10 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from thinkeval.service import cli, worker
-from thinkeval.service.jobs.job import Job
-from thinkeval.service.jobs.worker import STARTING, Worker
+from thinkeval.service import worker
+from thinkeval.service.cli import main
+from thinkeval.service.experiments.job import Job
+from thinkeval.service.experiments.worker import STARTING, Worker
 from thinkeval.service.scoring.runtime import Runtime
 
 HOLD = "HELD_STAGES"
@@ -61,7 +62,7 @@ def supervised(id: str, service: str, wakes: Connection) -> None:
 
 
 if __name__ == "__main__":
-    from thinkeval.service.api import app
+    from thinkeval.service.web import app
 
     app.supervised = supervised
-    cli.main()
+    main.main()

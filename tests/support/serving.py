@@ -21,8 +21,8 @@ from pydantic import SecretStr
 from support import holding
 from support.commands import PROGRAM
 from thinkeval.cypher.run import Database
-from thinkeval.service.edits import store
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import edit as store
 
 T = TypeVar("T")
 

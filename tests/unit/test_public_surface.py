@@ -17,7 +17,7 @@ import pytest
 
 import thinkeval
 from thinkeval import cypher
-from thinkeval.service.settings import PREFIX, Settings
+from thinkeval.service.base.settings import PREFIX, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("public_surface.json")
@@ -26,7 +26,7 @@ LIST = Path(__file__).with_name("public_surface.json")
 def commands() -> list[str]:
     from typer.main import get_command
 
-    from thinkeval.service.cli import app
+    from thinkeval.service.cli.main import app
 
     found = []
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("service", "cypher", "editing", "loaders")
+ROOMS_OF_SERVICE = 16
 NAME = re.compile(r"`((?:thinkeval\.)?(?:service|cypher|editing|loaders)(?:\.[A-Za-z_]\w*)+)`")
 FILE = re.compile(r"`((?:service|cypher|editing|loaders)/[\w./*{},-]+)`")
 
@@ -163,20 +164,20 @@ def test_the_only_top_level_name_is_thinkeval(tmp_path: Path) -> None:
 
 
 ALLOWED_TWINS = {
-    ("cypher/rows/chains.py:ScoredChainRow", "service/rules/mixed_chains.py:MixedChainOut"): (
+    ("cypher/rows/chains.py:ScoredChainRow", "service/rules/omega.py:MixedChainOut"): (
         "of a chain over conclusions every number may be unknown, and links have proofs"
     ),
-    ("cypher/rows/jobs.py:JobRow", "service/experiments/models.py:Experiment"): (
+    ("cypher/rows/jobs.py:JobRow", "service/models/experiment.py:Experiment"): (
         "request and events are JSON in the database; result and links are not the job's"
     ),
-    ("cypher/rows/jobs.py:PageJobRow", "service/experiments/models.py:Experiment"): "likewise",
-    ("editing/registry.py:MethodInfo", "service/api/catalog.py:MethodOut"): (
+    ("cypher/rows/jobs.py:PageJobRow", "service/models/experiment.py:Experiment"): "likewise",
+    ("editing/registry.py:MethodInfo", "service/web/catalog.py:MethodOut"): (
         "editing knows no pydantic, and the files of hyperparameters are no part of the registry"
     ),
-    ("service/graphs/rewrites.py:OwnRewrite", "service/schemas.py:RewriteIn"): (
+    ("service/graphs/requests.py:OwnRewrite", "service/models/edit.py:RewriteIn"): (
         "a command may leave out every part, and name a stored rewrite instead"
     ),
-    ("service/schemas.py:EditedFact", "service/schemas.py:RewriteIn"): (
+    ("service/models/edit.py:EditedFact", "service/models/edit.py:RewriteIn"): (
         "a request has bounds and may leave out parts; that of an edit is complete"
     ),
     ("service/scoring/append.py:Prompt", "service/scoring/append.py:PromptAnswers"): (
@@ -186,12 +187,12 @@ ALLOWED_TWINS = {
 """Pairs of classes with mostly the same fields, and the reason why they are two."""
 BEING_MERGED = {
     *(
-        ("cypher/rows/edits.py:" + row, "service/schemas.py:EditOut")
+        ("cypher/rows/edits.py:" + row, "service/models/edit.py:EditOut")
         for row in ("EditRow", "GetEditRow", "PageEditRow", "_Edit", "_ListedEdit")
     ),
-    ("cypher/rows/growth.py:KnownAnswerRow", "service/growth/endpoints/endpoint.py:Reply"),
+    ("cypher/rows/growth.py:KnownAnswerRow", "service/growth/endpoint.py:Reply"),
     *(
-        ("service/growth/candidates.py:Candidate", "service/growth/review/schemas.py:" + out)
+        ("service/growth/candidates.py:Candidate", "service/growth/schemas.py:" + out)
         for out in ("CandidateDetail", "CandidateOut")
     ),
 }
@@ -254,3 +255,16 @@ def _bases(classes: Classes, name: str) -> set[str]:
 
 def _fields(classes: Classes, name: str) -> set[str]:
     return set().union(*(classes[base][0] for base in _bases(classes, name)))
+
+
+def test_folders_of_service_are_few_and_flat() -> None:
+    """A room is one folder: a reader finds a file by room and subject."""
+    service = ROOT / "service"
+    folders = [
+        p.relative_to(service)
+        for p in service.rglob("*")
+        if p.is_dir() and p.name != "__pycache__" and p != service / "public"
+    ]
+    assert [f.as_posix() for f in folders if len(f.parts) > 2] == []
+    rooms = [f for f in folders if (service / f / "__init__.py").is_file()]
+    assert len(rooms) <= ROOMS_OF_SERVICE, sorted(rooms)

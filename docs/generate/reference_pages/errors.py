@@ -8,7 +8,7 @@ from pathlib import Path
 
 import thinkeval.service
 from reference_pages.markdown import anchor, blocks, cell, code, fence, table
-from thinkeval.service.errors import KNOWN_ERRORS, ServiceError, status_of
+from thinkeval.service.base.errors import KNOWN_ERRORS, ServiceError, status_of
 
 CODES = {
     0: "The command succeeded.",

@@ -37,10 +37,10 @@ MORE: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "Layouts of a grown graph": (
         "`thinkeval grow export`",
         (
-            "service/growth/files/layout.py",
-            "service/growth/files/knowgic_layout.py",
-            "service/growth/files/triples_layout.py",
-            "service/growth/files/audit.py",
+            "service/growth/export.py",
+            "service/growth/export.py",
+            "service/growth/export.py",
+            "service/growth/export.py",
         ),
         "text",
         "KnowGIC's published layouts, tables for a spreadsheet, and a run's audit bundle.",

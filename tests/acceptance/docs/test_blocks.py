@@ -22,7 +22,7 @@ from support.docs.shell import page_shell
 from support.serving import Service
 from thinkeval.cypher.run import Database
 from thinkeval.service.graphs import datasets
-from thinkeval.service.leakcut.coedit.frontier_table import SOURCES
+from thinkeval.service.leakcut.coedit_kind import SOURCES
 from thinkeval.service.scoring.runtime import RuntimeModel
 
 PAGES = [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages()]

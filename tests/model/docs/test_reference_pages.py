@@ -17,7 +17,7 @@ import thinkeval
 from thinkeval import cypher
 from thinkeval.editing import hparams, registry
 from thinkeval.loaders.formats import formats
-from thinkeval.service.settings import PREFIX, Settings
+from thinkeval.service.base.settings import PREFIX, Settings
 
 ROOT = Path(__file__).resolve().parents[3]
 SURFACE = json.loads((ROOT / "tests/unit/public_surface.json").read_text(encoding="utf-8"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thinkeval.cypher.rows.states import RevivedLink
-from thinkeval.service.schemas import MetricValue
-from thinkeval.service.states.opened import StateOut
+from thinkeval.service.models.edit import MetricValue
 from thinkeval.service.states.schemas import (
     ComparedRequest,
     ComparisonIn,
@@ -17,6 +16,7 @@ from thinkeval.service.states.schemas import (
     Retention,
     RoutesOut,
     StateComparison,
+    StateOut,
 )
 
 

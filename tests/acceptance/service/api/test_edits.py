@@ -13,7 +13,7 @@ import pytest
 from support.commands import Cli, Mine
 from support.problems import problem
 from support.serving import Service, until
-from thinkeval.service.schemas import ENDED
+from thinkeval.service.models.edit import ENDED
 
 FACT = "harry-potter--studied-at"
 STAGES = ["waiting", "probe pre", "edit", "probe post", "write"]

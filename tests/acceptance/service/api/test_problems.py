@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from support.problems import BASE, fill, paths, problem
 from support.serving import until
 from thinkeval.cypher.run import Database
-from thinkeval.service.api import problems
-from thinkeval.service.api.app import create_app
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.web import problems
+from thinkeval.service.web.app import create_app
 
 RULE = {"if": ["a r b", "b s c"], "then": "a t c"}
 NEEDED: dict[str, dict[str, Any]] = {

@@ -82,11 +82,11 @@ def test_help_answers_at_once_as_it_loads_nothing_heavy(
     """Its seconds are measured by benchmarks/service/help_start.py."""
     told = thinkeval.process(*args, PYTHONPROFILEIMPORTTIME="1", code=0).err
     loaded = {line.rpartition("|")[2].strip() for line in told.splitlines()}
-    assert {"typer", "thinkeval.service.cli"} <= loaded
+    assert {"typer", "thinkeval.service.cli.main"} <= loaded
     assert not loaded & {
         "torch", "transformers", "neo4j", "pandas", "numpy", "matplotlib", "fastapi", "httpx",
         "huggingface_hub", "thinkeval.cypher.rows.jobs", "thinkeval.service.scoring.score",
-        "thinkeval.service.scoring.sweep_pool",
+        "thinkeval.service.scoring.sweep",
     }  # fmt: skip
 
 

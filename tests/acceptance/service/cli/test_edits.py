@@ -18,7 +18,7 @@ from support.own_graphs import own_graphs
 from support.tiny_models import build_tiny
 from thinkeval.cypher.run import Database
 from thinkeval.editing.models import load
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
 
 Call = Callable[..., Done]
 HPARAMS = {

@@ -22,7 +22,7 @@ from support.tiny_models import build_tiny
 from thinkeval.cypher.embedded import ServerStatus
 from thinkeval.cypher.run import Database
 from thinkeval.editing.organism.report import RecallReport
-from thinkeval.service import cli
+from thinkeval.service.cli import main
 from thinkeval.service.depedit import store as sets
 from thinkeval.service.scoring.runtime import Runtime
 
@@ -135,7 +135,7 @@ def test_every_command_that_prints_data_prints_json(
     gone = session("graphs", "--delete", graph, "--with-dependents")
     assert gone["deleted"] == graph
     assert edits[1] in gone["edits"]
-    assert session.done == commands(cli.app) - WITHOUT_DATA
+    assert session.done == commands(main.app) - WITHOUT_DATA
 
 
 def edited(session: Session, folder: Path, graph: str) -> list[str]:
@@ -299,7 +299,7 @@ def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert one["name"] == "metrics/ifr"
     assert "MATCH" in one["text"]
     assert session("db user", user, THINKEVAL_NEW_PASSWORD="a password of eleven")["user"] == user
-    module = import_module("thinkeval.service.cli.db")  # the package has a group of that name
+    module = import_module("thinkeval.service.cli.serve")  # the package has a group of that name
     monkeypatch.setattr(module, "embedded_server", lambda _: Server())
     for command in ("db start", "db status"):
         assert session(command, THINKEVAL_NEO4J_URI="")["running"] is False

@@ -16,10 +16,11 @@ from support.commands import Mine
 from support.serving import Service, serving
 from support.states.audits import is_whole
 from thinkeval.cypher.run import Database
-from thinkeval.service.client import Client, ProblemError
-from thinkeval.service.reports.leakage_map.selection import Selection
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
+from thinkeval.service.models.edit import Score
+from thinkeval.service.reports.leakage_selection import Selection
 from thinkeval.service.reports.table import method_table
-from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 

@@ -14,11 +14,12 @@ from support.commands import Mine
 from support.serving import Service, settings_of
 from support.states.audits import is_whole
 from thinkeval.editing.models import weights_digest
-from thinkeval.service.client import Client, ProblemError
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
+from thinkeval.service.client.session import Session
+from thinkeval.service.client.session import open as opened
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.session import Session
-from thinkeval.service.session import open as opened
 
 REWRITE = "harry-potter--studied-at"
 

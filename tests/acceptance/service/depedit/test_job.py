@@ -16,13 +16,14 @@ from support.own_graphs import ATLAS_ORGANISM, own_graphs
 from support.serving import ENDED, Service, Start, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.base.leases import MAX_CRASHES
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
 from thinkeval.service.depedit import store
-from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.depedit.kind import DEPEDIT
+from thinkeval.service.depedit.sets import SetOptions, build
+from thinkeval.service.experiments import queue
 from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import queue
-from thinkeval.service.leases import MAX_CRASHES
 from thinkeval.service.scoring.runtime import Runtime
 
 GRAPH = "atlas"

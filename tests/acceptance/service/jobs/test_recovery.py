@@ -17,8 +17,8 @@ from support.commands import Cli, Mine
 from support.serving import Service, Start, in_stage, serving, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.edits import store
-from thinkeval.service.leases import MAX_CRASHES
+from thinkeval.service.base.leases import MAX_CRASHES
+from thinkeval.service.experiments import edit as store
 
 REWRITE = "harry-potter--studied-at"
 STAGES = ("probe pre", "edit", "probe post", "write")

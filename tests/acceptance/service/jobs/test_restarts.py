@@ -18,8 +18,8 @@ import pytest
 from support.commands import PROGRAM, Mine
 from support.serving import Service, Start, in_stage, serving, until
 from thinkeval.cypher.run import Database
-from thinkeval.service.edits import store
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import edit as store
 
 REWRITE = "harry-potter--studied-at"
 

@@ -15,9 +15,9 @@ from support.commands import Cli
 from support.job_queries import admin as admin
 from thinkeval.cypher import migrations
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.leakcut.coedit.kind import COEDIT
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.errors import NotFoundError
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.leakcut.coedit_kind import COEDIT
 from thinkeval.service.states import table
 from thinkeval.service.states.kind import COMPARISON
 from thinkeval.service.states.schemas import ComparisonIn

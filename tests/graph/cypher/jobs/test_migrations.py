@@ -13,15 +13,15 @@ from support.job_queries import admin as admin
 from thinkeval.cypher import migrations, rows
 from thinkeval.cypher.errors import NewerDatabaseError
 from thinkeval.cypher.run import Database
+from thinkeval.service.base.leases import event, new_token
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.depedit.kind import DEPEDIT
-from thinkeval.service.edits import kind as edits
-from thinkeval.service.edits.store import job_of as edit_job_of
-from thinkeval.service.edits.sweep import SWEEP
+from thinkeval.service.experiments import edit as edits
+from thinkeval.service.experiments import queue, recovery
+from thinkeval.service.experiments.edit import job_of as edit_job_of
 from thinkeval.service.experiments.job import job_of
-from thinkeval.service.jobs import queue, recovery
-from thinkeval.service.leases import event, new_token
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.experiments.sweep import SWEEP
+from thinkeval.service.models.edit import EditIn
 
 OLD = Path(__file__).with_name("before_migrations.cypher")
 KINDS = (job_of(edits.EDIT), job_of(DEPEDIT))

@@ -28,20 +28,20 @@ from support.own_graphs import hogwarts_as, own_graphs
 from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.client import Client
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.client.rest import Client
 from thinkeval.service.depedit import store as sets
-from thinkeval.service.depedit.build import SetOptions, build
-from thinkeval.service.edits.kind import EDIT
-from thinkeval.service.edits.sweep import SWEEP
+from thinkeval.service.depedit.sets import SetOptions, build
+from thinkeval.service.experiments.edit import EDIT
 from thinkeval.service.experiments.kind import Kind
-from thinkeval.service.experiments.models import Result
+from thinkeval.service.experiments.sweep import SWEEP
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.delete import delete_graph
 from thinkeval.service.growth.kind import GROWTH
 from thinkeval.service.kinds import KINDS
-from thinkeval.service.leakcut.coedit.kind import COEDIT
+from thinkeval.service.leakcut.coedit_kind import COEDIT
+from thinkeval.service.models.experiment import Result
 from thinkeval.service.scoring import record
-from thinkeval.service.settings import Settings
 from thinkeval.service.states.kind import COMPARISON
 
 ALIKE = [kind for kind in KINDS if kind is not GROWTH]

@@ -19,11 +19,12 @@ from support.growth_runs import candidate, grown
 from support.own_graphs import hogwarts_as
 from thinkeval.cypher import query, rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.client import Client, ProblemError
-from thinkeval.service.errors import ConflictError
+from thinkeval.service.base.errors import ConflictError
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth.files.formats import Format, exported
-from thinkeval.service.growth.review import judge, queue, record
+from thinkeval.service.growth import review
+from thinkeval.service.growth.export import Format, exported
 from thinkeval.service.growth.runs import request_of, require_run
 from thinkeval.service.growth.schemas import GrowthOut
 
@@ -94,7 +95,7 @@ def test_what_a_run_may_not_be_is_refused(client: TestClient, submitted: dict[st
 def test_candidates_decisions_and_reports(db: Database, client: TestClient, run: str) -> None:
     place = f"/v1/growth/{run}"
     first = client.get(f"{place}/candidates", params={"state": "review", "limit": 3}).json()
-    assert first == queue.page(db, run, ["review"], limit=3).model_dump(mode="json")
+    assert first == review.page(db, run, ["review"], limit=3).model_dump(mode="json")
     rest = client.get(f"{place}/candidates", params={"cursor": first["next"], "limit": 50}).json()
     assert [each["id"] for each in first["items"] + rest["items"]] == [f"c{n}" for n in range(7)]
     found = client.get(f"{place}/candidates/c0").json()
@@ -104,12 +105,12 @@ def test_candidates_decisions_and_reports(db: Database, client: TestClient, run:
     assert (done.status_code, done.json()["waiting"], done.json()["resumed"]) == (201, 6, False)
     added = {"triplet": TRIPLET | {"object": "D"}, "by": "bob"}
     assert client.post(f"{place}/candidates", json=added).status_code == 201
-    record.decide(db, run, "c0", "prune", "m@local", role="judge")
+    review.decide(db, run, "c0", "prune", "m@local", role="judge")
     told = client.get(f"{place}/decisions").json()
-    assert told == record.decisions_of(db, run).model_dump(mode="json")
+    assert told == review.decisions_of(db, run).model_dump(mode="json")
     assert [each["verb"] for each in told["items"]] == ["correct", "add", "prune"]
     made = client.get(place).json()["result"]
-    assert made["judged"] == [row.model_dump() for row in judge.judge_rows(db, run)]
+    assert made["judged"] == [row.model_dump() for row in review.judge_rows(db, run)]
     assert made["judged"][-1]["fn"] == 1
     assert sum(each["candidates"] for each in made["counts"]) == made["candidates"] == 8
 
@@ -141,9 +142,9 @@ def test_candidates_and_decisions_go_out_and_in_as_csv(
     assert {key: done.json()[key] for key in ("recorded", "undecided", "judged", "waiting")} == {
         "recorded": 4, "undecided": 4, "judged": 0, "waiting": 4,
     }  # fmt: skip
-    record.decide(db, run, "c0", "prune", "m@local", role="judge")
+    review.decide(db, run, "c0", "prune", "m@local", role="judge")
     made = client.get(f"{place}/decisions", params={"format": "csv"})
-    kept = record.decisions_of(db, run).items
+    kept = review.decisions_of(db, run).items
     assert [(d.verb, d.by, d.reason) for d in kept[:4]] == [
         ("keep", "ann", None), ("prune", "ann", "wrong"), ("correct", "ann", None),
         ("add", "ann", None),
@@ -154,7 +155,7 @@ def test_candidates_and_decisions_go_out_and_in_as_csv(
         file = {"file": ("decisions.csv", made.content, "text/csv")}
         again = client.post(f"/v1/growth/{other}/decisions", files=file).json()
         assert (again["recorded"], again["judged"]) == (4, 1)
-        found = record.decisions_of(db, other).items
+        found = review.decisions_of(db, other).items
     assert [(d.verb, d.by, d.reason, d.before, d.after) for d in found] == [
         (d.verb, d.by, d.reason, d.before, d.after) for d in kept[:4]
     ]

@@ -13,14 +13,7 @@ from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.editing.errors import EditingError
-from thinkeval.service.depedit import store
-from thinkeval.service.depedit.build import SetOptions, build
-from thinkeval.service.depedit.kind import DEPEDIT
-from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.schemas import ProtocolOut, RunsIn
-from thinkeval.service.depedit.store import Answer, RunRecord
-from thinkeval.service.edits.kind import EDIT
-from thinkeval.service.errors import (
+from thinkeval.service.base.errors import (
     ConflictError,
     LeaseLostError,
     NotFoundError,
@@ -28,14 +21,21 @@ from thinkeval.service.errors import (
     ServiceError,
     UsageError,
 )
+from thinkeval.service.base.leases import MAX_CRASHES, Lease, event, new_token
+from thinkeval.service.base.paging import read_time_cursor
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.depedit import store
+from thinkeval.service.depedit.kind import DEPEDIT
+from thinkeval.service.depedit.questions import questions
+from thinkeval.service.depedit.sets import SetOptions, build
+from thinkeval.service.depedit.store import Answer, RunRecord
+from thinkeval.service.experiments import queue, recovery, submit
 from thinkeval.service.experiments import store as experiments
+from thinkeval.service.experiments.edit import EDIT
 from thinkeval.service.experiments.job import job_of
 from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import queue, recovery, submit
-from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
-from thinkeval.service.paging import read_time_cursor
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.models.depedit import ProtocolOut, RunsIn
+from thinkeval.service.models.edit import EditIn
 
 SETTINGS = Settings()
 KINDS = (job_of(EDIT), job_of(DEPEDIT))

@@ -17,11 +17,11 @@ from support.endpoints.cassette_server import Cassette, playing
 from support.endpoints.scripted_model import SCHOOL
 from support.serving import until
 from thinkeval.cypher.run import Database
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth.kind import GROWTH
 from thinkeval.service.growth.runs import require_run
 from thinkeval.service.growth.schemas import GrowthIn
-from thinkeval.service.settings import Settings
 
 UNSTORED = 2 * 4
 """What a killed worker may have asked and not stored: as many answers as there are requests at the

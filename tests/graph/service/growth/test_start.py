@@ -10,10 +10,9 @@ import pytest
 from support.endpoints.scripted_model import SCHOOL, ScriptedModel
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.cli import main
-from thinkeval.service.growth.endpoints.opened import Opened
-from thinkeval.service.growth.review.schemas import CandidateOut
-from thinkeval.service.growth.schemas import GrowthOut
+from thinkeval.service.cli.main import main
+from thinkeval.service.growth.open_endpoint import Opened
+from thinkeval.service.growth.schemas import CandidateOut, GrowthOut
 
 SEED = "Harry Potter|studied at|Hogwarts"
 
@@ -24,7 +23,7 @@ def model(monkeypatch: pytest.MonkeyPatch, server: dict[str, str]) -> ScriptedMo
     for name, value in server.items():
         monkeypatch.setenv(name, value)
     opened = lambda *_, **__: Opened(made)  # noqa: E731
-    monkeypatch.setattr("thinkeval.service.growth.run.opened", opened)
+    monkeypatch.setattr("thinkeval.service.growth.open_endpoint.opened", opened)
     return made
 
 

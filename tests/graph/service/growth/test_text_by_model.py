@@ -9,15 +9,14 @@ import pytest
 from support.endpoints.scripted_model import SCHOOL, ScriptedModel
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.experiments.kind import Prepared
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth.endpoints.opened import Opened
 from thinkeval.service.growth.kind import GROWTH
+from thinkeval.service.growth.open_endpoint import Opened
 from thinkeval.service.growth.request import prepare
-from thinkeval.service.growth.review.schemas import CandidateOut
 from thinkeval.service.growth.run import Attempt
-from thinkeval.service.growth.schemas import GrowthIn, TextIn
+from thinkeval.service.growth.schemas import CandidateOut, GrowthIn, TextIn
 from thinkeval.service.scoring.runtime import Runtime
 
 FALSE = ("Harry Potter", "was a friend of", "Draco Malfoy")

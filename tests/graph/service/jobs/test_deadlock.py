@@ -15,13 +15,13 @@ from thinkeval.cypher.errors import GraphError, ParameterError
 from thinkeval.cypher.run import Database
 from thinkeval.cypher.sending import Tx
 from thinkeval.loaders.records import Entity
-from thinkeval.service.edits.kind import EDIT
-from thinkeval.service.errors import LeaseLostError
+from thinkeval.service.base.errors import LeaseLostError
+from thinkeval.service.base.leases import Lease, event, new_token
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import queue
+from thinkeval.service.experiments.edit import EDIT
 from thinkeval.service.graphs.write import write_graph
-from thinkeval.service.jobs import queue
-from thinkeval.service.leases import Lease, event, new_token
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.models.edit import EditIn
 
 Pair = tuple[Lease, Lease]
 

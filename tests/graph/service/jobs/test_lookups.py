@@ -10,9 +10,9 @@ from support.counted_reads import counted_reads
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.edits.kind import EDIT
-from thinkeval.service.schemas import EditIn, RewriteIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments.edit import EDIT
+from thinkeval.service.models.edit import EditIn, RewriteIn
 
 WRITTEN = RewriteIn(
     subject="Draco Malfoy",

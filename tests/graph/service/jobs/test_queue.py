@@ -16,12 +16,7 @@ from support.stored_graphs import fact
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Entity
-from thinkeval.service.edits import store
-from thinkeval.service.edits import sweep as edit_sweeps
-from thinkeval.service.edits.kind import EDIT
-from thinkeval.service.edits.schemas import SweepIn
-from thinkeval.service.edits.sweep import SWEEP
-from thinkeval.service.errors import (
+from thinkeval.service.base.errors import (
     ConflictError,
     JobInterrupt,
     LeaseLostError,
@@ -29,12 +24,17 @@ from thinkeval.service.errors import (
     QueueFullError,
     UsageError,
 )
+from thinkeval.service.base.leases import MAX_CRASHES, Lease, event, new_token
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import edit as store
+from thinkeval.service.experiments import queue, recovery, submit
+from thinkeval.service.experiments import sweep as edit_sweeps
+from thinkeval.service.experiments.edit import EDIT
 from thinkeval.service.experiments.job import job_of
+from thinkeval.service.experiments.sweep import SWEEP
 from thinkeval.service.graphs.write import write_graph
-from thinkeval.service.jobs import queue, recovery, submit
-from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.models.edit import EditIn
+from thinkeval.service.models.experiment import SweepIn
 
 REWRITE = "harry-potter--studied-at"
 SETTINGS = Settings()

@@ -14,13 +14,12 @@ from support.references.closure_reference import PlainRule, Triple, fixpoint
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.leakcut import and_or, leaks
-from thinkeval.service.leakcut.and_or import ProofProblem
+from thinkeval.service.base.errors import NothingStoredError
+from thinkeval.service.leakcut import hitting_set, leaks
+from thinkeval.service.leakcut.hitting_set import Chain, Problem, ProofProblem
 from thinkeval.service.leakcut.leaks import Leaks
-from thinkeval.service.leakcut.problem import Chain, Problem
 from thinkeval.service.leakcut.request import edit_cut
-from thinkeval.service.leakcut.schemas import CutIn
+from thinkeval.service.models.leakcut import CutIn
 from thinkeval.service.rules import store
 from thinkeval.service.rules.groundings import rules_for
 
@@ -97,7 +96,7 @@ def test_cut_is_the_smallest_after_which_nothing_follows(
             continue
         provable += 1
         found = proofs(db, unedited(f"{prefix}-{seed}", target), depth=20)
-        best = and_or.cut(found.within(Problem(())))
+        best = hitting_set.cut_with_rules(found.within(Problem(())))
         chosen = {ids[fact] for fact in best.facts}
         assert chosen <= others
         assert target not in fixpoint(others - chosen, rules, KINDS)
@@ -140,11 +139,13 @@ def test_proofs_of_an_edit_are_its_facts_beside_its_chains(db: Database, prefix:
 
     limits = Problem(read.leaking(0.1))
     problem = found.within(limits)
-    best = and_or.cut(problem)
+    best = hitting_set.cut_with_rules(problem)
     chosen = {found.facts[fact] for fact in best.facts}
     # Chains alone: Harry's friendship with Ron. It is restored from Ron's with Harry, so that both
     # are edited, or both of the schools.
-    alone = and_or.cut(and_or.ProofProblem(EDITED, found.facts, (), limits.chains))
+    alone = hitting_set.cut_with_rules(
+        hitting_set.ProofProblem(EDITED, found.facts, (), limits.chains)
+    )
     assert (len(alone.facts), len(best.facts), best.open) == (1, 2, ())
     friends = {("Harry", "is a friend of", "Ron"), ("Ron", "is a friend of", "Harry")}
     assert chosen in (friends, {(name, "studied at", "Hogwarts") for name in ("Ron", "Luna")})
@@ -158,12 +159,12 @@ def test_open_proof_names_its_rule_and_facts(db: Database, prefix: str) -> None:
     ids = write(db, graph, [EDITED, *facts], [RULE])
     found = proofs(db, unedited(graph, EDITED))
     locked = frozenset(id for id, triple in ids.items() if triple in facts)
-    best = and_or.cut(found.within(Problem((), locked=locked)))
+    best = hitting_set.cut_with_rules(found.within(Problem((), locked=locked)))
     text = stored(RULE).rule.text()
     assert best.open == (Chain(locked, 0.5, name=text),)
     # No proof is as small as one fact.
-    assert and_or.cut(found.within(Problem(()), most=1)).facts == ()
-    assert len(and_or.cut(found.within(Problem(()), most=2)).facts) == 1
+    assert hitting_set.cut_with_rules(found.within(Problem(()), most=1)).facts == ()
+    assert len(hitting_set.cut_with_rules(found.within(Problem(()), most=2)).facts) == 1
 
 
 def test_without_kept_rules_there_is_nothing_to_prove_by(db: Database, prefix: str) -> None:

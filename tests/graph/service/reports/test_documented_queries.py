@@ -15,15 +15,15 @@ from support.own_graphs import own_graphs
 from support.references.closure_reference import PlainRule
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.pages import guide
+from thinkeval.service.models.edit import Score
 from thinkeval.service.reports import browser
 from thinkeval.service.reports.browser import QUESTIONS, RULE_QUESTIONS
 from thinkeval.service.rules import closure
-from thinkeval.service.schemas import Score
+from thinkeval.service.web import catalog
 
 ROOT = Path(__file__).resolve().parents[4]
 RUNNABLE = re.compile(r'<pre class="runnable">(.*?)</pre>', re.DOTALL)
-PLAYED = [html.unescape(block) for block in RUNNABLE.findall(guide.render("http://h:1"))]
+PLAYED = [html.unescape(block) for block in RUNNABLE.findall(catalog.render("http://h:1"))]
 SET_BY_HAND = (":config autoComplete: false", ":style http://h:1/neo4j/thinkeval.grass")
 
 
@@ -89,7 +89,7 @@ def test_there_is_something_to_run() -> None:
 
 
 def test_the_guide_played_from_its_first_slide_to_its_last(window: Window, edit: Score) -> None:
-    played = [html.unescape(b) for b in RUNNABLE.findall(guide.render("http://h:1", edit.edit))]
+    played = [html.unescape(b) for b in RUNNABLE.findall(catalog.render("http://h:1", edit.edit))]
     for block in played:
         if block not in SET_BY_HAND:
             found = window.play(block)

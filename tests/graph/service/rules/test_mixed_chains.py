@@ -24,12 +24,11 @@ from support.references.omega_reference import (
 )
 from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.rules.mixed_chains import Chosen, MixedChainOut, MixedLinkOut
-from thinkeval.service.rules.mixed_chains import mixed as listed
-from thinkeval.service.rules.omega import omega
+from thinkeval.service.models.edit import Score
+from thinkeval.service.rules.omega import Chosen, MixedChainOut, MixedLinkOut, omega
+from thinkeval.service.rules.omega import mixed as listed
 from thinkeval.service.rules.schemas import ProofOut
 from thinkeval.service.rules.store import StoredRule
-from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.probe import ProbedFact
 
 

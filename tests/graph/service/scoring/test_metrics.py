@@ -13,9 +13,9 @@ from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.metric_options import headlines, of_kind
 from thinkeval.cypher.run import Database
-from thinkeval.service.edits.kind import EDIT
+from thinkeval.service.experiments.edit import EDIT
+from thinkeval.service.models.edit import Score, ScoringOptions
 from thinkeval.service.reports.diff import diff
-from thinkeval.service.schemas import Score, ScoringOptions
 from thinkeval.service.scoring import metrics, record
 from thinkeval.service.scoring.probe import ProbedFact
 

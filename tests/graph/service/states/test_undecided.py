@@ -11,9 +11,9 @@ import pytest
 from support.endpoints.cassette_server import playing
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth.endpoints.capabilities import CLOZE, OPEN_QUESTION
+from thinkeval.service.growth.openai_endpoint import CLOZE, OPEN_QUESTION
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.states.compare import compare

@@ -14,17 +14,16 @@ from support.commands import Cli
 from support.problems import BASE
 from support.serving import settings_of, until
 from thinkeval.cypher import rows
-from thinkeval.service.api.app import create_app
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth.kind import GROWTH
 from thinkeval.service.growth.request import prepare
-from thinkeval.service.growth.review.schemas import CandidateOut
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.runs import require_run
-from thinkeval.service.growth.schemas import CrawlOptions, EndpointIn, GrowthIn
+from thinkeval.service.growth.schemas import CandidateOut, CrawlOptions, EndpointIn, GrowthIn
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
+from thinkeval.service.web.app import create_app
 
 SCHOOL = "Hogwarts School of Witchcraft and Wizardry"
 

@@ -9,7 +9,7 @@ import pytest
 from support.endpoints.model_server import ModelServer
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.cli import main
+from thinkeval.service.cli.main import main
 from thinkeval.service.scoring.runtime import RuntimeModel
 
 pytestmark = pytest.mark.heavy

@@ -10,13 +10,13 @@ import pytest
 
 from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.coedit import batch
-from thinkeval.service.leakcut.coedit import run as coedit
-from thinkeval.service.leakcut.coedit.kind import COEDIT
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.leakcut import coedit
+from thinkeval.service.leakcut import coedit as batch
+from thinkeval.service.leakcut.coedit_kind import COEDIT
 from thinkeval.service.leakcut.request import edit_cut
-from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutIn
-from thinkeval.service.schemas import Score
+from thinkeval.service.models.edit import Score
+from thinkeval.service.models.leakcut import CoEditIn, CoEditOut, CutIn
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 

@@ -11,7 +11,7 @@ from support.tiny_models import build_tiny
 from thinkeval.editing import models
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Entity, Fact
-from thinkeval.service.scoring import chat_choice
+from thinkeval.service.scoring import chat as chat_choice
 from thinkeval.service.scoring.probe import Answer
 
 TEMPLATE = "{% for m in messages %}User: {{ m['content'] }} Assistant:{% endfor %}"

@@ -17,8 +17,8 @@ from thinkeval.editing.deltas import applied
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.editing.probe.prompts import CHAT_CLOZE
 from thinkeval.loaders.records import Fact
-from thinkeval.service.reports.score_lines import lines
-from thinkeval.service.scoring import chat_efficacy
+from thinkeval.service.reports.edit import lines
+from thinkeval.service.scoring import chat as chat_efficacy
 from thinkeval.service.scoring.probe import ProbedFact, Question, probe
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 

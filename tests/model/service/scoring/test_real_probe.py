@@ -19,8 +19,8 @@ from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.records import Fact, KnowledgeGraph
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.datasets import Dataset
-from thinkeval.service.schemas import EditOptions
-from thinkeval.service.scoring import knowledge, suggestion
+from thinkeval.service.models.edit import EditOptions
+from thinkeval.service.scoring import knowledge, method_inputs
 from thinkeval.service.scoring import plan as planning
 from thinkeval.service.scoring.knowledge import KnownSummary
 from thinkeval.service.scoring.model_graph import stored_answers
@@ -115,7 +115,7 @@ def test_known_chains_are_those_of_brute_force(real: Real) -> None:
 
 def test_rome_edits_a_known_fact_and_the_weights_are_as_before(real: Real, tmp_path: Path) -> None:
     values = tmp_path / "rome.yaml"
-    values.write_text(suggestion.for_model(str(model_folder()), "rome").as_yaml())
+    values.write_text(method_inputs.for_model(str(model_folder()), "rome").as_yaml())
     before = weights_digest(real.model.loaded.model)
     score = score_edit(
         real.runtime,

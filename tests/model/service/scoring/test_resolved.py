@@ -12,18 +12,17 @@ from support.edit_methods import FRANCE, HARRY
 from support.tiny_models import build_tiny
 from thinkeval.editing import models
 from thinkeval.editing.errors import EditingError, HparamsError
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.cli.score import score_all
-from thinkeval.service.growth.endpoints.opened import require_models
+from thinkeval.service.growth.open_endpoint import require_models
 from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
 from thinkeval.service.reports.formats import frame_table, render
 from thinkeval.service.reports.table import scores_frame
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.resolved import require_hparams
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 from thinkeval.service.states import finetune
-from thinkeval.service.states.changes import parse_fine_tune
-from thinkeval.service.states.spec import StateIn
+from thinkeval.service.states.spec import StateIn, parse_fine_tune
 
 
 @pytest.fixture

@@ -18,17 +18,18 @@ from thinkeval.cypher import rows
 from thinkeval.editing.deltas.strength import scaled
 from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.graphs import datasets
+from thinkeval.service.models.edit import EditOptions
 from thinkeval.service.reports.sweep import report
-from thinkeval.service.schemas import EditOptions
-from thinkeval.service.scoring import plan, record, sequence, sweep_pool
+from thinkeval.service.scoring import plan, record, sweep
+from thinkeval.service.scoring import sweep as sweep_pool
 from thinkeval.service.scoring import sweep as sweeps
-from thinkeval.service.scoring.axes import read
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
+from thinkeval.service.scoring.sweep import read
 
 
 @dataclass(frozen=True)
@@ -267,7 +268,7 @@ def test_a_sequence_is_scored_after_each_edit_and_at_the_end(place: Place) -> No
         method="memit",
         samples=0,
     )
-    found = sequence.score_sequence(place.runtime, request, place.rewrites[:3])
+    found = sweep.score_sequence(place.runtime, request, place.rewrites[:3])
     alone = score_edit(place.runtime, request)
     first = found[0].after.get("efficacy", "likelihood")
     same = alone.get("efficacy", "likelihood")
@@ -281,7 +282,7 @@ def test_a_sequence_is_scored_after_each_edit_and_at_the_end(place: Place) -> No
     assert found[2].after.edit == found[2].end.edit
     assert [s.after.sequence["edited"] for s in found if s.after.sequence] == [1, 2, 3]
     assert all(s.end.sequence and s.end.sequence["edited"] == 3 for s in found)
-    again = sequence.score_sequence(place.runtime, request, place.rewrites[:3])
+    again = sweep.score_sequence(place.runtime, request, place.rewrites[:3])
     assert all(s.after.reused and s.end.reused for s in again)
     assert place.digest() == place.model.loaded.info.weights_digest
 
@@ -294,7 +295,7 @@ def test_a_batch_edits_its_rewrites_at_once(place: Place) -> None:
         method="memit",
         samples=0,
     )
-    found = sequence.score_sequence(place.runtime, request, place.rewrites[:2], batch=2)
+    found = sweep.score_sequence(place.runtime, request, place.rewrites[:2], batch=2)
     assert [s.after.edit for s in found] == [s.end.edit for s in found]
     with pytest.raises(UsageError):
-        sequence.score_sequence(place.runtime, request, place.rewrites[:2], batch=0)
+        sweep.score_sequence(place.runtime, request, place.rewrites[:2], batch=0)

@@ -21,10 +21,10 @@ from support.states.adapters import write_effect
 from support.states.small import NO_DATASET, saved_model
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
-from thinkeval.service.errors import LeaseLostError, NotFoundError
+from thinkeval.service.base.errors import LeaseLostError, NotFoundError
+from thinkeval.service.base.leases import Lease
 from thinkeval.service.experiments.kind import Work
-from thinkeval.service.leases import Lease
-from thinkeval.service.schemas import Score
+from thinkeval.service.models.edit import Score
 from thinkeval.service.scoring import deltas, metrics, record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.states.compare import compare

@@ -14,10 +14,10 @@ from support.tiny_models import build_tiny
 from thinkeval.editing.models import wrap
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Fact
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.probe import Neighbor, Question, probe, questions_for
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.settings import Settings
 from thinkeval.service.states.opened import load_state
 from thinkeval.service.states.spec import StateIn
 

@@ -34,11 +34,11 @@ from thinkeval.editing.errors import DeltaError, ModelLoadError, ProbeError
 from thinkeval.editing.models import weights_digest
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Fact
-from thinkeval.service.errors import NotFoundError
+from thinkeval.service.base.errors import NotFoundError
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.probe import Question, probe
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.settings import Settings
 from thinkeval.service.states.opened import InMemory, load_state
 from thinkeval.service.states.spec import StateIn, parse
 

@@ -14,12 +14,12 @@ from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
 from thinkeval.editing.errors import DeltaError
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.base.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.delete import delete_graph
-from thinkeval.service.graphs.rewrites import rewrites, to_forget
+from thinkeval.service.graphs.requests import rewrites, to_forget
+from thinkeval.service.models.edit import Score
 from thinkeval.service.reports import formats
-from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.states import table

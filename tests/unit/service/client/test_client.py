@@ -14,8 +14,10 @@ import httpx
 import pytest
 
 from support.states.comparisons import LATER, sequence
-from thinkeval.service import client as client_module
-from thinkeval.service.client import Client, ProblemError, http
+from thinkeval.service.client import http
+from thinkeval.service.client import rest as client_module
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
 
 Answer = httpx.Response | Exception
 PROBLEM = "application/problem+json"
@@ -275,7 +277,7 @@ def test_importing_the_client_loads_nothing_heavy() -> None:
     import sys
 
     code = (
-        "import sys, thinkeval.service.client\n"
+        "import sys, thinkeval.service.client.rest\n"
         "heavy = ('torch', 'numpy', 'pandas', 'networkx', 'neo4j', 'fastapi', 'matplotlib')\n"
         "print([name for name in heavy if name in sys.modules])"
     )

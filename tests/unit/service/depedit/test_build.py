@@ -15,9 +15,9 @@ from thinkeval.loaders.knowledge_sets import QA, KnowledgeSet
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph
 from thinkeval.loaders.rule_records import SHAPES, Atom, Rule, rule
 from thinkeval.loaders.rules_yaml import load_rules
-from thinkeval.service.depedit.build import Material, SetOptions, draw, material_of
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.depedit.questions import questions
-from thinkeval.service.errors import UsageError
+from thinkeval.service.depedit.sets import Material, SetOptions, draw, material_of
 
 ATLAS = material_of(load(graphs.path("atlas")).graph)
 _PATH = rules.path("atlas")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph
 from thinkeval.service.growth.candidates import Candidate
-from thinkeval.service.growth.entities import Entities, is_type_word
-from thinkeval.service.growth.relations import Relations, conflicts
+from thinkeval.service.growth.entities import Entities, Relations, conflicts, is_type_word
 
 BASE = KnowledgeGraph(
     "school",

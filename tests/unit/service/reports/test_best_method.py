@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from thinkeval.service.reports.best_method import best_method
-from thinkeval.service.schemas import MetricValue, Score
+from thinkeval.service.models.edit import MetricValue, Score
+from thinkeval.service.reports.verdict import best_method
 
 METRICS = ("efficacy", "ifr", "subject_retention", "ifr_beyond_subject")
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.closure_rules import stored
 from support.references.closure_reference import PlainRule, Tree, Triple, fixpoint, proofs
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.rules import engine
 from thinkeval.service.rules.engine import STRENGTH, by_conclusion, ground, solve, solve_sizes
 

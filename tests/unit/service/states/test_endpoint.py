@@ -14,16 +14,16 @@ import pytest
 from support.endpoints.cassette_server import Cassette, playing
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Fact
-from thinkeval.service.errors import EndpointError, UsageError
+from thinkeval.service.base.errors import EndpointError, UsageError
+from thinkeval.service.base.llm import Client
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs.datasets import Dataset
-from thinkeval.service.growth.endpoints.capabilities import CLOZE, OPEN_QUESTION
-from thinkeval.service.llm import Client
+from thinkeval.service.growth.openai_endpoint import CLOZE, OPEN_QUESTION
 from thinkeval.service.scoring.probe import Question
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
-from thinkeval.service.states.about import OpenState, StateOut
+from thinkeval.service.states.endpoint import session
 from thinkeval.service.states.opened import load_state
-from thinkeval.service.states.replies import session
+from thinkeval.service.states.schemas import OpenState, StateOut
 from thinkeval.service.states.spec import StateIn
 
 SAMPLES = ProbeSettings(samples=4, measures=("p",), max_new_tokens=8)

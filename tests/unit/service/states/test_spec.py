@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.jobs import submit
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import submit
 from thinkeval.service.scoring import runtime
-from thinkeval.service.settings import Settings
 from thinkeval.service.states.schemas import ComparisonIn
 from thinkeval.service.states.spec import StateIn, as_change, parse, parse_sequence
 

@@ -23,9 +23,9 @@ from support.watching import watched
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules
 from thinkeval.loaders.rules_yaml import load_rules
-from thinkeval.service.edits.schemas import SweepIn
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.models.experiment import SweepIn
 from thinkeval.service.rules import store as rule_store
-from thinkeval.service.settings import Settings
 
 REWRITES = 22
 """One more than a page of the matrix and of the list of facts shows."""

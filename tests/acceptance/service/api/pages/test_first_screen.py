@@ -19,9 +19,9 @@ from support.axe import in_each_document, violations
 from support.commands import Mine
 from support.serving import Service
 from support.watching import Open, fits
-from thinkeval.service.api.pages.edit.view import LISTED, TABS
-from thinkeval.service.reports.leakage_map.drawing import FRAME
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.reports.leakage_map import FRAME
+from thinkeval.service.web.pages.edit import LISTED, TABS
 
 REWRITE = "harry-potter--studied-at"
 METHODS = ("none", "rome")

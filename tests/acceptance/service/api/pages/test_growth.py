@@ -14,8 +14,8 @@ from support.serving import Service
 from support.watching import Open, fits
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.growth.review import record
-from thinkeval.service.growth.review.schemas import Triplet
+from thinkeval.service.growth import review
+from thinkeval.service.growth.schemas import Triplet
 
 NAMES = ("Harry Potter", "Ron Weasley", "Gryffindor", "Hogwarts School of Witchcraft and Wizardry")
 
@@ -39,8 +39,8 @@ def run(db: Database, graph_id: str) -> Iterator[str]:
                 cot_queries=12 * number, calls=100 * number, tokens_in=1000, tokens_out=500,
                 seconds=1.5,
             )  # fmt: skip
-        record.decide(db, name, "c7", "keep", "bob")
-        record.decide(db, name, "c7", "keep", "m@local", role="judge", reason="as far as I know")
+        review.decide(db, name, "c7", "keep", "bob")
+        review.decide(db, name, "c7", "keep", "m@local", role="judge", reason="as far as I know")
         yield name
 
 
@@ -79,7 +79,7 @@ def test_a_run_is_reviewed_by_keyboard(
     page.get_by_role("button", name="Record").click()
     expect(page.locator("#decided")).to_contain_text("Decision 6: add. 3 wait")
     expect(page.locator("#decisions tbody tr")).to_have_count(6)
-    found = record.decisions_of(db, run).items
+    found = review.decisions_of(db, run).items
     assert [(d.verb, d.by, d.reason) for d in found[2:]] == [
         ("keep", "ann", None), ("prune", "ann", "wrong"), ("correct", "ann", None),
         ("add", "ann", None),
@@ -129,7 +129,7 @@ def test_decisions_are_given_as_a_file(
     upload.click()
     expect(page.locator("#decided")).to_contain_text("2 decisions recorded, 4 rows without a verb")
     expect(page.locator("#left")).to_have_text("4")
-    found = record.decisions_of(db, run).items[2:]
+    found = review.decisions_of(db, run).items[2:]
     assert [(d.candidate, d.verb, d.by) for d in found] == [
         ("c0", "keep", "ann"), ("c3", "prune", "ann"),
     ]  # fmt: skip

@@ -21,21 +21,20 @@ from thinkeval.loaders.records import (
     RewriteRequest,
     unique,
 )
-from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.base.errors import NotFoundError, UsageError
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import decisions
-from thinkeval.service.growth.crawl.report import agreement, crawl_report
-from thinkeval.service.growth.endpoints.opened import Opened
+from thinkeval.service.growth import control
+from thinkeval.service.growth.crawl_report import agreement, crawl_report
 from thinkeval.service.growth.kind import GROWTH
 from thinkeval.service.growth.loop import Outcome
+from thinkeval.service.growth.open_endpoint import Opened
 from thinkeval.service.growth.request import prepare
-from thinkeval.service.growth.review.record import Decision
-from thinkeval.service.growth.review.schemas import CandidateOut, Triplet
+from thinkeval.service.growth.review import Decision
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.runs import require_run
-from thinkeval.service.growth.schemas import GrowthIn
+from thinkeval.service.growth.schemas import CandidateOut, GrowthIn, Triplet
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 TRUE = (
     ("Harry", "studied at", "Hogwarts School of Witchcraft and Wizardry"),
@@ -177,7 +176,7 @@ def correct(db: Database, settings: Settings, run: str, found: tuple[str, ...], 
         if (c.subject, c.relation, c.object) == found
     ]  # fmt: skip
     after = Triplet(subject=found[0], relation=found[1], object=to)
-    decisions.decide(db, settings, run, [Decision(one.id, "correct", "ann", after)])
+    control.decide(db, settings, run, [Decision(one.id, "correct", "ann", after)])
 
 
 def test_a_corrected_object_is_asked_in_place_of_the_one_that_was_found(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from thinkeval.cypher.rows import AnsweredRow
 from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, Rule
-from thinkeval.service.api.pages import depedit, render
-from thinkeval.service.api.pages.depedit import Chosen
+from thinkeval.service.web.pages import depedit, render
+from thinkeval.service.web.pages.depedit import Chosen
 
 
 def qa(subject: str, relation: str, object: str) -> QA:

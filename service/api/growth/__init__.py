@@ -1,1 +1,0 @@
-"""/v1/growth/RUN: review, export and crawls of growth runs, beside what every kind has."""
