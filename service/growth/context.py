@@ -190,8 +190,7 @@ class Answers:
             for row in self.db.read(
                 rows.KnownAnswerRow, "growth/known_answers", run=self.run, ids=part
             ):
-                fields = (row.text, row.finish, row.seconds, row.tokens_in, row.tokens_out)
-                self._learn(row.id, Reply(*fields))
+                self._learn(row.id, row)
 
     def _learn(self, key: str, reply: Reply) -> None:
         self._known[key] = reply

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from ...cypher.rows.growth import Reply
 from ...editing.probe.reasoning import answer_of
 from ...loaders.records import digest
 
@@ -85,25 +86,6 @@ class Request:
             "form": self.form,
             "schema": self.schema,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The answer of an endpoint.
-
-    Attributes:
-        text: the answer as it came.
-        finish: `stop`, or `length` where it was cut at max_tokens, or `refusal` where the protocol
-            itself marks one.
-        seconds: the time of the call; of a batch in one process its share.
-        tokens_in, tokens_out: as the endpoint counts them; None where it does not.
-    """
-
-    text: str
-    finish: Literal["stop", "length", "refusal"]
-    seconds: float
-    tokens_in: int | None
-    tokens_out: int | None
 
 
 class Endpoint(Protocol):

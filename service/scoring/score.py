@@ -114,6 +114,8 @@ def score_edit(
     else:
         editrecords.wait_until_idle(runtime, edit_id)
     if not request.force and (stored := editrecords.stored_score(runtime.db, edit_id)) is not None:
+        if stored.provenance.get("anyway") and step is None:
+            knowledge.require(resolved, _pre(resolved))  # it was scored although it is not known
         return stored.model_copy(update={"reused": True})
     with editrecords.recorded(runtime, edit_id, request, resolved.model.name, lease) as record:
         return _score(plan, implied, step, record, watch)

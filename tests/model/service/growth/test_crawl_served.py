@@ -41,11 +41,11 @@ def test_at_least_twenty_chains_and_a_score(
     few = ["--greedy", "--set", "wordings=1", "--chains", str(CHAINS)]
     grown = thinkeval(*start, *where, *few)
     assert isinstance(grown, dict)
-    run, table = grown["run"], grown["iterations"]
-    assert len(grown["chains"]) == table[-1]["paths"] >= CHAINS
+    table = grown["iterations"]
+    assert table[-1]["paths"] >= CHAINS
     # Some questions find out what the server is able to do; every other answer is stored.
-    stored = sum(row.calls for row in db.read(rows.UsageRow, "growth/usage", run=run["id"]))
-    assert run["calls"] == table[-1]["calls"] == stored
+    stored = sum(row.calls for row in db.read(rows.UsageRow, "growth/usage", run=grown["id"]))
+    assert grown["calls"] == table[-1]["calls"] == stored
     rewrite = "harry-potter--studied-at--ilvermorny-school-of-witchcraft-and-wizardry"
     score = ["score", rewrite, "--graph", graph_id, "--model", organism.source, "--method", "none"]
     score += ["--samples", "0"]
