@@ -50,4 +50,4 @@ def test_at_least_twenty_chains_and_a_score(
     score = ["score", rewrite, "--graph", graph_id, "--model", organism.source, "--method", "none"]
     score += ["--samples", "0"]
     assert graph_id in json.dumps(thinkeval(*score))
-    db.autocommit(int, "growth/delete_run", id=run["id"])
+    db.autocommit(int, "growth/delete_run", id=grown["id"])
