@@ -23,11 +23,11 @@ ELSEWHERE = frozenset(
 """Variables that are read elsewhere, without the prefix."""
 
 PUBLISHED = (
-    "gpt2-xl,openai-community/gpt2-xl,EleutherAI/gpt-j-6b,EleutherAI/gpt-j-6B,"
+    "smollm2,gpt2-xl,openai-community/gpt2-xl,EleutherAI/gpt-j-6b,EleutherAI/gpt-j-6B,"
     "meta-llama/Meta-Llama-3-8B,meta-llama/Meta-Llama-3-8B-Instruct,"
     "Qwen/Qwen2.5-7B,Qwen/Qwen2.5-7B-Instruct"
 )
-"""Hub models with shipped hyperparameters: the default of THINKEVAL_MODELS."""
+"""SmolLM2 and hub models with shipped hyperparameters: the default of THINKEVAL_MODELS."""
 
 
 def _listed(separator: str) -> BeforeValidator:

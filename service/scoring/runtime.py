@@ -4,8 +4,9 @@ It owns everything that lives longer than one edit (database connection, loaded 
 covariance); closing it releases everything. `parse` reads which model a user means:
 `organism`, `organism:llama`, `organism:gpt2:seed=1,steps=600` name a model organism, trained on the
 graph itself, `organism:on=hogwarts` one that was trained on another graph; `organism-unknown` is
-`organism:unknown=50`, one that was taught not to know 50 % of the absent pairs; anything else is a
-hub name, a folder or a GGUF file, passed to transformers unchanged.
+`organism:unknown=50`, one that was taught not to know 50 % of the absent pairs; `smollm2` is
+SmolLM2-135M-Instruct, which is fetched; anything else is a hub name, a folder or a GGUF file,
+passed to transformers unchanged.
 """
 
 from __future__ import annotations
@@ -299,8 +300,10 @@ class Runtime:
         key = _key(spec, trained_on, dtype, revision)
         if key not in self._models:
             source = str(self.train(text, graph, seed=seed).path) if spec.organism else spec.text
-            from ...editing import models
+            from ...editing import models, smollm2
 
+            if source == smollm2.NAME:
+                source = str(models.fetch_smollm2(self.settings.cache, self.progress))
             loaded = models.load(
                 source, revision=revision, dtype=dtype, device=self.settings.device
             )
