@@ -203,9 +203,9 @@ RETENTION_HEIGHT, EACH, LEAST, MOST = 3.3, 1.25, 5.6, 14.0
 LETTERS = 16
 """Of a line below a state."""
 RETENTION_LEGEND = (
-    "Retention of the change: what is left of the change right after the edit (good: 1). IFR: how"
+    "Retention of the change: the part of the first state's change that is left (good: 1). IFR: how"
     " strongly chains of facts lead to the old object, against the base (good: 0). Open again:"
-    " chains that the edit closed."
+    " chains that the first state closed."
 )
 
 
@@ -216,7 +216,7 @@ class StatePoint:
     Attributes:
         label: the state's last change.
         retention, ifr: None where undefined.
-        reopened: chains that the edit closed and that lead to the old object again.
+        reopened: chains that the first state closed and that lead to the old object again.
     """
 
     label: str

@@ -23,7 +23,7 @@ def model(monkeypatch: pytest.MonkeyPatch, server: dict[str, str]) -> ScriptedMo
     for name, value in server.items():
         monkeypatch.setenv(name, value)
     opened = lambda *_, **__: Opened(made)  # noqa: E731
-    monkeypatch.setattr("thinkeval.service.growth.open_endpoint.opened", opened)
+    monkeypatch.setattr("thinkeval.service.growth.run.opened", opened)
     return made
 
 

@@ -122,8 +122,8 @@ def test_the_links_of_the_page_run_too(window: Window, edit: Score) -> None:
 
 
 def test_templates_of_the_page_hold_no_cypher_of_their_own() -> None:
-    templates = list((ROOT / "service" / "api" / "pages").rglob("*.html"))
-    templates += list((ROOT / "service" / "api" / "pages").rglob("*.js"))
+    templates = list((ROOT / "service" / "web").rglob("*.html"))
+    templates += list((ROOT / "service" / "web").rglob("*.js"))
     assert templates
     for path in templates:
         assert not re.search(r"\b(MATCH|UNWIND) *\(", path.read_text(encoding="utf-8")), path
