@@ -32,7 +32,7 @@ def import_(
             help="A KnowGIC chains.json (or its folder), a YAML graph (subject → relation →"
             " objects, or ours with templates), a CSV of triples, a CounterFact, zsRE or PEAK file,"
             " the folder of the LRE relations; or the name of a graph that ships with ThinkEval"
-            " (hogwarts, atlas, inkwell)."
+            " (world, hogwarts, atlas, inkwell)."
         ),
     ],
     name: Annotated[
