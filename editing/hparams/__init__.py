@@ -23,12 +23,14 @@ from .schema import Schema, read_json, require
 from .yaml_file import read_yaml
 
 __all__ = [
+    "FILES",
     "Entry",
     "Schema",
     "available",
     "described",
     "entries",
     "file_for",
+    "from_values",
     "load",
     "missing",
     "read_json",
@@ -37,8 +39,14 @@ __all__ = [
 ]
 
 
+FILES = (".json", ".yaml", ".yml")
+"""Endings of files of hyperparameters."""
+
+
 def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = None) -> Schema:
     """The hyperparameters of a method for a model.
+
+    `service.scoring.method_inputs.chosen` also finds those of a model without a file.
 
     Args:
         method: a name of `editing.registry.names()`.
@@ -54,18 +62,32 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
         UnknownMethodError: no such method.
         HparamsError: no file for the model, or a key that is unknown, missing or of a wrong type.
     """
-    kind = registry.get(method).HyperParams
     path = Path(model).expanduser()
     values: dict[str, Any] = {}
     source = f"defaults of '{method}'"
     if path.suffix == ".json":
         values, source = read_json(path), str(path)
-    elif path.suffix in (".yaml", ".yml"):
+    elif path.suffix in FILES:
         values, source = read_yaml(path), str(path)
     elif available(method):
         name = file_for(method, model)
         stored = files(__name__) / method / f"{name}.json"
         values, source = json.loads(stored.read_text(encoding="utf-8")), f"{method}/{name}.json"
+    return from_values(method, values, overrides, source=source)
+
+
+def from_values(
+    method: str, values: Mapping[str, Any], overrides: Mapping[str, Any] | None, *, source: str
+) -> Schema:
+    """A method's `HyperParams` from values, of which some are replaced.
+
+    Args:
+        source: names the values in an error.
+
+    Raises:
+        HparamsError: a key is unknown, missing or of a wrong type.
+    """
+    kind = registry.get(method).HyperParams
     return kind.from_dict({**values, **(overrides or {})}, source=source)
 
 

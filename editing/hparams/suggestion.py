@@ -37,6 +37,9 @@ OTHERWISE = "llama3-8b"
 OF_THE_CORPUS = ("mom2_dataset", "mom2_n_samples", "mom2_dtype")
 """Keys that record the authors' statistics and have no effect."""
 
+AGREED = "all published files"
+"""The origin of a value that does not differ between models."""
+
 HINTS = {
     "mom2_update_weight": "λ; its size depends on the scale of the model's keys",
     "nullspace_threshold": "absolute, so it depends on the scale of the model's keys; "
@@ -62,6 +65,23 @@ class Suggestion:
     values: dict[str, Any]
     origins: dict[str, str]
 
+    def notice(self, model: str) -> str | None:
+        """One sentence for the record of an edit that was made with these values.
+
+        None: all published files have them, so they are of the method and not of a model.
+        """
+        if all(origin.startswith(AGREED) for origin in self.origins.values()):
+            return None
+        return (
+            f"No published hyperparameters of {self.method} for {model}; used the suggestion: the"
+            f" values of {self.template}{self._at_layers()}"
+            f" (`thinkeval methods {self.method}` explains them)."
+        )
+
+    def _at_layers(self) -> str:
+        layers = self.values.get("layers")
+        return f" at {_shown(layers)}" if layers else ""
+
     def as_yaml(self, model: str, notes: tuple[str, ...] = ()) -> str:
         """A file for `--hparams`, with each value's origin as a comment."""
         head = (
@@ -78,6 +98,11 @@ class Suggestion:
             text = shown.removesuffix("...\n").strip()
             lines.append(f"{key}: {text}  # {self.origins[key]}")
         return "\n".join(lines) + "\n"
+
+
+def for_config(method: str, config: Any) -> Suggestion:
+    """Starting hyperparameters of a method for a model by its transformers configuration."""
+    return suggest(method, config.model_type, int(config.get_text_config().num_hidden_layers))
 
 
 def suggest(method: str, architecture: str, n_layers: int) -> Suggestion:
@@ -146,7 +171,7 @@ def _agreement(key: str, template: str, published: Mapping[str, Mapping[str, Any
     value = have[template]
     others = {name: other for name, other in have.items() if other != value}
     if not others:
-        return "all published files"
+        return AGREED
     different = ", ".join(f"{name}: {json.dumps(other)}" for name, other in others.items())
     same = [name for name in have if name not in others]
     return f"{', '.join(same)} ({different})"

@@ -377,14 +377,12 @@ def train_mend(
     """
     if (subject is None) != (relation is None):
         raise UsageError("--subject and --relation belong together.", remedy="Give both or none.")
-    from ...editing import hparams as hparams_files
-
     excluded = [] if subject is None or relation is None else [(subject, relation)]
     overrides = read_overrides(override or [])
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.get_or_import(runtime.db, graph)
         loaded = runtime.model(model, dataset, dtype=dtype, revision=revision)
-        values = hparams_files.load("mend", hparams or loaded.source, overrides=overrides)
+        values = method_inputs.chosen_for(runtime, "mend", loaded, hparams, overrides)
         made = method_inputs.wanted(runtime, dataset, loaded, values, excluded)
         about, found = method_inputs.train(runtime, made, loaded, values, force=force)
     rows: list[tuple[str, object]] = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from ...editing import architectures, hparams
 from ...editing.errors import HparamsError
-from ...editing.hparams.suggestion import Suggestion, suggest
+from ...editing.hparams.suggestion import Suggestion, for_config
 from ...loaders.records import Fact, digest, slug
 from ..base.errors import UsageError
 from ..graphs import datasets
@@ -190,19 +190,17 @@ def collect(
     Raises:
         UsageError: the method needs none for this model.
     """
-    from ...editing import hparams as hparams_files
     from ...editing import registry
 
     dataset = datasets.dataset(runtime.db, graph)
     model = runtime.model(text, dataset, dtype=dtype)
-    layers = registry.covariance_layers(
-        registry.get(method), hparams_files.load(method, hparams or model.source)
-    )
+    found = chosen_for(runtime, method, model, hparams)
+    layers = registry.covariance_layers(registry.get(method), found)
     resolved = resolve(runtime, dataset, corpus, model, layers)
-    found = covariance_of(runtime, resolved, model, layers)
-    if found is None:
+    moments = covariance_of(runtime, resolved, model, layers)
+    if moments is None:
         raise UsageError(f"The method {method!r} needs no covariance for {model.name}.")
-    return _rows(found, resolved.name)
+    return _rows(moments, resolved.name)
 
 
 def import_published(
@@ -458,12 +456,82 @@ def _command(resolved: Resolved) -> str:
     return " ".join(words)
 
 
-# Starting hyperparameters for a model, from its configuration: `thinkeval hparams suggest`.
+# Hyperparameters: those of a file, or a suggestion for a model without a file.
+#
+# Every command finds them by `chosen`; `thinkeval hparams suggest` prints a suggestion.
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The hyperparameters that a method runs with.
+
+    Attributes:
+        notice: says that they are a suggestion, for the output and the record; None where a file
+            was named or ships.
+    """
+
+    values: Any
+    notice: str | None = None
+
+
+def chosen(
+    method: str,
+    source: str,
+    overrides: Mapping[str, Any],
+    *,
+    name: str,
+    config: Callable[[], Any],
+) -> Chosen:
+    """The hyperparameters of a method: of the file that a source names, or suggested.
+
+    Args:
+        source: a file, or the name or folder of a model.
+        overrides: keys that replace those values.
+        name: of the model, for the notice.
+        config: the model's configuration; read only where no file is found.
+
+    Raises:
+        HparamsError: an unreadable file; or a key that is unknown, or of a wrong type.
+        ModelLoadError: the configuration cannot be read.
+    """
+    is_file = Path(source).suffix in hparams.FILES
+    if is_file or not hparams.without_file([method], source):
+        return Chosen(hparams.load(method, source, overrides))
+    suggestion = for_config(method, config())
+    values = hparams.from_values(
+        method, suggestion.values, overrides, source=f"suggestion for {method!r}"
+    )
+    return Chosen(values, suggestion.notice(name))
+
 
 BEYOND_REACH = (
     "The architecture normalises the MLP's output before it is added, so MEMIT and its family do",
     "not reach all of z: `residual_left` in an edit's record is the fraction that is left.",
 )
+
+
+def chosen_for(
+    runtime: Runtime,
+    method: str,
+    model: RuntimeModel,
+    named: str | None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Any:
+    """The hyperparameters of a method for a loaded model; a suggestion is announced.
+
+    Args:
+        named: a file or a published name; None finds them by the model.
+    """
+    found = chosen(
+        method,
+        named or model.source,
+        overrides or {},
+        name=model.name,
+        config=lambda: model.loaded.model.config,
+    )
+    if found.notice is not None:
+        runtime.announce(found.notice)
+    return found.values
 
 
 @dataclass(frozen=True)
@@ -493,7 +561,7 @@ def for_model(model: str, method: str, revision: str | None = None) -> ForModel:
     layout = architectures.layout_for(config, config.model_type)
     text = config.get_text_config()
     n_layers = int(text.num_hidden_layers)
-    suggestion = suggest(method, config.model_type, n_layers)
+    suggestion = for_config(method, config)
     notes = [f"The model: {config.model_type}, {n_layers} layers, d_model {text.hidden_size}."]
     if layout.post_norm is not None and "mom2_update_weight" in suggestion.values:
         notes += BEYOND_REACH

@@ -237,6 +237,8 @@ def plan_edit(resolved: Resolved) -> Plan:
     if kept is not None:
         identity["retain"] = kept.identity
     provenance = _provenance(resolved, corpus, identity)
+    if resolved.notice is not None:
+        provenance["hparams_notice"] = resolved.notice
     if resolved.chat is not None:
         provenance["chat_chosen"] = resolved.chat.as_dict()
     elif request.chat == "always":
