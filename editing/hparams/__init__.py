@@ -46,7 +46,7 @@ FILES = (".json", ".yaml", ".yml")
 def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = None) -> Schema:
     """The hyperparameters of a method for a model.
 
-    `service.scoring.method_inputs.chosen` also finds those of a model without a file.
+    `service.scoring.hyperparameters.chosen` also finds those of a model without a file.
 
     Args:
         method: a name of `editing.registry.names()`.
@@ -87,8 +87,10 @@ def from_values(
     Raises:
         HparamsError: a key is unknown, missing or of a wrong type.
     """
-    kind = registry.get(method).HyperParams
-    return kind.from_dict({**values, **(overrides or {})}, source=source)
+    kind, given = registry.get(method).HyperParams, overrides or {}
+    replaced = {key for keys in kind.ALTERNATIVES if set(keys) & set(given) for key in keys}
+    kept = {key: value for key, value in values.items() if key not in replaced}
+    return kind.from_dict({**kept, **given}, source=source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Entry:
 
     Attributes:
         type: its annotation, such as `float`.
-        default: such as `default 0.05`, or `required`.
+        default: such as `default 0.05`, `required`, or `one of v_lr, v_step`.
         meaning: its entry under `Attributes:` of the class or of a base; "" without one.
     """
 
@@ -115,6 +117,9 @@ def entries(method: str) -> dict[str, Entry]:
         default = "required" if item.default is MISSING else f"default {item.default!r}"
         if item.default_factory is not MISSING:
             default = f"default {item.default_factory()!r}"
+        for keys in kind.ALTERNATIVES:
+            if item.name in keys:
+                default = f"one of {', '.join(keys)}"
         found[item.name] = Entry(str(item.type), default, meanings.get(item.name, ""))
     return found
 
