@@ -16,6 +16,7 @@ from ..base.errors import UsageError
 from ..graphs import datasets
 from ..scoring import method_inputs
 from ..scoring import method_inputs as corpora
+from ..scoring.hyperparameters import chosen_for
 from ..scoring.method_inputs import SMALL
 from .questions import derived, templates
 
@@ -88,7 +89,7 @@ class Method:
         self._runtime, self._model, self._seed = runtime, model, options.seed
         self._method = registry.get(self.name)
         own = finetune_overrides(model) if name == "finetune" else {}
-        self.hparams = method_inputs.chosen_for(
+        self.hparams = chosen_for(
             runtime, self.name, model, options.hparams, {**own, **options.overrides}
         )
         layers = registry.covariance_layers(self._method, self.hparams)

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from ... import cypher
+from ...editing.hparams.common import OF_THE_CORPUS
 from ...editing.in_context.demonstrations import Demonstration
 from ...editing.joint import joined
 from ...editing.probe.matching import contains
@@ -289,7 +290,7 @@ def _provenance(
     return {
         "model": asdict(model.loaded.info) | {"name": model.name},
         "method": request.method,
-        "hparams": identity["hparams"],
+        "hparams": _without_corpus(resolved.hparams.as_dict()),
         "hparams_digest": digest(identity["hparams"]),
         "covariance_corpus": corpus.name,
         "covariance_corpus_digest": corpus.digest,
@@ -302,6 +303,15 @@ def _provenance(
         "queries": query_digests(),
         "versions": versions(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _without_corpus(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters, also those of a control's reference, without the authors' corpus."""
+    return {
+        key: _without_corpus(value) if isinstance(value, Mapping) else value
+        for key, value in values.items()
+        if key not in OF_THE_CORPUS
     }
 
 

@@ -12,9 +12,9 @@ from ...cypher import rows
 from ...loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
 from ..graphs import datasets
 from ..graphs.datasets import Dataset, case, to_fact
-from . import method_inputs
+from . import hyperparameters as given
 from .chat import ChatChosen, settled
-from .method_inputs import Chosen
+from .hyperparameters import Chosen
 from .probe import Neighbor
 from .request import ScoreRequest
 from .runtime import Runtime, RuntimeModel
@@ -182,7 +182,7 @@ def hyperparameters(runtime: Runtime, request: EditOptions) -> Chosen:
     source = runtime.source_of(request)
     if source is None:  # an organism whose training refuses its architecture
         source = runtime.model_of(request).source
-    return method_inputs.chosen(
+    return given.chosen(
         request.method,
         request.hparams or source,
         request.overrides,

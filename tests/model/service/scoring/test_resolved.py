@@ -17,7 +17,7 @@ from thinkeval.service.growth.open_endpoint import require_models
 from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
 from thinkeval.service.reports.formats import frame_table, render
 from thinkeval.service.reports.table import scores_frame
-from thinkeval.service.scoring.method_inputs import for_model
+from thinkeval.service.scoring.hyperparameters import for_model
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.resolved import hyperparameters, require_hparams
 from thinkeval.service.scoring.runtime import Runtime
