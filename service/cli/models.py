@@ -17,6 +17,7 @@ from ..models.edit import KNOWN, KNOWN_CHAIN
 from ..reports.formats import Column, Table, indexed
 from ..scoring import knowledge, method_inputs
 from ..scoring import method_inputs as corpora
+from ..scoring.hyperparameters import chosen_for
 from ..scoring.knowledge import THRESHOLDS
 from ..scoring.probe import WORDINGS
 from ..scoring.request import read_overrides
@@ -377,14 +378,12 @@ def train_mend(
     """
     if (subject is None) != (relation is None):
         raise UsageError("--subject and --relation belong together.", remedy="Give both or none.")
-    from ...editing import hparams as hparams_files
-
     excluded = [] if subject is None or relation is None else [(subject, relation)]
     overrides = read_overrides(override or [])
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.get_or_import(runtime.db, graph)
         loaded = runtime.model(model, dataset, dtype=dtype, revision=revision)
-        values = hparams_files.load("mend", hparams or loaded.source, overrides=overrides)
+        values = chosen_for(runtime, "mend", loaded, hparams, overrides)
         made = method_inputs.wanted(runtime, dataset, loaded, values, excluded)
         about, found = method_inputs.train(runtime, made, loaded, values, force=force)
     rows: list[tuple[str, object]] = [
@@ -437,7 +436,7 @@ def suggest(
     Values of the nearest published model, its layers at the same depth. A starting point, not tuned
     for the model: score a few rewrites with [bold]--hparams FILE.yaml[/bold] and adjust.
     """
-    from ..scoring.method_inputs import for_model
+    from ..scoring.hyperparameters import for_model
 
     found = for_model(model, method, revision)
     if json:

@@ -362,6 +362,7 @@ class ProgressBars:
             disable=quiet or not Console(stderr=True).is_terminal,
         )
         self._tasks: dict[str, TaskID] = {}
+        self._quiet = quiet
 
     def __enter__(self) -> ProgressBars:
         self._bars.start()
@@ -374,6 +375,13 @@ class ProgressBars:
         trace: TracebackType | None,
     ) -> None:
         self._bars.stop()
+
+    def note(self, text: str) -> None:
+        """Print a sentence above the bars, on the standard error."""
+        if not self._quiet:
+            self._bars.stop()
+            Console(stderr=True).print(text, style="dim", highlight=False, soft_wrap=True)
+            self._bars.start()
 
     def __call__(self, done: int, total: int, stage: str) -> None:
         """Show that `done` of `total` steps of `stage` are finished."""

@@ -16,6 +16,7 @@ from ..base.errors import UsageError
 from ..graphs import datasets
 from ..scoring import method_inputs
 from ..scoring import method_inputs as corpora
+from ..scoring.hyperparameters import chosen_for
 from ..scoring.method_inputs import SMALL
 from .questions import derived, templates
 
@@ -81,15 +82,15 @@ class Method:
         options: EditorOptions,
         state: Callable[[Any, Any], dict[str, Any] | None] | None = None,
     ) -> None:
-        from ...editing import hparams, registry
+        from ...editing import registry
 
         self.name = ALIASES.get(name, name)
         require_weights(name, registry.info(self.name))
         self._runtime, self._model, self._seed = runtime, model, options.seed
         self._method = registry.get(self.name)
         own = finetune_overrides(model) if name == "finetune" else {}
-        self.hparams = hparams.load(
-            self.name, options.hparams or model.source, overrides={**own, **options.overrides}
+        self.hparams = chosen_for(
+            runtime, self.name, model, options.hparams, {**own, **options.overrides}
         )
         layers = registry.covariance_layers(self._method, self.hparams)
         dataset = datasets.dataset(runtime.db, options.graph)

@@ -66,7 +66,7 @@ def editor_of(method: Method) -> str | None:
 def _check_editor(name: str, posted: RunsIn) -> None:
     method = "mend" if name == "mend_imp" else ALIASES.get(name, name)
     require_weights(name, registry.info(method))
-    submit.require_hparams(name, method, posted.hparams, posted.model)
+    submit.require_hparams(name, method, posted.hparams)
 
 
 def sets_of(db: Database, posted: RunsIn) -> list[rows.KnowledgeSetRow]:

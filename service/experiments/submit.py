@@ -59,18 +59,18 @@ def check(settings: Settings, posted: EditIn) -> None:
 
     Raises:
         UsageError: the model is not on the allow-list, or a file is named where none may be.
-        EditingError: unknown method, or no hyperparameters for the model. Keys of `overrides` are
-            checked by the worker: the methods that know them import torch.
+        EditingError: unknown method. Keys of `overrides` are checked by the worker: the methods
+            that know them import torch.
     """
     registry.info(posted.method)
     require_allowed(settings, posted.model)
     require_no_files(posted.overrides)
     forget.require_stored(posted.retain)
-    require_hparams(posted.method, posted.method, posted.hparams, posted.model)
+    require_hparams(posted.method, posted.method, posted.hparams)
 
 
-def require_hparams(name: str, method: str, hparams: str | None, model: str) -> None:
-    """Refuse a method without hyperparameters for the model.
+def require_hparams(name: str, method: str, hparams: str | None) -> None:
+    """Refuse a file of hyperparameters that does not ship.
 
     Args:
         name: the method as the client names it.
@@ -78,7 +78,7 @@ def require_hparams(name: str, method: str, hparams: str | None, model: str) -> 
 
     Raises:
         UsageError: no file of that name ships.
-        EditingError: none is named, and none ships for the model.
+        UnknownMethodError: no such method.
     """
     shipped = hparams_files.available(method)
     if hparams is not None and hparams not in shipped:
@@ -87,9 +87,6 @@ def require_hparams(name: str, method: str, hparams: str | None, model: str) -> 
             remedy=f"Shipped are: {', '.join(shipped) or 'none'}. Single values go into"
             " `overrides`.",
         )
-    spec = parse(model)
-    if hparams is None and spec.organism is None and shipped:
-        hparams_files.file_for(method, spec.text)
 
 
 def require_allowed(settings: Settings, model: str) -> None:

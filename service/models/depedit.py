@@ -292,11 +292,9 @@ class RunsIn(BaseModel):
         description="Single hyperparameters to replace; paths of files are refused.",
     )
     covariance: Annotated[
-        Literal["imported"] | None,
-        Option(help="Source of the covariance statistics; default: the graph's sentences."),
-    ] = Field(
-        default=None, description="Covariance statistics: of the graph's sentences, or imported."
-    )
+        Literal["imported", "own-samples", "graph"] | None,
+        Option(help="Source of the covariance statistics, as of `score`."),
+    ] = Field(default=None, description="Covariance statistics, as of an edit.")
     chat: Literal["auto", "always", "never"] = Field(
         default="auto", description="Use the tokenizer's chat template: auto, always or never."
     )

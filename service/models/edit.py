@@ -601,14 +601,16 @@ class SharedOptions(MeasuredOptions):
     """The options that edits and sweeps share: the inputs of a method."""
 
     covariance: Annotated[
-        Literal["imported"] | None,
+        Literal["imported", "own-samples", "graph"] | None,
         Option(
-            help="Covariance statistics (mom2) from: a text file, datasets:NAME?limit=.., .npz"
-            " files (one, or a folder), or `imported`; default: the graph's own sentences."
+            help="Covariance statistics (mom2) from: `own-samples`, texts that the model writes"
+            " itself; `graph`, the graph's sentences; a text file, datasets:NAME?limit=.., .npz"
+            " files (one, or a folder), or `imported`; default: own-samples, for an organism graph."
         ),
     ] = Field(
         default=None,
-        description="Covariance statistics (mom2): the graph's sentences, or imported ones.",
+        description="Covariance statistics (mom2): of own samples of the model, of the graph's"
+        " sentences, or imported ones; default: own-samples, for an organism graph.",
     )
     anyway: Annotated[bool, Option(recorded="anyway", since=8)] = Field(
         default=False,

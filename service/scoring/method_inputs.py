@@ -1,4 +1,4 @@
-"""Inputs of methods: covariance statistics, hypernetwork, suggested hyperparameters."""
+"""Inputs of methods: covariance statistics and hypernetwork."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from urllib.parse import parse_qsl
 
 from filelock import FileLock
 
-from ...editing import architectures, hparams
-from ...editing.errors import HparamsError
-from ...editing.hparams.suggestion import Suggestion, suggest
 from ...loaders.records import Fact, digest, slug
 from ..base.errors import UsageError
 from ..graphs import datasets
 from ..graphs.datasets import Dataset
+from .hyperparameters import chosen_for
 from .runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
@@ -34,12 +32,15 @@ if TYPE_CHECKING:
 #
 # They are collected on demand or beforehand (`thinkeval covariance`), or imported.
 #
-# (nothing)                    the sentences of the graph FILE                         a UTF-8
-# text file, one text a line datasets:NAME?config=..&split=..&column=..&limit=..&revision=..
-# (package `datasets`) FILE.npz, FOLDER             published statistics, named by module imported
-# stored by `thinkeval covariance import` for this model
+#   (nothing)         an organism: `graph`, the corpus it was trained on; else `own-samples`
+#   own-samples       texts that the unedited model writes itself
+#   graph             the sentences of the graph
+#   FILE              a UTF-8 text file, one text a line
+#   datasets:NAME?config=..&split=..&column=..&limit=..&revision=..   (package `datasets`)
+#   FILE.npz, FOLDER  published statistics, named by module
+#   imported          stored by `thinkeval covariance import` for this model
 
-DATASETS, IMPORTED = "datasets:", "imported"
+DATASETS, IMPORTED, OWN_SAMPLES, SENTENCES = "datasets:", "imported", "own-samples", "graph"
 OPTIONS = ("config", "split", "column", "limit", "revision")
 
 
@@ -50,12 +51,13 @@ class Corpus:
     Attributes:
         name: as a reader of the record understands it.
         digest: of its contents; part of the edit's id.
-        source: texts to collect it from, or imported statistics.
+        source: texts to collect it from, or imported statistics; None: own samples, which are
+            drawn when a covariance is collected from them.
     """
 
     name: str
     digest: str
-    source: Texts | Imported
+    source: Texts | Imported | None
 
 
 def cache_dir(runtime: Runtime) -> Path:
@@ -79,6 +81,13 @@ def resolve(
     from ...editing.covariance import published, texts
 
     if text is None:
+        text = SENTENCES if _is_organism(model) else OWN_SAMPLES
+    if text == OWN_SAMPLES:
+        from ...editing.covariance import own_samples
+
+        name = f"{OWN_SAMPLES} ({own_samples.DESCRIPTION})"
+        return Corpus(name, own_samples.key(model.loaded.info.digest), None)
+    if text == SENTENCES:
         from ...editing.organism import sentences
 
         if model.trained_on is not None and model.trained_on != dataset.id:
@@ -113,20 +122,30 @@ def resolve(
     return Corpus(text, file.corpus_digest[:16], file)
 
 
+def _is_organism(model: RuntimeModel) -> bool:
+    """Return True for an organism, trained here or read from its folder."""
+    config = model.loaded.model.config
+    return model.trained_on is not None or bool(getattr(config, "thinkeval_organism", None))
+
+
 def covariance_of(
     runtime: Runtime, corpus: Corpus, model: RuntimeModel, layers: Sequence[int]
 ) -> Covariance | None:
     """The covariance of the layers' keys from a corpus; None where no layer needs one."""
     from ...editing import covariance
-    from ...editing.covariance import published
+    from ...editing.covariance import own_samples, published
 
     if not layers:
         return None
     loaded = model.loaded
-    if isinstance(corpus.source, published.Imported):
+    source = corpus.source
+    if source is None:
+        place = runtime.settings.cache / "texts" / f"{OWN_SAMPLES}-{corpus.digest}.jsonl"
+        source = own_samples.file(loaded.model, loaded.tokenizer, place, runtime.progress)
+    if isinstance(source, published.Imported):
         return published.get(
             loaded.model,
-            corpus.source,
+            source,
             cache_dir(runtime),
             weights_digest=loaded.info.weights_digest,
             inputs=loaded.info.inputs,
@@ -134,7 +153,7 @@ def covariance_of(
     return covariance.get(
         loaded.model,
         loaded.tokenizer,
-        corpus.source,
+        source,
         layers,
         cache_dir=cache_dir(runtime),
         weights_digest=loaded.info.weights_digest,
@@ -190,19 +209,17 @@ def collect(
     Raises:
         UsageError: the method needs none for this model.
     """
-    from ...editing import hparams as hparams_files
     from ...editing import registry
 
     dataset = datasets.dataset(runtime.db, graph)
     model = runtime.model(text, dataset, dtype=dtype)
-    layers = registry.covariance_layers(
-        registry.get(method), hparams_files.load(method, hparams or model.source)
-    )
+    found = chosen_for(runtime, method, model, hparams)
+    layers = registry.covariance_layers(registry.get(method), found)
     resolved = resolve(runtime, dataset, corpus, model, layers)
-    found = covariance_of(runtime, resolved, model, layers)
-    if found is None:
+    moments = covariance_of(runtime, resolved, model, layers)
+    if moments is None:
         raise UsageError(f"The method {method!r} needs no covariance for {model.name}.")
-    return _rows(found, resolved.name)
+    return _rows(moments, resolved.name)
 
 
 def import_published(
@@ -456,50 +473,3 @@ def _command(resolved: Resolved) -> str:
     if (subject, relation) not in {(r.subject, r.relation) for r in stored}:
         words.append(f'--subject "{subject}" --relation "{relation}"')
     return " ".join(words)
-
-
-# Starting hyperparameters for a model, from its configuration: `thinkeval hparams suggest`.
-
-BEYOND_REACH = (
-    "The architecture normalises the MLP's output before it is added, so MEMIT and its family do",
-    "not reach all of z: `residual_left` in an edit's record is the fraction that is left.",
-)
-
-
-@dataclass(frozen=True)
-class ForModel:
-    """A suggestion, with the notes that a user of this model needs."""
-
-    model: str
-    suggestion: Suggestion
-    notes: tuple[str, ...]
-
-    def as_yaml(self) -> str:
-        """A file for `--hparams`."""
-        return self.suggestion.as_yaml(self.model, self.notes)
-
-
-def for_model(model: str, method: str, revision: str | None = None) -> ForModel:
-    """Starting hyperparameters of a method for a hub model or a local folder; loads no weights.
-
-    Raises:
-        ModelLoadError: its configuration cannot be read.
-        UnsupportedArchitectureError: its architecture has no adapter.
-        HparamsError: the method needs none.
-    """
-    from ...editing import models  # torch; `--help` should not wait for it
-
-    config = models.config_of(model, revision=revision)
-    layout = architectures.layout_for(config, config.model_type)
-    text = config.get_text_config()
-    n_layers = int(text.num_hidden_layers)
-    suggestion = suggest(method, config.model_type, n_layers)
-    notes = [f"The model: {config.model_type}, {n_layers} layers, d_model {text.hidden_size}."]
-    if layout.post_norm is not None and "mom2_update_weight" in suggestion.values:
-        notes += BEYOND_REACH
-    try:
-        shipped = hparams.file_for(method, model)
-        notes.append(f"A file for this model ships, {method}/{shipped}.json; it is the default.")
-    except HparamsError:
-        pass
-    return ForModel(model, suggestion, tuple(notes))

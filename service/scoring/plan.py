@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from ... import cypher
+from ...editing.hparams.common import OF_THE_CORPUS
 from ...editing.in_context.demonstrations import Demonstration
 from ...editing.joint import joined
 from ...editing.probe.matching import contains
@@ -237,6 +238,8 @@ def plan_edit(resolved: Resolved) -> Plan:
     if kept is not None:
         identity["retain"] = kept.identity
     provenance = _provenance(resolved, corpus, identity)
+    if resolved.notice is not None:
+        provenance["hparams_notice"] = resolved.notice
     if resolved.chat is not None:
         provenance["chat_chosen"] = resolved.chat.as_dict()
     elif request.chat == "always":
@@ -287,7 +290,7 @@ def _provenance(
     return {
         "model": asdict(model.loaded.info) | {"name": model.name},
         "method": request.method,
-        "hparams": identity["hparams"],
+        "hparams": _without_corpus(resolved.hparams.as_dict()),
         "hparams_digest": digest(identity["hparams"]),
         "covariance_corpus": corpus.name,
         "covariance_corpus_digest": corpus.digest,
@@ -300,6 +303,15 @@ def _provenance(
         "queries": query_digests(),
         "versions": versions(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _without_corpus(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters, also those of a control's reference, without the authors' corpus."""
+    return {
+        key: _without_corpus(value) if isinstance(value, Mapping) else value
+        for key, value in values.items()
+        if key not in OF_THE_CORPUS
     }
 
 

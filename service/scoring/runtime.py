@@ -215,6 +215,7 @@ class Runtime:
         self._models: dict[tuple[str, str, str], RuntimeModel] = {}
         self._memoised: dict[tuple[str, ...], Any] = {}
         self._lent: dict[str, RuntimeModel] = {}
+        self._announced: set[str] = set()
         self.targets: dict[str, Shared] = {}
         """Target vectors that several methods share; see `service.scoring.plan`."""
         self.last_effect: tuple[str, EditEffect] | None = None
@@ -255,6 +256,13 @@ class Runtime:
     def open_database(self) -> Database | None:
         """The database if it is open."""
         return self._database
+
+    def announce(self, notice: str) -> None:
+        """Show a sentence to the user once, where the caller's progress can show one (`note`)."""
+        note = getattr(self.progress, "note", None)
+        if note is not None and notice not in self._announced:
+            note(notice)
+        self._announced.add(notice)
 
     def trim(self) -> None:
         """Evict values memoised for earlier edits if they are many; models stay."""

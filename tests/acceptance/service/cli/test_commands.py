@@ -20,6 +20,8 @@ from support.commands import Cli, Done, Mine
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.editing import registry
+from thinkeval.editing.errors import EditFailedError
+from thinkeval.editing.methods import memit
 from thinkeval.service.cli.demo import OPENING
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.runtime import RuntimeModel
@@ -367,9 +369,16 @@ def test_the_demo_tells_the_whole_story(
 
 
 def test_the_demo_goes_on_without_a_method_that_cannot_edit_the_model(
-    at_once: Call, db: Database, tiny_gpt2: tuple[Any, Any], tmp_path: Path
+    at_once: Call,
+    db: Database,
+    tiny_gpt2: tuple[Any, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A model of no known name: there are no hyperparameters for it."""
+    def fails(*_: Any, **__: Any) -> None:
+        raise EditFailedError("the update is not finite")
+
+    monkeypatch.setattr(memit, "execute", fails)
     for part in tiny_gpt2:
         part.save_pretrained(tmp_path / "mine")
     before = {edit.id for edit in db.read(rows.EditRow, "edits/list_edits")}
@@ -378,8 +387,8 @@ def test_the_demo_goes_on_without_a_method_that_cannot_edit_the_model(
         told = at_once(*asked, "-m", "none", "--json").json
         assert [score["method"] for score in told["scores"]] == ["none"]
         assert [failed["method"] for failed in told["failed"]] == ["memit"]
-        assert "--hparams" in told["failed"][0]["reason"]
-        assert "hyperparameters" in at_once(*asked).error
+        assert "not finite" in told["failed"][0]["reason"]
+        assert "not finite" in at_once(*asked, code=2).err
     finally:
         for edit in db.read(rows.EditRow, "edits/list_edits"):
             if edit.id not in before and edit.dataset == "hogwarts":

@@ -332,10 +332,17 @@ def test_an_architecture_without_an_adapter(
 def test_a_model_without_published_hyperparameters(
     at_once: Call, mine: Mine, tmp_path: Path, tiny_gpt2: tuple[Any, Any]
 ) -> None:
+    """The suggestion is used, with a notice on the standard error and in the record."""
     path = saved(tmp_path, "mine", *tiny_gpt2)
-    line = at_once("score", DEMO, "-g", mine.graph, "--model", path).error
-    assert "--hparams" in line
-    assert "gpt2-xl" in line
+    asked = ("score", DEMO, "-g", mine.graph, "--model", path, "-m", "fine_tuning", "--anyway",
+             "--samples", "0", "--set", "num_steps=1", "--json")  # fmt: skip
+    done, again = at_once(*asked), at_once(*asked)
+    assert done.err.startswith("No published hyperparameters of fine_tuning for mine; used")
+    (score,), (stored,) = done.json, again.json
+    assert score["provenance"]["hparams_notice"] == done.err.strip()
+    assert score["provenance"]["hparams"]["num_steps"] == 1
+    assert (stored["edit"], stored["reused"]) == (score["edit"], True)
+    assert "notice" not in at_once(*asked[:-1], "-m", "none").out
 
 
 def test_a_hyperparameter_file_is_named(at_once: Call, mine: Mine, tmp_path: Path) -> None:
