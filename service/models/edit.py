@@ -656,7 +656,7 @@ class SharedOptions(MeasuredOptions):
         default=False,
         description="Edit a fact even if the model does not know it (p below .05 before the edit).",
     )
-    side_effects: Annotated[bool, Option(since=9)] = Field(
+    side_effects: Annotated[bool, Option(("--side-effects/--no-side-effects",), since=9)] = Field(
         default=True,
         description="Measure how far the edit changes the model on texts of its own.",
     )

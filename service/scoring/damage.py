@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .resolved import Resolved
 
 
-LINES = ((0.3, "collapsed"), (0.05, "damaged"), (0.02, "changed unrelated text"))
+LINES = ((0.3, "collapsed"), (0.05, "damaged"), (0.02, "changed"))
 """(KL divergence from which on, word), worst first; calibrated on eleven edited states of two
 models (docs/concepts/side-effects.md)."""
 PERPLEXITY_DAMAGED = 1.1
