@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import Any
 
+import neo4j
 import pytest
 import torch
 
@@ -52,7 +53,9 @@ def by_hand(walk: Walk, edit: str, n: int) -> tuple[float, float]:
     return fmean(divergence), math.exp(fmean(nll))
 
 
-def test_the_numbers_of_an_edit_are_those_of_two_whole_models(walk: Walk) -> None:
+def test_the_numbers_of_an_edit_are_those_of_two_whole_models(
+    walk: Walk, server: dict[str, str]
+) -> None:
     score = walk.score("rome", samples=0)
     found = score.side_effects
     assert found.kl is not None
@@ -64,12 +67,13 @@ def test_the_numbers_of_an_edit_are_those_of_two_whole_models(walk: Walk) -> Non
     assert found.kl_low < found.kl < found.kl_high
     assert found.texts + found.excluded in (16, 32, 48, 64)
     assert found.tokens == 64 * found.texts
-    (row,) = (
-        walk.runtime.db._rows("MATCH (e:Edit {id: $id}) RETURN e.kl AS kl", {"id": score.edit})
-        if hasattr(walk.runtime.db, "_rows")
-        else [{"kl": found.kl}]
-    )
-    assert row["kl"] == found.kl
+    auth = (server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"])
+    with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=auth) as driver:
+        rows, _, _ = driver.execute_query(
+            "MATCH (e:Edit {id: $id}) RETURN e.kl, e.perplexity_ratio, e.update_norm",
+            id=score.edit,
+        )
+    assert list(rows[0]) == [found.kl, found.perplexity_ratio, found.update_norm]
     assert get_score(walk.runtime.db, score.edit).side_effects == found
 
 
