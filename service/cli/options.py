@@ -59,14 +59,14 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Measurement": (
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "by_wording", "generate",
-        "conversation", "implications", "max_steps", "bare", "threshold", "unit", "parallel",
-        "known", "known_chain", "matched", "pass_share", "agreement", "paired", "strict",
-        "published", "es_over", "ls_over",
+        "conversation", "side_effects", "implications", "max_steps", "bare", "threshold",
+        "unit", "parallel", "known", "known_chain", "matched", "pass_share", "agreement",
+        "paired", "strict", "published", "es_over", "ls_over",
     ),
     "Limits": (
-        "max_ifr", "min_preservation", "min_subject_retention", "max_calls", "max_tokens",
-        "max_seconds", "max_questions", "pair_threshold", "object_threshold", "gate", "budget",
-        "seconds", "min_confidence", "confidence", "limit",
+        "max_ifr", "min_preservation", "min_subject_retention", "max_kl", "max_calls",
+        "max_tokens", "max_seconds", "max_questions", "pair_threshold", "object_threshold",
+        "gate", "budget", "seconds", "min_confidence", "confidence", "limit",
     ),
     "Run": (
         "force", "workers", "queue", "dry_run", "cancel", "delete",

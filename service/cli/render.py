@@ -27,6 +27,7 @@ from ..reports.comparison import COUNTED
 from ..reports.edit import ScoreLine, conversation_table, leakage_table, lines, metric_text
 from ..reports.formats import Column, Table, indexed
 from ..reports.table import STEPS, by_ifr, caption, caption_each, method_table, rows_of, unranked
+from ..reports.verdict import unrelated
 from ..scoring.chat import way_of
 from ..scoring.generation import MEASURE as TEXT
 from ..scoring.metrics import chain_rows, leakage_rows
@@ -66,6 +67,8 @@ def show_score(score: Score) -> None:
     emit_table(Table("score", title, columns, lines(score), note))
     if "chat_chosen" in score.provenance and (way := way_of(score.provenance)):
         console().print(way, highlight=False)
+    if score.side_effects.kl is not None:
+        console().print(unrelated(score.side_effects).sentence, highlight=False)
     if score.conversation is not None:
         emit_table(conversation_table(score.conversation))
     if score.kind == "append":

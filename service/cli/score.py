@@ -45,6 +45,7 @@ class Limits:
     max_ifr: float | None = None
     min_preservation: float | None = None
     min_subject_retention: float | None = None
+    max_kl: float | None = None
 
 
 def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
@@ -82,6 +83,12 @@ def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
                 f"gate: {score.edit}: {label} {value.value:.4f} {sign} {limit} over"
                 f" {pluralize(value.n, counted)}{hints.get(metric, '')}"
             )
+    kl = score.side_effects.kl
+    if limits.max_kl is not None and kl is None:
+        broken.append(f"gate: {score.edit}: KL is undefined: {score.side_effects.reason}")
+    elif limits.max_kl is not None and kl is not None and kl > limits.max_kl:
+        texts = pluralize(score.side_effects.texts, "text")
+        broken.append(f"gate: {score.edit}: KL {kl:.4f} > {limits.max_kl} over {texts}")
     return broken
 
 
@@ -120,6 +127,10 @@ def score(
             help="Gate: exit 1 when the retention of the subject's other facts is below this."
         ),
     ] = None,
+    max_kl: Annotated[
+        float | None,
+        typer.Option(help="Gate: exit 1 when KL per token on the model's own texts is above this."),
+    ] = None,
     json: JsonFlag = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print one CSV row an edit.")] = False,
     output: OutputOption = None,
@@ -152,7 +163,7 @@ def score(
             _require_old_fact(rewrites)
         scores, failed, skipped = score_all(runtime, requests_of(edit, methods, rewrites))
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
-    limits = Limits(max_ifr, min_preservation, min_subject_retention)
+    limits = Limits(max_ifr, min_preservation, min_subject_retention, max_kl)
     broken = [line for each in scores for line in check(each, limits, measure.key)]
     if skipped and limits != Limits():
         broken.append("gate: what was not edited was not measured, so no limit was shown to hold")

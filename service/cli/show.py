@@ -127,6 +127,7 @@ def _as_dict(
         "headline": found.headline,
         "verdict": [] if found.nothing else parts,
         "about_subject": score.about_subject.model_dump() if score.about_subject else None,
+        "side_effects": score.side_effects.model_dump() | {"word": found.unrelated.word},
         "tree": [] if found.nothing else [asdict(branch) for branch in branches],
         "next": {
             "headline": words.headline(cut),
@@ -171,6 +172,8 @@ def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
     )
     note = f"Grades: {'; '.join(part.rule for part in found.parts)}." + interval * bounded
     emit_table(Table("verdict", f"Verdict: {MEASURE_NAMES[measure]}", columns, rows, note))
+    if found.unrelated.value is not None:
+        emit_note(found.unrelated.sentence)
 
 
 def _value(part: Part, value: MetricValue | None) -> str:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...cypher.errors import IncompleteWriteError
 from ..base.errors import NotFoundError
+from ..base.formatting import fine
 from ..graphs import datasets
 from ..graphs.datasets import own_or_stored
-from ..models.edit import MEASURE_NAMES, EditIn, Measure, Score
+from ..models.edit import MEASURE_NAMES, EditIn, Measure, Score, SideEffects
 from ..models.experiment import EditFilters, EditOut
 from ..reports.edit import ScoreLine, leakage_table, lines, measure_of
 from ..reports.formats import Column, Table
@@ -261,7 +262,23 @@ def _tables(score: Score, measure: Measure | None = None) -> list[Table[Any]]:
     numbers = [Column(m, partial(_number, n)) for n, m in wanted]
     columns = [label, *shown, *counts]
     values = [label, *numbers, *counts]
-    return [Table("metrics", "Metrics", columns, lines(score), values=values)]
+    return [
+        Table("metrics", "Metrics", columns, lines(score), values=values),
+        Table("side_effects", "The model's own texts", SIDE_EFFECTS, [score.side_effects]),
+    ]
+
+
+SIDE_EFFECTS: list[Column[SideEffects]] = [
+    Column("KL", lambda found: found.kl, fine),
+    Column("low", lambda found: found.kl_low, fine),
+    Column("high", lambda found: found.kl_high, fine),
+    Column("perplexity ratio", lambda found: found.perplexity_ratio),
+    Column("update norm", lambda found: found.update_norm),
+    Column("texts", lambda found: found.texts),
+    Column("tokens", lambda found: found.tokens),
+    Column("excluded", lambda found: found.excluded),
+    Column("reason", lambda found: found.reason or ""),
+]
 
 
 def _further(db: Database, score: Score, measure: Measure | None = None) -> list[Table[Any]]:

@@ -290,6 +290,44 @@ class SubjectOutcome(BaseModel):
     )
 
 
+# Side effects of an edit: on texts that are not about any fact of the graph.
+
+
+UNMEASURED = "not measured when it was scored; `--force` scores it again"
+
+
+class SideEffects(BaseModel):
+    """How far an edit changes the model on its own texts, and how large the update is.
+
+    The texts are sampled from the unedited model, and both models read them. Those that name the
+    subject are left out: the edit shall change them.
+    """
+
+    kl: float | None = Field(
+        default=None,
+        description="KL divergence of the edited model's predictions from the unedited one's, in"
+        " nats, mean over tokens; null where it is not measured.",
+    )
+    kl_low: float | None = Field(
+        default=None, description="Lower end of its 95 % interval, by a bootstrap over texts."
+    )
+    kl_high: float | None = Field(default=None, description="Upper end likewise.")
+    perplexity_ratio: float | None = Field(
+        default=None, description="Perplexity after the edit divided by that before; 1: as before."
+    )
+    update_norm: float | None = Field(
+        default=None,
+        description="Frobenius norm of the update divided by that of the changed weights; null"
+        " where no weight is changed.",
+    )
+    texts: int = Field(
+        default=0, description="Texts that were read; 0 where the edit changes nothing."
+    )
+    tokens: int = Field(default=0, description="Tokens of these texts.")
+    excluded: int = Field(default=0, description="Texts left out, as they name the subject.")
+    reason: str | None = Field(default=None, description="Why `kl` is null; else null.")
+
+
 # Request and response models of edits: the same for CLI, REST, web UI and client.
 #
 # `EditIn` is the one request: commands take their options from its fields, the queue stores it,
@@ -481,6 +519,10 @@ class Score(ShownScore, EditedFact):
         description="Known facts about the subject: kept, following the new object, lost; null of"
         " a request to append, and of scores that are older.",
     )
+    side_effects: SideEffects = Field(
+        default=SideEffects(reason=UNMEASURED),
+        description="Change of the model on texts of its own, and size of the update.",
+    )
     reused: bool = Field(
         default=False,
         description="True if it was stored before the request, so that nothing was computed.",
@@ -615,6 +657,10 @@ class SharedOptions(MeasuredOptions):
     anyway: Annotated[bool, Option(recorded="anyway", since=8)] = Field(
         default=False,
         description="Edit a fact even if the model does not know it (p below .05 before the edit).",
+    )
+    side_effects: Annotated[bool, Option(("--side-effects/--no-side-effects",), since=9)] = Field(
+        default=True,
+        description="Measure how far the edit changes the model on texts of its own.",
     )
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base.formatting import least, number, percent, pluralize
-from ..models.edit import Measure, MetricValue, Score
+from ..models.edit import Measure, MetricValue, Score, SideEffects
+from ..scoring.damage import LINES, PERPLEXITY_DAMAGED
 from ..scoring.metrics import chain_rows, told_before
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ _GRADES = {
     "took": "good", "took in part": "fair", "did not take": "bad",
     "none": "good", "little": "good", "much": "fair", "most": "bad", "more than before": "bad",
     "kept": "good", "mostly kept": "fair", "damaged": "bad",
+    "as before": "good", "changed": "fair", "collapsed": "bad",
 }  # fmt: skip
 
 
@@ -78,6 +80,7 @@ class Verdict:
     Attributes:
         nothing: a sentence that says why there is nothing to measure; empty where there is. With it
             no part is to be shown: each would be about facts that the model never knew.
+        unrelated: the model on texts of its own; "collapsed" takes precedence over all other parts.
         moved: says by counts that the model moved the subject, or lost its knowledge of it; empty
             where most known facts about it are kept, or they were not counted.
     """
@@ -86,12 +89,13 @@ class Verdict:
     left: Part
     kept: Part
     subject: Part
+    unrelated: Part
     nothing: str = ""
     moved: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """All parts, in the order they are read in."""
+        """The parts on the four figures, in the order they are read in."""
         return (self.installed, self.left, self.kept, self.subject)
 
     @property
@@ -99,10 +103,17 @@ class Verdict:
         """One sentence with the answer: success and depth of the edit."""
         if self.nothing:
             return self.nothing
+        told = f"KL {least(self.unrelated.value or 0.0)} a token on its own texts"
+        if self.unrelated.word == "collapsed":
+            return f"The edit collapsed the model ({told}): other results say little."
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
         took = f"The edit {self.installed.word}"
         if self.installed.word == UNKNOWN:
             took = "The edit of the fact itself was not measured"
+        if harm := {"damaged": "damaged the model", "changed": "changed unrelated text"}.get(
+            self.unrelated.word
+        ):
+            took += f", but {harm} ({told})"
         other = ""
         if self.moved:
             other = f", and {self.moved}"
@@ -115,7 +126,8 @@ class Verdict:
         """All sentences."""
         if self.nothing:
             return self.nothing
-        return " ".join(part.sentence for part in self.parts if part.sentence)
+        parts = (*self.parts, self.unrelated)
+        return " ".join(part.sentence for part in parts if part.sentence)
 
 
 _HEADLINES = {
@@ -162,9 +174,38 @@ def verdict(
         _left(score, measure, chains),
         _kept(score, measure),
         _subject(score, measure),
+        unrelated(score.side_effects),
         _nothing(score, chains, before),
         _moved(score),
     )
+
+
+def unrelated(found: SideEffects) -> Part:
+    """The part of a verdict on the model's own texts, by the worst line that is reached."""
+    named = [f"from {kl:g} “{word}”" for kl, word in LINES]
+    rule = (
+        f"KL per token: {named[0]}, {named[1]} (or from perplexity ratio {PERPLEXITY_DAMAGED:g}),"
+    )
+    rule += f" {named[2]}, below “as before”"
+    if found.kl is None:
+        sentence = f"KL on texts of its own is undefined: {found.reason}."
+        return Part(UNKNOWN, sentence, rule, None)
+    word = next((word for line, word in LINES if found.kl >= line), "as before")
+    ratio = found.perplexity_ratio or 1.0
+    if ratio >= PERPLEXITY_DAMAGED and word != "collapsed":
+        word = "damaged"
+    if not found.texts:
+        return Part(word, "The edit changes nothing, so texts of its own stay.", rule, found.kl)
+    bounds = ""
+    if found.kl_low is not None and found.kl_high is not None:
+        bounds = f" [{least(found.kl_low)}, {least(found.kl_high)}]"
+    sentence = (
+        f"Own texts: KL {least(found.kl)}{bounds} a token over {pluralize(found.texts, 'text')},"
+        f" perplexity ratio {number(ratio)}: {word}."
+    )
+    if found.update_norm is not None:
+        sentence = f"{sentence[:-1]}; update {percent(found.update_norm)} of the weights."
+    return Part(word, sentence, rule, found.kl)
 
 
 def _moved(score: Score) -> str:
@@ -367,12 +408,19 @@ def best_method(scores: Sequence[Score], measure: Measure) -> BestMethod:
         found = score.number(metric, measure)
         return missing if found is None else found
 
-    took = [score for score in scores if value(score, "efficacy") >= EFFECTIVE]
+    took = [
+        score
+        for score in scores
+        if value(score, "efficacy") >= EFFECTIVE
+        and unrelated(score.side_effects).word != "collapsed"
+    ]
     if not took:
         best = max(scores, key=lambda score: value(score, "efficacy"))
+        ruined = value(best, "efficacy") >= EFFECTIVE
+        unharmed = " without a collapse of the model" * ruined
         return BestMethod(
             best,
-            f"no edit took (efficacy from {EFFECTIVE:g}); {best.method} came nearest with"
+            f"no edit took (efficacy from {EFFECTIVE:g}){unharmed}; {best.method} came nearest with"
             f" {number(best.number('efficacy', measure))}.",
         )
     least = min(took, key=lambda score: value(score, "ifr", float("inf")))

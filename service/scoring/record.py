@@ -104,6 +104,7 @@ class Record:
                 graph=edit,
                 score=score.stored(),
                 provenance=json.dumps(score.provenance, default=str),
+                **score.side_effects.model_dump(include={"kl", "perplexity_ratio", "update_norm"}),
             )
             self.lease.succeed(tx.run)
 

@@ -26,6 +26,7 @@ from . import (
     append,
     chat,
     conversation,
+    damage,
     deltas,
     forget,
     generation,
@@ -155,6 +156,8 @@ def _score(
         both = chat.measured(model.loaded, request.probe, effect, probed)
         answers = append.both(resolved, effect)
         shown = side_effects.after(resolved, effect, probed, about)
+    with watch.stage("side effects"):
+        changed = damage.measured(resolved, effect, edited)
     texts = None
     if request.generate:
         with watch.stage("generate"):
@@ -192,6 +195,7 @@ def _score(
             "seconds": watch.seconds,
             "conversation": talk,
             "about_subject": outcome,
+            "side_effects": changed,
         }
     )
     record.succeed(score)

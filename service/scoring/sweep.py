@@ -40,7 +40,17 @@ if TYPE_CHECKING:
 # share it.
 
 SWEPT = frozenset(
-    ("model", "method", "seed", "organism_seed", "strength", "overrides", "revision", "covariance")
+    (
+        "model",
+        "method",
+        "seed",
+        "organism_seed",
+        "strength",
+        "overrides",
+        "revision",
+        "covariance",
+        "side_effects",
+    )
 )
 """Options that a sweep has beside its axes."""
 OPTIONS = tuple(
