@@ -65,8 +65,17 @@ class TextChange:
     nll: float
 
 
+def key_of(loaded: LoadedModel, length: int = LENGTH) -> str:
+    """Return the digest that identifies the texts of a model, without drawing them."""
+    return digest([loaded.info.digest, loaded.info.dtype, SEED, TEXTS, length])
+
+
 def stored_samples(
-    loaded: LoadedModel, folder: Path, done: Callable[[int, int], None] | None = None
+    loaded: LoadedModel,
+    folder: Path,
+    done: Callable[[int, int], None] | None = None,
+    *,
+    length: int = LENGTH,
 ) -> OwnSamples:
     """The texts of an unedited model, sampled once and kept under the digest of its identity.
 
@@ -74,12 +83,11 @@ def stored_samples(
         loaded: without an edit.
         done: called with the numbers of sampled and of all tokens of a text.
     """
-    about = digest([loaded.info.digest, loaded.info.dtype, SEED, TEXTS, LENGTH])
-    path = folder / f"{about}.json"
+    path = folder / f"{key_of(loaded, length)}.json"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{path}.lock"):
         if not path.is_file():
-            found = sample(loaded, done=done)
+            found = sample(loaded, length=length, done=done)
             with whole_file(path) as out:
                 out.write_text(json.dumps({"start": found.start, "texts": found.texts}))
         kept = json.loads(path.read_text())

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ...editing.covariance import Covariance
     from ...editing.covariance.published import Imported
     from ...editing.covariance.texts import DatasetSpec, Texts
+    from ...editing.models import LoadedModel
     from ...editing.mend.data import Inference
     from ...editing.mend.network import Hypernetwork
     from ...editing.mend.store import About
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 #   imported          stored by `thinkeval covariance import` for this model
 
 DATASETS, IMPORTED, OWN_SAMPLES, SENTENCES = "datasets:", "imported", "own-samples", "graph"
+OWN_LENGTH = 128
+"""Tokens of a text of the model's own."""
 OPTIONS = ("config", "split", "column", "limit", "revision")
 
 
@@ -83,10 +86,10 @@ def resolve(
     if text is None:
         text = SENTENCES if _is_organism(model) else OWN_SAMPLES
     if text == OWN_SAMPLES:
-        from ...editing.covariance import own_samples
+        from ...editing.probe.own_samples import SEED, TEXTS, key_of
 
-        name = f"{OWN_SAMPLES} ({own_samples.DESCRIPTION})"
-        return Corpus(name, own_samples.key(model.loaded.info.digest), None)
+        name = f"{OWN_SAMPLES} ({TEXTS} texts of {OWN_LENGTH} tokens, seed {SEED})"
+        return Corpus(name, key_of(model.loaded, OWN_LENGTH)[:16], None)
     if text == SENTENCES:
         from ...editing.organism import sentences
 
@@ -128,20 +131,32 @@ def _is_organism(model: RuntimeModel) -> bool:
     return model.trained_on is not None or bool(getattr(config, "thinkeval_organism", None))
 
 
+def _own_texts(runtime: Runtime, loaded: LoadedModel) -> tuple[str, ...]:
+    """Texts that the unedited model wrote, drawn at the first use."""
+    from ...editing.probe.own_samples import stored_samples
+
+    samples = stored_samples(
+        loaded,
+        runtime.settings.cache / OWN_SAMPLES,
+        lambda done, all_: runtime.progress(done, all_, "sampling the model's own texts"),
+        length=OWN_LENGTH,
+    )
+    return tuple(loaded.tokenizer.batch_decode(samples.texts, skip_special_tokens=True))
+
+
 def covariance_of(
     runtime: Runtime, corpus: Corpus, model: RuntimeModel, layers: Sequence[int]
 ) -> Covariance | None:
     """The covariance of the layers' keys from a corpus; None where no layer needs one."""
     from ...editing import covariance
-    from ...editing.covariance import own_samples, published
+    from ...editing.covariance import published
 
     if not layers:
         return None
     loaded = model.loaded
     source = corpus.source
     if source is None:
-        place = runtime.settings.cache / "texts" / f"{OWN_SAMPLES}-{corpus.digest}.jsonl"
-        source = own_samples.file(loaded.model, loaded.tokenizer, place, runtime.progress)
+        source = _own_texts(runtime, loaded)
     if isinstance(source, published.Imported):
         return published.get(
             loaded.model,

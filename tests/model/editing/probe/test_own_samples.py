@@ -107,6 +107,8 @@ def test_texts_are_sampled_once_a_model_and_kept(
 ) -> None:
     first = stored_samples(loaded, tmp_path)
     assert (len(first.texts), {len(text) for text in first.texts}) == (64, {64})
+    longer = stored_samples(loaded, tmp_path, length=70)
+    assert {len(text) for text in longer.texts} == {70}
     monkeypatch.setattr("thinkeval.editing.probe.own_samples.sample", None)
     assert stored_samples(loaded, tmp_path) == first
     with applied(loaded.model, effect_of(loaded, mlp_of(loaded))):
