@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from ...editing.covariance import Covariance
     from ...editing.covariance.published import Imported
     from ...editing.covariance.texts import DatasetSpec, Texts
-    from ...editing.models import LoadedModel
     from ...editing.mend.data import Inference
     from ...editing.mend.network import Hypernetwork
     from ...editing.mend.store import About
+    from ...editing.models import LoadedModel
     from .resolved import Resolved
 
 
