@@ -103,8 +103,8 @@ class Verdict:
         """One sentence with the answer: success and depth of the edit."""
         if self.nothing:
             return self.nothing
-        told = f"KL {least(self.unrelated.value or 0.0)} a token on its own texts"
         if self.unrelated.word == "collapsed":
+            told = f"KL {least(self.unrelated.value or 0.0)} a token on its own texts"
             return f"The edit collapsed the model ({told}): other results say little."
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
         took = f"The edit {self.installed.word}"
@@ -113,8 +113,10 @@ class Verdict:
         if harm := {"damaged": "damaged the model", "changed": "changed unrelated text"}.get(
             self.unrelated.word
         ):
-            took += f", but {harm} ({told})"
+            took += f", but {harm}"
         other = ""
+        if self.unrelated.word == "damaged":  # and the facts about the subject with it
+            return f"{took}; {left}."
         if self.moved:
             other = f", and {self.moved}"
         elif self.subject.word == "damaged" and self.subject.value is not None:

@@ -34,7 +34,7 @@ def chosen(
     source: str,
     overrides: Mapping[str, Any],
     *,
-    name: str,
+    name: str | None,
     config: Callable[[], Any],
 ) -> Chosen:
     """The hyperparameters of a method: of the file that a source names, or suggested.
@@ -42,7 +42,7 @@ def chosen(
     Args:
         source: a file, or the name or folder of a model.
         overrides: keys that replace those values.
-        name: of the model, for the notice.
+        name: of the model, for the notice; None: the source is a user's choice, and must exist.
         config: the model's configuration; read only where no file is found.
 
     Raises:
@@ -50,7 +50,7 @@ def chosen(
         ModelLoadError: the configuration cannot be read.
     """
     is_file = Path(source).suffix in hparams.FILES
-    if is_file or not hparams.without_file([method], source):
+    if name is None or is_file or not hparams.without_file([method], source):
         return Chosen(hparams.load(method, source, overrides))
     suggestion = for_config(method, config())
     values = hparams.from_values(
@@ -81,7 +81,7 @@ def chosen_for(
         method,
         named or model.source,
         overrides or {},
-        name=model.name,
+        name=None if named else model.name,
         config=lambda: model.loaded.model.config,
     )
     if found.notice is not None:

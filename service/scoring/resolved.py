@@ -186,7 +186,7 @@ def hyperparameters(runtime: Runtime, request: EditOptions) -> Chosen:
         request.method,
         request.hparams or source,
         request.overrides,
-        name=Path(request.model).name,
+        name=None if request.hparams else Path(request.model).name,
         config=lambda: _config(runtime, request, source),
     )
 
