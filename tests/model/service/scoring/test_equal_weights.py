@@ -94,13 +94,14 @@ def twins(
 
 
 def test_a_collected_covariance_is_not_that_of_the_other(twins: Twins) -> None:
-    one, other = twins.covariance(twins.one), twins.covariance(twins.other)
+    # Of the same texts: each model has own samples of its own.
+    one, other = twins.covariance(twins.one, "graph"), twins.covariance(twins.other, "graph")
     assert one.digest != other.digest
     (module,) = one
     assert not torch.allclose(one[module], other[module], rtol=1e-3)
     loaded = twins.model(twins.other).loaded
     lines = method_inputs.resolve(
-        twins.runtime, twins.dataset, None, twins.model(twins.other), LAYERS
+        twins.runtime, twins.dataset, "graph", twins.model(twins.other), LAYERS
     ).source
     fresh = collected.collect(loaded.model, loaded.tokenizer, lines, LAYERS)  # pyrefly: ignore
     assert torch.allclose(other[module], fresh[module], rtol=1e-5)
