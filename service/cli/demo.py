@@ -68,7 +68,7 @@ TAUGHT = Story(
 KNOWN = Story(
     "world",
     "eiffel-tower--stands-in-the-country",
-    'Changes "the Eiffel Tower stands in the country of France" to Italy in a real model, by one'
+    'Changes "the Eiffel Tower is in the country of France" to Italy in a real model, by one'
     " method after the other, and measures how much of France can still be deduced. The first time"
     " takes some minutes: Neo4j and, for smollm2, the model are fetched.",
 )
@@ -206,7 +206,7 @@ def demo(
     Preservation. It ends with the method to look at, why, its verdict, and the chains through which
     the old fact survives. The first time fetches Neo4j
     (about 150 MB) and trains for a minute or two; everything is cached after that.
-    A real model (--model smollm2) is edited to answer that the Eiffel Tower stands in Italy.
+    A real model (--model smollm2) is edited to answer that the Eiffel Tower is in Italy.
     """
     began = time.perf_counter()
     settings = Settings() if device is None else Settings(device=device)

@@ -22,7 +22,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.editing import registry
 from thinkeval.editing.errors import EditFailedError
 from thinkeval.editing.methods import memit
-from thinkeval.service.cli.demo import OPENING
+from thinkeval.service.cli.demo import TAUGHT
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.runtime import RuntimeModel
 
@@ -354,7 +354,7 @@ def test_the_demo_tells_the_whole_story(
         assert result["seconds"] >= sum(result["stages"].values()) * 0.5
         shown = at_once("demo", "--samples", "1")
         assert (shown.code, shown.err) == (0, "")
-        assert shown.out.startswith(OPENING)
+        assert shown.out.startswith(TAUGHT.opening)
         for part in ("fine_tuning", "Hogwarts", "Scores by method"):
             assert part in shown.out
         edit, why = result["look_at"]["edit"], result["look_at"]["why"]

@@ -256,7 +256,7 @@ def test_the_rules_own_words_ask_for_a_conclusion_that_no_fact_has() -> None:
 
 
 def test_bundled_rules_are_read_and_missing_ones_are_none() -> None:
-    assert rules.names() == ("atlas", "hogwarts")
+    assert rules.names() == ("atlas", "hogwarts", "world")
     assert rules.path("knowgic") is None
     assert {law.shape for law in RULES} == {"x→y→z", "x←y→z", "x→y←z"}
     with pytest.raises(LoaderError):
