@@ -229,7 +229,8 @@ def demo(
         cut, frontier = _what_else(runtime, found, model, seed)
         if cut is not None and frontier is not None:
             emit_note(f"{CO_EDITED}: {words.headline(cut)}", "bold")
-            emit_note(f"{words.forecast(cut)} Tried here: {ROUNDS} of them, one a round.")
+            if cut.facts:
+                emit_note(f"{words.forecast(cut)} Tried here: {ROUNDS} of them, one a round.")
             emit_result(runtime.db, COEDIT, frontier)
         if found.failed:
             title = "Methods that gave no score"

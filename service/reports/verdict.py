@@ -438,7 +438,10 @@ def _why(least: Score, took: Sequence[Score], n: int, measure: Measure) -> str:
         rank = f"it is the only edit of {n} that took" if n > 1 else "it took"
     if ifr is None:
         return f"{rank}; IFR is undefined."
-    text = f"{rank}; even so {percent(ifr)} of that fact can still be deduced (IFR {number(ifr)})."
+    left = f"even so {percent(ifr)} of that fact can still be deduced"
+    if ifr < 0.005:  # shown as 0 %
+        left = "nearly nothing of that fact can still be deduced"
+    text = f"{rank}; {left} (IFR {number(ifr)})."
     retention, beyond = (
         least.number(metric, measure) for metric in ("subject_retention", "ifr_beyond_subject")
     )
