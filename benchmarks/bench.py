@@ -26,8 +26,8 @@ import neo4j
 from pydantic import SecretStr
 
 from thinkeval.cypher.run import Database
-from thinkeval.service.database import connect, embedded_server
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.database import connect, embedded_server
+from thinkeval.service.base.settings import Settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

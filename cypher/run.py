@@ -73,7 +73,7 @@ class Database:
         uri: such as bolt://127.0.0.1:7687 or neo4j+s://HOST.
         timeout_s: time limit of one query; QueryTimeoutError beyond.
         retry_s: for how long a managed transaction is repeated after a transient failure.
-        strict: raise QueryContractError on any notification of the server (for tests).
+        strict: raise QueryContractError on any notification of the server.
         database: name of the database on the server; None for its default.
     """
 

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,9 @@ from tokenizers import Tokenizer
 from torch import nn
 from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file, extract_commit_hash
-from transformers.utils.import_utils import is_accelerate_available, is_gguf_available
 
-from . import identity
-from .errors import DeviceMemoryError, MissingExtraError, ModelLoadError
+from . import identity, smollm2
+from .errors import DeviceMemoryError, ModelLoadError
 from .parameter_digests import digests
 
 DTYPES = {
@@ -109,7 +108,7 @@ def load(
 
     Args:
         name_or_path: a hub name (`gpt2-xl`), a folder with config, weights and tokenizer, a GGUF
-            file, or a folder with one GGUF file; GGUF is dequantised.
+            file, or a folder with one GGUF file; GGUF is dequantised. `smollm2` is fetched.
         revision: branch, tag or commit of a hub model; resolved to a commit first, so that
             configuration, weights and tokenizer are of the same commit.
         dtype: a key of `DTYPES`.
@@ -139,10 +138,9 @@ def load(
 def placement(device: torch.device) -> dict[str, Any]:
     """Options of `from_pretrained` with which weights are read onto one accelerator directly.
 
-    Empty for the CPU, and without the package `accelerate`, which transformers requires for them;
-    all weights are then read into the CPU's memory first.
+    Empty for the CPU.
     """
-    if device.type == "cpu" or not is_accelerate_available():
+    if device.type == "cpu":
         return {}
     return {"device_map": {"": device}}
 
@@ -252,6 +250,20 @@ def _dtype(name: str) -> torch.dtype:
     return DTYPES[name]
 
 
+def fetch_smollm2(
+    cache: Path | None = None, progress: Callable[[int, int, str], None] | None = None
+) -> Path:
+    """Return the folder of SmolLM2-135M-Instruct, fetched once; raises as `smollm2.folder`."""
+    return smollm2.folder(_write_float32, cache, progress)
+
+
+def _write_float32(file: Path, folder: Path) -> None:
+    loaded = load(file, device="cpu")
+    with _quiet(local=True):
+        loaded.model.save_pretrained(folder)
+    loaded.tokenizer.save_pretrained(folder)
+
+
 GGUF = ".gguf"
 CONFIG = "config.json"
 
@@ -264,10 +276,9 @@ def _source(name: str, revision: str | None) -> tuple[str, dict[str, Any], str |
         MissingExtraError: the packages that read GGUF are not installed.
     """
     options: dict[str, Any] = {"trust_remote_code": False}
-    path = Path(name).expanduser()
+    path = fetch_smollm2() if name == smollm2.NAME else Path(name).expanduser()
     file = _gguf_of(path, name)
     if file is not None:
-        _require_gguf(name)
         return str(file.parent), options | {"gguf_file": file.name}, None
     if path.is_dir():
         return str(path), options, None
@@ -300,16 +311,6 @@ def _gguf_of(path: Path, name: str) -> Path | None:
             remedy=f"Name one of them: --model {path / found[0].name}.",
         )
     raise ModelLoadError(f"the folder '{name}' has no config.json, so it is not a model")
-
-
-def _require_gguf(name: str) -> None:
-    if is_gguf_available() and is_accelerate_available():
-        return
-    absent = "gguf" if not is_gguf_available() else "accelerate"
-    raise MissingExtraError(
-        f"'{name}' is a GGUF file, and the package `{absent}`, which reads it, is not installed",
-        remedy="pip install 'thinkeval[gguf]'",
-    )
 
 
 def _is_local(options: Mapping[str, Any]) -> bool:

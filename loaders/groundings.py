@@ -49,16 +49,16 @@ def groundings(
     """
     listed = list(facts)
     if rule.second is None:
-        alone = [(t, b) for t in listed if (b := _bound(rule, rule.first, t, kinds)) is not None]
+        alone = [(t, b) for t in listed if (b := bind(rule, rule.first, t, kinds)) is not None]
         relation = rule.conclusion.relation
         return [Grounding(t, None, (b["x"], relation, b["z"])) for t, b in alone]
     seconds: dict[str, list[tuple[str, Triple]]] = defaultdict(list)
     for triple in listed:
-        if (bound := _bound(rule, rule.second, triple, kinds)) is not None:
+        if (bound := bind(rule, rule.second, triple, kinds)) is not None:
             seconds[bound["y"]].append((bound["z"], triple))
     found = []
     for triple in listed:
-        if (bound := _bound(rule, rule.first, triple, kinds)) is None:
+        if (bound := bind(rule, rule.first, triple, kinds)) is None:
             continue
         x, y = bound["x"], bound["y"]
         for z, second in seconds.get(y, ()):
@@ -76,9 +76,10 @@ def conclusions(found: Iterable[Grounding]) -> dict[tuple[str, str], set[str]]:
     return derived
 
 
-def _bound(
+def bind(
     rule: Rule, atom: Atom, triple: Triple, kinds: Mapping[str, str | None] | None
 ) -> dict[str, str] | None:
+    """Return the entities of a premise's variables if a fact matches it, kinds too; else None."""
     subject, relation, object_ = triple
     if relation != atom.relation or subject == object_:
         return None

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .depedit.kind import DEPEDIT
+from .experiments.edit import EDIT
 from .experiments.kind import Kind
-from .leakcut.coedit.kind import COEDIT
+from .experiments.sweep import SWEEP
+from .growth.kind import GROWTH
+from .leakcut.coedit_kind import COEDIT
 from .states.kind import COMPARISON
 
-KINDS: tuple[Kind[Any, Any], ...] = (COEDIT, COMPARISON, DEPEDIT)
+KINDS: tuple[Kind[Any, Any], ...] = (EDIT, SWEEP, COEDIT, COMPARISON, DEPEDIT, GROWTH)

@@ -7,15 +7,14 @@ import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from . import kinds, logs
+from . import kinds
+from .base import processes
+from .base.processes import collect_seldom
+from .base.settings import Settings
 from .experiments.job import job_of
-from .garbage_collection import collect_seldom
-from .growth.job import GrowthJob
-from .jobs.edit_job import EditJob
-from .jobs.worker import Worker
-from .settings import Settings
+from .experiments.worker import Worker
 
-KINDS = (EditJob, GrowthJob, *map(job_of, kinds.KINDS))
+KINDS = tuple(job_of(kind) for kind in kinds.KINDS if kind.run is not None)
 NICENESS = 5
 """The service, the database and the user's own programs come first."""
 
@@ -35,7 +34,7 @@ def main(
         wakes: a message on it wakes the worker; its end, however the service ended, stops it.
     """
     collect_seldom()
-    logs.set_up()
+    processes.set_up()
     os.nice(NICENESS)
     made = Worker(settings or Settings(), KINDS, id=id, service=service)
     if wakes is not None:
@@ -44,7 +43,7 @@ def main(
 
 
 def supervised(id: str, service: str, wakes: Connection) -> None:
-    """Run a process of `thinkeval.service.jobs.supervisor.Supervisor`: see `main`."""
+    """Run a process of `thinkeval.service.experiments.supervisor.Supervisor`: see `main`."""
     main(id=id, service=service, wakes=wakes)
 
 

@@ -1,19 +1,14 @@
 """Fixtures shared by all tests: a real Neo4j, tiny random models, one small trained model.
 
-The database is the server that THINKEVAL_NEO4J_URI names, else an embedded one in a new home; with
-`pytest -n 2` each process has one (support/servers/one_java.py), of three all but the last. Graphs
-of a test start with its `graph_id` and are deleted afterwards.
+The database is the server that THINKEVAL_NEO4J_URI names, else an embedded one in a new home, for
+each process of pytest-xdist. Graphs of a test start with its `graph_id` and are deleted afterwards.
 """
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
-import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +25,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from support import forking, tiers
-from support.distribution import HELPER_NICENESS, ByGroup, helper_of, in_order
+from support import tiers
 from support.servers import java
-from thinkeval.service.garbage_collection import collect_seldom
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.processes import collect_seldom
+from thinkeval.service.base.settings import Settings
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -60,17 +54,14 @@ plans a query anew, and it plans one for each size of a list that is a parameter
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--durations-file`: what each test took."""
-    parser.addoption("--durations-file", type=Path, help="write the seconds of each test here")
+    """`--write`: what tests compare with is stored anew."""
+    parser.addoption("--write", action="store_true", help="write the stored files of tests anew")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the tiers, and count what they take in the process that reports."""
+    """Name the tiers."""
     for tier in tiers.TIERS:
         config.addinivalue_line("markers", f"{tier}: see tests/support/tiers.py")
-    if not hasattr(config, "workerinput"):
-        file = config.getoption("durations_file")
-        config.pluginmanager.register(tiers.Durations(file), "durations of tiers")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -83,68 +74,26 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 # First of all, as `-m` selects by what is marked here.
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark each test with its tier, and put those together that one process runs."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with its tier."""
     tiers.mark(items, TESTS)
-    if config.pluginmanager.hasplugin("xdist"):
-        items[:] = in_order(items, dealt=hasattr(config, "workerinput"))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Take modules and tests out of the garbage collector's sight: they stay to the end.
-
-    From here on, the helper among several processes steps back behind the others.
-
-    Raises:
-        pytest.UsageError: torch was imported for unit tests alone.
-    """
+    """Refuse a file of the unit tests that imports torch, where they run alone."""
     if session.config.option.markexpr == "unit" and "torch" in sys.modules:
         raise pytest.UsageError("A file of the unit tests imports torch: move it to tests/model.")
-    gc.collect()
-    gc.freeze()
-    # Looking at them at exit takes a process of the unit tests three seconds. Of others, libraries
-    # that tell of objects which nobody collected are given them back; pytest collects five times
-    # before. Forked processes end without a look (support/forking/preloaded.py).
-    atexit.register(gc.freeze if session.config.option.markexpr == "unit" else gc.unfreeze)
-    if (worker := os.environ.get("PYTEST_XDIST_WORKER")) and worker == helper_of(
-        int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-    ):
-        os.nice(HELPER_NICENESS)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Stop the servers of all processes, in the one that started these."""
+    """Stop the servers of processes that ended without doing so, by Ctrl-C or a crash."""
     if session.config.pluginmanager.hasplugin("dsession"):
-        from support.servers import one_java
+        folder = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        for home in folder.glob("popen-*/thinkeval-home*/neo4j"):
+            from thinkeval.cypher.embedded import EmbeddedServer
 
-        one_java.stop(session.config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
-    """Fork the processes from one that has imported what the tests import.
-
-    Of a run of all tests the servers start meanwhile.
-    """
-    # The unit tests show that they import no torch.
-    if forking.available() and config.option.markexpr != "unit":
-        for spec in specs:
-            spec.python = shlex.join(forking.python())
-    asked = {Path(argument).resolve() for argument in config.args}
-    settings = Settings()
-    if asked & {TESTS, REPOSITORY} and not config.option.markexpr and not settings.neo4j_uri:
-        from support.servers import one_java
-        from thinkeval.cypher.errors import EmbeddedServerError
-
-        with suppress(EmbeddedServerError):  # is raised again where a test needs the server
-            folder = config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
-            one_java.start(len(specs), folder, settings.cache / "neo4j", KEPT_PLANS)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Files are dealt as support/distribution.py says, whatever `--dist` says."""
-    return ByGroup(config, log)
+            EmbeddedServer(home, cache=home).stop(force=True)
 
 
 @pytest.fixture(scope="session")
@@ -154,9 +103,7 @@ def test_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def server(
-    test_settings: Settings, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, str]]:
+def server(test_settings: Settings) -> Iterator[dict[str, str]]:
     """Environment variables that lead any process of ours to the tests' server."""
     if test_settings.neo4j_uri:
         secret = test_settings.neo4j_password
@@ -167,19 +114,11 @@ def server(
         }
         return
     # The driver imports pandas, and unit tests should not wait for that.
-    from support.servers import one_java
     from thinkeval.cypher.embedded import EmbeddedServer
 
-    home, cache = test_settings.home / "neo4j", test_settings.cache / "neo4j"
-    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-        count = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-        folder = tmp_path_factory.getbasetemp().parent
-        if found := one_java.server_of(worker, count, home, folder, cache, KEPT_PLANS):
-            yield found
-            return
     embedded = EmbeddedServer(
-        home,
-        cache=cache,
+        test_settings.home / "neo4j",
+        cache=test_settings.cache / "neo4j",
         page_cache="64m",
         jvm_args=java.QUICK,
         settings=KEPT_PLANS,

@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of be
 
 import bench
 
-from thinkeval.service.graphs import datasets, rewrites
-from thinkeval.service.leakcut.coedit.run import co_edit
-from thinkeval.service.leakcut.schemas import CoEditIn, CutIn, RoundOut
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.graphs import datasets, requests
+from thinkeval.service.leakcut.coedit import co_edit
+from thinkeval.service.models.leakcut import CoEditIn, CutIn, RoundOut
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 GRAPH, METHOD = "knowgic", "memit"
 REWRITES = ("ward", "bakersfield", "priscilla", "hillary", "hermione", "mark-t")
@@ -62,7 +62,7 @@ def main() -> None:
 
 def choices(work: Runtime, name: str, draws: int) -> list[dict[str, Any]]:
     """The rows of one rewrite."""
-    rewrite = rewrites.rewrites(work.db, GRAPH, [name], rewrites.OwnRewrite(), False)[0]
+    rewrite = requests.rewrites(work.db, GRAPH, [name], requests.OwnRewrite(), False)[0]
 
     def rounds(**options: Any) -> list[RoundOut]:
         base = {

@@ -22,13 +22,13 @@ import torch
 
 from thinkeval.editing.mend import similarity as gradients
 from thinkeval.loaders.knowledge_sets import KnowledgeSet
-from thinkeval.service.depedit import run, similarity, store
-from thinkeval.service.depedit.build import SetOptions, build
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.depedit import editor, protocol, store
 from thinkeval.service.depedit.editor import request
-from thinkeval.service.depedit.schemas import RunsIn
+from thinkeval.service.depedit.sets import SetOptions, build
 from thinkeval.service.graphs import datasets
+from thinkeval.service.models.depedit import RunsIn
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 GRAPH = "atlas"
 METHODS = ("finetune", "memit", "finetune+forwchain", "finetune+backchain", "memit+forwchain")
@@ -58,7 +58,7 @@ def _knowledge(work: Runtime) -> KnowledgeSet:
     found = next(one for one in sets if one.rule.shape == "x→y→z")
     made = replace(found, id=f"bench-{found.id}-{os.getpid()}")
     store.save_set(work.db, made)
-    run.run(work, [made], run.methods(["memit"]), RunsIn(seed=9))
+    protocol.run(work, [made], protocol.methods(["memit"]), RunsIn(seed=9))
     return made
 
 
@@ -67,7 +67,7 @@ def _lines(work: Runtime, made: KnowledgeSet) -> tuple[list[bench.Line], list[st
     for name in METHODS:
         bench.say(name)
         wall, cpu = time.perf_counter(), time.process_time()
-        done = run.run(work, [made], run.methods([name]), RunsIn(force=True))[0]
+        done = protocol.run(work, [made], protocol.methods([name]), RunsIn(force=True))[0]
         metrics = store.metrics_of(work.db, done.run)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         goal = bench.Goal("value", "<=", GOAL_S)
@@ -84,7 +84,7 @@ def _lines(work: Runtime, made: KnowledgeSet) -> tuple[list[bench.Line], list[st
 
 def _gradients(work: Runtime, made: KnowledgeSet) -> bench.Line:
     loaded = work.model("organism", GRAPH).loaded
-    pairs = similarity.pairs_of(made, similarity.wordings(work.db, GRAPH))
+    pairs = editor.pairs_of(made, editor.wordings(work.db, GRAPH))
     asked = [replace(request(qa), id=str(i)) for i, qa in enumerate(pairs.facts)]
     rows = gradients.rows_of(loaded.tokenizer, asked)
     batched = bench.median_seconds(

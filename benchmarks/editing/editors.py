@@ -15,7 +15,7 @@ from thinkeval.editing.covariance.statistics import Covariance
 from thinkeval.editing.key_value.templates import grouped, sample
 from thinkeval.loaders import graph_yaml, graphs, knowgic
 from thinkeval.loaders.records import KnowledgeGraph, RewriteRequest
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
 
 SENTENCES = 2000
 """Sentences a covariance is collected from."""

@@ -26,7 +26,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.loaders import formats
 from thinkeval.loaders.groundings import groundings
 from thinkeval.loaders.rule_records import Atom, Rule, rule
-from thinkeval.service.formatting import pluralize
+from thinkeval.service.base.formatting import pluralize
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.rules import closure, mining

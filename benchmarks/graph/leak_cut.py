@@ -29,8 +29,7 @@ from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.leakcut import leaks
-from thinkeval.service.leakcut.hitting_set import cut
-from thinkeval.service.leakcut.problem import Chain, Problem
+from thinkeval.service.leakcut.hitting_set import Chain, Problem, cut
 
 TOTAL = 111
 """Further facts of all 26 rewrites, counted by an independent program."""

@@ -28,15 +28,19 @@ from thinkeval.editing import models
 from thinkeval.editing.organism import Organism, OrganismConfig, train
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.records import KnowledgeGraph
-from thinkeval.service.growth.crawl import measures
-from thinkeval.service.growth.crawl.crawler import CrawlConfig, Crawler
-from thinkeval.service.growth.crawl.kinds import examples
-from thinkeval.service.growth.crawl.names import Names
-from thinkeval.service.growth.crawl.unknowns import is_unknown
-from thinkeval.service.growth.crawl.wordings import relations_of, requests_for
-from thinkeval.service.growth.endpoints.endpoint import Endpoint, Request, Sampling
-from thinkeval.service.growth.endpoints.in_process import InProcess
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.growth import crawl_report
+from thinkeval.service.growth.crawl import (
+    CrawlConfig,
+    Crawler,
+    Names,
+    examples,
+    is_unknown,
+    relations_of,
+    requests_for,
+)
+from thinkeval.service.growth.endpoint import Endpoint, Request, Sampling
+from thinkeval.service.growth.open_endpoint import InProcess
 
 ONE_BY_ONE = 400
 """Requests that are asked one at a time, evenly taken from all."""
@@ -81,7 +85,7 @@ class Asking:
         return [Text(key, self.known[key]) for key in keys]
 
 
-def chains(facts: set[measures.Triplet], start: str, to: str) -> set[tuple[str, ...]]:
+def chains(facts: set[crawl_report.Triplet], start: str, to: str) -> set[tuple[str, ...]]:
     """Simple paths of at most five facts, by their entities."""
     after: dict[str, set[str]] = {}
     for subject, _, object in facts:
@@ -104,8 +108,8 @@ def crawl(graph: KnowledgeGraph, start: str, asking: Asking, knobs: CrawlConfig)
     levels = list(crawler.levels([start]))
     found = {(f.subject, f.relation, f.object) for level in levels for f in level.facts}
     true = {(f.subject, f.relation, f.object) for f in graph.facts}
-    reach = measures.reachable(true, [start], knobs.depth)
-    figures = measures.retrieval(found, true, reach)
+    reach = crawl_report.reachable(true, [start], knobs.depth)
+    figures = crawl_report.retrieval(found, true, reach)
     to = next((r.target_true for r in graph.rewrites if r.subject == start), None)
     paths = [chains(facts, start, to) if to else set() for facts in (true, found)]
     return {
@@ -195,7 +199,7 @@ def measure(graph: KnowledgeGraph, start: str, organism: Organism) -> dict[str, 
         {(f.subject, f.relation, f.object) for level in made for f in level.facts}
         for made in _two_seeds(graph, start, asking)
     ]
-    return measured | {"jaccard": measures.jaccard(*seeds)}
+    return measured | {"jaccard": crawl_report.jaccard(*seeds)}
 
 
 def show(measured: dict[str, dict[str, Any]]) -> None:

@@ -27,21 +27,19 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
-from thinkeval.cypher import rows
 from thinkeval.editing import models
 from thinkeval.editing.organism import OrganismConfig, train
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.records import KnowledgeGraph
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import store
-from thinkeval.service.growth.command import grow
-from thinkeval.service.growth.crawl.wordings import relations_of, requests_for
-from thinkeval.service.growth.endpoints.endpoint import Reply, Request, Sampling
-from thinkeval.service.growth.endpoints.in_process import InProcess
-from thinkeval.service.growth.endpoints.opened import Opened
-from thinkeval.service.growth.schemas import EndpointIn, GrowthIn, GrowthOut
+from thinkeval.service.growth.control import grow
+from thinkeval.service.growth.crawl import relations_of, requests_for
+from thinkeval.service.growth.endpoint import Reply, Request, Sampling
+from thinkeval.service.growth.kind import GROWTH
+from thinkeval.service.growth.open_endpoint import InProcess, Opened
+from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 LAYERS, WIDTH = 12, 20_000
 """Layers of the costly model, and units of each: an evaluation takes a little less than GPT-2's."""
@@ -169,12 +167,11 @@ def measure(runtime: Runtime, graph: str, start: str, folder: Path, given: Given
     began = time.perf_counter()
     grown = grow(runtime, posted, open=opened)
     whole = time.perf_counter() - began
-    (row,) = runtime.db.read(GrowthOut, "growth/runs", id=grown.run)
-    facts = runtime.db.read(rows.IterationRow, "growth/iterations", run=grown.run)[-1].triplets
-    store.delete(runtime.db, grown.run)
+    GROWTH.store.delete(runtime.db, runtime.settings, grown.id)
     runtime.db.autocommit(int, "graph/delete_graph", graph=NAME)
     model = timed[0].seconds
-    return Measured(row.calls, facts, opening[0], model, whole - opening[0] - model)
+    facts = grown.iterations[-1].triplets
+    return Measured(grown.calls, facts, opening[0], model, whole - opening[0] - model)
 
 
 def compare(graph: KnowledgeGraph, organism: Path, costly: Path) -> None:

@@ -16,10 +16,10 @@ from collections.abc import Callable
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.growth.review import queue, record
-from thinkeval.service.growth.review.schemas import CandidateOut
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.growth import review
+from thinkeval.service.growth.schemas import CandidateOut
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 RUN = "benchmark-review-queue"
 REPEATS = 20
@@ -75,11 +75,11 @@ def main() -> None:
             middle = f"{candidates // 2}~c{candidates // 2}"
             last = f"{candidates - 51}~c{candidates - 51}"
             for name, work in {
-                "first page of 50": lambda: queue.page(db, RUN, record.WAITING),
-                "page in the middle": lambda: queue.page(db, RUN, record.WAITING, cursor=middle),
-                "last page": lambda: queue.page(db, RUN, record.WAITING, cursor=last),
-                "undecided by a person": lambda: queue.page(db, RUN, undecided_by="ann"),
-                "one with its evidence": lambda: queue.detail(db, RUN, "c7"),
+                "first page of 50": lambda: review.page(db, RUN, review.WAITING),
+                "page in the middle": lambda: review.page(db, RUN, review.WAITING, cursor=middle),
+                "last page": lambda: review.page(db, RUN, review.WAITING, cursor=last),
+                "undecided by a person": lambda: review.page(db, RUN, undecided_by="ann"),
+                "one with its evidence": lambda: review.detail(db, RUN, "c7"),
                 "all candidates": lambda: db.read(CandidateOut, "growth/candidates", run=RUN),
             }.items():
                 work()

@@ -25,7 +25,7 @@ import bench
 from thinkeval.editing import organism
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.records import KnowledgeGraph
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
 
 SWEEP = ("sweep", "-g", "knowgic", "--json")
 

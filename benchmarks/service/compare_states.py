@@ -23,15 +23,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of be
 
 import bench
 
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs import rewrites as selection
+from thinkeval.service.graphs import requests as selection
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import score_edit
-from thinkeval.service.settings import Settings
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.schemas import ComparisonIn
-from thinkeval.service.states.words import parse
+from thinkeval.service.states.spec import parse
 
 FASTER = bench.Goal("ratio", ">=", 5)
 MEMORY = bench.Goal("ratio", ">=", 1 / 1.2)

@@ -159,15 +159,15 @@ grow-cot: grow start --seed {draco} --base hogwarts --model organism --greedy --
     --max-calls 60
 grow-crawl: grow start --seed {draco} --base hogwarts --model organism --elicit crawl --judge
     human --set depth=2 --set samples=1 --set wordings=1 --set max_questions=20
-grow-list: grow list
-grow-status: grow status <grow-crawl:run.id>
-grow-candidates: grow candidates <grow-crawl:run.id> --state all
-grow-candidate: grow show <grow-crawl:run.id> <grow-candidates:items.0.id>
-grow-decide: grow decide <grow-crawl:run.id> {work}/added.csv --as ann
-grow-decisions: grow decisions <grow-crawl:run.id>
-grow-judge: grow judge <grow-crawl:run.id>
+grow-list: growth
+grow-status: growth <grow-crawl:id>
+grow-candidates: grow candidates <grow-crawl:id> --state all
+grow-candidate: grow show <grow-crawl:id> <grow-candidates:items.0.id>
+grow-decide: grow decide <grow-crawl:id> {work}/added.csv --as ann
+grow-decisions: grow decisions <grow-crawl:id>
+grow-judge: growth <grow-crawl:id> --table judge -f json
 grow-agreement: grow agreement {work}/ratings.csv --categories yes,no
-export-audit: grow export <grow-crawl:run.id> --format audit -o {out}/files
+export-audit: grow export <grow-crawl:id> --format audit -o {out}/files
 export-knowgic: grow export hogwarts --format knowgic -o {out}/files
 export-sample: grow export hogwarts --format qwen-sample -o {out}/files
 graphs: graphs
@@ -210,10 +210,9 @@ rest-jobs-sets: GET /v1/depedit/sets
 rest-jobs-runs: GET /v1/depedit/runs
 rest-jobs-tables: GET /v1/depedit/report
 rest-jobs-growth: GET /v1/growth
-rest-jobs-run: GET /v1/growth/<grow-crawl:run.id>
-rest-jobs-iterations: GET /v1/growth/<grow-crawl:run.id>/iterations
-rest-jobs-decisions: GET /v1/growth/<grow-crawl:run.id>/decisions
-rest-jobs-judge: GET /v1/growth/<grow-crawl:run.id>/judge
+rest-jobs-run: GET /v1/growth/<grow-crawl:id>
+rest-jobs-iterations: GET /v1/growth/<grow-crawl:id>/tables/iterations?format=json
+rest-jobs-decisions: GET /v1/growth/<grow-crawl:id>/decisions
 rest-catalogue-methods: GET /v1/methods
 rest-catalogue-models: GET /v1/models
 rest-catalogue-metrics: GET /v1/metrics
@@ -226,7 +225,7 @@ delete-coedit: coedits <coedit:id> --delete
 delete-comparison: comparisons <compare:id> --delete
 delete-several: comparisons <compare-several:id> --delete
 delete-rule: rules delete hogwarts <rules-list-json:0.id>
-delete-run: grow delete <grow-crawl:run.id>
+delete-run: growth <grow-crawl:id> --delete
 delete-set: depedit delete <depedit-list:0.id>
 delete-graph: graphs --delete inkwell --with-dependents
 graphs-left: graphs

@@ -219,7 +219,7 @@ def pages(client: httpx.Client, **filters: str) -> Iterator[dict[str, Any]]:
     """Every edit of a list."""
     cursor = None
     while True:
-        params = {"limit": "500"} | filters | ({"cursor": cursor} if cursor else {})
+        params = {"limit": "500"} | filters | ({"skip": cursor} if cursor else {})
         page = client.get("/v1/edits", params=params).json()
         yield from page["items"]
         cursor = page["next"]

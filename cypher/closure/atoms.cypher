@@ -9,10 +9,11 @@ WHERE f.id STARTS WITH $graph + '|'
   AND NOT (coalesce(f.role, 'fact') IN ['implication', 'coedit', 'subject'] AND NOT f.listed)
 RETURN f.id AS id, false AS implied, s.name AS subject, f.relation AS relation, o.name AS object,
   coalesce(f.role, 'fact') AS role, 0 AS round, 1 AS leaves, f[$pre] AS strength_pre,
-  f[$post] AS strength_post
+  f[$post] AS strength_post, true AS sized
 UNION ALL
 MATCH (s:Entity)-[i:IMPLIED]->(o:Entity)
 WHERE i.id STARTS WITH $graph + '|'
 RETURN i.id AS id, true AS implied, s.name AS subject, i.relation AS relation, o.name AS object,
   'implied' AS role, i.round AS round, coalesce(i.leaves, 0) AS leaves,
-  i.strength_pre AS strength_pre, i.strength_post AS strength_post
+  i.strength_pre AS strength_pre, i.strength_post AS strength_post,
+  i.other_pre IS NOT NULL AND i.other_post IS NOT NULL AS sized

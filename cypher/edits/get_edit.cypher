@@ -9,5 +9,5 @@ MATCH (e)-[:REWRITES]->(r:RewriteRequest)
 OPTIONAL MATCH (e)-[:PRODUCED]->(g:Graph)
 WHERE g.complete
 // include: edits/_edit_columns
-  , coalesce(e.attempts, 0) AS attempts,
+  , e.score AS score, e.provenance AS provenance, g.id AS graph,
   [(p:Post)-[:ASKS_FOR]->(e) WHERE NOT p.id STARTS WITH 'key|' | p.id] AS posted_as

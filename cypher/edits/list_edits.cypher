@@ -9,4 +9,5 @@ WITH g, properties(e) AS e, properties(r) AS r
 WHERE none(each IN [e.id, e.model, e.method, e.dataset, e.rewrite, e.status, e.created_at, r.prompt,
   r.subject, r.relation, r.target_true, r.target_new] WHERE each IS NULL)
 // include: edits/_edit_columns
+  , e.score AS score, e.provenance AS provenance, g.id AS graph
 ORDER BY datetime(created_at), id

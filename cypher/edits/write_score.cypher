@@ -5,10 +5,14 @@
 //   $score       STRING  JSON: the metrics
 //   $provenance  STRING  JSON: everything needed to do it again
 //   $graph       STRING  id of the stored graph it produced
+//   $kl          FLOAT|NULL = null  KL divergence on the unedited model's own texts
+//   $perplexity_ratio  FLOAT|NULL = null  perplexity on them, after divided by before
+//   $update_norm       FLOAT|NULL = null  norm of the update divided by that of the weights
 
 CALL () {
   MATCH (e:Edit {id: $id})
-  SET e.score = $score, e.provenance = $provenance
+  SET e.score = $score, e.provenance = $provenance,
+    e.kl = $kl, e.perplexity_ratio = $perplexity_ratio, e.update_norm = $update_norm
   WITH e
   OPTIONAL MATCH (g:Graph {id: $graph})
   FOREACH (each IN CASE WHEN g IS NULL THEN [] ELSE [g] END | MERGE (e)-[:PRODUCED]->(each))

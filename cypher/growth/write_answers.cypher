@@ -5,7 +5,7 @@
 //   $rows             LIST<MAP>                    the answers
 //   $rows.id          STRING                       id within the run: digest of request and sample
 //   $rows.query       STRING                       id of the query within the run
-//   $rows.kind        STRING  what it was asked for (service/growth/endpoints/endpoint.py)
+//   $rows.kind        STRING  what it was asked for (service/growth/endpoint.py)
 //   $rows.question    STRING                       the last turn of the messages
 //   $rows.messages    STRING                       JSON: all turns and settings
 //   $rows.sample      INTEGER                      number of the sample

@@ -1,6 +1,6 @@
 // Co-edits, comparisons and lines of states become experiments of a kind, with one shape.
 // Before, each had a label and relationships of its own. A line of states becomes a comparison
-// whose outcome holds the line and its comparisons (`service.states.upgraded` reads it). Ids stay.
+// whose outcome holds the line and its comparisons (`service.states.schemas` reads it). Ids stay.
 
 MATCH (c:CoEdit)
 SET c:Experiment, c.kind = 'coedit', c.graphs = [], c.updates = []

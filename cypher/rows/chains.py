@@ -39,14 +39,20 @@ class KnownChainsRow(Row):
     known: int
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One fact of a chain, before (`pre`) and after (`post`) the edit."""
+@dataclass(frozen=True)
+class StoredTriple:
+    """A fact or conclusion of a graph."""
 
     id: Annotated[str, Field(description="Id of the fact in the database.")]
     subject: Annotated[str, Field(description="Subject of the fact.")]
     relation: Annotated[str, Field(description="Relation of the fact.")]
     object: Annotated[str, Field(description="Object of the fact.")]
+
+
+@dataclass(frozen=True)
+class Link(StoredTriple):
+    """One fact of a chain, before (`pre`) and after (`post`) the edit."""
+
     prompt: Annotated[str, Field(description="The fact's cloze, with `{}` for the subject.")]
     question: Annotated[str | None, Field(description="The fact's question; null without one.")]
     pre: Annotated[
@@ -94,14 +100,10 @@ class ScoredChainRow(Row):
 
 
 @dataclass(frozen=True)
-class LeakageRow(Row):
+class LeakageRow(StoredTriple, Row):
     """Leakage through one fact: the surviving chains it is on."""
 
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"pre", "post"})
-    id: Annotated[str, Field(description="Id of the fact.")]
-    subject: Annotated[str, Field(description="Subject of the fact.")]
-    relation: Annotated[str, Field(description="Relation of the fact.")]
-    object: Annotated[str, Field(description="Object of the fact.")]
     prompt: Annotated[str, Field(description="The fact's cloze, with `{}` for the subject.")]
     pre: Annotated[
         float,

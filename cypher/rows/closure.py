@@ -38,14 +38,6 @@ class ClearClosureRow(Row):
 
 
 @dataclass(frozen=True)
-class DeriveRoundRow(Row):
-    """Results of one round of forward chaining; `conclusions` counts new ones."""
-
-    groundings: int
-    conclusions: int
-
-
-@dataclass(frozen=True)
 class AtomRow(Row):
     """A fact or a conclusion of a graph.
 
@@ -54,6 +46,7 @@ class AtomRow(Row):
         round: height of its lowest proof; 0 for a fact.
         leaves: number of facts in its smallest proof; 1 for a fact.
         strength_pre, strength_post: probability, or strength of the best proof.
+        sized: False for a conclusion whose strengths by number of facts are unknown.
     """
 
     id: str
@@ -66,6 +59,7 @@ class AtomRow(Row):
     leaves: int
     strength_pre: float | None
     strength_post: float | None
+    sized: bool
 
 
 @dataclass(frozen=True)
@@ -77,15 +71,6 @@ class StoredGroundingRow(Row):
     premise1: str
     premise2: str | None
     conclusion: str
-    round: int
-
-
-@dataclass(frozen=True)
-class PruneRow(Row):
-    """Number of deleted conclusions that only circular proofs support."""
-
-    pruned: int
-    groundings: int
 
 
 @dataclass(frozen=True)

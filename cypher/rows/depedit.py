@@ -100,10 +100,9 @@ class ProtocolRunRow(StoredRun):
 
 
 @dataclass(frozen=True)
-class StoredAnswer(Row):
-    """A model's answer to one question, with the expected and the established answer."""
+class Posed:
+    """A question of a set, with the right answer."""
 
-    question: Annotated[str, Field(description="Id of the question.")]
     phase: Annotated[Phase, Field(description="Phase of the protocol: establish or update.")]
     copy: Annotated[
         int | None, Field(description="Index of the updated copy; null in phase establish.")
@@ -121,6 +120,13 @@ class StoredAnswer(Row):
         str | None,
         Field(description="The right answer; null for an implication that no longer follows."),
     ]
+
+
+@dataclass(frozen=True)
+class StoredAnswer(Posed, Row):
+    """A model's answer to one question, with the expected and the established answer."""
+
+    question: Annotated[str, Field(description="Id of the question.")]
     answer: Annotated[str, Field(description="The model's answer.")]
     established: Annotated[str | None, Field(description="Its answer in phase establish.")]
 

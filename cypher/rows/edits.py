@@ -15,8 +15,8 @@ class MergeEditRow(WrittenRow):
 
 
 @dataclass(frozen=True)
-class _ListedEdit(Row):
-    """The columns that every query of edits returns; `score` is JSON."""
+class PageEditRow(Row):
+    """An edit of a list, with its rewrite request; `request` and `score` are JSON."""
 
     id: str
     model: str
@@ -30,32 +30,28 @@ class _ListedEdit(Row):
     remedy: str | None
     created_at: str
     finished_at: str | None
+    request: str | None
     score: str | None
     prompt: str
     subject: str
     relation: str
     target_true: str
     target_new: str
+    attempts: int
 
 
 @dataclass(frozen=True)
-class _Edit(_ListedEdit):
-    """A recorded edit with its rewrite request; `provenance` is JSON."""
+class EditRow(PageEditRow):
+    """A recorded edit with its graph; `provenance` is JSON."""
 
     provenance: str | None
     graph: str | None
 
 
 @dataclass(frozen=True)
-class EditRow(_Edit):
-    """One of the recorded edits."""
+class GetEditRow(EditRow):
+    """The requested edit, with the ids that it was submitted under."""
 
-
-@dataclass(frozen=True)
-class GetEditRow(_Edit):
-    """The requested edit, with what its job tells beside it."""
-
-    attempts: int
     posted_as: tuple[str, ...]
 
 
@@ -82,13 +78,6 @@ class DeleteEditRow(Row):
 
     edits: int
     n_entities: int
-
-
-@dataclass(frozen=True)
-class PageEditRow(_ListedEdit):
-    """An edit of a page of the list, with its number of attempts."""
-
-    attempts: int
 
 
 @dataclass(frozen=True)

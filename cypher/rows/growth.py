@@ -27,15 +27,29 @@ Verb = Literal["keep", "prune", "correct", "add"]
 
 
 @dataclass(frozen=True)
-class KnownAnswerRow(Row):
-    """A stored answer."""
+class Reply(Row):
+    """The answer of an endpoint.
 
-    id: str
+    Attributes:
+        text: the answer as it came.
+        finish: `stop`, or `length` where it was cut at max_tokens, or `refusal` where the protocol
+            itself marks one.
+        seconds: the time of the call; of a batch in one process its share.
+        tokens_in, tokens_out: as the endpoint counts them; None where it does not.
+    """
+
     text: str
     finish: Literal["stop", "length", "refusal"]
     seconds: float
     tokens_in: int | None
     tokens_out: int | None
+
+
+@dataclass(frozen=True)
+class KnownAnswerRow(Reply):
+    """A stored answer."""
+
+    id: str
 
 
 @dataclass(frozen=True)
@@ -60,11 +74,12 @@ class CandidatePlaceRow(Row):
 
 @dataclass(frozen=True)
 class CandidateCountRow(Row):
-    """Number of candidates of one kind in one state."""
+    """Candidates of one kind that are in one state for the same reason."""
 
-    kind: CandidateKind
-    state: CandidateState
-    candidates: int
+    kind: Annotated[CandidateKind, Field(description="Triplet or chain.")]
+    state: Annotated[CandidateState, Field(description="State of the candidates.")]
+    reason: Annotated[str, Field(description="Why; empty where the state says all.")]
+    candidates: Annotated[int, Field(description="Number of these candidates.")]
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ UNWIND [
   'corrected', 'judged', 'judge', 'judge_corrected', 'number', 'at', 'by', 'verb', 'candidate',
   'before', 'after', 'evidence', 'triplets', 'paths', 'cot_queries',
   'calls', 'try', 'outcome', 'key_group', 'result', 'updates', 'graphs',
-  'constraints'
+  'constraints', 'kl', 'perplexity_ratio', 'update_norm'
 ] AS property
 CALL db.createProperty(property);
 

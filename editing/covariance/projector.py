@@ -2,8 +2,9 @@
 
 C = U Λ Uᵀ (`torch.linalg.eigh`, float64); the null space is spanned by the eigenvectors whose
 eigenvalue is below a bound, P = U₀ U₀ᵀ (Fang et al. 2025, AlphaEdit §3.2). The published bound is
-absolute, so it depends on the scale of a model's keys; a bound relative to the mean eigenvalue
-does not. P is never computed as a matrix: the smaller of the two bases is stored.
+absolute, so it depends on the scale of a model's keys; a bound relative to the mean eigenvalue does
+not, and a fraction of the dimensions is not moved by a few huge eigenvalues either. P is never
+computed as a matrix: the smaller of the two bases is stored.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def null_space(
     *,
     threshold: float | None = None,
     relative: float | None = None,
+    fraction: float | None = None,
 ) -> Projector:
     """The projector of a module; memoised per covariance, module, bound and device.
 
@@ -54,33 +56,34 @@ def null_space(
         name: module name.
         device: of the model; computed, and returned, on its `linear_algebra_device`.
         threshold: eigenvalues below this are treated as 0 (published).
-        relative: eigenvalues below this fraction of their mean are treated as 0. Exactly one of
-            `threshold` and `relative` must be passed.
+        relative: eigenvalues below this fraction of their mean are treated as 0.
+        fraction: this fraction of the eigenvalues, the smallest, is treated as 0. Exactly one of
+            the three must be passed.
 
     Raises:
         HparamsError: all eigenvalues are below the bound, or none is.
     """
     place = linear_algebra_device(device)
-    key = ("null space", name, threshold, relative, str(place))
-    return covariance.derived(key, lambda: _make(covariance, name, place, threshold, relative))
+    given = {
+        "nullspace_threshold": threshold,
+        "nullspace_relative": relative,
+        "nullspace_rank": fraction,
+    }
+    chosen = [(setting, value) for setting, value in given.items() if value is not None]
+    if len(chosen) != 1:
+        raise HparamsError(f"give exactly one of {', '.join(given)}")
+    ((setting, value),) = chosen
+    key = ("null space", name, setting, value, str(place))
+    return covariance.derived(key, lambda: _make(covariance, name, place, setting, value))
 
 
 def _make(
-    covariance: Covariance,
-    name: str,
-    device: torch.device,
-    threshold: float | None,
-    relative: float | None,
+    covariance: Covariance, name: str, device: torch.device, key: str, value: float
 ) -> Projector:
     moment = covariance[name].to(device, torch.float64)
     # Sums in float32 are symmetric up to rounding only, and eigh reads one triangle.
     values, vectors = torch.linalg.eigh((moment + moment.T) / 2)
-    if threshold is not None and relative is None:
-        bound, setting = threshold, f"nullspace_threshold {threshold:g}"
-    elif relative is not None and threshold is None:
-        bound, setting = relative * values.mean().item(), f"nullspace_relative {relative:g}"
-    else:
-        raise HparamsError("give either a threshold or a relative threshold")
+    bound, setting = _bound(values, key, value), f"{key} {value:g}"
     rank, size = int((values < bound).sum()), len(values)
     if rank in (0, size):
         raise _useless(name, rank, values, setting)
@@ -90,12 +93,21 @@ def _make(
     return Projector(basis.contiguous(), removes, rank, bound)
 
 
+def _bound(values: Tensor, key: str, value: float) -> float:
+    """The bound below which eigenvalues, ascending, are treated as 0."""
+    if key == "nullspace_threshold":
+        return value
+    if key == "nullspace_relative":
+        return value * values.mean().item()
+    return values[min(int(value * len(values)), len(values) - 1)].item()
+
+
 def _useless(name: str, rank: int, values: Tensor, setting: str) -> HparamsError:
     low, high, mean = (float(x) for x in (values[0], values[-1], values.mean()))
     how = f"rank 0 of {len(values)}" if rank == 0 else f"full rank {len(values)}"
     harm = "nothing can be written" if rank == 0 else "nothing is protected"
     verb, key = "Raise" if rank == 0 else "Lower", setting.split()[0]
-    other = ", or use nullspace_relative, a fraction of the mean eigenvalue"
+    other = ", or use nullspace_rank, a fraction of the dimensions"
     return HparamsError(
         f"the null space of {name} has {how} with {setting}, so {harm}; its eigenvalues go from "
         f"{low:.3g} to {high:.3g} with mean {mean:.3g}",

@@ -23,12 +23,14 @@ from .schema import Schema, read_json, require
 from .yaml_file import read_yaml
 
 __all__ = [
+    "FILES",
     "Entry",
     "Schema",
     "available",
     "described",
     "entries",
     "file_for",
+    "from_values",
     "load",
     "missing",
     "read_json",
@@ -37,8 +39,14 @@ __all__ = [
 ]
 
 
+FILES = (".json", ".yaml", ".yml")
+"""Endings of files of hyperparameters."""
+
+
 def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = None) -> Schema:
     """The hyperparameters of a method for a model.
+
+    `service.scoring.hyperparameters.chosen` also finds those of a model without a file.
 
     Args:
         method: a name of `editing.registry.names()`.
@@ -54,19 +62,35 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
         UnknownMethodError: no such method.
         HparamsError: no file for the model, or a key that is unknown, missing or of a wrong type.
     """
-    kind = registry.get(method).HyperParams
     path = Path(model).expanduser()
     values: dict[str, Any] = {}
     source = f"defaults of '{method}'"
     if path.suffix == ".json":
         values, source = read_json(path), str(path)
-    elif path.suffix in (".yaml", ".yml"):
+    elif path.suffix in FILES:
         values, source = read_yaml(path), str(path)
     elif available(method):
         name = file_for(method, model)
         stored = files(__name__) / method / f"{name}.json"
         values, source = json.loads(stored.read_text(encoding="utf-8")), f"{method}/{name}.json"
-    return kind.from_dict({**values, **(overrides or {})}, source=source)
+    return from_values(method, values, overrides, source=source)
+
+
+def from_values(
+    method: str, values: Mapping[str, Any], overrides: Mapping[str, Any] | None, *, source: str
+) -> Schema:
+    """A method's `HyperParams` from values, of which some are replaced.
+
+    Args:
+        source: names the values in an error.
+
+    Raises:
+        HparamsError: a key is unknown, missing or of a wrong type.
+    """
+    kind, given = registry.get(method).HyperParams, overrides or {}
+    replaced = {key for keys in kind.ALTERNATIVES if set(keys) & set(given) for key in keys}
+    kept = {key: value for key, value in values.items() if key not in replaced}
+    return kind.from_dict({**kept, **given}, source=source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +99,7 @@ class Entry:
 
     Attributes:
         type: its annotation, such as `float`.
-        default: such as `default 0.05`, or `required`.
+        default: such as `default 0.05`, `required`, or `one of v_lr, v_step`.
         meaning: its entry under `Attributes:` of the class or of a base; "" without one.
     """
 
@@ -93,6 +117,9 @@ def entries(method: str) -> dict[str, Entry]:
         default = "required" if item.default is MISSING else f"default {item.default!r}"
         if item.default_factory is not MISSING:
             default = f"default {item.default_factory()!r}"
+        for keys in kind.ALTERNATIVES:
+            if item.name in keys:
+                default = f"one of {', '.join(keys)}"
         found[item.name] = Entry(str(item.type), default, meanings.get(item.name, ""))
     return found
 

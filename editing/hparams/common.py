@@ -30,14 +30,16 @@ class ModuleNames(Schema):
     lm_head_module: str | None = None
 
 
+OF_THE_CORPUS = ("mom2_dataset", "mom2_n_samples", "mom2_dtype")
+"""Keys that name the authors' statistics and have no effect; the record of an edit leaves them out,
+and says which corpus it used."""
+
 NOT_OF_TARGETS = frozenset(
     {
         *(item.name for item in fields(ModuleNames)),
         "layers",  # only the last, at which z is optimised
         "mom2_ridge",
-        "mom2_dataset",
-        "mom2_n_samples",
-        "mom2_dtype",
+        *OF_THE_CORPUS,
     }
 )
 """Fields of `ValueHyperParams` that do not change a target vector: names of modules, and the
@@ -51,14 +53,19 @@ class ValueHyperParams(ModuleNames):
     Attributes:
         layers: edited layers, counted from 0; z is optimised at the last.
         v_num_grad_steps: maximum number of forward passes; there is one update fewer.
-        v_lr: step size of Adam.
+        v_lr: step size of Adam; or
+        v_step: the same as a fraction of the clamp: the first step is v_step · clamp_norm_factor ·
+            ‖v0‖ long. Not published, for models whose hidden states have another scale.
         v_loss_layer: layer whose output is read as the prediction (MEMIT); null = the last.
         v_weight_decay: factor on ‖δ‖ / ‖v0‖².
         clamp_norm_factor: ‖δ‖ is clamped to this times ‖v0‖.
         kl_factor: factor on the divergence at "{subject} is a".
         kl_direction: `new_initial`, KL(new ‖ initial), as in the papers and their code; or
             `initial_new`, as in some reimplementations.
-        v_stop_loss: the optimisation stops once the total loss is below (published: 0.05).
+        v_stop_loss: the optimisation stops once the total loss is below (published: 0.05); or
+        v_stop_probability: once the target's mean probability is above. Not published; the other
+            terms of the loss, whose size depends on the model, do not count. Not used with an
+            objective.
         fact_token: only `subject_last`, as in the published files.
         context_template_length_params: [total tokens, number of texts] of the prefixes to sample.
         context_templates: fixed prefixes that precede the sampled ones, each with one `{}`.
@@ -67,15 +74,19 @@ class ValueHyperParams(ModuleNames):
         mom2_dataset, mom2_n_samples, mom2_dtype: the authors' statistics, recorded only.
     """
 
+    ALTERNATIVES = (("v_lr", "v_step"),)
+
     layers: tuple[int, ...]
     v_num_grad_steps: int
-    v_lr: float
+    v_lr: float | None = None
+    v_step: float | None = added(None)
     v_weight_decay: float
     clamp_norm_factor: float
     kl_factor: float
     kl_direction: Literal["new_initial", "initial_new"] = "new_initial"
     v_loss_layer: int | None = None
     v_stop_loss: float = 0.05
+    v_stop_probability: float | None = added(None)
     fact_token: Literal["subject_last"] = "subject_last"
     context_template_length_params: tuple[tuple[int, ...], ...] = ()
     context_templates: tuple[str, ...] = ()
@@ -93,14 +104,19 @@ class ValueHyperParams(ModuleNames):
         Args:
             site: of the optimisation: `mlp` (v*) or `layer` (z), at the last edited layer.
         """
+        values = self.as_dict()
         names = (item.name for item in fields(ValueHyperParams) if item.name not in NOT_OF_TARGETS)
-        return (site, self.layers[-1], *((name, getattr(self, name)) for name in names))
+        given = ((name, getattr(self, name)) for name in names if name in values)
+        return (site, self.layers[-1], *given)
 
     def check(self) -> None:
         """Check the ranges of the numbers, and the form of the templates."""
         check_layers(self.layers)
         require(self.v_num_grad_steps >= 1, "'v_num_grad_steps' must be 1 or more")
-        require(self.v_lr > 0, "'v_lr' must be positive")
+        for key in ("v_lr", "v_step"):
+            require_above_0(getattr(self, key), key)
+        stop = self.v_stop_probability
+        require(stop is None or 0 < stop < 1, "'v_stop_probability' must be between 0 and 1")
         require(self.clamp_norm_factor > 0, "'clamp_norm_factor' must be positive")
         for key in ("v_weight_decay", "kl_factor", "mom2_ridge"):
             require(getattr(self, key) >= 0, f"'{key}' must not be negative")
@@ -128,6 +144,11 @@ class BatchHyperParams(ValueHyperParams):
         """As of `ValueHyperParams`; joint targets depend on the batch, and are keyed apart."""
         key = super().target_key(site)
         return (*key, ("joint_targets", True)) if self.joint_targets else key
+
+
+def require_above_0(value: float | None, key: str) -> None:
+    """Raise unless a value that may be left out is positive."""
+    require(value is None or value > 0, f"{key!r} must be positive")
 
 
 def check_layers(layers: tuple[int, ...]) -> None:

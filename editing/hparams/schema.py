@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ...loaders.records import digest
 from ..errors import HparamsError
@@ -46,11 +46,17 @@ class Schema:
         HparamsError: a value has a wrong type or is out of range.
     """
 
+    ALTERNATIVES: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Groups of keys of which exactly one is given: a value as published, and rules for it."""
+
     def __post_init__(self) -> None:
         hints = _hints(type(self))
         for item in fields(self):
             value = _fitted(getattr(self, item.name), hints[item.name], item.name)
             object.__setattr__(self, item.name, value)
+        for keys in self.ALTERNATIVES:
+            given = [key for key in keys if getattr(self, key) is not None]
+            require(len(given) == 1, f"give exactly one of {', '.join(map(repr, keys))}")
         self.check()
 
     def check(self) -> None:

@@ -1,8 +1,9 @@
 """Starting hyperparameters for a model without published ones, each value with its origin.
 
-A published file of the nearest model is taken over, its layers moved to the same depth. Nothing is
-measured on the new model: which layers recall facts, and which step sizes suit them, is for causal
-tracing and trials to say. Imports no torch.
+A published file of the nearest model is taken over, its layers moved to the same depth, and each
+constant whose size depends on the model's scale or on the corpus of its statistics replaced by a
+rule without a dimension (`RULES`). Nothing is measured on the new model: which layers recall facts
+is for causal tracing and trials to say. Imports no torch.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import yaml
 
 from .. import registry
 from ..errors import HparamsError
-from .common import ModuleNames
+from .common import OF_THE_CORPUS, ModuleNames
 from .schema import Schema
 
 PUBLISHED = {"gpt2-xl": 48, "gpt-j-6b": 28, "llama3-8b": 32, "qwen2.5-7b": 28}
@@ -34,13 +35,24 @@ NEAREST = {
 
 OTHERWISE = "llama3-8b"
 
-OF_THE_CORPUS = ("mom2_dataset", "mom2_n_samples", "mom2_dtype")
-"""Keys that record the authors' statistics and have no effect."""
+AGREED = "all published files"
+"""The origin of a value that does not differ between models."""
+
+_SHARE = ("update_share", 0.95, "a rule: a layer's {} is such that its update reaches 95 %")
+RULES: dict[str, tuple[tuple[str, float, str], ...]] = {
+    "mom2_update_weight": ((_SHARE[0], _SHARE[1], _SHARE[2].format("λ")),),
+    "L2": ((_SHARE[0], _SHARE[1], _SHARE[2].format("L2")),),
+    "nullspace_threshold": (
+        ("nullspace_rank", 0.7, "a rule: the dimensions that the model's text uses least"),
+    ),
+    "v_lr": (
+        ("v_step", 0.1, "a rule: ten straight steps of the optimisation reach the clamp"),
+        ("v_stop_probability", 0.95, "a rule: the optimisation ends where the target is installed"),
+    ),
+}
+"""Published constant → the rules, without a dimension, that a suggestion has in its place."""
 
 HINTS = {
-    "mom2_update_weight": "λ; its size depends on the scale of the model's keys",
-    "nullspace_threshold": "absolute, so it depends on the scale of the model's keys; "
-    "or nullspace_relative",
     "clamp_norm_factor": "lower it if other facts change",
     "inner_params": "all MLP matrices of the last layers",
 }
@@ -62,14 +74,31 @@ class Suggestion:
     values: dict[str, Any]
     origins: dict[str, str]
 
+    def notice(self, model: str) -> str | None:
+        """One sentence for the record of an edit that was made with these values.
+
+        None: all published files have them, so they are of the method and not of a model.
+        """
+        if all(origin.startswith(AGREED) for origin in self.origins.values()):
+            return None
+        return (
+            f"No published hyperparameters of {self.method} for {model}; used the suggestion: the"
+            f" values of {self.template}{self._at_layers()}"
+            f" (`thinkeval methods {self.method}` explains them)."
+        )
+
+    def _at_layers(self) -> str:
+        layers = self.values.get("layers")
+        return f" at {_shown(layers)}" if layers else ""
+
     def as_yaml(self, model: str, notes: tuple[str, ...] = ()) -> str:
         """A file for `--hparams`, with each value's origin as a comment."""
         head = (
             f"Starting point for {self.method} on {model}: the values of",
-            f"{self.method}/{self.template}.json, layers at the same depth. Not published and not "
-            "tuned for",
-            "this model: score a few rewrites, read efficacy and Preservation, and adjust, before",
-            "you compare methods.",
+            f"{self.method}/{self.template}.json, layers at the same depth, and rules in place of "
+            "constants",
+            "whose size depends on the model. Not published and not tuned for this model: score a",
+            "few rewrites, read efficacy and Preservation, and adjust, before you compare methods.",
             *notes,
         )
         lines = [f"# {line}" for line in head]
@@ -78,6 +107,11 @@ class Suggestion:
             text = shown.removesuffix("...\n").strip()
             lines.append(f"{key}: {text}  # {self.origins[key]}")
         return "\n".join(lines) + "\n"
+
+
+def for_config(method: str, config: Any) -> Suggestion:
+    """Starting hyperparameters of a method for a model by its transformers configuration."""
+    return suggest(method, config.model_type, int(config.get_text_config().num_hidden_layers))
 
 
 def suggest(method: str, architecture: str, n_layers: int) -> Suggestion:
@@ -122,6 +156,8 @@ def _moved(
         elif key == "inner_params":
             chosen = list(range(max(0, n_layers - 3), n_layers))
             yield "layers", chosen, f"every MLP matrix of the last 3 layers, as in {source}"
+        elif key in RULES:
+            yield from RULES[key]
         elif method == "random_delta" and key == "hparams":
             inner = suggest(str(found["method"]), architecture, n_layers)
             yield key, inner.values, f"`thinkeval hparams suggest` for {inner.method}"
@@ -146,7 +182,7 @@ def _agreement(key: str, template: str, published: Mapping[str, Mapping[str, Any
     value = have[template]
     others = {name: other for name, other in have.items() if other != value}
     if not others:
-        return "all published files"
+        return AGREED
     different = ", ".join(f"{name}: {json.dumps(other)}" for name, other in others.items())
     same = [name for name in have if name not in others]
     return f"{', '.join(same)} ({different})"

@@ -105,10 +105,16 @@ class Batch:
 
 @dataclass(frozen=True)
 class Update:
-    """Updates of the weights, and their factors (see `EditEffect`)."""
+    """Updates of the weights, and their factors (see `EditEffect`).
+
+    Attributes:
+        share_reached: {module: fraction of its residual that the median request reaches there}: the
+            diagonal of Kᵀ S. Where it is small, the edit installs little.
+    """
 
     deltas: dict[str, Tensor] = field(default_factory=dict)
     factors: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    share_reached: dict[str, float] = field(default_factory=dict)
 
 
 @contextmanager
@@ -212,6 +218,7 @@ def spread(batch: Batch, vectors: Mapping[str, Tensor], solve: Solve) -> Update:
             residual = batch.pulled_back(layer, (wanted - in_float64(now)) / (len(layers) - i))
             residual = batch.by_group(residual)
             solved = solve(batch.module(layer), keys)
+            update.share_reached[batch.module(layer)] = float((keys * solved).sum(0).median())
             weight, delta, factors = factored(batch.adapter, layer, residual.T, solved.T)
             update.deltas[weight], update.factors[weight] = delta, factors
             stack.enter_context(applied(model, EditEffect({weight: delta})))

@@ -170,7 +170,7 @@ class _Solver:
             start = start or now.detached()
             loss = self._loss(units, batch, now, start, delta)
             _check_finite(units, loss)
-            going = _any_of(loss.detach() >= hparams.v_stop_loss, batch)
+            going = _any_of(self._goes_on(loss.detach(), now), batch)
             going &= step < hparams.v_num_grad_steps - 1
             on = going[batch.unit]
             gradient = torch.zeros_like(delta)
@@ -193,9 +193,22 @@ class _Solver:
                 start = start.only(on, answers_left)
                 delta, gradient = delta[going], gradient[going]
                 mean, square = mean[going], square[going]
-            _adam(delta, gradient, mean, square, step + 1, hparams.v_lr)
             longest = _mean_of(start.value, batch).norm(dim=1, keepdim=True)
-            _clamp(delta, hparams.clamp_norm_factor * longest)
+            longest *= hparams.clamp_norm_factor
+            _adam(delta, gradient, mean, square, step + 1, self._step_size(longest))
+            _clamp(delta, longest)
+
+    def _goes_on(self, loss: Tensor, now: _Seen) -> Tensor:
+        """Return True, [n], for each request that has not reached its end."""
+        if self.hparams.v_stop_probability is None or self.objective is not None:
+            return loss >= self.hparams.v_stop_loss
+        return now.nll.detach().neg().exp() < self.hparams.v_stop_probability
+
+    def _step_size(self, longest: Tensor) -> float | Tensor:
+        """Adam's step size; its first step has this length in every coordinate."""
+        if self.hparams.v_step is None:
+            return self.hparams.v_lr or 0.0
+        return self.hparams.v_step * longest / self.width**0.5  # [U, 1]
 
     def _loss(
         self, units: Sequence[Unit], batch: ValueBatch, now: _Seen, start: _Seen, delta: Tensor
@@ -304,12 +317,14 @@ def _mean_of(values: Tensor, batch: ValueBatch) -> Tensor:
 
 
 def _adam(
-    delta: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, step: int, lr: float
+    delta: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, step: int, lr: float | Tensor
 ) -> None:
     """One Adam update in place; explicit, because rows and their moments are removed over time."""
     mean.lerp_(gradient, 1 - BETAS[0])
     square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
     scale = square.sqrt().div_((1 - BETAS[1] ** step) ** 0.5).add_(EPSILON)
+    if isinstance(lr, Tensor):
+        mean, lr = mean * lr, 1.0
     delta.addcdiv_(mean, scale, value=-lr / (1 - BETAS[0] ** step))
 
 

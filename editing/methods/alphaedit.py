@@ -24,7 +24,8 @@ from ...loaders.records import RewriteRequest
 from ..covariance.projector import Projector, null_space
 from ..deltas import EditEffect, applied
 from ..errors import EditFailedError, EditingError
-from ..hparams.schema import require
+from ..hparams.common import BatchHyperParams
+from ..hparams.schema import added, require
 from ..key_value.layerwise import Batch, find_targets, opened, spread
 from ..objectives import Objective
 from . import memit
@@ -42,26 +43,37 @@ class HyperParams(memit.HyperParams):
     """AlphaEdit's published keys: MEMIT's and two more. Exactly one of the thresholds is set.
 
     Attributes:
-        L2: weight of ‖ΔW‖² (in the paper 1, in the published files 10).
+        L2: weight of ‖ΔW‖² (in the paper 1, in the published files 10); or
+        update_share: the fraction of its residual that the median request of the batch reaches in a
+            layer, kᵀPk / (L2 + kᵀPk), which gives each layer its L2. Not published.
         nullspace_threshold: eigenvalues of C below it are treated as 0 (published: 0.02).
         nullspace_relative: eigenvalues of C below this fraction of their mean are treated as 0;
-            not published, for models whose keys have another scale.
+            not published, for models whose keys have another scale; or
+        nullspace_rank: this fraction of the eigenvalues of C, the smallest, is treated as 0. Not
+            published; a few huge eigenvalues, as of attention sinks, do not move it.
         mom2_update_weight, mom2_ridge: accepted and not used; P replaces λC.
     """
 
-    L2: float
+    ALTERNATIVES = (
+        *BatchHyperParams.ALTERNATIVES,
+        ("L2", "update_share"),
+        ("nullspace_threshold", "nullspace_relative", "nullspace_rank"),
+    )
+
+    L2: float | None = None
     nullspace_threshold: float | None = None
     nullspace_relative: float | None = None
-    mom2_update_weight: float = 1.0
+    nullspace_rank: float | None = added(None)
+    mom2_update_weight: float | None = 1.0
 
     def check(self) -> None:
-        """Check L2 ≥ 0, one positive threshold, and the ranges of MEMIT's keys."""
+        """Check L2 ≥ 0, a positive bound, and the ranges of MEMIT's keys."""
         super().check()
-        require(self.L2 >= 0, "'L2' must not be negative")
-        bounds = [self.nullspace_threshold, self.nullspace_relative]
-        chosen = [bound for bound in bounds if bound is not None]
-        require(len(chosen) == 1, "give either 'nullspace_threshold' or 'nullspace_relative'")
-        require(chosen[0] > 0, "the bound of the null space must be positive")
+        require((self.L2 or 0) >= 0, "'L2' must not be negative")
+        for key in ("nullspace_threshold", "nullspace_relative", "nullspace_rank"):
+            bound = getattr(self, key)
+            require(bound is None or bound > 0, "the bound of the null space must be positive")
+        require((self.nullspace_rank or 0) < 1, "'nullspace_rank' must be below 1")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
@@ -87,7 +99,7 @@ def execute(
     Returns:
         In `state`: `past_keys` {module name: [d_in, n] float64} of all batches so far, each
         computed on the model after its batch; `nullspace_rank` {module name: rank of P} and
-        `nullspace_bound` {module name: eigenvalue}.
+        `nullspace_bound` {module name: eigenvalue}; and `share_reached`, as `Update`.
 
     Raises:
         HparamsError: the null space has rank 0 or full rank, before any target is optimised.
@@ -101,7 +113,7 @@ def execute(
         found = find_targets(batch, targets)
 
         def solve(name: str, keys: Tensor) -> Tensor:
-            return solve_keys(projectors[name], past[name], keys, hparams.L2, name)
+            return solve_keys(projectors[name], past[name], keys, hparams, name)
 
         update = spread(batch, found.vectors, solve)
         with applied(model, EditEffect(update.deltas)):
@@ -111,6 +123,7 @@ def execute(
         deltas=update.deltas,
         targets=found.vectors,
         state={
+            "share_reached": update.share_reached,
             "past_keys": {name: joined(past[name], keys) for name, keys in new.items()},
             "nullspace_rank": {name: p.rank for name, p in projectors.items()},
             "nullspace_bound": {name: p.bound for name, p in projectors.items()},
@@ -122,7 +135,9 @@ def execute(
     )
 
 
-def solve_keys(projector: Projector, past: Tensor, keys: Tensor, l2: float, name: str) -> Tensor:
+def solve_keys(
+    projector: Projector, past: Tensor, keys: Tensor, hparams: HyperParams, name: str
+) -> Tensor:
     """(P (Kₚ Kₚᵀ + K Kᵀ) + L2 · I)⁻¹ P K for keys K [d_in, n] and Kₚ [d_in, m], float64.
 
     Raises:
@@ -130,8 +145,9 @@ def solve_keys(projector: Projector, past: Tensor, keys: Tensor, l2: float, name
     """
     seen = projector.times(torch.cat([past, keys], dim=1))
     gram = seen.T @ seen
-    gram.diagonal().add_(l2)
     n = keys.shape[1]
+    l2 = memit.weight_for(gram[-n:, -n:], hparams.L2, hparams.update_share)
+    gram.diagonal().add_(l2)
     last = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)[:, -n:]
     weights, info = torch.linalg.solve_ex(gram, last)
     if info.item() != 0 or not (gram @ weights - last).norm() <= 1e-6 * last.norm():
@@ -164,6 +180,7 @@ def _projectors(batch: Batch, hparams: HyperParams) -> dict[str, Projector]:
             device,
             threshold=hparams.nullspace_threshold,
             relative=hparams.nullspace_relative,
+            fraction=hparams.nullspace_rank,
         )
         for name in names
     }

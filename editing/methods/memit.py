@@ -22,8 +22,8 @@ from ...loaders.records import RewriteRequest
 from ..covariance import Covariance
 from ..deltas import EditEffect
 from ..errors import EditFailedError
-from ..hparams.common import BatchHyperParams
-from ..hparams.schema import require
+from ..hparams.common import BatchHyperParams, require_above_0
+from ..hparams.schema import added, require
 from ..key_value.layerwise import Batch, Update, find_targets, opened, spread
 from ..key_value.values import Targets
 from ..objectives import Objective
@@ -41,19 +41,27 @@ class HyperParams(BatchHyperParams):
     """MEMIT's published keys; see `BatchHyperParams` for the rest.
 
     Attributes:
-        mom2_update_weight: λ, the weight of the layer's existing associations.
+        mom2_update_weight: λ, the weight of the layer's existing associations; or
+        update_share: the fraction of its residual that the median request of the batch reaches in a
+            layer, kᵀC⁻¹k / (λ + kᵀC⁻¹k), which gives each layer its λ. Not published, for models
+            and statistics of another scale.
         mom2_adjustment, layer_selection: accepted and, as in the published code, not used.
     """
 
-    mom2_update_weight: float
+    ALTERNATIVES = (*BatchHyperParams.ALTERNATIVES, ("mom2_update_weight", "update_share"))
+
+    mom2_update_weight: float | None = None
+    update_share: float | None = added(None)
     mom2_adjustment: bool = True
     layer_selection: str = "all"
     context_template_length_params: tuple[tuple[int, ...], ...] = ((10, 5),)
 
     def check(self) -> None:
-        """Check λ > 0, and the ranges of `BatchHyperParams`."""
+        """Check λ > 0 or 0 < share < 1, and the ranges of `BatchHyperParams`."""
         super().check()
-        require(self.mom2_update_weight > 0, "'mom2_update_weight' must be positive")
+        require_above_0(self.mom2_update_weight, "mom2_update_weight")
+        share = self.update_share
+        require(share is None or 0 < share < 1, "'update_share' must be between 0 and 1")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
@@ -77,6 +85,9 @@ def execute(
     """Edit all requests at once (contract: `editing.methods`); `state` is not used.
 
     In a flat list of context templates, the bare template forms a separate group.
+
+    Returns:
+        In `state`: `share_reached`, as `Update`.
     """
     with opened(
         model, tokenizer, requests, hparams, covariance, context_templates, seed, objective
@@ -86,6 +97,7 @@ def execute(
     return EditEffect(
         deltas=update.deltas,
         targets=found.vectors,
+        state={"share_reached": update.share_reached},
         n_steps=found.n_steps,
         templates=batch.templates,
         factors=update.factors,
@@ -102,15 +114,27 @@ def edit(
     return found, spread(batch, found.vectors, solve)
 
 
+def weight_for(gram: Tensor, weight: float | None, share: float | None) -> float:
+    """The weight added to the diagonal of Kᵀ C⁻¹ K: as given, or by the median key's share.
+
+    Args:
+        gram: [n, n], before anything is added.
+    """
+    if share is None:
+        return weight or 0.0
+    return float(gram.diagonal().median()) * (1 - share) / share
+
+
 def solve_keys(covariance: Covariance, name: str, keys: Tensor, hparams: HyperParams) -> Tensor:
     """(λC + K Kᵀ)⁻¹ K for keys K [d_in, n], float64, by the n × n form (MEMIT eq. 14).
 
     Raises:
         EditFailedError: C is singular, or the result does not solve the equation.
     """
-    weight, ridge = hparams.mom2_update_weight, hparams.mom2_ridge
+    ridge = hparams.mom2_ridge
     left = covariance.solve(name, keys, ridge=ridge)
     small = keys.T @ left
+    weight = weight_for(small, hparams.mom2_update_weight, hparams.update_share)
     small.diagonal().add_(weight)
     solved, info = torch.linalg.solve_ex(small, left, left=False)
     product = weight * covariance.times(name, solved, ridge=ridge) + keys @ (keys.T @ solved)

@@ -12,18 +12,16 @@ from typing import Annotated
 
 import typer
 
-from thinkeval import cypher
-
-from ..database import connect, embedded_server
-from ..errors import KNOWN_ERRORS, NotFoundError, describe
+from ... import cypher
+from ..base.database import connect, embedded_server
+from ..base.errors import KNOWN_ERRORS, NotFoundError, describe
+from ..base.settings import Settings
 from ..reports.formats import Column, Table
 from ..scoring import metrics as measuring
 from ..scoring import record
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import JsonFlag, MeasureName, MeasureOption
-from .output import emit_json, emit_rows
-from .progress import ProgressBars
+from .output import ProgressBars, emit_json, emit_rows
 
 
 def methods(

@@ -16,40 +16,68 @@ from typing import Annotated
 import typer
 
 from ...loaders import graphs
-from ..database import embedded_server
-from ..errors import in_one_line
+from ...loaders.records import RewriteRequest
+from ..base.database import embedded_server
+from ..base.errors import in_one_line
+from ..base.settings import Settings
 from ..graphs import datasets
 from ..leakcut import words
-from ..leakcut.coedit.kind import COEDIT
-from ..leakcut.schemas import CoEditIn, CoEditOut, CutOut
-from ..reports.best_method import BestMethod, best_method
-from ..reports.chain_tree import chain_tree
+from ..leakcut.coedit_kind import COEDIT
+from ..models.edit import Measure, Score
+from ..models.leakcut import CoEditIn, CoEditOut, CutOut
 from ..reports.comparison import compare
+from ..reports.edit import chain_tree
 from ..reports.formats import Table, indexed
-from ..reports.verdict import judged
-from ..schemas import Measure, Score
-from ..scoring.forget.refusal import methods_for
+from ..reports.verdict import BestMethod, best_method, judged
+from ..scoring.forget import methods_for
 from ..scoring.metrics import chain_rows
 from ..scoring.request import ScoreRequest
-from ..scoring.runtime import Runtime
-from ..settings import Settings
+from ..scoring.runtime import Runtime, parse
 from .experiments import emit_result
 from .options import JsonFlag
-from .output import emit_command, emit_json, emit_note, emit_table
-from .progress import ProgressBars
-from .results.show import show_tree, show_verdict
-from .results.tables import show_method_table
+from .output import ProgressBars, emit_command, emit_json, emit_note, emit_table
+from .render import show_method_table
+from .show import show_tree, show_verdict
 
-GRAPH = "hogwarts"
-REWRITE = "harry-potter--studied-at"
 MEASURE: Measure = "likelihood"
 """Measure of the demo's table and verdict; `report --measure p` has the sampled answers."""
-OPENING = (
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """An edit of a shipped graph.
+
+    Attributes:
+        rewrite: the beginning of its id.
+        opening: printed before the progress bars, which do not name the purpose.
+    """
+
+    graph: str
+    rewrite: str
+    opening: str
+
+
+TAUGHT = Story(
+    "hogwarts",
+    "harry-potter--studied-at",
     'Changes "Harry Potter studied at Hogwarts" to Ilvermorny in a model, by one method after the'
     " other, and measures how much of Hogwarts can still be deduced. The first time takes two"
-    " to five minutes: Neo4j is fetched, and a small model trained."
+    " to five minutes: Neo4j is fetched, and a small model trained.",
 )
-"""Printed before the progress bars, which do not name the purpose."""
+"""For organisms, which are trained on the graph."""
+KNOWN = Story(
+    "world",
+    "eiffel-tower--stands-in-the-country",
+    'Changes "the Eiffel Tower is in the country of France" to Italy in a real model, by one'
+    " method after the other, and measures how much of France can still be deduced. The first time"
+    " takes some minutes: Neo4j and, for smollm2, the model are fetched.",
+)
+"""For real models, which know the graph's facts as they are."""
+
+
+def story_of(model: str) -> Story:
+    """Return the edit that is shown with this model."""
+    return KNOWN if parse(model).organism is None else TAUGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +111,14 @@ def run_demo(
     from ...editing.registry import names
     from ..scoring.score import Stopwatch, score_edit
 
-    watch = Stopwatch()
+    watch, graph = Stopwatch(), story_of(model).graph
     with watch.stage("database"):
         db = runtime.db
     with watch.stage("import"):
-        datasets.store(db, datasets.read(graphs.path(GRAPH)), replace=True)
+        datasets.store(db, datasets.read(graphs.path(graph)), replace=True)
     with watch.stage("model"):
-        runtime.model(model, GRAPH, seed=seed)
-    rewrite = next(r for r in datasets.list_rewrites(db, GRAPH) if r.id.startswith(REWRITE))
+        runtime.model(model, graph, seed=seed)
+    rewrite = _rewrite(runtime, model)
     scores: list[Score] = []
     errors: dict[str, EditingError] = {}
     chosen = methods or methods_for([rewrite], names())
@@ -98,7 +126,7 @@ def run_demo(
         runtime.progress(done, len(chosen), "edits")
         request = ScoreRequest.of(
             rewrite,
-            graph=GRAPH,
+            graph=graph,
             model=model,
             method=method,
             samples=samples,
@@ -117,6 +145,12 @@ def run_demo(
     return Demo(scores, best_method(scores, MEASURE), failed, watch.seconds)
 
 
+def _rewrite(runtime: Runtime, model: str) -> RewriteRequest:
+    story = story_of(model)
+    stored = datasets.list_rewrites(runtime.db, story.graph)
+    return next(each for each in stored if each.id.startswith(story.rewrite))
+
+
 CO_EDITED = "memit"
 """The method of the demo's co-edits: it edits several facts in one batch."""
 ROUNDS = 2
@@ -126,16 +160,16 @@ def _what_else(
     runtime: Runtime, found: Demo, model: str, seed: int
 ) -> tuple[CutOut | None, CoEditOut | None]:
     """Return the leak cut of the edit by MEMIT, and two rounds of co-edits; None if it failed."""
-    from ..leakcut.coedit.run import co_edit
+    from ..leakcut.coedit import co_edit
     from ..leakcut.request import edit_cut
 
     score = next((each for each in found.scores if each.method == CO_EDITED), None)
     if score is None:
         return None, None
-    rewrite = next(r for r in datasets.list_rewrites(runtime.db, GRAPH) if r.id.startswith(REWRITE))
+    rewrite = _rewrite(runtime, model)
     posted = CoEditIn(
-        graph=GRAPH, model=model, rewrite=rewrite.id, seed=seed, organism_seed=seed, rounds=ROUNDS,
-        anyway=True,
+        graph=score.dataset, model=model, rewrite=rewrite.id, seed=seed, organism_seed=seed,
+        rounds=ROUNDS, anyway=True,
     )  # fmt: skip
     return edit_cut(runtime.db, score, "likelihood"), co_edit(runtime, posted, rewrite)
 
@@ -151,7 +185,10 @@ def browser_address(runtime: Runtime) -> str:
 def demo(
     model: Annotated[
         str,
-        typer.Option(help="Hub name or local path of a model instead of the small trained one."),
+        typer.Option(
+            help="A real model instead of the small trained one: smollm2 (fetched), a hub name, a"
+            " folder or a GGUF file."
+        ),
     ] = "organism",
     method: Annotated[
         list[str] | None,
@@ -164,16 +201,17 @@ def demo(
 ) -> None:
     """Edit "Harry Potter studied at Hogwarts" to Ilvermorny and show what still implies Hogwarts.
 
-    Starts Neo4j, loads a graph of Harry Potter's school, trains a small model on its facts (or
-    uses yours), probes it, edits it by each method, probes again, and prints efficacy, IFR and
+    Starts Neo4j, loads a graph of Harry Potter's school, trains a small model on its facts, probes
+    it, edits it by each method, probes again, and prints efficacy, IFR and
     Preservation. It ends with the method to look at, why, its verdict, and the chains through which
     the old fact survives. The first time fetches Neo4j
     (about 150 MB) and trains for a minute or two; everything is cached after that.
+    A real model (--model smollm2) is edited to answer that the Eiffel Tower is in Italy.
     """
     began = time.perf_counter()
     settings = Settings() if device is None else Settings(device=device)
     if not json:
-        emit_note(OPENING)
+        emit_note(story_of(model).opening)
     with ProgressBars() as progress, Runtime(settings, progress) as runtime:
         found = run_demo(runtime, model=model, methods=method, seed=seed, samples=samples)
         if json:
@@ -191,7 +229,8 @@ def demo(
         cut, frontier = _what_else(runtime, found, model, seed)
         if cut is not None and frontier is not None:
             emit_note(f"{CO_EDITED}: {words.headline(cut)}", "bold")
-            emit_note(f"{words.forecast(cut)} Tried here: {ROUNDS} of them, one a round.")
+            if cut.facts:
+                emit_note(f"{words.forecast(cut)} Tried here: {ROUNDS} of them, one a round.")
             emit_result(runtime.db, COEDIT, frontier)
         if found.failed:
             title = "Methods that gave no score"
@@ -212,7 +251,7 @@ def _show_end(runtime: Runtime, found: Demo, seconds: float) -> None:
         show_tree(shown, chain_tree(rows), depth=1, limit=6)
     emit_note("Next: what to edit as well; all methods by the sampled answers; the web UI.")
     emit_command(f"thinkeval show {shown.edit}")
-    emit_command(f"thinkeval report -g {GRAPH} --measure p")
+    emit_command(f"thinkeval report -g {shown.dataset} --measure p")
     emit_command("thinkeval serve")
     emit_note(
         f"Or open Neo4j at {browser_address(runtime)} and paste what this prints:",

@@ -1,31 +1,375 @@
-"""`thinkeval depedit`: the group and its commands `list`, `show`, `report` and `delete`."""
+"""`thinkeval depedit`: knowledge sets, runs of the protocol, tables."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from json import loads
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..base.errors import NotFoundError, NothingStoredError, UsageError
+from ..base.settings import Settings
+from ..depedit import report as depedit_report
 from ..depedit import store
-from ..depedit.metrics import TITLES, metrics_of
 from ..depedit.questions import questions
-from ..depedit.schemas import Question
-from ..errors import NotFoundError, UsageError
+from ..depedit.report import TITLES, metrics_of
+from ..models.depedit import Question, RunsIn
 from ..reports.formats import PARQUET, Column, Table, indexed
+from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
-from ..settings import Settings
-from .depedit_run import run, similarity
-from .depedit_sets import build, export, import_, listed, set_json, show_sets
-from .options import DatasetOption, FormatOption, JsonFlag, OutputOption, SettingOption
-from .output import TABLE, emit_json, emit_rows, emit_table, emit_text, report_format
-from .progress import ProgressBars
+from .experiments import Printed, emit_result, prints
+from .options import (
+    DatasetOption,
+    FormatOption,
+    JsonFlag,
+    ModelOption,
+    OutputOption,
+    ProbeOptions,
+    SettingName,
+    SettingOption,
+    takes,
+)
+from .output import (
+    TABLE,
+    ProgressBars,
+    emit_json,
+    emit_rows,
+    emit_table,
+    emit_text,
+    report_format,
+    require_json,
+)
 
 if TYPE_CHECKING:
     from ...cypher import rows
     from ...cypher.run import Database
     from ...loaders.knowledge_sets import KnowledgeSet
+    from ..depedit.editor import Similarity
+
+
+SKIPPED_SHOWN = 3
+"""Number of skipped rules whose reason is printed."""
+
+
+class InitName(StrEnum):
+    """The facts that a set establishes."""
+
+    stored = "stored"
+    shuffled = "shuffled"
+
+
+def build(
+    graph: Annotated[str, typer.Argument(help="Graph: a data set; `atlas` ships with its rules.")],
+    setting: Annotated[
+        list[SettingName] | None,
+        typer.Option(
+            case_sensitive=False,
+            help="CQ_DT: each fact has its own wording; CQ_UT: one for all of a relation; ICQ_DT:"
+            " asked in other words than taught. Repeatable. Default: CQ_DT.",
+        ),
+    ] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only by this rule (its id); repeatable. Default: all rules with status kept."
+        ),
+    ] = None,
+    candidates: Annotated[
+        bool, typer.Option("--candidates", help="Also by unreviewed rules.")
+    ] = False,
+    per_rule: Annotated[int, typer.Option(min=1, help="Sets a rule, with following seeds.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 0,
+    facts: Annotated[int, typer.Option(min=1, help="Specific facts a set.")] = 24,
+    unrelated: Annotated[int, typer.Option(min=0, help="Unrelated facts.")] = 5,
+    implications: Annotated[int, typer.Option(min=1, help="Implications of the facts.")] = 12,
+    copies: Annotated[int, typer.Option(min=1, help="Updated copies.")] = 3,
+    updates: Annotated[int, typer.Option(min=1, help="Facts that each copy changes.")] = 20,
+    init: Annotated[
+        InitName,
+        typer.Option(
+            help="stored: the graph's facts; shuffled: objects exchanged within their kind, so"
+            " that nothing is known beforehand."
+        ),
+    ] = InitName.stored,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace stored sets of the same id that differ.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Draw knowledge sets from a stored graph and its rules, and store them.
+
+    The same command again gives the same sets. The numbers' defaults are the paper's; a small
+    graph needs smaller ones, and the error says which.
+
+    [bold]thinkeval depedit build atlas --setting CQ_DT --setting ICQ_DT[/bold]
+    """
+    from ..depedit import sets as building
+    from ..depedit import store
+
+    options = [
+        building.SetOptions(
+            setting=name.value,
+            seed=seed,
+            facts=facts,
+            unrelated=unrelated,
+            implications=implications,
+            copies=copies,
+            updates=updates,
+            init=init.value,
+        )
+        for name in dict.fromkeys(setting or [SettingName.cq_dt])
+    ]
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        built = [
+            building.build(
+                runtime.db,
+                graph,
+                each,
+                rules=rule,
+                candidates=candidates,
+                per_rule=per_rule,
+                progress=progress,
+            )
+            for each in options
+        ]
+        saved = _save(runtime, [each for found in built for each in found.sets], replace=replace)
+        stored = [row for row in store.list_sets(runtime.db, dataset=graph) if row.id in saved]
+    skipped = {each.rule: each for found in built for each in found.skipped}
+    if json:
+        emit_json(
+            {
+                "sets": [set_json(row) | {"status": saved[row.id]} for row in stored],
+                "skipped": [asdict(each) for each in skipped.values()],
+            }
+        )
+        return
+    note = f"{len(stored)} sets of {graph}; run one with `thinkeval depedit run SET`"
+    show_sets(f"Knowledge sets of {graph}", stored, saved, note)
+    for each in list(skipped.values())[:SKIPPED_SHOWN]:
+        typer.echo(f"skipped rule {each.rule}: {each.reason}", err=True)
+    if len(skipped) > SKIPPED_SHOWN:
+        more = len(skipped) - SKIPPED_SHOWN
+        typer.echo(f"and {more} more rules gave no set; --json lists them", err=True)
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="JSONL of ours, or as DepEdit publishes it.")],
+    setting: Annotated[
+        SettingName,
+        typer.Option(
+            case_sensitive=False,
+            help="For lines that do not name theirs; ICQ_DT asks by the rephrased questions.",
+        ),
+    ] = SettingName.cq_dt,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse the complete file if a line cannot be read.")
+    ] = False,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of unrelated facts, for lines that bring none.")
+    ] = 0,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace stored sets of the same id that differ.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Store the knowledge sets of a JSONL file; unreadable lines are reported by number."""
+    from ...loaders import depedit as jsonl
+    from ..depedit import store
+
+    loaded = jsonl.read(file, setting=setting.value, strict=strict, seed=seed)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        saved = _save(runtime, loaded.sets, replace=replace)
+        stored = [row for row in store.list_sets(runtime.db) if row.id in saved]
+    if json:
+        emit_json(
+            {
+                "sets": [set_json(row) | {"status": saved[row.id]} for row in stored],
+                "refused": [asdict(each) for each in loaded.refused],
+                "notes": [asdict(each) for each in loaded.notes],
+            }
+        )
+        return
+    show_sets(f"Knowledge sets of {file}", stored, saved, f"{len(stored)} sets")
+    for each in loaded.notes:
+        typer.echo(f"line {each.line}: {each.reason}", err=True)
+    for each in loaded.refused:
+        typer.echo(f"refused: {each.reason}", err=True)
+
+
+def export(
+    sets: Annotated[
+        list[str] | None, typer.Argument(metavar="[SET]...", help="Ids; default: all.")
+    ] = None,
+    graph: DatasetOption = None,
+    setting: SettingOption = None,
+    output: OutputOption = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON array instead of JSON lines.")
+    ] = False,
+) -> None:
+    """Write knowledge sets as JSONL: one set a line, DepEdit's schema and ThinkEval's fields."""
+    from ...loaders import depedit as jsonl
+    from ..depedit import store
+
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        names = sets or [row.id for row in listed(runtime, graph, setting)]
+        found = [store.load_set(runtime.db, name) for name in names]
+    if not found:
+        raise NothingStoredError(
+            "There is no knowledge set to export.", remedy="Build one: `thinkeval depedit build`."
+        )
+    text = jsonl.write(found)
+    if json:
+        emit_json([loads(line) for line in text.splitlines()], output)
+    else:
+        emit_text(text, output)
+
+
+def _save(runtime: Runtime, sets: Sequence[KnowledgeSet], *, replace: bool) -> dict[str, str]:
+    """Store sets; {id: new status}."""
+    from ..depedit import store
+
+    saved: dict[str, str] = {}
+    for each in sets:
+        saved[each.id] = store.save_set(runtime.db, each, replace=replace).status
+        runtime.progress(len(saved), len(sets), "storing sets")
+    return saved
+
+
+def listed(
+    runtime: Runtime, graph: str | None, setting: SettingName | None
+) -> list[rows.KnowledgeSetRow]:
+    """The stored sets, of one graph or setting if named."""
+    from ..depedit import store
+
+    return store.list_sets(runtime.db, dataset=graph, setting=setting and setting.value)
+
+
+def set_json(row: rows.KnowledgeSetRow) -> dict[str, Any]:
+    """A set as `--json` lists it; its text is for `export`."""
+    return {key: value for key, value in asdict(row).items() if key != "body"}
+
+
+def show_sets(
+    title: str, found: list[rows.KnowledgeSetRow], saved: dict[str, str], note: str
+) -> None:
+    """Print sets as a table, with the status of each in `saved`."""
+    note = "\n".join([*dict.fromkeys(r.text for r in found), note])
+    emit_table(depedit_report.sets_table(title, found, saved, note))
+
+
+# `thinkeval depedit run` and `similarity`: the protocol on a model, and its gradients.
+
+GraphOption = Annotated[
+    str | None,
+    typer.Option(
+        "--graph",
+        "-g",
+        help="Graph whose organism, sentences and facts are used; default: the set's data set.",
+    ),
+]
+
+
+SIMILARITIES: list[Column[Similarity]] = [
+    Column("pairs", lambda one: one.kind),
+    Column("mean cosine", lambda one: one.mean),
+    Column("sd", lambda one: one.sd),
+    Column("n", lambda one: one.n),
+]
+
+
+class ParametersName(StrEnum):
+    """Over which parameters gradients are taken (`editing.mend.similarity`)."""
+
+    linear = "linear"
+    all = "all"
+
+
+@takes(
+    "graph", "model", "strategies", "editor", "hparams", "overrides", "covariance", "chat", "dtype",
+    "revision", "seed", "force",
+    of=RunsIn,
+    help={"force": "Run again what is stored."},
+)  # fmt: skip
+@prints
+def run(
+    sets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SET...", help="Knowledge sets; default: all of --graph."),
+    ] = None,
+    *,
+    printed: Printed,
+    **options: Any,
+) -> None:
+    """Establish knowledge sets in a model, update them, and measure which implications follow.
+
+    A strategy is DepEdit's word for a way to put a set's facts into the model: a method
+    (`memit`), or a method and a choice of further facts (`memit+forwchain`). After each, the model
+    is asked everything. Then each copy's updates are put in, from the established model, and
+    everything is asked again. Answers are greedy, and right if they are the expected name. Runs are
+    stored; what is stored is not run again. Printed are the paper's two tables: facts (specificity)
+    and implications, the paper's word for the questions that test a conclusion.
+    """
+    from ..depedit import protocol as running
+    from ..depedit.kind import DEPEDIT, run_protocol
+    from ..experiments.kind import COMMAND
+
+    wanted = running.methods(options["strategies"] or [], options["editor"])
+    options["overrides"] = read_overrides(options["overrides"] or [])
+    named = [method.label for method in wanted]
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        knowledge = running.chosen(runtime, sets or [], options["graph"])
+        asked = options | {"sets": [one.id for one in knowledge], "strategies": named}
+        # Not validated: a command may name files, which a request to the service may not.
+        request = RunsIn.model_construct(**asked)
+        found = run_protocol(runtime, knowledge, wanted, request, COMMAND)
+        emit_result(runtime.db, DEPEDIT, found, printed)
+
+
+def similarity(
+    knowledge_set: Annotated[str, typer.Argument(metavar="SET", help="Knowledge set.")],
+    graph: GraphOption = None,
+    model: ModelOption = "organism",
+    parameters: Annotated[
+        ParametersName,
+        typer.Option(
+            help="linear: all linear maps but the head, in batches; all: every parameter, fact by"
+            " fact."
+        ),
+    ] = ParametersName.linear,
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of each kind at most.")] = 24,
+    dtype: ProbeOptions.dtype = "float32",
+    revision: ProbeOptions.revision = None,
+    seed: ProbeOptions.seed = 0,
+    json: JsonFlag = False,
+    output: OutputOption = None,
+) -> None:
+    """Cosines of the gradients that learning two facts of a set would take (the paper's table 5).
+
+    Where premises and implication are no more alike than two random facts, learning the premises
+    says nothing of the implication.
+    """
+    require_json(output, json)
+    from ..depedit import editor as measured
+    from ..depedit import protocol as running
+
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        knowledge = running.chosen(runtime, [knowledge_set], None)[0]
+        named = running.graph_of(knowledge, graph)
+        loaded = runtime.model(model, named, dtype=dtype, revision=revision)
+        chosen = measured.pairs_of(
+            knowledge, measured.wordings(runtime.db, named), most=pairs, seed=seed
+        )
+        found = measured.similarities(runtime, loaded, chosen, parameters=parameters.value)
+    title = f"Gradients of {knowledge.id} in {loaded.name} ({parameters.value} parameters)"
+    emit_rows(Table("similarities", title, SIMILARITIES, found), json=json, output=output)
+
+
+# `thinkeval depedit`: the group and its commands `list`, `show`, `report` and `delete`.
 
 depedit = typer.Typer(
     no_args_is_help=True,
@@ -61,8 +405,6 @@ def list_(
     json: JsonFlag = False,
 ) -> None:
     """List the stored knowledge sets, or the runs on them."""
-    from ..depedit import store
-
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         if not runs:
             found = listed(runtime, graph, setting)
@@ -84,8 +426,6 @@ def show(
     json: JsonFlag = False,
 ) -> None:
     """Show a knowledge set with its questions, or a run with its answers and metrics."""
-    from ..depedit import store
-
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         if any(row.id == name for row in store.list_runs(runtime.db)):
             show_run(runtime.db, name, copy, json=json)
@@ -136,8 +476,6 @@ def delete(
     json: JsonFlag = False,
 ) -> None:
     """Delete knowledge sets with the runs on them, or single runs."""
-    from ..depedit import store
-
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         runs = {row.id for row in store.list_runs(runtime.db)}
         deleted: list[dict[str, object]] = []

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ..errors import UsageError
-from ..experiments import store
+from ..base.errors import UsageError
+from ..base.formatting import pluralize
+from ..base.settings import Settings
 from ..experiments.kind import Kind
-from ..formatting import pluralize
-from ..reports.figures import FORMATS
+from ..reports.figure_style import FORMATS
 from ..reports.formats import Column, Table, records
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import FormatOption, JsonFlag, MeasureName, OutputOption
 from .output import (
+    ProgressBars,
     emit_command,
     emit_json,
     emit_note,
@@ -27,70 +29,108 @@ from .output import (
     more_below,
     write_bytes,
 )
-from .progress import ProgressBars
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
-    from ..experiments.models import Experiment, Result
-    from ..schemas import Measure
+    from ..models.experiment import Experiment, Result
 
-TableOption = Annotated[
-    str | None,
-    typer.Option("--table", help="Print this table only, in --format; default: the first."),
-]
-FigureOption = Annotated[
-    Path | None, typer.Option("--figure", help="Write a figure to this .svg, .pdf or .png file.")
-]
-FigureNameOption = Annotated[
-    str | None, typer.Option("--drawing", help="The figure of --figure; default: the first.")
-]
-MeasureChoice = Annotated[
-    MeasureName | None,
-    typer.Option("--measure", help="Measure of the tables; default: likelihood where taken."),
-]
-LimitOption = Annotated[
-    int, typer.Option("--limit", min=0, help="Rows of a table that are printed; 0: all.")
-]
+
 ROWS = 12
 """Rows of a table that are printed where no limit is given."""
 
 
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """The options by which a result is printed; `prints` gives them to a command.
+
+    Raises:
+        UsageError: a file of a figure with another ending, before anything is computed.
+    """
+
+    measure: Annotated[
+        MeasureName | None,
+        typer.Option("--measure", help="Measure of the tables; default: likelihood where taken."),
+    ] = None
+    limit: Annotated[
+        int, typer.Option("--limit", min=0, help="Rows of a table that are printed; 0: all.")
+    ] = ROWS
+    table: Annotated[
+        str | None,
+        typer.Option("--table", help="Print this table only, in --format; default: the first."),
+    ] = None
+    format: FormatOption = None
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", help="Write a figure to this .svg, .pdf or .png file."),
+    ] = None
+    drawing: Annotated[
+        str | None, typer.Option("--drawing", help="The figure of --figure; default: the first.")
+    ] = None
+    json: JsonFlag = False
+    output: OutputOption = None
+
+    def __post_init__(self) -> None:
+        if self.figure is not None and self.figure.suffix.lstrip(".").lower() not in FORMATS:
+            raise UsageError(
+                f"{self.figure} has no format of figures.",
+                remedy="Let it end in .svg, .pdf or .png.",
+            )
+
+
+def prints(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `Printed` in place of its parameter `printed`."""
+    hints = get_type_hints(Printed, include_extras=True)
+    options = [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=each.default,
+            annotation=hints[each.name],
+        )
+        for each in fields(Printed)
+    ]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        printed = Printed(**{each.name: given.pop(each.name) for each in options})
+        command(printed=printed, **given)
+
+    signature = inspect.signature(command, eval_str=True)
+    own = [
+        each.replace(kind=each.KEYWORD_ONLY)
+        for each in signature.parameters.values()
+        if each.name != "printed" and each.kind is not each.VAR_KEYWORD
+    ]
+    vars(run)["__signature__"] = signature.replace(parameters=[*own, *options])
+    return run
+
+
 def emit_result(
-    db: Database,
-    kind: Kind[Any, Any],
-    out: Result,
-    *,
-    measure: Measure | None = None,
-    limit: int = ROWS,
-    table: str | None = None,
-    format: str | None = None,
-    figure: Path | None = None,
-    drawing: str | None = None,
-    json: bool = False,
-    output: Path | None = None,
+    db: Database, kind: Kind[Any, Any], out: Result, printed: Printed = Printed()
 ) -> None:
     """Print a result as text, JSON or one table in a format, and write its figure.
 
     Raises:
         UsageError: an unknown table, figure or format, or a measure that was not taken.
     """
-    if figure is not None:
-        name = drawing or next(iter(kind.figures))
-        drawn = _chosen("figure", name, kind.figures)
+    measure = printed.measure.key if printed.measure else None
+    if (figure := printed.figure) is not None:
+        drawn = _chosen("figure", printed.drawing or next(iter(kind.figures), ""), kind.figures)
         write_bytes(figure, drawn(out, figure.suffix.lstrip(".").lower(), measure))
-    if json:
-        emit_json(out.model_dump(mode="json"), output)
+    if printed.json:
+        emit_json(out.model_dump(mode="json"), printed.output)
         return
-    tables = {each.name: each for each in kind.tables(out, measure)}
-    if format is not None or table is not None:
-        wanted = _chosen("table", table or next(iter(tables)), tables)
-        emit_rows(wanted, value=records(wanted), format=format or "markdown", output=output)
+    tables = {each.name: each for each in kind.all_tables(db, out, measure)}
+    if printed.format is not None or printed.table is not None:
+        wanted = _chosen("table", printed.table or next(iter(tables)), tables)
+        format = printed.format or "markdown"
+        emit_rows(wanted, value=records(wanted), format=format, output=printed.output)
         return
     emit_note(kind.title(out), "bold")
     for text in kind.sentences(out, measure):
         emit_note(text)
-    for each in (*tables.values(), *kind.further(db, out, measure)):
-        rows = each.rows[: limit or None]
+    for each in tables.values():
+        rows = each.rows[: printed.limit or None]
         note = " ".join(filter(None, (each.note, more_below(len(each.rows), len(rows)))))
         emit_table(replace(each, rows=rows, note=note))
     for text in out.notes:
@@ -98,18 +138,6 @@ def emit_result(
     emit_note(f"{out.id}{', stored earlier' if out.reused else ''}", "dim")
     for command in kind.next(out):
         emit_command(command)
-
-
-def require_figure(figure: Path | None) -> None:
-    """Refuse another format before anything is computed.
-
-    Raises:
-        UsageError: the name of the file ends otherwise.
-    """
-    if figure is not None and figure.suffix.lstrip(".").lower() not in FORMATS:
-        raise UsageError(
-            f"{figure} has no format of figures.", remedy="Let it end in .svg, .pdf or .png."
-        )
 
 
 def _chosen(noun: str, name: str, found: Any) -> Any:
@@ -123,6 +151,7 @@ def _chosen(noun: str, name: str, found: Any) -> Any:
 def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
     """The command that lists the experiments of a kind, or shows, cancels or deletes one."""
 
+    @prints
     def command(
         id: Annotated[
             str | None, typer.Argument(help="Show this one; default: list them all.")
@@ -130,39 +159,36 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
         graph: Annotated[
             str | None, typer.Option("--graph", "-g", help="Only of this graph.")
         ] = None,
-        measure: MeasureChoice = None,
-        limit: LimitOption = ROWS,
-        table: TableOption = None,
-        format: FormatOption = None,
-        figure: FigureOption = None,
-        drawing: FigureNameOption = None,
         cancel: Annotated[
             bool, typer.Option("--cancel", help="Cancel it, if it is queued or running.")
         ] = False,
         delete: Annotated[
             bool, typer.Option("--delete", help="Delete it, with all that it alone has.")
         ] = False,
-        json: JsonFlag = False,
-        output: OutputOption = None,
+        *,
+        printed: Printed,
     ) -> None:
         with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
             db = runtime.db
             if id is None:
-                if delete or cancel or format or figure or table:
-                    raise UsageError(f"Name a {kind.noun}.", remedy=f"`{kind.listing}` lists them.")
-                _list(kind, store.listing(db, kind, graph=graph, limit=1000), json, output)
+                if delete or cancel or printed.format or printed.figure or printed.table:
+                    raise UsageError(f"Name {kind.one}.", remedy=f"`{kind.listing}` lists them.")
+                _list(kind, kind.store.listing(db, graph=graph, limit=1000), printed)
             elif delete:
-                edits = store.delete(db, runtime.settings, kind, id)
+                edits = kind.store.delete(db, runtime.settings, id)
                 also = f" and {pluralize(len(edits), 'edit')}" if kind.owns_edits else ""
-                emit_note(f"Deleted {id}{also}.")
+                if printed.json:
+                    emit_json({"deleted": id, "edits": edits}, printed.output)
+                else:
+                    emit_note(f"Deleted {id}{also}.")
             elif cancel:
-                emit_note(f"{id} is {store.cancel(db, kind, id).status}.")
+                status = kind.store.cancel(db, id).status
+                if printed.json:
+                    emit_json({"id": id, "status": status}, printed.output)
+                else:
+                    emit_note(f"{id} is {status}.")
             else:
-                emit_result(
-                    db, kind, store.result(db, kind, id),
-                    measure=measure.key if measure else None, limit=limit, table=table,
-                    format=format, figure=figure, drawing=drawing, json=json, output=output,
-                )  # fmt: skip
+                emit_result(db, kind, kind.store.result(db, id), printed)
 
     command.__doc__ = (
         f"List {kind.noun}s, or show one: the {kind.noun} is a stored result, found by its id.\n\n"
@@ -171,22 +197,18 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
     return command
 
 
-def _list(
-    kind: Kind[Any, Any],
-    found: list[Experiment[Any]],
-    json: bool,
-    output: Path | None,
-) -> None:
+def _list(kind: Kind[Any, Any], found: list[Experiment[Any]], printed: Printed) -> None:
     columns: list[Column[Experiment[Any]]] = [
         Column(each.header, _of_result(each), each.format, each.whole, each.optional)
         for each in kind.listed
     ]
-    columns[0] = Column("id", lambda each: each.id, whole=True)
+    columns[:1] = [Column("id", lambda each: each.id, whole=True), *kind.described]
     columns.append(Column("status", lambda each: each.status))
     columns.append(Column("created", _day, optional=3))
     title = f"{kind.noun.capitalize()}s"
     note = f"`{kind.listing} ID` shows one." if found else "none yet"
-    emit_rows(Table(kind.plural, title, columns, found, note), json=json, output=output)
+    listed = Table(kind.plural, title, columns, found, note)
+    emit_rows(listed, json=printed.json, output=printed.output)
 
 
 def _day(each: Experiment[Any]) -> str:

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UsageError
+from ..base.errors import UsageError
+from ..base.settings import Settings
 from ..graphs import datasets
-from ..graphs.append_requests import LEAST_CORRECT, WANTED, RefusedKey, Requests
 from ..graphs.delete import delete_graph
+from ..graphs.requests import LEAST_CORRECT, WANTED, RefusedKey, Requests
 from ..reports.formats import Column, Table, indexed
 from ..reports.graph_tables import GRAPHS
 from ..scoring import deltas
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import JsonFlag, ModelOption, ProbeOptions
-from .output import emit_json, emit_rows, emit_table
-from .progress import ProgressBars
+from .output import ProgressBars, emit_json, emit_rows, emit_table
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -33,7 +32,7 @@ def import_(
             help="A KnowGIC chains.json (or its folder), a YAML graph (subject → relation →"
             " objects, or ours with templates), a CSV of triples, a CounterFact, zsRE or PEAK file,"
             " the folder of the LRE relations; or the name of a graph that ships with ThinkEval"
-            " (hogwarts, atlas, inkwell)."
+            " (world, hogwarts, atlas, inkwell)."
         ),
     ],
     name: Annotated[

@@ -1,37 +1,166 @@
-"""`thinkeval probe`, `organism`, `covariance`, `train-mend`: models and the inputs of methods."""
+"""Commands about models: knowledge before an edit, organisms, and inputs of methods."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UsageError
+from ..base.errors import UsageError
+from ..base.formatting import cell, least_of, number, pluralize
+from ..base.settings import Settings
 from ..graphs import datasets
-from ..reports.formats import Column, Table
-from ..scoring import covariance as corpora
-from ..scoring import hypernetwork, knowledge
+from ..models.edit import KNOWN, KNOWN_CHAIN
+from ..reports.formats import Column, Table, indexed
+from ..scoring import knowledge, method_inputs
+from ..scoring import method_inputs as corpora
+from ..scoring.hyperparameters import chosen_for
+from ..scoring.knowledge import THRESHOLDS
+from ..scoring.probe import WORDINGS
 from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import (
     PROBED,
+    GroupOfCommands,
     JsonFlag,
     MeasureName,
     MeasureOption,
     ModelOption,
+    OutputOption,
     ProbeOptions,
     edit_options,
     require_taken,
     takes,
 )
-from .output import emit_json, emit_table, emit_values
-from .panels import GroupOfCommands
-from .progress import ProgressBars
-from .results.known import show_known
+from .output import (
+    ProgressBars,
+    emit_command,
+    emit_json,
+    emit_note,
+    emit_table,
+    emit_text,
+    emit_values,
+    more_below,
+    require_json,
+)
+
+if TYPE_CHECKING:
+    from ..growth.knowledge import FailureOut, KnowledgeOut
+    from ..models.edit import Measure
+    from ..scoring.knowledge import AskedRelation, KnownRewrite, KnownSummary
+
+
+REWRITES_SHOWN, RELATIONS_SHOWN = 10, 20
+"""Rewrites and relations that are printed; --json has all."""
+BEST = "*"
+"""Marks the best wording of a relation."""
+
+REWRITES: list[Column[KnownRewrite]] = [
+    Column("subject", lambda row: row.subject),
+    Column("relation", lambda row: row.relation),
+    Column("new object", lambda row: row.target_new or "none: forgotten"),
+    Column("p of the fact", lambda row: row.p),
+    Column("known chains", lambda row: row.known_chains),
+    Column("chains", lambda row: row.chains),
+]
+
+
+def show_known(found: KnownSummary, graph: str, measure: Measure) -> None:
+    """Print how many facts are known, which, and which rewrites are worth scoring."""
+    if found.chat_chosen:
+        typer.echo(found.chat_chosen["sentence"])
+    emit_values(
+        f"{found.model} on {graph}",
+        [
+            ("graph stored as", found.graph),
+            ("facts asked", found.n_facts),
+            *(
+                (f"facts with {measure} ≥ {least_of(least)}", found.known[str(least)])
+                for least in THRESHOLDS
+            ),
+            ("facts whose prompt's objects together have > .5", found.n_recalled),
+            (f"mean {measure}", found.mean),
+            *([("sampled answers undecided", found.undecided)] if found.undecided else ()),
+        ],
+    )
+    _show_relations(found)
+    facts = indexed("subject", "relation", "object", measure)
+    emit_table(Table("best", "Best known facts", facts, found.best))
+    if any(value >= KNOWN for *_, value in found.weakest):
+        emit_table(Table("weakest", "Least known facts", facts, found.weakest))
+    if found.wordings is not None:
+        _show_wordings(found.wordings)
+    _show_rewrites(found, graph)
+
+
+def _show_relations(found: KnownSummary) -> None:
+    rows = [
+        (row.relation, row.facts, *(row.known[str(least)] for least in THRESHOLDS), row.mean)
+        for row in found.relations
+    ]
+    headers = [f"≥ {least_of(least)}" for least in THRESHOLDS]
+    note = more_below(len(rows), RELATIONS_SHOWN)
+    title = "Known facts by relation"
+    columns = indexed("relation", "facts", *headers, "mean")
+    emit_table(Table("relations", title, columns, rows[:RELATIONS_SHOWN], note))
+
+
+def _show_wordings(found: list[AskedRelation]) -> None:
+    names = [w.name for w in WORDINGS if any(w.name in row.means for row in found)]
+    rows = [
+        (
+            "all" if row.relation is None else row.relation,
+            *(number(row.means.get(name)) + (BEST if name == row.best else "") for name in names),
+        )
+        for row in found
+    ]
+    best = found[0] if found else None
+    note = f"{BEST}: the wording that the model answers best."
+    if best and best.options:
+        note += f" Of all facts that is {best.best}: {best.options}."
+    more = more_below(len(rows) - 1, RELATIONS_SHOWN)
+    note = f"{note} {more}".strip()
+    columns = indexed("relation", *names)
+    title = "Mean likelihood by wording"
+    emit_table(Table("wordings", title, columns, rows[: 1 + RELATIONS_SHOWN], note))
+
+
+def _show_rewrites(found: KnownSummary, graph: str) -> None:
+    """The rewrites, and the command that scores the first; or why there is none."""
+    if not found.rewrites:
+        emit_note(
+            f"{graph} has no rewrites of a fact. `thinkeval score --subject …` edits any fact."
+        )
+        return
+    unknown = sum(not row.scorable for row in found.rewrites)
+    notes = [
+        more_below(len(found.rewrites), REWRITES_SHOWN),
+        f"A chain is known from R = {least_of(KNOWN_CHAIN)}, the product of its facts'"
+        " probabilities.",
+    ]
+    if unknown:
+        notes.append(
+            f"Of {pluralize(unknown, 'rewrite')} the model does not know the fact (p below"
+            f" {least_of(KNOWN)}): `score` does not edit it."
+        )
+    note = " ".join(filter(None, notes))
+    title = "Rewrites that are worth scoring: most known chains first"
+    emit_table(Table("rewrites", title, REWRITES, found.rewrites[:REWRITES_SHOWN], note))
+    first = found.rewrites[0]
+    if first.command is not None:
+        emit_note("Next:")
+        emit_command(first.command)
+    elif found.wordings is None:
+        emit_note(
+            "The model knows the fact of no rewrite: there is nothing to score. --wordings shows"
+            " which wording it answers best; `thinkeval graphs` lists other graphs."
+        )
+
+
+# `thinkeval probe`, `organism`, `covariance`, `train-mend`: models and the inputs of methods.
 
 organism = typer.Typer(
     no_args_is_help=True,
@@ -165,7 +294,7 @@ def collect(
     A killed run resumes where it stopped. [bold]thinkeval covariance import
     --help[/bold]: published statistics (.npz) instead.
     """
-    from ..scoring import covariance as covariances
+    from ..scoring import method_inputs as covariances
 
     options = {"config": config, "split": split, "column": column, "limit": limit}
     if (dataset and text) or (not dataset and any(options.values())):
@@ -205,7 +334,7 @@ def import_(
     the model you name, only the size of the matrix is checked, and the record of an edit says
     "imported" with the digest of the file.
     """
-    from ..scoring import covariance as covariances
+    from ..scoring import method_inputs as covariances
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         made = covariances.import_published(runtime, graph, model, file, layer, dtype)
@@ -249,16 +378,14 @@ def train_mend(
     """
     if (subject is None) != (relation is None):
         raise UsageError("--subject and --relation belong together.", remedy="Give both or none.")
-    from ...editing import hparams as hparams_files
-
     excluded = [] if subject is None or relation is None else [(subject, relation)]
     overrides = read_overrides(override or [])
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.get_or_import(runtime.db, graph)
         loaded = runtime.model(model, dataset, dtype=dtype, revision=revision)
-        values = hparams_files.load("mend", hparams or loaded.source, overrides=overrides)
-        made = hypernetwork.wanted(runtime, dataset, loaded, values, excluded)
-        about, found = hypernetwork.train(runtime, made, loaded, values, force=force)
+        values = chosen_for(runtime, "mend", loaded, hparams, overrides)
+        made = method_inputs.wanted(runtime, dataset, loaded, values, excluded)
+        about, found = method_inputs.train(runtime, made, loaded, values, force=force)
     rows: list[tuple[str, object]] = [
         ("file", str(made.path)),
         ("from cache", found),
@@ -280,3 +407,119 @@ def train_mend(
         rows,
         note="loss = cedit · edit (−log p of the new object) + cloc · locality (KL at other facts)",
     )
+
+
+# `thinkeval hparams suggest`: starting hyperparameters for a model without published ones.
+
+hparams = typer.Typer(help="Hyperparameters for models without published ones.")
+
+
+@hparams.callback()
+def _group() -> None:
+    """Hyperparameters for models without published ones."""
+
+
+@hparams.command()
+def suggest(
+    model: Annotated[str, typer.Argument(help="Hub name or local path; only its config is read.")],
+    method: Annotated[str, typer.Option("--method", "-m", help="Editing method.")] = "memit",
+    revision: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit of a hub model.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the YAML file here.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Print starting hyperparameters as YAML, with a comment on where each value comes from.
+
+    Values of the nearest published model, its layers at the same depth. A starting point, not tuned
+    for the model: score a few rewrites with [bold]--hparams FILE.yaml[/bold] and adjust.
+    """
+    from ..scoring.hyperparameters import for_model
+
+    found = for_model(model, method, revision)
+    if json:
+        emit_json({"model": model, "notes": found.notes, **asdict(found.suggestion)}, output)
+    else:
+        emit_text(found.as_yaml(), output)
+
+
+# `thinkeval audit-knowledge`: a model's knowledge of a graph before any edit.
+
+FAILURES_SHOWN = 20
+"""Failures that are printed; --json has all."""
+
+FAILURES: list[Column[FailureOut]] = [
+    Column("fact", lambda each: f"{each.subject}, {each.relation}, {each.object}"),
+    Column("verdict", lambda each: each.verdict, whole=True),
+    Column("object", lambda each: each.object_share),
+    Column("relation", lambda each: each.relation_share),
+    Column("yes", lambda each: each.yes_share),
+    Column("no", lambda each: each.no_share),
+]
+
+
+@takes("model", "samples", "chat", "dtype", "revision", "seed")
+def audit_knowledge(
+    graph: Annotated[str, typer.Argument(help="Id of a graph: a data set.")],
+    pass_share: Annotated[
+        float | None,
+        typer.Option("--pass", help="Least fraction of right answers; default 1/samples."),
+    ] = None,
+    json: JsonFlag = False,
+    output: OutputOption = None,
+    **options: Any,
+) -> None:
+    """Find which questions of a graph a model answers before any edit, and how it fails on others.
+
+    Every fact is asked for its object. Each failure is asked in two further directions: for the
+    relation between subject and object, and whether the whole fact is true. [bold]known[/bold]: the
+    object is named; [bold]inconsistent[/bold]: it is not, and the model says yes to the whole;
+    [bold]unknown[/bold]: it says no; [bold]undecided[/bold]: neither. A model that says yes to
+    everything shows in the last direction, where the object is wrong.
+
+    An organism cannot say yes or no: its failures are undecided.
+
+    [bold]thinkeval audit-knowledge knowgic --model Qwen/Qwen2.5-7B-Instruct[/bold]
+    """
+    from ..growth.knowledge import measure
+    from ..scoring.request import probe_settings
+
+    require_json(output, json)
+    asked = edit_options({"graph": graph} | options)
+    if asked.samples < 1:
+        raise UsageError("An audit needs answers.", remedy="Give --samples 1 or more.")
+    if pass_share is not None and not 0 < pass_share <= 1:
+        raise UsageError(f"--pass {pass_share} is no fraction.", remedy="Give one in (0, 1].")
+    settings = replace(probe_settings(asked, asked.seed), ask="question", measures=("p",))
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        dataset = datasets.get_or_import(runtime.db, graph)
+        model = runtime.model_of(asked, dataset)
+        found = measure(runtime, dataset, model, settings, pass_share)
+    if json:
+        emit_json(found.model_dump(), output)
+    else:
+        _audit_show(found)
+
+
+def _audit_show(found: KnowledgeOut) -> None:
+    share = cell(found.answered_share)
+    emit_values(
+        f"{found.model} on {found.graph}",
+        [
+            ("questions", found.questions),
+            ("answered", f"{found.answered} ({share})"),
+            ("facts", found.n),
+            *((kind, count) for kind, count in found.counts.items()),
+        ],
+        note=" ".join(text for text in (found.way, found.note) if text),
+    )
+    rows = [
+        (each.direction, each.right, each.n, each.share, each.mean) for each in found.directions
+    ]
+    title = "By direction: all facts are asked for the object, failures in the others"
+    columns = indexed("asked for", "right", "n", "fraction", "mean of answers")
+    emit_table(Table("directions", title, columns, rows))
+    note = more_below(len(found.failures), FAILURES_SHOWN)
+    emit_table(Table("failures", "Failures", FAILURES, found.failures[:FAILURES_SHOWN], note))

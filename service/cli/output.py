@@ -1,10 +1,4 @@
-"""Output of the commands: tables, JSON and text, on standard output or into a file.
-
-A terminal gets boxed tables that fit its width: optional columns are omitted, with a note, until
-the texts of the others are readable; then texts become narrower; no identifier and no word of
-ordinary length is broken. Where standard output is not a terminal, tables are plain lines, one a
-row and of any length; with COLUMNS in the environment they are fitted to that width.
-"""
+"""Output of the commands: tables, JSON and text, and progress on standard error."""
 
 from __future__ import annotations
 
@@ -17,6 +11,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import typer
@@ -25,10 +20,20 @@ from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.measure import Measurement, measure_renderables
 from rich.panel import Panel
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from ..errors import UsageError
+from ..base.errors import UsageError
 from ..reports.formats import (
     PARQUET,
     Column,
@@ -39,6 +44,14 @@ from ..reports.formats import (
     render,
     require_known,
 )
+
+# Output of the commands: tables, JSON and text, on standard output or into a file.
+#
+# A terminal gets boxed tables that fit its width: optional columns are omitted, with a note,
+# until the texts of the others are readable; then texts become narrower; no identifier and no
+# word of ordinary length is broken. Where standard output is not a terminal, tables are plain
+# lines, one a row and of any length; with COLUMNS in the environment they are fitted to that
+# width.
 
 ESCAPES = "thinkeval-escapes"
 """Name of the way to encode what an encoding lacks, see `print_unencodable`."""
@@ -321,3 +334,63 @@ def _print_line(out: Console, text: str, style: str | None = None, indent: int =
             break_long_words=False, break_on_hyphens=False,
         )  # fmt: skip
     out.print(text, style=style, highlight=False, markup=False, overflow="ignore", crop=False)
+
+
+# Progress of long work, shown as one bar a stage on standard error.
+#
+# Everything below the service reports through a plain callable `(done, total, stage)`; only this
+# file knows its appearance. Without a terminal nothing is drawn, so logs stay clean.
+
+OVERALL = ("edits", "states")
+"""The stages that count the others; their bars stay in sight."""
+
+
+class ProgressBars:
+    """A context manager that is itself the callback: `with ProgressBars() as show: work(show)`."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._bars = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=28),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(compact=True),
+            console=Console(stderr=True),
+            transient=True,
+            disable=quiet or not Console(stderr=True).is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._quiet = quiet
+
+    def __enter__(self) -> ProgressBars:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def note(self, text: str) -> None:
+        """Print a sentence above the bars, on the standard error."""
+        if not self._quiet:
+            self._bars.stop()
+            Console(stderr=True).print(text, style="dim", highlight=False, soft_wrap=True)
+            self._bars.start()
+
+    def __call__(self, done: int, total: int, stage: str) -> None:
+        """Show that `done` of `total` steps of `stage` are finished."""
+        # Stages may carry a detail after a colon ("training: loss 0.3"): one bar, changing text.
+        key = stage.split(":", 1)[0]
+        if key not in self._tasks:
+            for other, task in self._tasks.items():
+                self._bars.update(task, visible=other in OVERALL)
+            self._tasks[key] = self._bars.add_task(stage, total=total or None)
+        self._bars.update(
+            self._tasks[key], completed=done, total=total or None, description=stage, visible=True
+        )

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..append_schemas import AdditivityOptions
-from ..errors import UsageError
+from ..base.errors import UsageError
+from ..base.settings import Settings
+from ..models.edit import AdditivityOptions, Measure, Score
 from ..reports.formats import Table, frame_table, records
-from ..rules.mixed_chains import Chosen, mixed
-from ..schemas import Measure, Score
+from ..rules.omega import Chosen, mixed
 from ..scoring import record
 from ..scoring.metrics import chain_rows
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import (
     FormatOption,
     JsonFlag,
@@ -29,23 +28,31 @@ from .options import (
     request_of,
     takes,
 )
-from .output import TABLE, emit_json, emit_rows, emit_table, emit_text, report_format, write_bytes
-from .progress import ProgressBars
-from .render import show_chains, show_leakage
-from .render_rules import show_implied, show_mixed
-from .results.tables import (
+from .output import (
+    TABLE,
+    ProgressBars,
+    emit_json,
+    emit_rows,
+    emit_table,
+    emit_text,
+    report_format,
+    write_bytes,
+)
+from .render import (
+    show_chains,
     show_each_table,
+    show_leakage,
     show_means_table,
     show_method_table,
     show_paired,
 )
+from .rules import show_implied, show_mixed
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..reports.comparison import Comparison
-    from ..reports.means import MeansTable
-    from ..scoring.runtime import Runtime
+    from ..reports.pooling import MeansTable
 
 
 class FigureFormat(StrEnum):
@@ -221,9 +228,9 @@ def report(
     methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
     edits that are named, the report also says what the graph's rules conclude from them.
     """
-    from ..reports import appended, by_kind
+    from ..reports import append_figures, by_kind
+    from ..reports import by_kind as appended
     from ..reports.comparison import compare
-    from ..reports.figures import append
     from ..scoring.append import measured_again
 
     read_again = request_of(AdditivityOptions, options)
@@ -245,13 +252,13 @@ def report(
             )
         means = None
         if not each:
-            means = by_kind.table(
+            means = by_kind.table_by_kind(
                 scores, measure.key, runtime.db, kind=kind.value, all_requests=all_rewrites
             )
         if means is not None:
             if figures is not None and any(score.append for score in scores):
                 for fmt in formats:
-                    for name, body in append.draw(runtime.db, scores, means, fmt).items():
+                    for name, body in append_figures.draw(runtime.db, scores, means, fmt).items():
                         write_bytes(figures / f"append-{name}.{fmt}", body, parents=True)
             shown = appended.paired(means, as_text=format in AS_TEXT) if paired else None
             _means(means, format, output, shown)
@@ -268,7 +275,7 @@ def report(
                 frame = frame.assign(differences=_paired(frame, found, measure.key))
         implied = ""
         if edit and format in ("markdown", TABLE):
-            from ..rules.summary import implied_lines
+            from ..rules.implications import implied_lines
 
             implied = implied_lines(runtime.db, scores, measure.key)
         if figures is not None and found is not None:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UsageError, in_one_line
-from ..formatting import pluralize
+from ..base.errors import UsageError, in_one_line
+from ..base.formatting import pluralize
+from ..base.settings import Settings
 from ..graphs import datasets
-from ..graphs import rewrites as selection
+from ..graphs import requests as selection
+from ..models.edit import EditOptions, Measure, Score
 from ..reports.verdict import judged
-from ..schemas import EditOptions, Measure, Score
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
-from ..settings import Settings
 from .options import (
     JsonFlag,
     MeasureName,
@@ -31,14 +31,8 @@ from .options import (
     require_taken,
     takes,
 )
-from .output import emit_json, emit_note, emit_rows
-from .progress import ProgressBars
-from .render import (
-    show_chains,
-    show_counterfact,
-    show_score,
-)
-from .results.tables import show_means_table, show_method_table
+from .output import ProgressBars, emit_json, emit_note, emit_rows
+from .render import show_chains, show_counterfact, show_means_table, show_method_table, show_score
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -51,6 +45,7 @@ class Limits:
     max_ifr: float | None = None
     min_preservation: float | None = None
     min_subject_retention: float | None = None
+    max_kl: float | None = None
 
 
 def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
@@ -88,6 +83,12 @@ def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
                 f"gate: {score.edit}: {label} {value.value:.4f} {sign} {limit} over"
                 f" {pluralize(value.n, counted)}{hints.get(metric, '')}"
             )
+    kl = score.side_effects.kl
+    if limits.max_kl is not None and kl is None:
+        broken.append(f"gate: {score.edit}: KL is undefined: {score.side_effects.reason}")
+    elif limits.max_kl is not None and kl is not None and kl > limits.max_kl:
+        texts = pluralize(score.side_effects.texts, "text")
+        broken.append(f"gate: {score.edit}: KL {kl:.4f} > {limits.max_kl} over {texts}")
     return broken
 
 
@@ -126,6 +127,10 @@ def score(
             help="Gate: exit 1 when the retention of the subject's other facts is below this."
         ),
     ] = None,
+    max_kl: Annotated[
+        float | None,
+        typer.Option(help="Gate: exit 1 when KL per token on the model's own texts is above this."),
+    ] = None,
     json: JsonFlag = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print one CSV row an edit.")] = False,
     output: OutputOption = None,
@@ -158,7 +163,7 @@ def score(
             _require_old_fact(rewrites)
         scores, failed, skipped = score_all(runtime, requests_of(edit, methods, rewrites))
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
-    limits = Limits(max_ifr, min_preservation, min_subject_retention)
+    limits = Limits(max_ifr, min_preservation, min_subject_retention, max_kl)
     broken = [line for each in scores for line in check(each, limits, measure.key)]
     if skipped and limits != Limits():
         broken.append("gate: what was not edited was not measured, so no limit was shown to hold")
@@ -248,7 +253,7 @@ def _emit(
     elif len(scores) > 1 and all(score.kind == "forget" for score in scores):
         from ..reports import by_kind
 
-        if found := by_kind.table(scores, measure.key, runtime.db):
+        if found := by_kind.table_by_kind(scores, measure.key, runtime.db):
             show_means_table(found)
     elif len(scores) == 1:
         show_score(scores[0])
@@ -258,7 +263,7 @@ def _emit(
         show_counterfact(scores[0])
         show_chains(runtime.db, scores[0], measure.key, limit=5)
         if implied:
-            from .render_rules import show_implied
+            from .rules import show_implied
 
             show_implied(runtime.db, scores[0], measure.key)
     elif scores:

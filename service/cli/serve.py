@@ -1,13 +1,19 @@
-"""`thinkeval serve` and `thinkeval worker`: the service, and workers on this or another machine."""
+"""`thinkeval serve`, `worker` and `db`: the service, its workers, and the embedded Neo4j server."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from ..settings import PREFIX, Settings
+from ..base.database import embedded_server
+from ..base.errors import UsageError
+from ..base.settings import PREFIX, Settings
+from ..scoring.runtime import Runtime
+from .options import JsonFlag
+from .output import ProgressBars, emit_json, emit_values
 
 
 def serve(
@@ -43,7 +49,7 @@ def serve(
     """
     given = {"host": host, "port": port, "root_path": root_path, "workers": workers}
     settings = Settings(**{name: value for name, value in given.items() if value is not None})
-    from ..api.app import run
+    from ..web.app import run
 
     run(settings)
 
@@ -63,3 +69,95 @@ def worker(
     from .. import worker as program
 
     program.main(Settings())
+
+
+# `thinkeval db`: the embedded Neo4j server.
+
+db = typer.Typer(
+    no_args_is_help=True,
+    help="Start, stop and inspect the embedded Neo4j server (every command starts it on demand).",
+)
+
+
+def _own_server() -> Settings:
+    settings = Settings()
+    if settings.neo4j_uri:
+        raise UsageError(
+            f"THINKEVAL_NEO4J_URI points at {settings.neo4j_uri}, which ThinkEval does not manage.",
+            remedy="Unset it to use the embedded server.",
+        )
+    return settings
+
+
+@db.command()
+def start(json: JsonFlag = False) -> None:
+    """Start the server and wait until it answers; no effect if it is running."""
+    with ProgressBars() as progress:
+        embedded_server(_own_server()).ensure_running(progress)
+    _show(json)
+
+
+@db.command()
+def stop(
+    force: bool = typer.Option(
+        False, "--force", help="Kill it if it does not stop; committed data is safe."
+    ),
+    json: JsonFlag = False,
+) -> None:
+    """Stop the server cleanly; stored data is kept."""
+    stopped = embedded_server(_own_server()).stop(force=force)
+    if json:
+        emit_json({"stopped": stopped})
+    else:
+        typer.echo("Neo4j is stopped." if stopped else "Neo4j was not running.")
+
+
+@db.command()
+def status(json: JsonFlag = False) -> None:
+    """Show the server's addresses and the login for any Neo4j client or the Browser."""
+    _show(json)
+
+
+@db.command()
+def user(
+    name: Annotated[str, typer.Argument(help="Name of the new user.")],
+    password: Annotated[
+        str,
+        typer.Option(
+            prompt=True,
+            hide_input=True,
+            confirmation_prompt=True,
+            envvar="THINKEVAL_NEW_PASSWORD",
+            help="At least 8 characters; prompted for if absent.",
+        ),
+    ],
+    json: JsonFlag = False,
+) -> None:
+    """Create a user for Neo4j Browser, read-only if the server's edition has roles.
+
+    [bold]Neo4j Community has no roles[/bold]: there the user can write as well, which the
+    output reports. In Enterprise edition it gets the built-in role reader. Works on the embedded
+    server and on the one that THINKEVAL_NEO4J_URI names.
+    """
+    from ..base.database import create_user
+
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        made = create_user(runtime.db, name, password)
+    if json:
+        emit_json(made)
+        return
+    typer.echo(f"Created user {made['user']} ({made['edition']} edition). {made['note']}")
+
+
+def _show(json: bool) -> None:
+    settings = _own_server()
+    shown = asdict(embedded_server(settings).status()) | {"database": settings.database_name}
+    if json:
+        emit_json(shown)
+        return
+    emit_values("Neo4j", {name: str(value) for name, value in shown.items()})
+    if shown.get("running"):
+        typer.echo(
+            f"Open {shown['browser']} and log in as {shown['user']} with the password in"
+            f" {shown['password_file']}."
+        )

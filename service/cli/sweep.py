@@ -1,25 +1,24 @@
-"""`thinkeval sweep`: all methods on all rewrites, one report; run again, it resumes.
-
-`thinkeval sequence`: edits one after the other, scored after each and again at the end.
-"""
+"""`thinkeval sweep` and `sequence`: all methods on all rewrites, one report; it resumes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..formatting import cell
-from ..graphs import datasets, rewrites
-from ..leakcut.schemas import CoEditIn
-from ..reports.formats import Table, indexed
-from ..schemas import MEASURE_NAMES, Measure
+from ..base.errors import UsageError
+from ..base.formatting import cell, interval, number, pluralize, signed
+from ..base.settings import Settings
+from ..graphs import datasets, requests
+from ..graphs import requests as selection
+from ..models.edit import MEASURE_NAMES, Measure
+from ..models.leakcut import CoEditIn
+from ..reports.formats import Column, Table, indexed
 from ..scoring.request import method_override
 from ..scoring.runtime import Runtime
-from ..settings import Settings
-from .leakcut.sweep import sweep_coedits
 from .options import (
     MEASURED,
     JsonFlag,
@@ -31,18 +30,252 @@ from .options import (
     require_taken,
     takes,
 )
-from .output import emit_json, emit_table, require_json
-from .progress import ProgressBars
-from .results.sweep import show_sweep
+from .output import (
+    ProgressBars,
+    console,
+    emit_json,
+    emit_note,
+    emit_table,
+    more_below,
+    require_json,
+)
+from .render import show_means_table, show_method_table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ...loaders.records import RewriteRequest
+    from ..leakcut.coedit_sweep import ChosenSummary, CoEditSweep, FrontierRow
+    from ..reports.paired import Difference, Matched
     from ..reports.sweep import SweepReport
-    from ..rules.summary import SummaryOut
-    from ..scoring.sequence import SequenceScore
-    from ..scoring.sweep import Sweep
+    from ..rules.implications import SummaryOut
+    from ..scoring.sweep import Outcome, SequenceScore, Sweep
+
+
+SKIPPED = 10
+"""Skipped cells that are printed."""
+
+FAILED: list[Column[Outcome]] = [
+    Column("cell", lambda outcome: outcome.cell.name, whole=True),
+    Column("reason", lambda outcome: outcome.error),
+]
+MATCHED: list[Column[Matched]] = [
+    Column("method", lambda row: row.method),
+    Column("efficacy", lambda row: row.efficacy),
+    Column("IFR", lambda row: row.ifr),
+    Column("95 % over families", lambda row: row.ifr_interval, interval),
+    Column("Preservation", lambda row: row.preservation),
+    Column("subject retention", lambda row: row.subject_retention, optional=1),
+    Column("IFR beyond subject", lambda row: row.ifr_beyond_subject, optional=1),
+    Column("rewrites", lambda row: row.n),
+    Column("families", lambda row: row.n_families, optional=2),
+]
+
+
+def _level(efficacy: float | None) -> str:
+    return number(efficacy, "as it is")
+
+
+DIFFERENCES: list[Column[Difference]] = [
+    Column("methods", lambda row: f"{row.first} − {row.second}"),
+    Column("metric", lambda row: row.metric),
+    Column("at efficacy", lambda row: row.efficacy, _level),
+    Column("difference", lambda row: row.value, signed),
+    Column("95 % over families", lambda row: row.interval, interval),
+    Column("sd over seeds", lambda row: row.spread),
+]
+
+
+def show_sweep(report: SweepReport, measure: Measure) -> None:
+    """The table, methods at equal efficacy, differences that count, failed cells."""
+    if report.means is not None:
+        show_means_table(report.means)
+    elif report.scores:
+        show_method_table(report.comparison, measure)
+    _show_matched(report)
+    for model, rows in report.differences.items():
+        _show_differences(model, rows)
+    if report.failed:
+        title = f"{pluralize(len(report.failed), 'cell')} failed"
+        emit_table(Table("failed", title, FAILED, report.failed))
+    if report.skipped:
+        note = more_below(len(report.skipped), SKIPPED)
+        title = (
+            f"{pluralize(len(report.skipped), 'cell')} skipped: the model does not know the fact"
+            " (--anyway edits it)"
+        )
+        emit_table(Table("skipped", title, FAILED, report.skipped[:SKIPPED], note))
+
+
+def _show_matched(report: SweepReport) -> None:
+    for (model, seed), rows in report.matched.items():
+        if not rows:
+            continue
+        note = (
+            "Updates were also applied at a quarter, half and three quarters of their size;"
+            " the values are interpolated at the mean efficacy of the row, over the rewrites that"
+            " all methods have. The interval is over families of rewrites that share chain facts."
+            " A dash: the method never reaches that efficacy."
+        )
+        title = f"At equal efficacy: {model}, seed {seed}"
+        emit_table(Table("matched", title, MATCHED, rows, note))
+
+
+def _show_differences(model: str, rows: list[Difference]) -> None:
+    """Differences that exceed chance, and the number of comparisons.
+
+    Where methods were compared at equal efficacy, only that: as they are they differ in strength.
+    """
+    if any(row.efficacy is not None for row in rows):
+        rows = [row for row in rows if row.efficacy is not None]
+    counted = [row for row in rows if row.beyond_rewrites and row.beyond_seeds is not False]
+    if not rows:
+        return
+    seeds = rows[0].seeds
+    over_seeds = (
+        f" and exceed twice their standard deviation over {seeds} seeds"
+        if seeds > 1
+        else "; the spread over seeds needs several: add --seed 1 --seed 2"
+    )
+    if not counted:
+        emit_note(
+            f"{model}: none of {len(rows)} differences between methods leaves 0 out of its 95 %"
+            f" interval over families of rewrites{over_seeds}."
+        )
+        return
+    note = (
+        f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 leave"
+        f" 0 out of their 95 % interval over families of rewrites (paired bootstrap){over_seeds}."
+        " Not corrected for the number of comparisons."
+    )
+    title = f"Differences that exceed chance: {model}"
+    emit_table(Table("differences", title, DIFFERENCES, counted, note))
+
+
+# `thinkeval sweep --coedit`: the frontier of many rewrites beside random controls.
+
+METHODS = ("memit", "alphaedit")
+
+FRONTIER: list[Column[FrontierRow]] = [
+    Column("method", lambda r: r.method),
+    Column("m", lambda r: r.m),
+    Column("n", lambda r: r.n),
+    Column("IFR", lambda r: r.ifr, cell),
+    Column("of alone", lambda r: r.ratio, cell),
+    Column("clean", lambda r: r.clean),
+    Column("effic.", lambda r: r.efficacy, cell),
+    Column("co-edits", lambda r: r.coedit_efficacy, cell, optional=3),
+    Column("Pres., rest", lambda r: r.preservation_unedited, cell),
+    Column("Pres.", lambda r: r.preservation, cell, optional=4),
+    Column("subj.", lambda r: r.subject_retention, cell, optional=2),
+    Column("co-subj.", lambda r: r.coedited_retention, cell, optional=2),
+    Column("IFR random", lambda r: r.random_ifr, cell),
+    Column("lower", lambda r: f"{r.lower} of {r.lower + r.higher}"),
+    Column("p", lambda r: r.p, cell, optional=1),
+]
+
+NOTE = (
+    "Medians over rewrites after m further facts. `of alone`: IFR relative to the edit alone;"
+    " `clean`: rewrites with no chain above the leak; `Pres., rest`: over facts not edited;"
+    " `co-subj.`: other facts about co-edited subjects; `lower`: rewrites whose IFR is below the"
+    " mean of as many random facts, with a sign test."
+)
+
+
+def sweep_coedits(
+    names: Sequence[str],
+    options: dict[str, Any],
+    further: bool,
+    rounds: int,
+    draws: int,
+    anchors: bool | None,
+    json: bool,
+    output: Path | None,
+) -> None:
+    """Co-edit the rewrites by each method, and print the frontier.
+
+    Raises:
+        UsageError: options that a co-edit does not have.
+    """
+    from ..leakcut import coedit_sweep as sweeps
+
+    models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
+    if further or options.pop("overrides") or len(models or ()) > 1 or len(seeds or ()) > 1:
+        raise UsageError(
+            "--coedit takes one model and one seed, and no --matched, --axis, --kind or --set.",
+            remedy="Run it once for each model or seed.",
+        )
+    edit = edit_options(options)
+    chosen = _request(options, models, seeds, rounds, anchors)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        datasets.get_or_import(runtime.db, edit.graph)
+        found = selection.rewrites(
+            runtime.db, edit.graph, names, selection.OwnRewrite(), not names, "replace"
+        )
+        plan = sweeps.Plan(chosen, tuple(found), tuple(dict.fromkeys(methods or METHODS)), draws)
+        done = sweeps.run(runtime, plan)
+    if json:
+        emit_json(done.model_dump(mode="json"), output)
+    else:
+        show(done)
+    if any(each.error for each in done.cells):
+        raise typer.Exit(2)
+
+
+def _request(
+    options: Mapping[str, Any],
+    models: Sequence[str] | None,
+    seeds: Sequence[int] | None,
+    rounds: int,
+    anchors: bool | None,
+) -> CoEditIn:
+    """Build the options that all co-edits of the sweep share.
+
+    As the random controls may edit any fact on the chains, so may the chosen ones.
+    """
+    values = {name: value for name, value in options.items() if value is not None}
+    values |= {"rounds": rounds, "anchors": anchors, "rewrite": "all", "choose": "budget"}
+    if models:
+        values["model"] = models[0]
+    if seeds:
+        values["seed"] = seeds[0]
+    return CoEditIn.model_validate(values)
+
+
+def show(done: CoEditSweep) -> None:
+    """Print the frontier, and the results of the chosen rounds."""
+    title = (
+        f"Co-edits of {pluralize(done.rewrites, 'rewrite')} of {done.graph}, beside"
+        f" {pluralize(done.draws, 'random draw')}"
+    )
+    emit_table(Table("frontier", title, FRONTIER, done.rows, NOTE))
+    out = console()
+    for each in done.chosen:
+        out.print(_line(each), highlight=False, markup=False)
+        for rewrite, why in each.missed.items():
+            out.print(f"  {rewrite}: {why}", highlight=False, markup=False)
+    for cell_ in done.cells:
+        if cell_.error:
+            typer.echo(f"failed: {cell_.method} on {cell_.rewrite}: {cell_.error}", err=True)
+
+
+def _line(each: ChosenSummary) -> str:
+    """Return the results of a method's chosen rounds in words."""
+    reduction = "undefined" if each.reduction is None else f"{100 * each.reduction:.0f} %"
+    clean = (
+        "no rewrite got there"
+        if each.facts_to_clean is None
+        else f"{each.facts_to_clean:g} in the median of {each.n_clean}"
+    )
+    return (
+        f"{each.method}: the chosen rounds lower IFR by {reduction} in the median of"
+        f" {each.n_reduction}; {each.alone} of {each.n} leak nothing after the edit alone, for"
+        f" {each.kept} further facts are edited, for {len(each.missed)} none is worth its cost."
+        f" Further facts until no chain leaks: {clean}."
+    )
+
+
+# `thinkeval sweep`: all methods on all rewrites, one report; run again, it resumes.
+#
+# `thinkeval sequence`: edits one after the other, scored after each and again at the end.
 
 MATCHING = (0.25, 0.5, 0.75, 1.0)
 """Strengths that --matched scores each edit at."""
@@ -124,9 +357,9 @@ def sweep(
         sweep_coedits(rewrite or [], options, further, rounds, draws, anchors, json, output)
         return
     from ...editing import registry
-    from ..scoring import axes
+    from ..scoring import sweep
     from ..scoring import sweep as sweeps
-    from ..scoring.forget.refusal import methods_for
+    from ..scoring.forget import methods_for
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
     overrides = _overrides(options.pop("overrides") or [])
@@ -143,7 +376,7 @@ def sweep(
             seeds=tuple(dict.fromkeys(seeds or [0])),
             strengths=MATCHING if matched else (1.0,),
             overrides=overrides,
-            axes=axes.read(axis or []),
+            axes=sweep.read(axis or []),
         )
         found, implied = _run(runtime, swept, workers, measure.key)
     _print_sweep(found, implied, measure.key, json=json, output=output)
@@ -156,19 +389,19 @@ def _run(
 ) -> tuple[SweepReport, list[SummaryOut] | None]:
     """The report of a sweep and, where they are requested, its implications by method."""
     from ..reports import sweep as sweep_report
-    from ..reports.families import families
-    from ..rules import groundings, summary
-    from ..scoring import sweep_pool
+    from ..reports.comparison import families
+    from ..rules import groundings, implications
+    from ..scoring import sweep
 
     options = swept.options
     if options.implications:
         groundings.rules_for(runtime.db, options.graph)  # refused now, not by every cell
-    outcomes = sweep_pool.run(runtime, swept, workers)
+    outcomes = sweep.run(runtime, swept, workers)
     scores = [each.score for each in outcomes if each.score is not None]
     found = sweep_report.report(outcomes, measure, families(runtime.db, scores))
     if not options.implications:
         return found, None
-    return found, summary.by_method(runtime.db, found.scores, measure)
+    return found, implications.by_method(runtime.db, found.scores, measure)
 
 
 def _overrides(texts: Sequence[str]) -> dict[str, dict[str, object]]:
@@ -186,7 +419,7 @@ def _rewrites(
     """Return the rewrites that are named; all of the graph (and of a kind) where none is."""
     datasets.get_or_import(runtime.db, graph)
     of = kind.value if kind else None
-    return rewrites.rewrites(runtime.db, graph, names, rewrites.OwnRewrite(), not names, of)
+    return requests.rewrites(runtime.db, graph, names, requests.OwnRewrite(), not names, of)
 
 
 def _print_sweep(
@@ -197,7 +430,7 @@ def _print_sweep(
     json: bool,
     output: Path | None,
 ) -> None:
-    from .render_rules import show_summaries
+    from .rules import show_summaries
 
     if json:
         more = {} if implied is None else {"implications": [each.model_dump() for each in implied]}
@@ -237,8 +470,8 @@ def sequence(
     require_taken(measure.key, edit.samples)
     from ...editing import registry
     from ..rules import groundings
-    from ..scoring import sequence as sequences
-    from .render_rules import show_summaries
+    from ..scoring import sweep as sequences
+    from .rules import show_summaries
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         chosen = _rewrites(runtime, edit.graph, rewrite or [])
@@ -261,12 +494,12 @@ def _implied(
     runtime: Runtime, found: list[SequenceScore], measure: Measure
 ) -> dict[str, SummaryOut]:
     """Conclusions of rules for all edits, each after its own batch, and at the end."""
-    from ..rules import summary
+    from ..rules import implications
 
     return {
         when: each
         for when in ("after", "end")
-        for each in summary.by_method(runtime.db, [getattr(s, when) for s in found], measure)
+        for each in implications.by_method(runtime.db, [getattr(s, when) for s in found], measure)
     }
 
 
@@ -274,12 +507,12 @@ def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int)
     from ..reports.pooling import POOLED, pooled, terms
 
     rows = []
-    for number, one in enumerate(found, 1):
+    for position, one in enumerate(found, 1):
         pairs = [
             (one.after.get(metric, measure), one.end.get(metric, measure)) for metric in POOLED
         ]
         rows.append(
-            [number, one.after.rewrite[:48]]
+            [position, one.after.rewrite[:48]]
             + [cell(v.value if v and v.n else None) for pair in pairs for v in pair]
         )
     after, end = (

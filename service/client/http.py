@@ -16,13 +16,13 @@ from urllib.parse import quote
 
 import httpx
 
-from .. import proxies
-from ..errors import ServiceError
-from ..growth.schemas import GrowthOut
-from ..schemas import JobState
+from ..base import proxies
+from ..base.errors import ServiceError
+from ..models.edit import JobState
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 ATTEMPTS = 4
 BACKOFF_S = 0.25
@@ -104,13 +104,15 @@ class Http:
         """Send a DELETE request."""
         self._send("DELETE", path, repeatable=False)
 
-    def pages(self, path: str, most: int | None, size: int, **params: Any) -> list[dict[str, Any]]:
-        """The items of all pages, following `next`; at most `most`."""
+    def pages(
+        self, path: str, most: int | None, size: int, *, by: str = "cursor", **params: Any
+    ) -> list[dict[str, Any]]:
+        """The items of all pages, passing `next` as the parameter `by`; at most `most`."""
         found: list[dict[str, Any]] = []
-        cursor: str | None = None
+        cursor: str | int | None = None
         while most is None or len(found) < most:
             wanted = size if most is None else min(size, most - len(found))
-            page = self.json(path, limit=wanted, cursor=cursor, **params)
+            page = self.json(path, limit=wanted, **{by: cursor}, **params)
             found += page["items"]
             cursor = page.get("next")
             if cursor is None:
@@ -223,11 +225,7 @@ def part(name: str | Named) -> str:
 POLL_S = 0.5
 """Pause between two looks at a job."""
 
-
-Followed = JobState | GrowthOut
-"""A job as its record shows it."""
-
-FollowedT = TypeVar("FollowedT", bound=Followed)
+FollowedT = TypeVar("FollowedT", bound=JobState)
 
 
 def follow(
@@ -257,7 +255,7 @@ def follow(
         time.sleep(POLL_S)
 
 
-def failure(found: Followed, name: str, remedy: str) -> ProblemError:
+def failure(found: JobState, name: str, remedy: str) -> ProblemError:
     """Return the error of a job that failed or was cancelled, with reason and remedy."""
     detail = f"{name} {found.status}: {found.error or 'without a reason'}"
     return ProblemError(detail, found.remedy or remedy)

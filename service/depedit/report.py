@@ -1,11 +1,4 @@
-"""Tables of runs in the layout of the paper: means over sets, each with its n.
-
-`specificity` has the columns of Table 3, `implications` those of Tables 4 and 7: each mean has
-its gain over the editor that the strategy wraps. A mean travels with the number of answers it
-rests on and their interval: sets of 2 and of 8 answers weigh alike in it. In a terminal they share
-a cell: `98.8 (+90.3) [93, 100] n=72` is a fraction in percent, its gain, the interval and the
-answers. The last column is the number of sets; a cell with fewer sets says so.
-"""
+"""The protocol's metrics of stored runs, and tables in the layout of the paper."""
 
 from __future__ import annotations
 
@@ -14,17 +7,65 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from ..errors import NothingStoredError, UsageError
-from ..formatting import pluralize
-from ..proportions import effective, wilson
+from ...cypher import rows
+from ..base.errors import NotFoundError, NothingStoredError, UsageError
+from ..base.formatting import pluralize
+from ..base.statistics import effective, wilson
+from ..models.depedit import Fraction, Mean, MethodRow
 from ..reports.formats import Column, Table, records, render
-from .metrics import TITLES, metrics_of_runs
-from .schemas import Fraction, Mean, MethodRow
 
 if TYPE_CHECKING:
-    from ...cypher import rows
     from ...cypher.rows.depedit import Setting, Source
     from ...cypher.run import Database
+
+
+TITLES: Mapping[str, str] = {
+    "est_s": "Est.S",
+    "est_i": "Est.I",
+    "upd_s": "Upd.S",
+    "upd_i": "Upd.I",
+    "cons_ns": "Cons.NS",
+    "cons_u": "Cons.U",
+    "cons_ni": "Cons.NI",
+}
+"""Names of the metrics in the paper, by those in depedit/metrics."""
+METRICS = tuple(TITLES)
+
+
+def metrics_of(db: Database, run: str) -> dict[str, Fraction]:
+    """The seven metrics of a stored run, by name.
+
+    Raises:
+        NotFoundError: no such run.
+    """
+    return metrics_of_runs(db, [run])[run]
+
+
+def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Fraction]]:
+    """The seven metrics of several runs: {run: {metric: fraction}}, in the order of `runs`.
+
+    Raises:
+        NotFoundError: one of them is not stored.
+    """
+    ids = list(dict.fromkeys(runs))
+    stored = {row.id for row in db.read(rows.ProtocolRunRow, "depedit/list_runs", ids=ids)}
+    for run in ids:
+        if run not in stored:
+            known = [row.id for row in db.read(rows.ProtocolRunRow, "depedit/list_runs")]
+            raise NotFoundError("run", run, known, listing="thinkeval depedit list --runs")
+    found = {run: dict.fromkeys(METRICS, Fraction(None, 0, 0)) for run in ids}
+    for row in db.read(rows.FractionRow, "depedit/metrics", runs=ids):
+        found[row.id][row.metric] = Fraction(row.value, row.n, row.copies)
+    return found
+
+
+# Tables of runs in the layout of the paper: means over sets, each with its n.
+#
+# `specificity` has the columns of Table 3, `implications` those of Tables 4 and 7: each mean has
+# its gain over the editor that the strategy wraps. A mean travels with the number of answers it
+# rests on and their interval: sets of 2 and of 8 answers weigh alike in it. In a terminal they
+# share a cell: `98.8 (+90.3) [93, 100] n=72` is a fraction in percent, its gain, the interval and
+# the answers. The last column is the number of sets; a cell with fewer sets says so.
 
 SPECIFICITY = ("est_s", "upd_s", "cons_ns", "cons_u")
 IMPLICATIONS = ("est_i", "upd_i", "cons_ni")

@@ -14,10 +14,10 @@ from ...cypher import rows
 from ...loaders.depedit_records import from_json, to_json
 from ...loaders.knowledge_sets import KnowledgeSet
 from ...loaders.records import digest
-from ..errors import ConflictError, NotFoundError, UsageError
-from ..paging import read_time_cursor, time_page
+from ..base.errors import ConflictError, NotFoundError, UsageError
+from ..base.paging import read_time_cursor, time_page
+from ..models.depedit import Question
 from .questions import questions
-from .schemas import Question
 
 if TYPE_CHECKING:
     from ...cypher.run import Database

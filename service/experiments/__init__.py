@@ -1,1 +1,1 @@
-"""Experiments: what all kinds of them share. A kind is declared in its own room (`kind.py`)."""
+"""Experiments: what all kinds of them share, as durable jobs of one queue in the database."""

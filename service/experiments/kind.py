@@ -7,6 +7,7 @@ from this declaration, and are written once for all kinds.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,16 +15,29 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
+from ...cypher import rows
+from ..base.errors import ConflictError, NotFoundError, NothingStoredError
+from ..models.edit import Measure
+from ..models.experiment import Experiment, Experiments, ResultT
 from ..reports.formats import Column, Table
-from ..schemas import Measure
-from .models import Experiment, Experiments, ResultT
+from ..scoring import deltas, record
+from . import queue
+from .store import results, write_rewrites
+from .submit import EnqueueResult, enqueue
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+    from ...cypher.sending import Tx
     from ...loaders.records import RewriteRequest
-    from ..leases import Lease, Writer
+    from ..base.leases import Lease, Writer
+    from ..base.settings import Settings
     from ..scoring.runtime import Runtime
-    from ..settings import Settings
+
+
+_STATE = (
+    "id", "status", "progress", "stage", "error", "remedy", "attempts", "total", "parts",
+    "created_at", "finished_at",
+)  # fmt: skip
 
 RequestT = TypeVar("RequestT", bound=BaseModel)
 
@@ -99,6 +113,203 @@ class Prepared(Generic[RequestT]):
     properties: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Store(Generic[ResultT]):
+    """The stored experiments of a kind; a kind whose records differ has a subclass of its own."""
+
+    def __init__(self, kind: Kind[Any, ResultT]) -> None:
+        self.kind = kind
+
+    def submit(
+        self,
+        db: Database,
+        settings: Settings,
+        request: Any,
+        *,
+        key: str | None = None,
+    ) -> EnqueueResult:
+        """Queue an experiment; one whose result is stored is done again only with `force`.
+
+        Args:
+            key: the client's idempotency key; the same key and body give the same job for ever.
+
+        Raises:
+            QueueFullError: too many jobs wait already.
+            ConflictError: the key belongs to another body.
+            NotFoundError, UsageError, EditingError: a worker would refuse it.
+        """
+        prepared: Prepared[Any] = self.kind.prepare(db, settings, request)
+        stored = self.find(db, prepared.id)
+        again = request.force or stored is None or not self.kind.is_whole(db, stored)
+        return db.atomically(lambda tx: self.enqueue(tx, settings, prepared, key=key, again=again))
+
+    def enqueue(
+        self,
+        tx: Tx,
+        settings: Settings,
+        prepared: Prepared[Any],
+        *,
+        key: str | None = None,
+        again: bool = True,
+    ) -> EnqueueResult:
+        """Queue a checked request; raises as `submit`."""
+        graph = prepared.request.graph
+        job = {
+            "id": prepared.id,
+            "request": prepared.request.model_dump_json(),
+            "affinity": prepared.affinity,
+            "total": prepared.total,
+            "properties": {"graph": graph, **prepared.properties},
+        }
+        write_rewrites(tx, graph, prepared.rewrites)
+        (accepted,) = enqueue(
+            tx.run, settings, self.kind.name, [job], key=key, body=prepared.body, again=again
+        )
+        return accepted
+
+    def find(self, db: Database, id: str) -> ResultT | None:
+        """The result of an experiment by its id or that of its job; None where there is none."""
+        found = self.page(db, id=id, limit=1)
+        return found[0] if found else None
+
+    def page(self, db: Database, **filters: Any) -> list[ResultT]:
+        """Stored results of a kind; filters as `results`."""
+        return results(db, self.kind.name, self.kind.result, **filters)
+
+    def result(self, db: Database, id: str) -> ResultT:
+        """The result of an experiment by its id or that of its job.
+
+        Raises:
+            NotFoundError: there is none.
+            NothingStoredError: it has not succeeded.
+        """
+        found = self.get(db, id)
+        if found.result is None:
+            raise NothingStoredError(
+                f"The {self.kind.noun} {id!r} is {found.status} and has no result:"
+                f" {found.error or found.stage}.",
+                remedy=found.remedy or "Wait for it to end, or submit it again.",
+            )
+        return found.result
+
+    def get(self, db: Database, id: str) -> Experiment[ResultT]:
+        """An experiment by the id of its job, or its own, which a command's has only.
+
+        Raises:
+            NotFoundError: there is neither a job nor a result of that id; close ones are suggested.
+        """
+        job = queue.find(db, self.kind.name, id)
+        if job is not None and job.status != "succeeded":  # a page looks every second
+            return self._of_job(job, None)
+        out = self.find(db, job.id if job else id)
+        if job is not None:
+            return self._of_job(job, out)
+        if out is None:
+            raise NotFoundError(self.kind.noun, id, self._known(db), listing=self.kind.listing)
+        return self._done(out)
+
+    def listing(
+        self,
+        db: Database,
+        *,
+        graph: str | None = None,
+        edit: str | None = None,
+        skip: int = 0,
+        limit: int = 100,
+        **filters: Any,
+    ) -> list[Experiment[ResultT]]:
+        """Experiments: on the first page those that are not done; then results, newest first.
+
+        Args:
+            filters: the further ones of the kind (`Kind.filters`).
+        """
+        open_ = [
+            self._of_job(job, None)
+            for job in (
+                ()
+                if skip or edit
+                else db.read(rows.PageJobRow, "jobs/page", kind=self.kind.name, limit=limit)
+            )
+            if job.status != "succeeded"
+        ]
+        found = self.page(db, graph=graph, edit=edit, skip=skip, limit=limit, **filters)
+        mine = [each for each in open_ if graph in (None, each.graph)]
+        return mine + [self._done(out) for out in found]
+
+    def _known(self, db: Database) -> list[str]:
+        """Ids of stored results, the newest ones."""
+        found = db.read(rows.ExperimentRow, "experiments/page", kind=self.kind.name, limit=1000)
+        return [row.id for row in found]
+
+    def _of_job(
+        self, job: rows.JobRow | rows.PageJobRow, out: ResultT | None
+    ) -> Experiment[ResultT]:
+        request = json.loads(job.request or "{}")
+        state: dict[str, Any] = {name: getattr(job, name) for name in _STATE}
+        about = {"kind": self.kind.name, "graph": request.get("graph") or "", "request": request}
+        return self.kind.shown.model_validate(
+            state | about | {"result": out, "links": self._links(job.id)}
+        )
+
+    def _done(self, out: Any) -> Experiment[ResultT]:
+        return self.kind.shown(
+            id=out.id,
+            kind=self.kind.name,
+            graph=out.graph,
+            request=out.request,
+            status="succeeded",
+            progress=1.0,
+            created_at=out.created_at,
+            finished_at=out.created_at,
+            result=out,
+            links=self._links(out.id),
+        )
+
+    def _links(self, id: str) -> dict[str, str]:
+        return {"self": f"/v1/{self.kind.plural}/{id}", "page": f"/{self.kind.plural}/{id}"}
+
+    def cancel(self, db: Database, id: str) -> Experiment[ResultT]:
+        """Cancel an experiment at once if it is queued, within about a second if it runs.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        found = self.get(db, id)
+        queue.cancel_all(db, [found.id], self.kind.name, self.kind.again)
+        return self.get(db, found.id)
+
+    def delete(self, db: Database, settings: Settings, id: str) -> list[str]:
+        """Delete an experiment with its job, and what it alone has; the ids of deleted edits.
+
+        Raises:
+            NotFoundError: there is none.
+            ConflictError: it is queued or running.
+        """
+        found = self.get(db, id)
+        if found.status in ("queued", "running"):
+            raise ConflictError(
+                f"The {self.kind.noun} {found.id!r} is {found.status}.", remedy="Cancel it first."
+            )
+        return self.remove(db, settings, found.id)
+
+    def remove(self, db: Database, settings: Settings, id: str) -> list[str]:
+        """Delete an experiment that is not under way; the ids of deleted edits."""
+        edits: list[str] = []
+        out: Any = self.find(db, id)
+        if out is not None:
+            (gone,) = db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
+            for graph in gone.graphs:
+                db.autocommit(int, "graph/delete_graph", graph=graph)
+            for update in gone.updates:
+                deltas.remove(settings, update)
+            edits = [record.delete(db, edit) for edit in gone.edits if self.kind.owns_edits]
+        db.write(int, "jobs/delete", id=id)
+        return edits
+
+
+class NoFilters(BaseModel):
+    """A kind whose lists are filtered by graph and edit only."""
+
+
 @dataclass(frozen=True)
 class Kind(Generic[RequestT, ResultT]):
     """A kind of experiment.
@@ -109,10 +320,17 @@ class Kind(Generic[RequestT, ResultT]):
         noun: as sentences name it, such as `co-edit`.
         about: a sentence for help texts and the API reference.
         request, result: models of the request and of the result.
+        model: of one experiment; by default `Experiment` with the result of the kind.
+        filters: further filters of lists.
         prepare: checks a request as a worker would, without loading a model.
-        run: computes and stores the result; raises as the worker expects.
+        run: computes and stores the result; raises as the worker expects. None: its parts are
+            jobs of another kind.
+        recheck: checks a queued request again before it runs, where that takes less than `prepare`.
+        drop: deletes the data of a job that ended without a result; by default its parts stay,
+            and are found when it is submitted again.
         title: a line that names a result.
         listed: columns of a list of results: the id, the name by which a page links it, others.
+        described: further columns of a list, of experiments with and without a result.
         sentences: of a result: its verdict, and whatever a reader must know first.
         tables: of a result, by a measure or the one that comes first; the first is printed where
             one is wanted.
@@ -123,6 +341,7 @@ class Kind(Generic[RequestT, ResultT]):
         is_whole: returns False if a part of a result was deleted, so that it is made again.
         again: remedy for one that was cancelled or failed.
         upgraded: turns a stored request of an earlier version into one of this version.
+        stored: class of its stored experiments; another than `Store` where its records differ.
     """
 
     name: str
@@ -132,7 +351,7 @@ class Kind(Generic[RequestT, ResultT]):
     request: type[RequestT]
     result: type[ResultT]
     prepare: Callable[[Database, Settings, RequestT], Prepared[RequestT]]
-    run: Callable[[Runtime, RequestT, Work], ResultT]
+    run: Callable[[Runtime, RequestT, Work], ResultT] | None
     title: Callable[[ResultT], str]
     listed: Sequence[Column[ResultT]]
     sentences: Callable[[ResultT, Measure | None], Sequence[str]]
@@ -148,6 +367,28 @@ class Kind(Generic[RequestT, ResultT]):
     is_whole: Callable[[Database, ResultT], bool] = lambda db, out: True
     again: str = "Submit it again."
     upgraded: Callable[[dict[str, Any]], dict[str, Any]] = lambda request: request
+    stored: type[Store[Any]] = Store
+    filters: type[BaseModel] = NoFilters
+    described: Sequence[Column[Any]] = ()
+    drop: Callable[[Database, str], None] = lambda db, job: None
+    recheck: Callable[[Database, Settings, RequestT], RequestT] | None = None
+    model: type[Experiment[Any]] | None = None
+
+    def all_tables(
+        self, db: Database, out: ResultT, measure: Measure | None = None
+    ) -> list[Table[Any]]:
+        """The tables of a result, and those that are read from the database."""
+        return [*self.tables(out, measure), *self.further(db, out, measure)]
+
+    @cached_property
+    def store(self) -> Store[ResultT]:
+        """The stored experiments of this kind."""
+        return self.stored(self)
+
+    @property
+    def one(self) -> str:
+        """The noun with its article, such as `a co-edit`."""
+        return f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}"
 
     @property
     def listing(self) -> str:
@@ -157,6 +398,8 @@ class Kind(Generic[RequestT, ResultT]):
     @cached_property
     def shown(self) -> type[Experiment[ResultT]]:
         """The model of one experiment of this kind."""
+        if self.model is not None:
+            return self.model
         return self._named(Experiment[self.result], "Experiment", f"One {self.noun}, as a job")  # type: ignore[name-defined]
 
     @cached_property

@@ -13,11 +13,12 @@ from pydantic import Field
 from ...cypher import rows
 from ...loaders import formats, graphs
 from ...loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
-from ..errors import ConflictError, NotFoundError
+from ..base.errors import ConflictError, NotFoundError
 from .write import write_graph
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+
 
 Progress = Callable[[int, int, str], None]
 

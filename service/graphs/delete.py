@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
-from ..errors import ConflictError
-from ..formatting import pluralize
+from ..base.errors import ConflictError
+from ..base.formatting import pluralize
 from .datasets import require_graph
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> 
     if kind == "edit" and db.read(rows.GetEditRow, "edits/get_edit", id=graph):
         raise ConflictError(
             f"{graph!r} is the graph of an edit, whose numbers are read from it.",
-            remedy=f"Remove the edit, graph and all: `thinkeval edits --delete {graph}`.",
+            remedy=f"Remove the edit, graph and all: `thinkeval edits {graph} --delete`.",
         )
     if kind != "dataset":
         db.autocommit(int, "graph/delete_graph", graph=graph)

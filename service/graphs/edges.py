@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..formatting import two_digits
-from ..schemas import KNOWN
+from ..base.formatting import two_digits
+from ..models.edit import KNOWN
 
 KEPT_RATIO = 0.9
 """p_post / p_pre from which a fact counts as kept."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
 
+
 TX_LIMIT = 10_000
 """Facts in one transaction; one of 50,000 stopped a server with a 256 MB heap."""
 BATCH = 5_000

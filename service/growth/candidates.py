@@ -1,27 +1,32 @@
-"""Candidates of one pass over a run: triplets and chains in order of appearance, with their states.
-
-A pass computes them anew from request, answers and decisions; its findings overwrite those of an
-earlier pass stored. Decisions are read from the database, never written here.
-"""
+"""Candidates of one pass over a run, and the findings of an elicitor that they come from."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from ...cypher import rows
 from ...cypher.rows.growth import CandidateKind, CandidateState, Verb
 from ...loaders.records import digest
-from .review.schemas import CandidateOut, DecisionOut
-from .review.schemas import Triplet as NamedTriplet
+from .schemas import CandidateFields, CandidateOut, DecisionOut
+from .schemas import Triplet as NamedTriplet
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
-    from ..leases import Lease
+    from ..base.leases import Lease
+
+
+# Candidates of one pass over a run: triplets and chains in order of appearance, with their
+# states.
+#
+# A pass computes them anew from request, answers and decisions; its findings overwrite those of
+# an earlier pass stored. Decisions are read from the database, never written here.
 
 BATCH = 2000
 """Rows of one query."""
@@ -45,12 +50,10 @@ class Verdicts:
     question: str | None = None
 
 
-@dataclass(slots=True)
-class Candidate:
-    """A triplet, or a chain's question; see growth/write_candidates.
+class Candidate(CandidateFields):
+    """A candidate of this pass; see growth/write_candidates.
 
     Attributes:
-        subject, relation, object: as found; of a chain its ends and its relations.
         relations: of a chain, in order.
         entities: of a chain, in order.
         corrected: the triplet that a decision put in its place.
@@ -58,29 +61,15 @@ class Candidate:
         asked: questions that were tried, with their answers' texts.
     """
 
-    id: str
-    kind: CandidateKind
-    subject: str
-    relation: str
-    object: str
-    iteration: int
-    place: int
-    state: CandidateState = "new"
-    reason: str | None = None
-    tries: int = 0
-    share: float | None = None
-    n_answers: int = 0
-    prompt: str | None = None
-    question: str | None = None
     relations: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     corrected: Triplet | None = None
     other: str | None = None
     paraphrases: tuple[str, ...] = ()
-    statements: list[str] = field(default_factory=list)
-    queries: list[str] = field(default_factory=list)
-    checks: dict[str, Any] = field(default_factory=dict)
-    asked: list[tuple[str, list[str]]] = field(default_factory=list)
+    statements: list[str] = Field(default_factory=list)
+    queries: list[str] = Field(default_factory=list)
+    checks: dict[str, Any] = Field(default_factory=dict)
+    asked: list[tuple[str, list[str]]] = Field(default_factory=list)
 
     @property
     def triplet(self) -> Triplet:
@@ -96,21 +85,8 @@ class Candidate:
         checks = dict(self.checks)
         if self.kind == "chain":
             checks["entities"] = list(self.entities)
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "subject": self.subject,
-            "relation": self.relation,
-            "object": self.object,
+        return self.model_dump(include=set(CandidateFields.model_fields)) | {
             "prompt": self.prompt,
-            "question": self.question,
-            "state": self.state,
-            "reason": self.reason,
-            "tries": self.tries,
-            "share": self.share,
-            "n_answers": self.n_answers,
-            "iteration": self.iteration,
-            "place": self.place,
             "statements": list(dict.fromkeys(self.statements)),
             "queries": list(dict.fromkeys(self.queries)),
             "checks": json.dumps(checks, ensure_ascii=False, sort_keys=True) if checks else None,
@@ -155,7 +131,15 @@ class Candidates:
         name = known or triplet_id(subject, relation, object)
         if name in self._all:
             return self._all[name], False
-        made = Candidate(name, "triplet", subject, relation, object, iteration, len(self._all))
+        made = Candidate(
+            id=name,
+            kind="triplet",
+            subject=subject,
+            relation=relation,
+            object=object,
+            iteration=iteration,
+            place=len(self._all),
+        )
         self._all[name] = made
         self._in_force[made.triplet] = name
         return made, True
@@ -178,13 +162,13 @@ class Candidates:
         if name in self._all:
             return self._all[name], False
         made = Candidate(
-            name,
-            "chain",
-            entities[0],
-            " → ".join(relations),
-            entities[-1],
-            iteration,
-            len(self._all),
+            id=name,
+            kind="chain",
+            subject=entities[0],
+            relation=" → ".join(relations),
+            object=entities[-1],
+            iteration=iteration,
+            place=len(self._all),
             relations=tuple(relations),
             entities=tuple(entities),
         )
@@ -237,3 +221,68 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
 
 def _triplet(of: NamedTriplet | None) -> Triplet | None:
     return (of.subject, of.relation, of.object) if of else None
+
+
+# Findings of an elicitor: statements, and the triplets that they state.
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence that triplets come from.
+
+    Attributes:
+        id: within the run.
+        answer: id of the answer that it is part of; None for a given text.
+        source: name of the given text.
+        place: its order in there.
+        parsed: True if triplets could be read from it.
+    """
+
+    id: str
+    text: str
+    place: int
+    answer: str | None = None
+    source: str | None = None
+    parsed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A triplet that an elicitor found; names as they were written.
+
+    Attributes:
+        statements: ids of the statements it comes from, within the run.
+        share: fraction of answers that name the object, where the elicitor has asked for it: such a
+            triplet is not validated again. None: it is to be validated.
+        n_answers: number of these answers.
+        queries: ids of their queries within the run.
+        discarded: why it is recorded and is no fact; None where it may be one.
+        unknown: the model says that it does not know: the triplet is recorded, and is no fact.
+        review: why a person shall decide about it.
+        checks: further figures that are stored with it.
+    """
+
+    subject: str
+    relation: str
+    object: str
+    statements: tuple[str, ...] = ()
+    share: float | None = None
+    n_answers: int = 0
+    queries: tuple[str, ...] = ()
+    discarded: str | None = None
+    unknown: bool = False
+    review: str | None = None
+    checks: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Elicited:
+    """The findings of one iteration, in order of appearance.
+
+    Attributes:
+        queries: requests for reasoning that were made: the iteration table's CoT queries.
+    """
+
+    found: Sequence[Found]
+    statements: Sequence[Statement] = ()
+    queries: int = 0

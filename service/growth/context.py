@@ -1,29 +1,280 @@
-"""Shared data of one pass over a run: request, answers, entities, relations."""
+"""Shared data of one pass over a run: request, stored answers, entities, relations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...cypher import rows
 from ...editing.probe.matching import first_sentence, normalise
-from ..database import Progress, silent
+from ...loaders.records import digest
+from ..base.database import Progress, silent
 from . import prompts
-from .endpoints.endpoint import Form, Kind, Message, Request, Sampling
-from .entities import Entities
-from .relations import Relations
+from .endpoint import Endpoint, Form, Kind, Message, Reply, Request, Sampling
+from .entities import Entities, Relations
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
     from ...loaders.records import KnowledgeGraph
-    from ..leases import Lease
-    from .answers import Answers
-    from .candidates import Candidates
-    from .endpoints.capabilities import Form as JsonForm
-    from .findings import Statement
+    from ..base.leases import Lease
+    from .candidates import Candidates, Statement
+    from .openai_endpoint import Form as JsonForm
     from .schemas import GrowthIn, RoleName
+
+
+# Answers of a run: each is stored before it is used, and equal requests are asked once.
+#
+# A run is a function of its request, its stored answers and the decisions about its candidates:
+# after a kill it starts again from the beginning, finds its stored answers, and continues.
+
+T = TypeVar("T")
+
+BATCH = 2000
+"""Answers that are looked up, or stored, in one query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A stored answer.
+
+    Attributes:
+        id: within the run.
+        query: id of its query within the run; samples of one text share it.
+    """
+
+    id: str
+    query: str
+    request: Request
+    reply: Reply
+
+    @property
+    def text(self) -> str:
+        """The answer as it came."""
+        return self.reply.text
+
+
+class BudgetReached(Exception):
+    """The run may not ask any more; `reason` is recorded as why it stopped."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Budget:
+    """The limits of a run; None is no limit.
+
+    Attributes:
+        calls, tokens: spent so far, stored answers included.
+        seconds: wall time of earlier attempts.
+    """
+
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def spent_seconds(self) -> float:
+        """Wall time of all attempts."""
+        return self.seconds + time.monotonic() - self.started
+
+    def check(self) -> None:
+        """Refuse any further call once tokens or time are spent.
+
+        Raises:
+            BudgetReached: they are.
+        """
+        if self.max_tokens is not None and self.tokens >= self.max_tokens:
+            raise BudgetReached(f"token budget of {self.max_tokens:,} reached")
+        if self.max_seconds is not None and self.spent_seconds >= self.max_seconds:
+            raise BudgetReached(f"time budget of {self.max_seconds:g} s reached")
+
+    def calls_left(self, wanted: int) -> int:
+        """Return the number of the wanted calls that may be made.
+
+        Raises:
+            BudgetReached: none.
+        """
+        self.check()
+        if self.max_calls is None:
+            return wanted
+        if self.calls >= self.max_calls:
+            raise BudgetReached(f"call budget of {self.max_calls:,} reached")
+        return min(wanted, self.max_calls - self.calls)
+
+
+@dataclass(slots=True)
+class Usage:
+    """The cost of the answers that a pass has used, at any time they were asked."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class Answers:
+    """The answers of one run by one endpoint.
+
+    Args:
+        run: id of the run.
+        endpoint: the model that answers.
+        budget: shared by all endpoints of the run.
+        lease: of the job; every write is fenced by it. None in tests and commands without one.
+        check: called between two parts; raises where the job shall stop.
+        progress: called with answered and all requests of a call.
+
+    Attributes:
+        iteration: stored with further answers.
+        usage: of the answers used so far, each counted once.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        run: str,
+        endpoint: Endpoint,
+        budget: Budget,
+        *,
+        lease: Lease | None = None,
+        check: Callable[[], None] = lambda: None,
+        progress: Progress = silent,
+    ) -> None:
+        self.db, self.run, self.endpoint, self.budget = db, run, endpoint, budget
+        self.iteration = 0
+        self.usage = Usage()
+        self._lease, self._check, self._progress = lease, check, progress
+        self._known: dict[str, Reply] = {}
+        self._queries: dict[tuple[object, ...], str] = {}
+
+    def ask(self, requests: Sequence[Request], stage: str = "asking") -> list[Answer]:
+        """The answers, in the order of the requests.
+
+        Raises:
+            BudgetReached: some could not be asked; those that were are stored.
+            EndpointError: the endpoint does not answer; earlier answers are stored.
+        """
+        keys = [request.id(self.endpoint.id) for request in requests]
+        wanted = dict(zip(keys, requests, strict=True))
+        self._look_up([key for key in wanted if key not in self._known])
+        missing = [(key, r) for key, r in wanted.items() if key not in self._known]
+        self._ask(missing, stage)
+        return [self._answer(key, r) for key, r in zip(keys, requests, strict=True)]
+
+    def texts(self, requests: Sequence[Request], stage: str = "asking") -> list[str]:
+        """The texts of the answers, in the order of the requests; raises as `ask`."""
+        return [answer.text for answer in self.ask(requests, stage)]
+
+    def _answer(self, key: str, request: Request) -> Answer:
+        return Answer(key, self._query(request), request, self._known[key])
+
+    def _query(self, request: Request) -> str:
+        """Id of a request's query; computed once for all samples."""
+        about = (request.messages, request.sampling, request.form, request.schema)
+        if about not in self._queries:
+            self._queries[about] = query_of(request, self.endpoint.id)
+        return self._queries[about]
+
+    def _look_up(self, keys: Sequence[str]) -> None:
+        for start in range(0, len(keys), BATCH):
+            part = list(keys[start : start + BATCH])
+            for row in self.db.read(
+                rows.KnownAnswerRow, "growth/known_answers", run=self.run, ids=part
+            ):
+                self._learn(row.id, row)
+
+    def _learn(self, key: str, reply: Reply) -> None:
+        self._known[key] = reply
+        self.usage.calls += 1
+        self.usage.tokens_in += reply.tokens_in or 0
+        self.usage.tokens_out += reply.tokens_out or 0
+
+    def _ask(self, missing: Sequence[tuple[str, Request]], stage: str) -> None:
+        done = 0
+        while done < len(missing):
+            part = missing[done : done + self.budget.calls_left(len(missing) - done)]
+            asked = [request for _, request in part]
+            for replies in _closing(self.endpoint.ask(asked)):
+                self._store([(part[place], reply) for place, reply in replies])
+                done += len(replies)
+                self._progress(done, len(missing), stage)
+                self._check()
+                if done < len(missing):
+                    self.budget.check()
+
+    def _store(self, replies: Sequence[tuple[tuple[str, Request], Reply]]) -> None:
+        stored = [self._row(key, request, reply) for (key, request), reply in replies]
+
+        def store(part: list[dict[str, Any]], tx: Tx) -> None:
+            tx.run(
+                rows.WrittenRow,
+                "growth/write_answers",
+                run=self.run,
+                iteration=self.iteration,
+                rows=part,
+            )
+            if self._lease is not None:
+                self._lease.assert_owned(tx.run)
+
+        for start in range(0, len(stored), BATCH):
+            self.db.atomically(partial(store, stored[start : start + BATCH]))
+        for (key, _), reply in replies:
+            self._learn(key, reply)
+            self.budget.calls += 1
+            self.budget.tokens += (reply.tokens_in or 0) + (reply.tokens_out or 0)
+
+    def _row(self, key: str, request: Request, reply: Reply) -> dict[str, Any]:
+        return {
+            "id": key,
+            "query": self._query(request),
+            "kind": request.kind,
+            "question": request.messages[-1].text,
+            "messages": _messages(request),
+            "sample": request.sample,
+            "text": reply.text,
+            "finish": reply.finish,
+            "seconds": reply.seconds,
+            "tokens_in": reply.tokens_in,
+            "tokens_out": reply.tokens_out,
+        }
+
+
+def _closing(parts: Iterator[T]) -> Iterator[T]:
+    """The parts; a generator is closed at once where their reader stops."""
+    try:
+        yield from parts
+    finally:
+        if isinstance(parts, Generator):
+            parts.close()
+
+
+def query_of(request: Request, endpoint: str) -> str:
+    """Id of a request's query within the run: the same for all samples of one text."""
+    return digest([endpoint, request.settings()], 24)
+
+
+def _messages(request: Request) -> str:
+    fields = {"kind": request.kind} | request.settings()
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def spent(db: Database, run: str, budget: Budget) -> None:
+    """Count the cost of the stored answers of a run."""
+    usage = db.read(rows.UsageRow, "growth/usage", run=run)
+    budget.calls = sum(row.calls for row in usage)
+    budget.tokens = sum(row.tokens_in + row.tokens_out for row in usage)
+
+
+# Shared data of one pass over a run: request, answers, entities, relations.
 
 SHORT, LONG = 64, 512
 """Tokens of a direct answer, and of reasoning or JSON, at most."""
@@ -34,8 +285,8 @@ class Seat:
     """A role of a run: its answers, and how its endpoint gives JSON.
 
     Attributes:
-        form: see `service.growth.structured`.
-        in_chat: see `service.growth.endpoints.opened`.
+        form: see `service.growth.writer`.
+        in_chat: see `service.growth.open_endpoint`.
     """
 
     answers: Answers

@@ -1,62 +1,185 @@
-"""Pause, resume and cancel a growth run; its answers and findings stay stored."""
+"""Control of growth runs: in this process, paused, continued after decisions, asked in advance."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..errors import ConflictError
-from ..jobs import queue
-from . import job
-from .schemas import GrowthOut
-from .store import require_run
+from ...cypher import rows
+from ..base.errors import KNOWN_ERRORS
+from ..base.leases import Heartbeat, Lease, State, event, new_token
+from ..graphs.datasets import get_or_import, stored_graph
+from ..scoring.runtime import parse
+from . import review
+from .candidates import Candidates
+from .context import Answers, Budget, Context, Seat
+from .elicit import open_elicitor
+from .kind import GROWTH
+from .request import prepare
+from .review import Decision, read_decisions
+from .run import Attempt, Report, silent
+from .runs import request_of, require_run
+from .schemas import Recorded, RecordedFile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...cypher.run import Database
-    from ..settings import Settings
+    from ...cypher.sending import Tx
+    from ..base.settings import Settings
+    from ..experiments.kind import Prepared
+    from ..scoring.runtime import Runtime
+    from .endpoint import Reply, Request
+    from .run import Open
+    from .schemas import EndpointIn, GrowthIn, GrowthOut
 
-PAUSED = "paused by a person"
-AGAIN = "Resume it: what it has asked is not asked again."
+
+# A growth run in this process, under a lease, as by `thinkeval grow start`.
+#
+# Its job is stored and taken in one transaction, so that no worker takes it in between. Where
+# another process works on it already, this one waits, and then goes through the run itself: what
+# is stored is not asked again.
+
+WAIT_S = 0.5
 
 
-def pause(db: Database, run: str) -> GrowthOut:
-    """Stop a queued or running run until it is resumed.
+def grow(
+    runtime: Runtime,
+    posted: GrowthIn,
+    *,
+    report: Report = silent,
+    open: Open | None = None,
+) -> GrowthOut:
+    """Grow a graph here and now; the same request again continues its run.
+
+    Args:
+        report: called with each iteration's row.
+        open: opens an endpoint; None for the usual way.
 
     Raises:
-        NotFoundError: no such run.
-        ConflictError: it is neither queued nor running.
+        EndpointError: the run is paused.
+        ConflictError, UsageError, NotFoundError: as `service.growth.request.prepare`.
     """
-    row = require_run(db, run)
-    if row.status not in ("queued", "running"):
-        raise ConflictError(
-            f"Run {row.id!r} is neither queued nor running.", remedy="Resume it to run it again."
+    prepared = prepare(runtime.db, posted)
+    lease = _begin(runtime, prepared)
+    state, lease_s = State(lease), runtime.settings.lease_s
+    with Heartbeat(lambda: runtime.open_database, lambda: state, _ignore, lease_s=lease_s):
+        try:
+            Attempt(
+                runtime, prepared.id, prepared.request, lease=lease, report=report, open=open
+            ).run()
+            lease.succeed_with(runtime.db, prepared.id)
+        except BaseException as error:
+            with suppress(*KNOWN_ERRORS):
+                if not lease.ended:
+                    lease.fail(runtime.db.write, error)
+            raise
+    return GROWTH.store.result(runtime.db, prepared.id)
+
+
+def _begin(runtime: Runtime, prepared: Prepared[GrowthIn]) -> Lease:
+    """Store the run and take its lease; wait while another process has it."""
+    token = new_token()
+
+    def begin(tx: Tx) -> rows.BeginJobRow:
+        GROWTH.store.enqueue(tx, runtime.settings, prepared)
+        (found,) = tx.run(
+            rows.BeginJobRow,
+            "jobs/begin",
+            id=prepared.id,
+            lease=token,
+            lease_ms=runtime.settings.lease_ms,
+            stage="growing",
+            progress=0.0,
+            event=event("running", "growing", 0.0),
         )
-    queue.cancel_all(db, [row.id], job.GROWTH, AGAIN)
-    db.write(float, "growth/set_run", id=row.id, state="paused", stop_reason=PAUSED)
-    return require_run(db, row.id)
+        return found
+
+    while True:
+        found = runtime.db.atomically(begin)
+        if found.begun:
+            return Lease(token, found.attempt)
+        while runtime.db.read(bool, "jobs/busy", id=prepared.id)[0]:
+            runtime.progress(0, 1, "another process grows this graph, waiting")
+            time.sleep(WAIT_S)
 
 
-def resume(db: Database, settings: Settings, run: str) -> GrowthOut:
-    """Queue a run again that was paused or cancelled, failed, or waits for people.
+def _ignore(lease: Lease, lost: bool, cancel: bool) -> None:
+    """Both are noticed with the next stored answers."""
+
+
+# Questions of the first iteration of a run, without asking them.
+
+
+class _Unopened:
+    """An endpoint that is described, and never asked."""
+
+    def __init__(self, endpoint: EndpointIn) -> None:
+        self.id = self.model = endpoint.model
+        self.chat = endpoint.url is not None or parse(endpoint.model).organism is None
+
+    def ask(self, requests: Sequence[Request]) -> Iterator[list[tuple[int, Reply]]]:
+        raise RuntimeError("a dry run asks nothing")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def first_calls(db: Database, prepared: Prepared[GrowthIn]) -> list[tuple[str, int | None]]:
+    """The requests of the first iteration: (what, number of answers or None: not known).
 
     Raises:
-        NotFoundError: no such run.
-        ConflictError: it is queued or running already, or its prompts changed.
-        QueueFullError: too many jobs wait already.
+        UsageError: the model cannot answer the request.
     """
-    row = require_run(db, run)
-    if row.status in ("queued", "running"):
-        raise ConflictError(f"Run {row.id!r} is {row.status}.", remedy="Wait until it ends.")
-    job.post_again(db, settings, row)
-    db.write(float, "growth/set_run", id=row.id, state="growing")
-    return require_run(db, row.id)
+    posted = prepared.request
+    base = stored_graph(db, get_or_import(db, posted.base).id) if posted.base else None
+    main = Seat(Answers(db, prepared.id, _Unopened(posted.answers), Budget()))
+    context = Context(db, prepared.id, "", posted, main, Candidates({}), base=base)
+    seed: list[tuple[str, int | None]] = []
+    if posted.seed is not None and "|" in posted.seed:
+        relation = context.relations.canonical(posted.seed.split("|")[1])[0]
+        if main.chat and relation not in context.relations.templates:
+            seed.append(("question about the seed", 1))
+        seed.append(("validation of the seed", context.samples))
+    elif posted.seed is None and base is not None and posted.elicit != "text":
+        seed.append(("validation of the graph's facts", context.samples * len(base.facts)))
+    return [*seed, *open_elicitor(context).first_calls()]
 
 
-def cancel(db: Database, run: str) -> GrowthOut:
-    """Cancel a run at once if it is queued, within about a second if it runs.
+# Decisions of people, and their consequence: a run that waited for the last one continues.
+
+
+def decide(db: Database, settings: Settings, run: str, decisions: Sequence[Decision]) -> Recorded:
+    """Record decisions of people; the run is queued again if nothing waits any more.
 
     Raises:
-        NotFoundError: no such run.
+        NotFoundError: no such run or candidate.
+        ConflictError: an added triplet is a candidate already.
+        UsageError: no such verb, no valid name, or a correction is missing, idle or of a chain.
     """
+    done = review.record(db, run, decisions)
     row = require_run(db, run)
-    queue.cancel_all(db, [row.id], job.GROWTH, AGAIN)
-    return require_run(db, row.id)
+    if row.state != "waiting_review" or row.to_review:
+        return done
+    prepared = prepare(db, request_of(row))  # a command may have begun it with any model
+    db.atomically(lambda tx: GROWTH.store.enqueue(tx, settings, prepared))
+    return done.model_copy(update={"resumed": True})
+
+
+def decide_by_file(
+    db: Database, settings: Settings, run: str, text: str, name: str, by: str | None = None
+) -> RecordedFile:
+    """Record the decisions of a CSV file: all of them, or none where one is refused.
+
+    Args:
+        by: who decides where a row has no `by` of its own.
+
+    Raises:
+        UsageError: the file cannot be read; with the line.
+        NotFoundError, ConflictError: as `decide`.
+    """
+    read = read_decisions(text, name, by)
+    done = decide(db, settings, run, read.decisions)
+    return RecordedFile(**done.model_dump(), undecided=read.undecided, judged=read.judged)

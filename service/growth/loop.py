@@ -1,8 +1,4 @@
-"""Growing a graph from a model: validation, elicitation, synthesis, again (ThinkEval, Algorithm 1).
-
-A pass is a function of the request, the stored answers and the decisions: it begins at the seed
-each time, and asks only new questions. Work goes breadth-first, ties by first appearance.
-"""
+"""Growing a graph: validation, elicitation, synthesis, again (ThinkEval, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -12,19 +8,27 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ...cypher import rows
-from ..errors import EndpointError, UsageError
-from .answers import BudgetReached
-from .elicitors import open_elicitor
+from ...editing.probe.matching import normalise
+from ..base.errors import EndpointError, UsageError
+from .candidates import Elicited, Found
+from .context import BudgetReached
+from .elicit import open_elicitor
 from .entities import is_type_word
-from .findings import Elicited, Found
-from .judging import judge
 from .synthesis import Synthesis
-from .validation import Validation
+from .validate import Validation, judge
 
 if TYPE_CHECKING:
+    from ...cypher.run import Database
     from .candidates import Candidate, Triplet, Verdicts
     from .context import Context
     from .schemas import GrowthIn
+
+
+# Growing a graph from a model: validation, elicitation, synthesis, again (ThinkEval, Algorithm
+# 1).
+#
+# A pass is a function of the request, the stored answers and the decisions: it begins at the seed
+# each time, and asks only new questions. Work goes breadth-first, ties by first appearance.
 
 CONVERGED = "no new triplet"
 WAITING = "waits for review"
@@ -288,3 +292,28 @@ class Loop:
 
 def _asked(verdicts: Verdicts) -> str:
     return f"the judge would {verdicts.judged} it" if verdicts.judged else "found; not decided yet"
+
+
+# The chains of a grown graph, from the seed's subject to its object.
+
+
+def chains_of(db: Database, graph: str, posted: GrowthIn) -> list[rows.ChainRow]:
+    """The chains, shortest first; none without a seed, or where the graph does not hold it."""
+    seed = seed_of(posted)
+    if seed is None:
+        return []
+    names = {
+        normalise(name): entity.name
+        for entity in db.read(rows.EntityRow, "graph/entities", graph=graph)
+        for name in (*entity.aliases, entity.name)
+    }
+    subject, _, object = seed
+    return db.read(
+        rows.ChainRow,
+        "chains/enumerate",
+        graph=graph,
+        subject=names.get(normalise(subject), subject),
+        object=names.get(normalise(object), object),
+        max_steps=posted.max_steps,
+        bare="include",
+    )

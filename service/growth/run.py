@@ -10,21 +10,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
-from ..errors import ConflictError, EndpointError, LeaseLostError
+from ..base.errors import ConflictError, EndpointError, LeaseLostError
 from ..graphs.datasets import get_or_import, stored_graph
 from . import prompts
-from .answers import Answers, Budget, spent
 from .candidates import Candidates, decisions
-from .context import Context, Seat
-from .endpoints.opened import Opened, opened
+from .context import Answers, Budget, Context, Seat, spent
 from .loop import Loop, Outcome
-from .schemas import GrowthOut
+from .open_endpoint import Opened, opened
+from .runs import require_run
 
 if TYPE_CHECKING:
-    from ...cypher.run import Database
-    from ..leases import Lease
+    from ..base.leases import Lease
     from ..scoring.runtime import Runtime
-    from .schemas import EndpointIn, GrowthIn
+    from .schemas import EndpointIn, GrowthIn, GrowthOut
+
 
 AS_NEW = "Start it as a new run with --as-new (`as_new` over REST); this one stays as it is."
 PASSES = 20
@@ -45,7 +44,6 @@ class Attempt:
         run: id of the run, which is stored.
         open: opens an endpoint; None for the usual way.
         report: called with each iteration's row.
-        check: raises where the job shall stop; called between two parts of answers.
     """
 
     def __init__(
@@ -61,7 +59,7 @@ class Attempt:
         self._runtime, self._run, self._posted = runtime, run, posted
         self._lease, self._report = lease, report
         self._open = open or self._opened
-        self._row = stored_run(runtime.db, run)
+        self._row = require_run(runtime.db, run)
 
     def run(self) -> Outcome:
         """Make passes until the run is finished or waits for people.
@@ -105,10 +103,10 @@ class Attempt:
             opened_all[role] = self._open(self._runtime, endpoint)
         for _ in range(PASSES):
             context = self._context(budget, opened_all)
-            n = stored_run(self._runtime.db, self._run).decisions
+            n = require_run(self._runtime.db, self._run).decisions
             outcome = Loop(context, self._report).run()
             self._settle(context, outcome)
-            if stored_run(self._runtime.db, self._run).decisions == n + context.judged:
+            if require_run(self._runtime.db, self._run).decisions == n + context.judged:
                 break
         return outcome  # PASSES is not 0
 
@@ -193,17 +191,6 @@ class Attempt:
             endpoint=endpoint,
             capabilities=capabilities,
         )
-
-
-def stored_run(db: Database, run: str) -> GrowthOut:
-    """A stored run.
-
-    Raises:
-        NotFoundError: there is none; close ones are suggested.
-    """
-    from .store import require_run
-
-    return require_run(db, run)
 
 
 def require_prompts(row: GrowthOut) -> None:

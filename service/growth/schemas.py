@@ -1,14 +1,13 @@
-"""Requests and results of growth runs: the same for CLI, REST, web UI and client.
-
-`GrowthIn` is the one request; the queue stores it, and `service.growth.job` runs it.
-"""
+"""Requests and results of growth runs, reviews and crawls, the same for every interface."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import json
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
@@ -17,11 +16,26 @@ from pydantic import (
     model_validator,
 )
 
-from ...cypher.rows.growth import RunState
-from ..errors import UsageError
-from ..llm import checked_address
-from ..request_options import Option
-from ..schemas import Name
+from ...cypher import rows
+from ...cypher.rows.growth import (
+    CandidateCountRow,
+    CandidateKind,
+    CandidateState,
+    EvidenceRow,
+    IterationRow,
+    RunState,
+    Verb,
+)
+from ..base.errors import UsageError
+from ..base.llm import checked_address
+from ..base.statistics import Agreement as AgreementStatistics
+from ..models.edit import Name
+from ..models.experiment import Result
+from ..models.options import Option
+
+# Requests and results of growth runs: the same for CLI, REST, web UI and client.
+#
+# `GrowthIn` is the one request; the queue stores it, and `service.growth.kind` runs it.
 
 Elicit = Literal["cot", "crawl", "text"]
 """Source of triplets: step-by-step reasoning, a crawl over relation templates, or a text."""
@@ -143,7 +157,7 @@ class GrowthIn(BaseModel):
         max_length=1200,
         description="`subject|relation|object`; a crawl needs the subject only; with texts null.",
     )
-    graph: Name | None = Field(
+    graph: Annotated[Name | None, Option(flags=("--graph", "-g"))] = Field(
         default=None,
         description="Id of the graph that is made; null: named after the seed and the model.",
     )
@@ -166,7 +180,7 @@ class GrowthIn(BaseModel):
         default="model", description="Always `model`, which reads triplets from statements."
     )
     samples: int = Field(default=5, ge=1, le=100, description="Answers to a validating question.")
-    pass_share: float | None = Field(
+    pass_share: Annotated[float | None, Option(flags=("--pass",))] = Field(
         default=None, gt=0, le=1, description="Least fraction of right answers; default 1/samples."
     )
     k_max: int = Field(default=3, ge=1, le=20, description="Questions tried before discarding.")
@@ -184,15 +198,23 @@ class GrowthIn(BaseModel):
     max_calls: int | None = Field(default=None, ge=1, description="Most answers.")
     max_tokens: int | None = Field(default=None, ge=1, description="Most tokens, both ways.")
     max_seconds: float | None = Field(default=None, gt=0, description="Most seconds.")
-    refine: Refine = Field(default="none", description="Who rewords a failed question.")
+    refine: Refine = Field(
+        default="none", description="Who rewords a failed question: none, model or human."
+    )
     judge: JudgeKind = Field(
         default="none",
-        description="Who decides about found triplets; check: a model's verdicts are stored only.",
+        description="Who decides about found triplets: none, human, model or both; check: a model's"
+        " verdicts are stored only.",
     )
-    single_link: bool = Field(
+    single_link: Annotated[bool, Option(flags=("--single-link/--no-single-link",))] = Field(
         default=True, description="At most one fact an ordered pair of entities."
     )
     crawl: CrawlOptions = Field(default=CrawlOptions(), description="Options of `elicit: crawl`.")
+    as_new: bool = Field(
+        default=False, exclude=True, description="Begin another run of the same request."
+    )
+    force: ClassVar[bool] = True
+    """A run that is submitted again continues: what is stored is not asked again."""
 
     @model_validator(mode="after")
     def _complete(self) -> GrowthIn:
@@ -203,65 +225,77 @@ class GrowthIn(BaseModel):
         return self
 
 
-class GrowthOut(BaseModel):
-    """A growth run: as it is stored, and as every interface shows it."""
+class JudgeRow(BaseModel):
+    """The model judge against people, and people against each other, in one iteration or in all.
 
-    id: str = Field(description="Id of the run.")
-    graph: str = Field(description="Id of the graph.")
+    Positive is a triplet that a person keeps, corrects or adds. Null where undefined.
+    """
+
+    iteration: int | None = Field(description="Null: all iterations.")
+    judged: int = Field(description="Triplets that the judge decided.")
+    both: int = Field(description="Of them, triplets that a person decided too.")
+    tp: int = Field(description="Both keep it.")
+    fp: int = Field(description="The judge alone keeps it.")
+    fn: int = Field(description="The person alone keeps it.")
+    tn: int = Field(description="Neither keeps it.")
+    precision: float | None = Field(description="tp / (tp + fp).")
+    recall: float | None = Field(description="tp / (tp + fn).")
+    f1: float | None = Field(description="Null where precision or recall is.")
+    rated: int = Field(description="Candidates that two persons or more decided.")
+    pairwise: float | None = Field(description="Of them: mean fraction of equal pairs.")
+    unanimous: float | None = Field(description="Of them: fraction on which all agree.")
+    ac1: float | None = Field(description="Of them: Gwet's AC1.")
+    alpha: float | None = Field(description="Of them: Krippendorff's alpha, nominal.")
+
+
+class GrowthOut(Result):
+    """A growth run as it is now: it changes while it grows, and with each decision."""
+
+    request: Annotated[dict[str, Any], rows.FROM_JSON] = Field(
+        description="The request, with every option."
+    )
     seed: str = Field(description="Its start: `subject|relation|object`, or an entity.")
     elicit: Elicit = Field(description="How triplets are found: cot, crawl or text.")
     model: str = Field(description="Name of the model.")
     endpoint: str = Field(
         description="Address of the model's server; empty where the service loads the model."
     )
-    request: str = Field(default="", exclude=True, description="JSON of what was submitted.")
     prompts: str = Field(default="", exclude=True, description="Digest of the prompts.")
     capabilities: str | None = Field(
         default=None, exclude=True, description="JSON of the endpoint's abilities, as found."
     )
     state: RunState = Field(
-        default="finished", exclude=True, description="State of the run, whatever its job does."
+        description="growing, waiting_review (a person must decide), paused (a server was away) or"
+        " finished."
     )
+    stop_reason: str | None = Field(default=None, description="Why it stopped; null until then.")
     scored_as: str | None = Field(
         default=None,
         description="`model` of an edit of the model that answered; null where a server answered.",
     )
-    status: Literal[
-        "queued", "running", "waiting_review", "paused", "succeeded", "failed", "cancelled"
-    ] = Field(description="Current stage of the run.")
-    stop_reason: str | None = Field(default=None, description="Why it stopped; null until then.")
-    progress: float = Field(default=0.0, description="Fraction that is done, from 0 to 1.")
-    stage: str | None = Field(
-        default=None, description="Its current stage, in words; null if it is idle."
-    )
-    error: str | None = Field(
-        default=None, description="Why it failed, in one sentence; null otherwise."
-    )
-    remedy: str | None = Field(default=None, description="The error's remedy; null without one.")
     seconds: float = Field(description="Wall time of all attempts.")
     calls: int = Field(description="Answers, each asked once.")
     candidates: int = Field(description="Number of candidates.")
     to_review: int = Field(description="Candidates that a person shall decide.")
-    iterations: int = Field(description="Number of finished iterations.")
     decisions: int = Field(description="Number of decisions.")
-    created_at: str = Field(description="Time of creation, ISO 8601 in UTC.")
     finished_at: str | None = Field(
         default=None, description="Time of its end, ISO 8601 in UTC; null before it."
     )
-    links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")
+    iterations: list[IterationRow] = Field(description="Sizes and cost after each iteration.")
+    counts: list[CandidateCountRow] = Field(
+        default=[], description="Candidates by kind, state and reason; none while it runs."
+    )
+    judged: list[JudgeRow] = Field(
+        default=[],
+        description="The judge against people: a row an iteration, then all; none while it runs.",
+    )
 
     @model_validator(mode="after")
     def _add(self) -> GrowthOut:
-        """Add what follows from the stored columns; a client reads both from the answer."""
-        if self.request:
-            self.scored_as = scored_as(_Answered.model_validate_json(self.request))
-            place = f"/v1/growth/{self.id}"
-            parts = {name: f"{place}/{name}" for name in _PARTS}
-            self.links = {"self": place, "graph": f"/v1/graphs/{self.graph}", **parts}
+        """Add what follows from the stored columns; a client reads it from the answer."""
+        if self.prompts:
+            self.scored_as = scored_as(_Answered.model_validate(self.request))
         return self
-
-
-_PARTS = ("iterations", "candidates", "decisions", "judge")
 
 
 class _Answered(BaseModel):
@@ -283,3 +317,305 @@ def scored_as(posted: GrowthIn | _Answered) -> str | None:
         return None
     spec = parse(posted.answers.model)
     return posted.answers.model if spec.organism is None else written(spec, posted.base)
+
+
+# Schemas of a run's review: the same for CLI, REST, web UI and client.
+
+Verdict = Literal["keep", "prune", "correct"]
+DecidedBy = Literal["human", "judge"]
+NameText = Annotated[str, Field(min_length=1, max_length=400)]
+Annotator = Annotated[str, Field(min_length=1, max_length=100)]
+Reason = Annotated[str, Field(max_length=2000)]
+
+
+class Triplet(BaseModel):
+    """Subject, relation and object by their names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    subject: NameText = Field(description="Name.")
+    relation: NameText = Field(description="Relation.")
+    object: NameText = Field(description="Name.")
+    question: NameText | None = Field(default=None, description="Of a correction: ask this.")
+
+    @model_validator(mode="after")
+    def _of_two(self) -> Triplet:
+        if self.subject.casefold() == self.object.casefold():
+            raise ValueError("subject and object are the same")
+        return self
+
+
+def _as_stored(value: object) -> object:
+    """Return a triplet that is stored as JSON as it is, acceptable today or not."""
+    return Triplet.model_construct(**json.loads(value)) if isinstance(value, str) else value
+
+
+FROM_JSON = BeforeValidator(_as_stored)
+
+
+class DecisionIn(BaseModel):
+    """A person's decision about a candidate."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    verb: Verdict = Field(description="keep, prune or correct.")
+    by: Annotator = Field(description="Name of the person; distinguishes annotators.")
+    after: Triplet | None = Field(default=None, description="The corrected triplet.")
+    reason: Reason | None = Field(default=None, description="Why, in the person's words.")
+
+
+class AddIn(BaseModel):
+    """A triplet that a person adds to a run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    triplet: Triplet = Field(description="The triplet to add.")
+    by: Annotator = Field(description="Name of the person who adds it.")
+    reason: Reason | None = Field(default=None, description="Why, in the person's words.")
+
+
+class DecisionOut(BaseModel):
+    """A stored decision."""
+
+    number: int = Field(description="From 1.")
+    at: str = Field(description="Time of the decision, ISO 8601 in UTC.")
+    role: DecidedBy = Field(description="Who decided: human or judge.")
+    by: str = Field(description="Name of the person, or model@address.")
+    verb: Verb = Field(description="keep, prune, correct or add.")
+    candidate: str = Field(description="Id of the candidate.")
+    before: Annotated[Triplet | None, FROM_JSON] = Field(
+        description="Null where the triplet was added."
+    )
+    after: Annotated[Triplet | None, FROM_JSON] = Field(description="Null where it was pruned.")
+    reason: str | None = Field(description="Why, in words; null without.")
+    evidence: list[str] = Field(description="Ids of answers that the candidate rests on.")
+
+
+class Recorded(BaseModel):
+    """Recorded decisions, and how many candidates still wait for one."""
+
+    number: int = Field(description="Number of the last decision, from 1.")
+    candidate: str = Field(description="Id of the candidate of the last decision.")
+    recorded: int = Field(default=1, description="Decisions recorded by this request.")
+    waiting: int = Field(description="Candidates that still wait for a decision.")
+    resumed: bool = Field(default=False, description="The run was queued again: nothing waits.")
+
+
+class RecordedFile(Recorded):
+    """The decisions of a file that were recorded, and the rows that are none of a person."""
+
+    undecided: int = Field(description="Rows without a verb.")
+    judged: int = Field(description="Rows of a model judge, which are recorded for no person.")
+
+
+class Decisions(BaseModel):
+    """The decisions of a run, oldest first."""
+
+    items: list[DecisionOut] = Field(description="The items of this page, in order.")
+    total: int = Field(description="Number of items on all pages.")
+
+
+class CandidateFields(BaseModel):
+    """A candidate as a run found it; a chain has its ends, and its relations joined by arrows."""
+
+    id: str = Field(description="Id of the candidate.")
+    kind: CandidateKind = Field(description="Triplet or chain.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    prompt: str | None = Field(
+        default=None, exclude=True, description="Cloze with one {} for the subject."
+    )
+    question: str | None = Field(
+        default=None, description="Question that was asked for it; null without one."
+    )
+    state: CandidateState = Field(default="new", description="State of the candidate so far.")
+    reason: str | None = Field(
+        default=None, description="Why it is in this state; null where the state says all."
+    )
+    tries: int = Field(default=0, description="Number of questions that were tried.")
+    share: float | None = Field(default=None, description="Answers that name the object.")
+    n_answers: int = Field(default=0, description="Number of answers to its validating question.")
+    iteration: int = Field(description="Iteration that found it.")
+    place: int = Field(description="Place in the order of appearance.")
+
+
+class CandidateOut(CandidateFields):
+    """A stored candidate beside the decisions about it."""
+
+    checks: Annotated[dict[str, Any] | None, rows.FROM_JSON] = Field(
+        default=None, exclude=True, description="Further stored figures."
+    )
+    verdict: Verb | None = Field(description="What a person decided last.")
+    decided_by: str | None = Field(description="Name of the person who decided last; null before.")
+    corrected: Annotated[Triplet | None, FROM_JSON] = Field(
+        description="The triplet that a person put in its place; null without a correction."
+    )
+    judged: Verdict | None = Field(
+        description="Verdict of the judge: keep, prune or correct; null without one."
+    )
+    judge: str | None = Field(description="Name of the judge; null without one.")
+    judge_corrected: Annotated[Triplet | None, FROM_JSON] = Field(
+        description="The triplet that the judge would put in its place; null without one."
+    )
+    statements: list[str] = Field(description="Statements of the model that it was read from.")
+
+
+class CandidatePage(BaseModel):
+    """Candidates in order of appearance; `next` is null on the last page."""
+
+    items: list[CandidateOut] = Field(description="The items of this page, in order.")
+    next: str | None = Field(description="`cursor` of the next page; null on the last one.")
+    total: int = Field(description="Candidates in these states, on all pages.")
+
+
+class CandidateDetail(CandidateOut):
+    """A candidate with the answers that it rests on and its decisions, oldest first."""
+
+    evidence: list[EvidenceRow] = Field(description="The answers that it rests on.")
+    decisions: list[DecisionOut] = Field(description="The decisions about it, oldest first.")
+
+
+class AgreementReport(AgreementStatistics):
+    """Agreement of people over what they decided; null where undefined."""
+
+    annotators: list[str] = Field(description="Names of the people.")
+
+
+# Results of a crawl: its report, also against a true graph, and how two crawls agree.
+
+
+class Retrieval(BaseModel):
+    """Items found, compared with the true ones."""
+
+    true: int = Field(description="Number of those that could be found.")
+    found: int = Field(description="Number of those that were found, true or not.")
+    right: int = Field(description="Number of the found ones that are true.")
+    recalled: int = Field(
+        description="Number of those of `true` that were found; less than `right` where more is"
+        " true than could be found within the steps."
+    )
+    precision: float | None = Field(description="right / found; null where none was found.")
+    recall: float | None = Field(description="recalled / true; null if `true` is 0.")
+    f1: float | None = Field(
+        description="Harmonic mean of precision and recall; null where one of them is undefined."
+    )
+
+
+class Chains(Retrieval):
+    """Chains from the start to an object; chains over the same entities are one."""
+
+    object: str = Field(description="Object that the chains end at.")
+    missed: int = Field(description="True chains that were not found.")
+
+
+class RelationRow(Retrieval):
+    """The facts of one relation."""
+
+    relation: str = Field(description="Relation of the fact.")
+
+
+class DepthRow(Retrieval):
+    """The facts of one level."""
+
+    depth: int = Field(description="Level of the crawl, from 0.")
+
+
+class CalibrationBin(BaseModel):
+    """Objects whose fraction of answers is in an interval."""
+
+    low: float = Field(
+        description="Lower end of the interval, not part of it (the first bin has 0)."
+    )
+    high: float = Field(description="Upper end of the interval, part of it.")
+    n: int = Field(description="objects.")
+    share: float | None = Field(
+        description="Mean fraction of answers of its objects; null without any."
+    )
+    right: float | None = Field(description="Fraction of them that are true; null without any.")
+
+
+class Calibration(BaseModel):
+    """Calibration: an object's fraction of answers against how often it is true."""
+
+    n: int = Field(
+        description="objects: all that answers of known pairs name, and the first of each unknown"
+        " pair."
+    )
+    brier: float | None = Field(
+        description="Mean squared difference of fraction and truth (Brier 1950); null without"
+        " objects."
+    )
+    bins: list[CalibrationBin] = Field(description="Objects by fraction of answers.")
+
+
+class AgainstTruth(BaseModel):
+    """A crawl against a graph that holds the truth."""
+
+    truth: str = Field(description="Id of that graph.")
+    steps: int = Field(
+        description="Facts count as reachable whose subject is less than so many steps from the"
+        " start."
+    )
+    facts: Retrieval = Field(description="`true` counts the reachable facts.")
+    entities: Retrieval = Field(description="likewise.")
+    chains: Chains | None = Field(
+        description="Chains from the start to the object; null without an object."
+    )
+    calibration: Calibration = Field(
+        description="Fractions of answers compared with the truth of the facts."
+    )
+    by_relation: list[RelationRow] = Field(description="The facts by relation.")
+    by_depth: list[DepthRow] = Field(description="The facts by level.")
+
+
+class LevelRow(BaseModel):
+    """A level of a crawl."""
+
+    depth: int = Field(description="Number of the level, from 0.")
+    entities: int = Field(description="Number of entities that were asked about.")
+    questions: int = Field(description="Pairs of entity and relation.")
+    unknown: int = Field(description="Number of pairs that the model does not know.")
+    refused: int = Field(description="Number of pairs about which the model declines to answer.")
+    facts: int = Field(description="Number of facts that were kept.")
+    new: int = Field(description="Entities that the level's facts name first.")
+
+
+class CrawlReport(BaseModel):
+    """A stored crawl."""
+
+    run: str = Field(description="Id of the growth run.")
+    graph: str = Field(description="Id of the graph.")
+    model: str = Field(description="Name of the model.")
+    start: list[str] = Field(description="Names of the entities that it began with.")
+    stop_reason: str | None = Field(
+        description="`frontier empty`, `depth` or `budget`; null while it is not finished."
+    )
+    asked: str | None = Field(
+        default=None,
+        description="The way a model in this process was asked, with the measurement that chose"
+        " it.",
+    )
+    facts: int = Field(description="Number of facts that were kept.")
+    unknown: int = Field(description="Number of pairs that the model does not know.")
+    refused: int = Field(description="Number of pairs about which the model declines to answer.")
+    entities: int = Field(description="Number of entities that were asked about.")
+    questions: int = Field(
+        description="Pairs of entity and relation, each asked in several wordings."
+    )
+    answers: int = Field(description="All answers, those about kinds included.")
+    seconds: float = Field(description="Duration in seconds.")
+    levels: list[LevelRow] = Field(description="The levels, from 0.")
+    against: AgainstTruth | None = Field(
+        default=None, description="The crawl against a true graph; null without one."
+    )
+
+
+class Agreement(BaseModel):
+    """Facts of two crawls, of two seeds for example."""
+
+    runs: tuple[str, str] = Field(description="Ids of the two crawls.")
+    facts: tuple[int, int] = Field(description="Number of facts of each.")
+    common: int = Field(description="Number of facts that both have.")
+    either: int = Field(description="Number of facts that at least one has.")
+    jaccard: float | None = Field(description="common/either; null where both are empty.")

@@ -14,12 +14,13 @@ from ...cypher import rows
 from ...loaders.records import Fact, KnowledgeGraph, RewriteRequest, unique
 from ..graphs.datasets import fact_row
 from ..graphs.write import write_graph
-from .relations import conflicts
-from .writing import prompt_of
+from .entities import conflicts
+from .writer import prompt_of
 
 if TYPE_CHECKING:
     from .candidates import Candidate, Triplet
     from .context import Context
+
 
 TARGETS = 3
 """Rewrite requests of the seed that a grown graph gets, at most."""

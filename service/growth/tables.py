@@ -1,19 +1,15 @@
-"""Tables of growth runs: iterations, chains, why there are none, and the list of runs."""
+"""Tables of growth runs: iterations, candidates, chains, and the judge against people."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from ..reports.formats import Column
 
 if TYPE_CHECKING:
     from ...cypher import rows
-    from .review.schemas import CandidateOut
-    from .schemas import GrowthOut
+    from .schemas import JudgeRow
+
 
 ITERATIONS: list[Column[rows.IterationRow]] = [
     Column("iteration", lambda row: row.number),
@@ -32,44 +28,35 @@ CHAINS: list[Column[rows.ChainRow]] = [
     Column("chain", lambda row: chain_text(row)),
 ]
 
-RUNS: list[Column[GrowthOut]] = [
-    Column("run", lambda run: run.id, whole=True, link=lambda run: f"/growth/{quote(run.id)}"),
-    Column("seed", lambda run: run.seed),
-    Column("model", lambda run: run.model, optional=1),
-    Column("found by", lambda run: run.elicit, optional=2),
-    Column("status", lambda run: run.status),
-    Column("candidates", lambda run: run.candidates, optional=4),
-    Column("to review", lambda run: run.to_review, optional=3),
-    Column("answers", lambda run: run.calls),
-    Column("seconds", lambda run: round(run.seconds, 1), optional=5),
-    Column("created", lambda run: run.created_at[:16].replace("T", " "), optional=5),
-    Column("stopped", lambda run: run.stop_reason or run.error or "", optional=4),
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Candidates of one kind that ended in the same state for the same reason."""
-
-    kind: str
-    state: str
-    reason: str
-    candidates: int
-
-
-CANDIDATE_COUNTS: list[Column[Reason]] = [
+COUNTS: list[Column[rows.CandidateCountRow]] = [
     Column("kind", lambda row: row.kind),
     Column("state", lambda row: row.state),
     Column("reason", lambda row: row.reason),
     Column("candidates", lambda row: row.candidates),
 ]
 
-
-def reasons(candidates: Iterable[CandidateOut]) -> list[Reason]:
-    """Candidates by kind, state and reason, the most frequent first."""
-    found = Counter((one.kind, one.state, one.reason or "") for one in candidates)
-    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return [Reason(*key, candidates=n) for key, n in ranked]
+JUDGED: list[Column[JudgeRow]] = [
+    Column("iteration", lambda r: "all" if r.iteration is None else r.iteration),
+    Column("judged", lambda r: r.judged),
+    Column("both", lambda r: r.both),
+    Column("TP", lambda r: r.tp),
+    Column("FP", lambda r: r.fp),
+    Column("FN", lambda r: r.fn),
+    Column("TN", lambda r: r.tn),
+    Column("precision", lambda r: r.precision),
+    Column("recall", lambda r: r.recall),
+    Column("F1", lambda r: r.f1),
+    Column("rated", lambda r: r.rated),
+    Column("pairwise", lambda r: r.pairwise),
+    Column("unanimous", lambda r: r.unanimous),
+    Column("AC1", lambda r: r.ac1),
+    Column("alpha", lambda r: r.alpha),
+]
+JUDGED_NOTE = (
+    "both: triplets that the judge and a person decided, of which TP, FP, FN and TN are counted;"
+    " positive is what a person keeps or corrects. rated: candidates that two persons or more"
+    " decided, over which pairwise to alpha are their agreement; AC1 is never above pairwise."
+)
 
 
 def chain_text(row: rows.ChainRow) -> str:

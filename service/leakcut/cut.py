@@ -1,8 +1,4 @@
-"""The leak cut of a scored edit or of a rewrite: read, solve, describe.
-
-Costs, locks and keys make a `Problem` of the leaking paths; `hitting_set` solves it. The result
-names for each fact the paths that it closes and its side effects, and the open paths with reasons.
-"""
+"""The leak cut of a scored edit or of a rewrite: read, solve, describe."""
 
 from __future__ import annotations
 
@@ -11,14 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..errors import NotFoundError, UsageError
-from . import and_or, budget, hitting_set
-from .hitting_set import Cut
+from ..base.errors import NotFoundError, UsageError
+from ..models.leakcut import CutFact, CutIn, CutOut, OpenPath
+from . import budget, hitting_set
+from .hitting_set import Chain, Cut, Problem, ProofProblem
 from .keys import Keys, by_subject, collateral
 from .leaks import Leaks
-from .problem import Chain, Problem
-from .rule_proofs import RuleProofs
-from .schemas import CutFact, CutIn, CutOut, OpenPath
 
 Kind = Literal["measured", "subject", "off"]
 
@@ -59,7 +53,7 @@ def leak_cut(
     *,
     keys: Keys | None = None,
     kind: Kind | None = None,
-    proofs: RuleProofs | None = None,
+    proofs: ProofProblem | None = None,
 ) -> CutOut:
     """The cheapest facts whose change closes every leaking path, and breaks every proof.
 
@@ -125,10 +119,10 @@ def _surviving(leaks: Leaks) -> int | None:
     return None if found is None else round(found)
 
 
-def _solved(problem: Problem, options: CutIn, proofs: RuleProofs | None) -> tuple[Cut, list[Cut]]:
+def _solved(problem: Problem, options: CutIn, proofs: ProofProblem | None) -> tuple[Cut, list[Cut]]:
     """The cut, and others of its cost."""
     if proofs is not None:
-        return and_or.cut(proofs.problem(problem), limit_s=options.seconds), []
+        return hitting_set.cut_with_rules(proofs.within(problem), limit_s=options.seconds), []
     best = hitting_set.cut(problem, limit_s=options.seconds)
     return best, list(hitting_set.alternatives(problem, best, most=options.alternatives))
 

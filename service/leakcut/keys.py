@@ -1,22 +1,28 @@
-"""Facts that share a key, and the collateral of editing one: the known others of its key.
-
-A method that writes at the subject's last token (`editing.registry.writes_at_subject`) changes a
-model's answer about every fact of a key at once: facts of one key cannot be edited to values of
-their own together, and a fact that is not edited moves with the one that is. Keys are measured in
-the model; where none is at hand, one key a subject is assumed.
-"""
+"""Facts that share a key, and the collateral of editing one: measured and stored."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ...loaders.records import Fact, RewriteRequest, digest
-from ..errors import UsageError
+from ..base.errors import UsageError
 from ..scoring.resolved import Resolved
 from ..scoring.runtime import Runtime
+
+if TYPE_CHECKING:
+    from ...cypher.run import Database
+
+
+# Facts that share a key, and the collateral of editing one: the known others of its key.
+#
+# A method that writes at the subject's last token (`editing.registry.writes_at_subject`) changes
+# a model's answer about every fact of a key at once: facts of one key cannot be edited to values
+# of their own together, and a fact that is not edited moves with the one that is. Keys are
+# measured in the model; where none is at hand, one key a subject is assumed.
 
 AnyFact = rows.FactRow | Fact
 """A stored fact, whose id is that in the database, or a record, whose id is that in its graph."""
@@ -107,3 +113,19 @@ def collateral(keys: Keys, p_pre: Mapping[str, float]) -> dict[str, float]:
         id_: sum((p_pre.get(other, 0.0) for other in others), 0.0)
         for id_, others in keys.near.items()
     }
+
+
+# Measured keys, stored with the facts of an edit's graph, so that every interface uses them.
+
+
+def write(db: Database, edit: str, keys: Keys, facts: Iterable[str]) -> None:
+    """Store the key of each fact; a fact that shares none has a key of its own."""
+    names = {fact: min(group) for group in keys.groups for fact in group}
+    found = [{"fact": fact, "group": names.get(fact, fact)} for fact in facts]
+    db.write(rows.WrittenRow, "leakcut/write_keys", graph=edit, rows=found)
+
+
+def read(db: Database, edit: str) -> Keys | None:
+    """The keys of an edit's facts; None where none were measured."""
+    found = db.read(rows.MeasuredKeyRow, "leakcut/keys", graph=edit)
+    return Keys.of_groups(row.facts for row in found) if found else None

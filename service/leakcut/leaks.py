@@ -13,14 +13,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
-from ..errors import UsageError
-from ..graphs.datasets import case, to_fact
-from ..schemas import Measure, Score
-from .problem import Chain
+from ..base.errors import UsageError
+from ..graphs.datasets import case, require_graph, to_fact
+from ..models.edit import Measure, Score
+from ..rules.closure import HEIGHT_OF_PROOF, entity_kinds, triple_of
+from ..rules.engine import ground, near
+from ..rules.schemas import ClosureOptions, factors
+from .hitting_set import Chain, Inference, ProofProblem
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...loaders.records import Fact, RewriteRequest
+    from ..rules.store import StoredRule
+
 
 MOST = 1_000_000
 """Paths that are read at most."""
@@ -50,6 +55,11 @@ class Leaks:
     facts: Mapping[str, rows.FactRow]
     score: Score | None = None
     measure: Measure | None = None
+
+    @property
+    def graph(self) -> str:
+        """Id of the edit's graph; of an unedited graph that of the data set."""
+        return self.score.edit if self.score else self.dataset
 
     def pre(self, fact: str) -> float | None:
         """Probability of a fact before the edit; None on an unedited graph."""
@@ -113,10 +123,9 @@ def with_facts(db: Database, leaks: Leaks, ids: Collection[str]) -> Leaks:
     missing = set(ids) - leaks.facts.keys()
     if not missing:
         return leaks
-    graph = leaks.score.edit if leaks.score else leaks.dataset
     further = {
         row.fact: rows.FactRow(**asdict(row))
-        for row in db.read(rows.FactRow, "graph/facts", graph=graph)
+        for row in db.read(rows.FactRow, "graph/facts", graph=leaks.graph)
         if row.fact in missing
     }
     return replace(leaks, facts={**leaks.facts, **further})
@@ -207,3 +216,44 @@ def _read(
     if used:
         scope = db.read(rows.FactRow, "probes/facts_in_scope", **where, max_steps=max_steps)
     return tuple(found), {row.fact: row for row in scope if row.fact in used}
+
+
+ROLES = ("fact", "target_true")
+"""Roles of facts that a proof of the old fact may use, as its chains do."""
+
+
+def proofs(
+    db: Database, leaks: Leaks, rules: Sequence[StoredRule], *, depth: int = HEIGHT_OF_PROOF
+) -> ProofProblem:
+    """Return the groundings by which rules prove the edited fact, or a fact of its chains.
+
+    Args:
+        depth: of the groundings: premises above each other. They are all used, also in taller
+            proofs.
+
+    Raises:
+        UsageError: too many groundings.
+    """
+    header = require_graph(db, leaks.graph, kind=None)
+    target = (leaks.ends[0], leaks.relation, leaks.ends[1])
+    own = {
+        id: (row.subject, row.relation, row.object)
+        for id, row in leaks.facts.items()
+        if id not in leaks.edited
+    }
+    sides = {"pre": "likelihood_pre", "post": "likelihood_post"}
+    atoms = db.read(rows.AtomRow, "closure/atoms", graph=leaks.graph, **sides)
+    stated = {
+        atom.id.removeprefix(f"{leaks.graph}|"): triple_of(atom)
+        for atom in atoms
+        if atom.role in ROLES
+    }
+    factor = factors(rules, ClosureOptions())
+    used = [stored for stored in rules if stored.id in factor]
+    fitting = near(stated.values(), [target, *own.values()], used, depth)
+    facts = own | {id: triple for id, triple in stated.items() if triple in fitting}
+    kinds = entity_kinds(db, leaks.graph, header.dataset)
+    found = ground(facts.values(), used, kinds, factor, depth=depth)
+    texts = {stored.id: stored.rule.text() for stored in used}
+    groundings = (Inference(g.premises, g.conclusion, g.factor, texts[g.rule]) for g in found)
+    return ProofProblem(target, facts, tuple(groundings))

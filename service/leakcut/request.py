@@ -5,27 +5,31 @@ Command line, REST, page, client and Python all come here, so that they have the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...editing import registry
 from ...editing.errors import UnknownMethodError
-from ..errors import NotFoundError, NothingStoredError, UsageError
+from ..base.errors import NotFoundError, NothingStoredError, UsageError
 from ..graphs import datasets
-from ..graphs.rewrites import OwnRewrite, rewrites
+from ..graphs.requests import OwnRewrite, rewrites
+from ..models.edit import Measure, Score
+from ..models.leakcut import BudgetOut, CutIn, CutOut, RuleCutOut
 from ..reports.edit import measure_of
-from ..schemas import Measure, Score
+from ..rules.groundings import rules_for
 from ..scoring import record
-from . import budget, cut, leaks, rule_proofs, stored_keys
+from . import budget, cut, keys, leaks
 from .cut import Kind
+from .hitting_set import ProofProblem
 from .keys import Keys
 from .leaks import Leaks, with_facts
-from .rule_proofs import RuleProofs
-from .schemas import BudgetOut, CutIn, CutOut, RuleCutOut
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...loaders.records import RewriteRequest
+    from ..rules.store import StoredRule
     from ..scoring.runtime import Runtime
+
 
 DEFAULTS = CutIn()
 """A cut without any option."""
@@ -105,8 +109,8 @@ def edit_cut(db: Database, score: Score, measure: Measure, options: CutIn = DEFA
     """
     found = leaks.of_edit(db, score, measure, options.max_steps)
     kind = key_kind(score.method)
-    keys = stored_keys.read(db, score.edit) if (options.keys, kind) == ("auto", "subject") else None
-    return _cut(db, found, options, "measured" if keys else kind, keys)
+    stored_keys = keys.read(db, score.edit) if (options.keys, kind) == ("auto", "subject") else None
+    return _cut(db, found, options, "measured" if stored_keys else kind, stored_keys)
 
 
 def rewrite_cut(
@@ -136,26 +140,28 @@ def key_kind(method: str) -> Kind:
 def _cut(
     db: Database, found: Leaks, options: CutIn, kind: Kind, keys: Keys | None = None
 ) -> CutOut:
+    rules: Sequence[StoredRule] = ()
     proofs, why = None, None
     if options.rules:
         try:
-            proofs = rule_proofs.read(db, found)
+            rules = rules_for(db, found.graph)
+            proofs = leaks.proofs(db, found, rules)
             found = with_facts(db, found, proofs.facts)
         except NothingStoredError as error:
             why = error.detail
     made = cut.leak_cut(found, options, keys=keys, kind=kind, proofs=proofs)
     if options.rules:
-        made = made.model_copy(update={"rules": _rules(made, proofs, why)})
+        made = made.model_copy(update={"rules": _rules(made, len(rules), proofs, why)})
     if options.budget is not None:
         made = made.model_copy(update={"budget": _budget(found, options, kind, keys)})
     return _with_names(made, found)
 
 
-def _rules(made: CutOut, proofs: RuleProofs | None, why: str | None) -> RuleCutOut:
+def _rules(made: CutOut, n_rules: int, proofs: ProofProblem | None, why: str | None) -> RuleCutOut:
     if proofs is None:
         return RuleCutOut(rules=0, atoms=0, groundings=0, why=why)
     return RuleCutOut(
-        rules=proofs.rules,
+        rules=n_rules,
         atoms=len({*proofs.facts.values(), *(one.conclusion for one in proofs.groundings)}),
         groundings=len(proofs.groundings),
         facts=[fact.id for fact in made.facts if not fact.alone],

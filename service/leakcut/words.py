@@ -10,14 +10,14 @@ import shlex
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from ..formatting import number, percent, pluralize
+from ..base.formatting import number, percent, pluralize
 from ..graphs.datasets import OWN
+from ..models.edit import Measure, Score
+from ..models.leakcut import CoEditIn, CutFact, CutIn, CutOut
+from ..models.options import flags_of
 from ..reports.formats import Column, Table
-from ..request_options import flags_of
-from ..schemas import Measure, Score
-from ..scoring.posting import posted
+from ..scoring.request import posted
 from ..scoring.runtime import as_option
-from .schemas import CoEditIn, CutFact, CutIn, CutOut
 
 MEASURE: Measure = "likelihood"
 """The measure that co-edits choose by."""

@@ -18,28 +18,29 @@ from thinkeval.service import __version__
 
 if TYPE_CHECKING:
     from thinkeval.cypher import query
-    from thinkeval.service.client import Client, ProblemError
-    from thinkeval.service.leakcut.coedit.run import co_edit
+    from thinkeval.service.base.settings import Settings
+    from thinkeval.service.client.http import ProblemError
+    from thinkeval.service.client.rest import Client
+    from thinkeval.service.client.session import Session, open
+    from thinkeval.service.leakcut.coedit import co_edit
     from thinkeval.service.leakcut.request import leak_cut
-    from thinkeval.service.leakcut.schemas import CoEditIn
-    from thinkeval.service.schemas import EditIn, Score
+    from thinkeval.service.models.edit import EditIn, Score
+    from thinkeval.service.models.leakcut import CoEditIn
     from thinkeval.service.scoring.runtime import Runtime
     from thinkeval.service.scoring.score import score_edit
-    from thinkeval.service.session import Session, open
-    from thinkeval.service.settings import Settings
 
 _HOMES = {
-    "Client": "thinkeval.service.client",
-    "CoEditIn": "thinkeval.service.leakcut.schemas",
-    "EditIn": "thinkeval.service.schemas",
-    "ProblemError": "thinkeval.service.client",
+    "Client": "thinkeval.service.client.rest",
+    "CoEditIn": "thinkeval.service.models.leakcut",
+    "EditIn": "thinkeval.service.models.edit",
+    "ProblemError": "thinkeval.service.client.rest",
     "Runtime": "thinkeval.service.scoring.runtime",
-    "Score": "thinkeval.service.schemas",
-    "Settings": "thinkeval.service.settings",
-    "Session": "thinkeval.service.session",
-    "co_edit": "thinkeval.service.leakcut.coedit.run",
+    "Score": "thinkeval.service.models.edit",
+    "Settings": "thinkeval.service.base.settings",
+    "Session": "thinkeval.service.client.session",
+    "co_edit": "thinkeval.service.leakcut.coedit",
     "leak_cut": "thinkeval.service.leakcut.request",
-    "open": "thinkeval.service.session",
+    "open": "thinkeval.service.client.session",
     "query": "thinkeval.cypher",
     "score_edit": "thinkeval.service.scoring.score",
 }

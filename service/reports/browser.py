@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from thinkeval import cypher
-
+from ... import cypher
 from ...cypher.browser import filled, literal
-from ..errors import UsageError
+from ..base.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...cypher.rows import ScoredChainRow
-    from ..schemas import Measure, Score
-    from ..settings import Settings
+    from ..base.settings import Settings
+    from ..models.edit import Measure, Score
+
 
 LIMIT = 7_500
 """Longest link, in characters; Neo4j's web server was seen to take 8,500. Those to chains and
@@ -59,7 +59,7 @@ def browser_address(settings: Settings) -> str | None:
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"http://{host}:7474/browser/"
     from ...cypher.embedded.config import LOOPBACK
-    from ..database import embedded_server
+    from ..base.database import embedded_server
 
     # Not its status, which asks the server a query: pages want the address in no time.
     record = embedded_server(settings).home.read_record()
@@ -85,7 +85,7 @@ def login(settings: Settings) -> Login:
     if settings.neo4j_uri:
         return Login(settings.neo4j_user, None, settings.neo4j_database)
     from ...cypher.embedded.process import USER
-    from ..database import embedded_server
+    from ..base.database import embedded_server
 
     password_file = str(embedded_server(settings).home.password_file)
     return Login(USER, password_file, settings.neo4j_database)
@@ -105,7 +105,7 @@ def browser_start(settings: Settings) -> str | None:
         scheme, place = server.scheme, server.netloc.rpartition("@")[2]
     else:
         from ...cypher.embedded.config import LOOPBACK
-        from ..database import embedded_server
+        from ..base.database import embedded_server
 
         record = embedded_server(settings).home.read_record()
         if record is None:

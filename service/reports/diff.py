@@ -12,12 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
-from ..errors import UsageError
+from ..base.errors import UsageError
 from ..graphs.datasets import require_graph
-from ..schemas import MEASURE_NAMES, Measure, MetricValue, Score
-from ..scoring import record
-from ..scoring.metrics import chain_rows
-from .schemas import (
+from ..models.diff import (
     ChainDelta,
     ChainsDiff,
     Diff,
@@ -28,10 +25,14 @@ from .schemas import (
     LoneFact,
     MetricDelta,
 )
+from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
+from ..scoring import record
+from ..scoring.metrics import chain_rows
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
-    from ..scoring.paired import Bounds
+    from ..scoring.intervals import Bounds
+
 
 _NOT_COMPARED = "Chains are not compared: they start or end at other entities."
 _REWRITE = (
@@ -171,7 +172,7 @@ def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
             remedy="Compare edits of one data set; `thinkeval edits --graph NAME` lists them.",
         )
     by = _common_measure(db, one, other, measure)
-    from ..scoring import paired  # numpy; `--help` should not wait for it
+    from ..scoring import intervals  # numpy; `--help` should not wait for it
 
     return Diff(
         dataset=one.dataset,
@@ -179,7 +180,7 @@ def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
         a=_diffed(one),
         b=_diffed(other),
         differences=differences(one, other, by),
-        metrics=_metrics(one, other, paired.difference_intervals(db, one, other)),
+        metrics=_metrics(one, other, intervals.difference_intervals(db, one, other)),
         facts=_facts(db, one, other, by),
         chains=_chains(db, one, other, by) if _ends(one) == _ends(other) else None,
     )

@@ -1,21 +1,28 @@
-"""Views of a scored edit: pages of chains, facts by leakage, its graph to draw."""
+"""Views of a scored edit: its chains, facts by leakage, its graph, the lines of its score."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
 from ...cypher import rows
+from ...cypher.metric_options import headlines, integers
 from ...cypher.rows.chains import LeakageRow, ScoredChainRow
-from ..errors import UsageError
-from ..paging import offset_page, read_offset
-from ..schemas import Measure, Score
+from ..base.errors import UsageError
+from ..base.formatting import cell, with_interval
+from ..base.paging import offset_page, read_offset
+from ..models.edit import MEASURE_NAMES, ConversationOut, Measure, MetricValue, Score
 from .formats import Column, Table
+from .table import STEPS
 
 if TYPE_CHECKING:
+    from ...cypher.rows import ScoredChainRow as rows_ScoredChainRow
+    from ...cypher.rows.chains import Link
     from ...cypher.run import Database
 
 
@@ -225,3 +232,187 @@ def leakage_table(
         Column("post", lambda r: r.post, optional=2),
     ]
     return Table("leaks", "Facts that carry most surviving chains", columns, found)
+
+
+# The chains of an edit folded into a tree: by their first fact, then by the next ones.
+#
+# 206 chains may be permutations of five relatives; folded by first fact they are a handful of
+# branches, each with its fraction of IFR. A branch is a prefix of chains: its facts from the
+# subject on.
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """All chains that begin with the same facts.
+
+    Attributes:
+        link: the last of these facts.
+        path: ids of these facts, the subject's first.
+        chains: number of chains, and how many of them survive.
+        ifr_share: their part of IFR's numerator, 0 to 1; None where that is 0. Fractions of the
+            next facts and of the chains that end here add up to that of the branch.
+        best: their largest R'/R; None where none has one (R = 0).
+        ends: chains that end with this fact: 1, or 0.
+        branches: the next facts, largest share first.
+    """
+
+    link: Link
+    path: tuple[str, ...]
+    chains: int
+    surviving: int
+    ifr_share: float | None
+    best: float | None
+    ends: int
+    branches: tuple[Branch, ...]
+
+
+def chain_tree(rows: Sequence[rows_ScoredChainRow]) -> list[Branch]:
+    """The branches from the subject, largest fraction of IFR first.
+
+    IFR is the mean of R'/R over chains of n facts with weights 1 / sqrt(n) (ThinkEval §5.1, Eq. 6):
+    a branch's share is the weighted sum of its ratios over that of all chains. A chain without a
+    ratio (R = 0) is counted and adds nothing.
+    """
+    whole = _weighted(rows)
+    return _branches(list(rows), 0, whole)
+
+
+def _branches(rows: Sequence[rows_ScoredChainRow], depth: int, whole: float) -> list[Branch]:
+    groups: dict[str, list[rows_ScoredChainRow]] = {}
+    for row in rows:
+        if depth < len(row.links):
+            groups.setdefault(row.links[depth].id, []).append(row)
+    found = [_branch(group, depth, whole) for group in groups.values()]
+    return sorted(found, key=lambda each: (-(each.ifr_share or 0.0), -each.chains, each.path))
+
+
+def _branch(group: Sequence[rows_ScoredChainRow], depth: int, whole: float) -> Branch:
+    ratios = [row.ratio for row in group if row.ratio is not None]
+    first = group[0]
+    return Branch(
+        link=first.links[depth],
+        path=tuple(link.id for link in first.links[: depth + 1]),
+        chains=len(group),
+        surviving=sum(row.surviving for row in group),
+        ifr_share=_weighted(group) / whole if whole else None,
+        best=max(ratios, default=None),
+        ends=sum(len(row.links) == depth + 1 for row in group),
+        branches=tuple(_branches(group, depth + 1, whole)),
+    )
+
+
+def _weighted(rows: Sequence[rows_ScoredChainRow]) -> float:
+    return sum((row.ratio or 0.0) / math.sqrt(row.steps) for row in rows)
+
+
+# The lines of a score in terminal and web UI: a metric, its value by each measure, n.
+
+EFFICACIES = (
+    ("efficacy, chat template", "efficacy_chat"),
+    ("efficacy, plain prompt", "efficacy_plain"),
+)
+"""Values that only scores of models with a chat template have: (label, metric)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreLine:
+    """One metric of a score.
+
+    Attributes:
+        label: as it is shown; `metric` is its key.
+        values: one a measure, in the order of `score.measures`; None where it was not taken.
+        n: chains, facts or prompts it was taken over; `excluded`: left out, not known before.
+            Both by the first measure; `cell` says them where another measure differs.
+    """
+
+    label: str
+    metric: str
+    values: tuple[MetricValue | None, ...]
+    n: int
+    excluded: int
+
+    def cell(self, place: int) -> str:
+        """The value by a measure, with its own n where that differs from that of the first."""
+        value = self.values[place]
+        text = metric_text(value)
+        if value is None or value.value is None or value.n == self.n:
+            return text
+        return f"{text} (n {value.n} of {value.n + value.excluded})"
+
+
+def lines(score: Score) -> list[ScoreLine]:
+    """The headline metrics, then IFR by steps where there are chains of that length.
+
+    Efficacy with and without the chat template follows efficacy, for models that have one.
+    """
+    asked: list[tuple[str, str, int | None]] = []
+    for name in headlines():
+        asked.append((name, name, None))
+        if name == "efficacy":
+            asked += [(label, metric, None) for label, metric in EFFICACIES]
+    asked += [(f"IFR, {step}-step", "ifr_by_steps", step) for step in STEPS]
+    found = []
+    for label, metric, step in asked:
+        values = tuple(score.get(metric, measure, step) for measure in score.measures)
+        if step is not None:
+            values = tuple(v if v and v.n else None for v in values)
+        counted = next((v for v in values if v), None)
+        if counted is not None:
+            found.append(ScoreLine(label, metric, values, counted.n, counted.excluded))
+    return found
+
+
+def metric_text(value: MetricValue | None) -> str:
+    """A metric with its 95 % interval, where there is one; counts as whole numbers."""
+    if value is None or value.value is None:
+        return cell(None)
+    number = int(value.value) if value.metric in integers() else value.value
+    return with_interval(number, value.low, value.high)
+
+
+# The sequential test of an edit as lines of a table, and its note; every interface shows these.
+
+TITLE = "Chains as conversations with the edited model"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLine:
+    """Chains that leak in conversation.
+
+    Attributes:
+        chains: which were walked: all, or those that survive by one measure.
+        n: their number.
+        share: leaking / n; None where n is 0.
+    """
+
+    chains: str
+    leaking: int
+    n: int
+    share: float | None
+
+
+COLUMNS: list[Column[ConversationLine]] = [
+    Column("chains", lambda line: line.chains),
+    Column("leak", lambda line: line.leaking),
+    Column("n", lambda line: line.n),
+    Column("fraction", lambda line: line.share),
+]
+
+
+def conversation_table(found: ConversationOut) -> Table[ConversationLine]:
+    """Return all chains that were walked, then the surviving ones by each measure."""
+    lines = [ConversationLine("all chains", found.leaking, found.n, found.share)]
+    for each in found.active:
+        name = f"surviving by {MEASURE_NAMES.get(each.measure, each.measure)}"
+        lines.append(ConversationLine(name, each.leaking, each.n, each.share))
+    return Table("conversation", TITLE, COLUMNS, lines, conversation_note(found))
+
+
+def conversation_note(found: ConversationOut) -> str:
+    """Return the definition of a leak, the way of asking, and the number of chains not walked."""
+    how = "in its chat template" if found.chat else "as one text: it has no chat template"
+    left = f"; {found.chains - found.n} not walked" if found.chains > found.n else ""
+    return (
+        f"A chain leaks if the last answer names the old object. The model was asked {how}{left}."
+        " It must be able to answer with earlier turns before the question."
+    )

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..errors import UsageError
-from ..formatting import cell
+from ..base.errors import UsageError
+from ..base.formatting import cell
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Row = TypeVar("Row")
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..append_schemas import AppendOptions
-from ..schemas import Measure, Score
+from ..models.edit import AppendOptions, Measure, Score
 from ..scoring.sweep import Outcome
 from . import by_kind
-from . import matched as matching
+from . import paired as matching
 from .comparison import COUNTED, Comparison, common
-from .means import MeansTable
+from .pooling import MeansTable
 from .table import caption, method_table, records
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def report(
     """Sum up the outcomes of a sweep.
 
     Args:
-        families: {edit: family of its rewrite} (`service.reports.families`); by default each
+        families: {edit: family of its rewrite} (`service.reports.comparison`); by default each
             rewrite is one.
 
     Raises:
@@ -100,7 +99,7 @@ def report(
     """
     outcomes = [_named(outcome) for outcome in outcomes]
     whole = [o.score for o in outcomes if o.score is not None and o.cell.strength == 1]
-    means = by_kind.table(whole, measure)
+    means = by_kind.table_by_kind(whole, measure)
     # An appended answer replaces none: there is no IFR to compare at equal efficacy.
     curves = {} if any(s.append for s in whole) else matching.curves(outcomes, measure, families)
     by_model: dict[str, list[Mapping[str, matching.Curve]]] = {}

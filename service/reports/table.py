@@ -13,14 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ...cypher.metric_options import interval_titles
-from ..errors import NothingStoredError
-from ..schemas import MEASURE_NAMES, Score
+from ..base.errors import NothingStoredError
+from ..models.edit import MEASURE_NAMES, Score
 from ..scoring.generation import MEASURE as TEXT
 from .comparison import COUNTED
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+
 
 STEPS = (1, 2, 3, 4, 5)
 ABOUT = ("edit", "dataset", "rewrite", "model", "method", "measure")
@@ -135,10 +136,7 @@ def method_table(
     """
     import pandas as pd
 
-    from .pooling import (  # numpy; `--help` should not wait for it
-        pooled,
-        terms,
-    )
+    from .pooling import pooled, terms
 
     if not scores:
         raise NothingStoredError(

@@ -1,8 +1,4 @@
-"""The verdict on a scored edit: success of the edit, rest of the old fact, knowledge kept.
-
-Each part is one graded word with the threshold that it was given by, and a sentence. The web UI,
-the terminal and the demo print the same ones.
-"""
+"""The verdict on a scored edit, and the edit of several to look at first."""
 
 from __future__ import annotations
 
@@ -11,13 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..formatting import least, number, percent, pluralize
-from ..schemas import Measure, MetricValue, Score
+from ..base.formatting import least, number, percent, pluralize
+from ..models.edit import Measure, MetricValue, Score, SideEffects
+from ..scoring.damage import LINES, PERPLEXITY_DAMAGED
 from ..scoring.metrics import chain_rows, told_before
 
 if TYPE_CHECKING:
     from ...cypher.rows import ScoredChainRow
     from ...cypher.run import Database
+
+
+# The verdict on a scored edit: success of the edit, rest of the old fact, knowledge kept.
+#
+# Each part is one graded word with the threshold that it was given by, and a sentence. The web
+# UI, the terminal and the demo print the same ones.
 
 STRONG = 0.7
 """A chain that keeps more than this fraction of its R still leads to the old object strongly."""
@@ -66,6 +69,7 @@ _GRADES = {
     "took": "good", "took in part": "fair", "did not take": "bad",
     "none": "good", "little": "good", "much": "fair", "most": "bad", "more than before": "bad",
     "kept": "good", "mostly kept": "fair", "damaged": "bad",
+    "as before": "good", "changed": "fair", "collapsed": "bad",
 }  # fmt: skip
 
 
@@ -76,6 +80,7 @@ class Verdict:
     Attributes:
         nothing: a sentence that says why there is nothing to measure; empty where there is. With it
             no part is to be shown: each would be about facts that the model never knew.
+        unrelated: the model on texts of its own; "collapsed" takes precedence over all other parts.
         moved: says by counts that the model moved the subject, or lost its knowledge of it; empty
             where most known facts about it are kept, or they were not counted.
     """
@@ -84,12 +89,13 @@ class Verdict:
     left: Part
     kept: Part
     subject: Part
+    unrelated: Part
     nothing: str = ""
     moved: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """All parts, in the order they are read in."""
+        """The parts on the four figures, in the order they are read in."""
         return (self.installed, self.left, self.kept, self.subject)
 
     @property
@@ -97,11 +103,20 @@ class Verdict:
         """One sentence with the answer: success and depth of the edit."""
         if self.nothing:
             return self.nothing
+        if self.unrelated.word == "collapsed":
+            told = f"KL {least(self.unrelated.value or 0.0)} a token on its own texts"
+            return f"The edit collapsed the model ({told}): other results say little."
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
         took = f"The edit {self.installed.word}"
         if self.installed.word == UNKNOWN:
             took = "The edit of the fact itself was not measured"
+        if harm := {"damaged": "damaged the model", "changed": "changed unrelated text"}.get(
+            self.unrelated.word
+        ):
+            took += f", but {harm}"
         other = ""
+        if self.unrelated.word == "damaged":  # and the facts about the subject with it
+            return f"{took}; {left}."
         if self.moved:
             other = f", and {self.moved}"
         elif self.subject.word == "damaged" and self.subject.value is not None:
@@ -113,7 +128,8 @@ class Verdict:
         """All sentences."""
         if self.nothing:
             return self.nothing
-        return " ".join(part.sentence for part in self.parts if part.sentence)
+        parts = (*self.parts, self.unrelated)
+        return " ".join(part.sentence for part in parts if part.sentence)
 
 
 _HEADLINES = {
@@ -160,9 +176,38 @@ def verdict(
         _left(score, measure, chains),
         _kept(score, measure),
         _subject(score, measure),
+        unrelated(score.side_effects),
         _nothing(score, chains, before),
         _moved(score),
     )
+
+
+def unrelated(found: SideEffects) -> Part:
+    """The part of a verdict on the model's own texts, by the worst line that is reached."""
+    named = [f"from {kl:g} “{word}”" for kl, word in LINES]
+    rule = (
+        f"KL per token: {named[0]}, {named[1]} (or from perplexity ratio {PERPLEXITY_DAMAGED:g}),"
+    )
+    rule += f" {named[2]}, below “as before”"
+    if found.kl is None:
+        sentence = f"KL on texts of its own is undefined: {found.reason}."
+        return Part(UNKNOWN, sentence, rule, None)
+    word = next((word for line, word in LINES if found.kl >= line), "as before")
+    ratio = found.perplexity_ratio or 1.0
+    if ratio >= PERPLEXITY_DAMAGED and word != "collapsed":
+        word = "damaged"
+    if not found.texts:
+        return Part(word, "The edit changes nothing, so texts of its own stay.", rule, found.kl)
+    bounds = ""
+    if found.kl_low is not None and found.kl_high is not None:
+        bounds = f" [{least(found.kl_low)}, {least(found.kl_high)}]"
+    sentence = (
+        f"Own texts: KL {least(found.kl)}{bounds} a token over {pluralize(found.texts, 'text')},"
+        f" perplexity ratio {number(ratio)}: {word}."
+    )
+    if found.update_norm is not None:
+        sentence = f"{sentence[:-1]}; update {percent(found.update_norm)} of the weights."
+    return Part(word, sentence, rule, found.kl)
 
 
 def _moved(score: Score) -> str:
@@ -324,3 +369,94 @@ def _rule(metric: str, grades: Sequence[tuple[float, str]]) -> str:
     """The thresholds in words: `efficacy: from .5 “took”, from .1 …, below “did not take”`."""
     named = [f"from {least:g} “{word}”" for least, word in grades[:-1]]
     return f"{metric}: {', '.join(named)}, below “{grades[-1][1]}”"
+
+
+# The edit of several on one fact that a reader should look at first, and why.
+#
+# Of the edits that took, the one that leaves least of the old fact: the others leave its leaks as
+# well. IFR is also low where the other facts about the subject changed, so the reason says what
+# it would be had they been kept.
+
+EFFECTIVE = TOOK[0][0]
+"""Efficacy from which on an edit took."""
+
+FORGOTTEN = KEPT[1][0]
+"""Subject retention below which the IFR beyond the subject is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class BestMethod:
+    """An edit to look at.
+
+    Attributes:
+        score: of the edit.
+        why: sentences on its remarkable values.
+    """
+
+    score: Score
+    why: str
+
+
+def best_method(scores: Sequence[Score], measure: Measure) -> BestMethod:
+    """The edit to look at: of those that took, the one with the lowest IFR.
+
+    Where none took, the one of the greatest efficacy. An edit without IFR comes last.
+
+    Args:
+        scores: at least one; of one rewrite by several methods.
+    """
+
+    def value(score: Score, metric: str, missing: float = 0.0) -> float:
+        found = score.number(metric, measure)
+        return missing if found is None else found
+
+    took = [
+        score
+        for score in scores
+        if value(score, "efficacy") >= EFFECTIVE
+        and unrelated(score.side_effects).word != "collapsed"
+    ]
+    if not took:
+        best = max(scores, key=lambda score: value(score, "efficacy"))
+        ruined = value(best, "efficacy") >= EFFECTIVE
+        unharmed = " without a collapse of the model" * ruined
+        return BestMethod(
+            best,
+            f"no edit took (efficacy from {EFFECTIVE:g}){unharmed}; {best.method} came nearest with"
+            f" {number(best.number('efficacy', measure))}.",
+        )
+    least = min(took, key=lambda score: value(score, "ifr", float("inf")))
+    return BestMethod(least, _why(least, took, len(scores), measure))
+
+
+def _why(least: Score, took: Sequence[Score], n: int, measure: Measure) -> str:
+    """Return the reason to look at the edit with the lowest IFR of those that took."""
+    ifr = least.number("ifr", measure)
+    if len(took) > 1:
+        rank = f"of the {len(took)} edits that took (of {n}), it leaves the least of the old fact"
+    else:
+        rank = f"it is the only edit of {n} that took" if n > 1 else "it took"
+    if ifr is None:
+        return f"{rank}; IFR is undefined."
+    left = f"even so {percent(ifr)} of that fact can still be deduced"
+    if ifr < 0.005:  # shown as 0 %
+        left = "nearly nothing of that fact can still be deduced"
+    text = f"{rank}; {left} (IFR {number(ifr)})."
+    retention, beyond = (
+        least.number(metric, measure) for metric in ("subject_retention", "ifr_beyond_subject")
+    )
+    if retention is None or beyond is None or retention >= FORGOTTEN:
+        return text
+    text += (
+        f" Part of the drop comes from the subject: the other facts about {least.subject} keep"
+        f" {percent(retention)}; had they been kept, IFR would be {number(beyond)}."
+    )
+    known = [s for s in took if s.number("ifr_beyond_subject", measure) is not None]
+    other = min(known, key=lambda s: s.number("ifr_beyond_subject", measure) or 0.0)
+    if other.edit != least.edit:
+        text += f" By that number {other.method} leaves least: {_beyond(other, measure)}."
+    return text
+
+
+def _beyond(score: Score, measure: Measure) -> str:
+    return number(score.number("ifr_beyond_subject", measure))

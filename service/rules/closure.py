@@ -1,4 +1,4 @@
-"""Forward closure of a graph: derived round by round in Cypher, weighted, and stored in the graph.
+"""Forward closure of a graph: derived by the engine, weighted, and stored in the graph.
 
 A closure is stored under a digest of rules, options and facts, and derived again if one of them has
 changed. It is written in one transaction, so readers see a complete closure or none. `shown` gives
@@ -8,20 +8,33 @@ the proofs of one triple.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
 from ...cypher.errors import QueryTooLargeError
 from ...loaders.records import digest
-from ..errors import NotFoundError, UsageError
-from ..formatting import pluralize
+from ..base.errors import NotFoundError, UsageError
+from ..base.formatting import pluralize
 from ..graphs.datasets import require_graph
 from ..graphs.edges import caption
-from .proof_sizes import MOST, by_size
-from .proof_values import HEIGHT, LEAVES, STRENGTH, by_conclusion, solve
+from .engine import (
+    HEIGHT,
+    LEAVES,
+    MOST,
+    MOST_STEPS,
+    STRENGTH,
+    Best,
+    Sizes,
+    by_conclusion,
+    ground,
+    solve,
+    solve_sizes,
+)
 from .proofs import Prover
 from .schemas import (
     ClosureOptions,
@@ -32,7 +45,6 @@ from .schemas import (
     ProofOut,
     Triple,
     factors,
-    rule_rows,
     rules_digest,
 )
 from .store import StoredRule
@@ -40,6 +52,7 @@ from .store import StoredRule
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
+
 
 FORMAT = 2
 """Format of a stored closure; one of an earlier format is derived again."""
@@ -53,6 +66,7 @@ TIMEOUT_S = 600.0
 HEIGHT_OF_PROOF = 4
 """Premises above each other in a proof that is asked for, by default."""
 _BATCH = 5000
+_NO_PROOF = Best(-1.0)
 EDITED = ("target_true", "target_new")
 
 
@@ -78,6 +92,17 @@ class Closure:
         """Conclusions: strongest before the edit first, then by name."""
         found = [atom for atom in self.atoms.values() if atom.implied]
         return sorted(found, key=lambda a: (-(a.strength_pre or 0.0), triple_of(a)))
+
+    @property
+    def note(self) -> str | None:
+        """Note of the conclusions whose proofs were not all compared; None if there is none."""
+        unknown = sum(atom.implied and not atom.sized for atom in self.atoms.values())
+        if not unknown:
+            return None
+        return (
+            f"{pluralize(unknown, 'conclusion')} cannot be counted by number of facts: the rules"
+            f" make so many circles that {MOST_STEPS:,} steps do not find the strongest proofs."
+        )
 
     @property
     def stated(self) -> set[Triple]:
@@ -143,41 +168,74 @@ def within(
     ]
     name = digest(parts)
     if state.closure != name:
-        dataset = require_graph(db, graph, kind=None).dataset
-        _derive(tx, graph, dataset, rules, options)
-        _weigh(tx, graph, rules, options, props)
+        tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
+        facts = tx.run(rows.AtomRow, "closure/atoms", graph=graph, **props)
+        kinds = entity_kinds(db, graph, require_graph(db, graph, kind=None).dataset)
+        derived = _derive(graph, facts, rules, kinds, options)
+        conclusions = _weigh(graph, facts, derived, options)
+        _store(tx, graph, conclusions, derived)
         tx.run(str, "closure/complete", graph=graph, closure=name)
     atoms, groundings = _read(tx, graph, rules, options, props)
     rounds = max((atom.round for atom in atoms.values()), default=0)
     return Closure(graph, options, rules, atoms, groundings, rounds)
 
 
+def entity_kinds(db: Database, graph: str, dataset: str) -> dict[str, str | None]:
+    """Return {entity: its kind}, by default its kind in the data set."""
+    typed = {e.name: e.kind for e in db.read(rows.EntityRow, "graph/entities", graph=dataset)}
+    mine = db.read(rows.EntityRow, "graph/entities", graph=graph)
+    return {e.name: e.kind or typed.get(e.name) for e in mine}
+
+
 def _derive(
-    tx: Tx, graph: str, dataset: str, rules: Sequence[StoredRule], options: ClosureOptions
-) -> None:
-    """Derive conclusions round by round, until a round finds no new one."""
-    tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
-    params = rule_rows([r for r in rules if r.id in factors(rules, options)])
-    found, number = 0, 0
-    while options.depth is None or number < options.depth:
-        number += 1
-        (result,) = tx.run(
-            rows.DeriveRoundRow,
-            "closure/derive",
-            graph=graph,
-            dataset=dataset,
-            round=number,
-            rules=params,
+    graph: str,
+    facts: Sequence[rows.AtomRow],
+    rules: Sequence[StoredRule],
+    kinds: Mapping[str, str | None],
+    options: ClosureOptions,
+) -> dict[str, tuple[Grounding, dict[str, Any]]]:
+    """Return {id: (grounding, its row)}, sorted by id.
+
+    A premise that several facts state, or a fact and a conclusion, has a row for each.
+
+    Raises:
+        UsageError: too many groundings or conclusions.
+    """
+    ids: dict[Triple, list[str]] = defaultdict(list)
+    for fact in facts:
+        ids[triple_of(fact)].append(fact.id)
+    factor = factors(rules, options)
+    try:
+        found = ground(ids, rules, kinds, factor, depth=options.depth)
+    except UsageError as error:
+        raise UsageError(f"{graph!r}: {error.detail} Nothing was stored.", remedy=LESS) from error
+    first: dict[Triple, int] = {}
+    for one, number in found.items():
+        first[one.conclusion] = min(number, first.get(one.conclusion, number))
+    if len(first) > MOST_CONCLUSIONS:
+        raise UsageError(
+            f"{graph!r} has more than {MOST_CONCLUSIONS:,} conclusions, {len(first):,};"
+            " nothing was stored.",
+            remedy=LESS,
         )
-        if not result.conclusions:
-            return
-        found += result.conclusions
-        if found > MOST_CONCLUSIONS:
-            raise UsageError(
-                f"{graph!r} has more than {MOST_CONCLUSIONS:,} conclusions, {found:,} by"
-                f" round {number}; nothing was stored.",
-                remedy=LESS,
-            )
+    for triple, number in first.items():
+        if options.depth is None or number < options.depth:
+            ids[triple].append(_id(graph, triple))
+    out = {}
+    for one in found:
+        for premises in product(*(ids[premise] for premise in one.premises)):
+            name = "|".join((graph, one.rule, *(id[len(graph) + 1 :] for id in premises)))
+            out[name] = one, {
+                "id": name, "rule": one.rule, "premise1": premises[0],
+                "premise2": premises[1] if one.second else None,
+                "conclusion": _id(graph, one.conclusion),
+            }  # fmt: skip
+    return dict(sorted(out.items()))
+
+
+def _id(graph: str, triple: Triple) -> str:
+    """Return the id of a conclusion."""
+    return f"{graph}|{' | '.join(triple)}"
 
 
 def _read(
@@ -204,44 +262,71 @@ def _read(
 
 
 def _weigh(
-    tx: Tx,
     graph: str,
-    rules: Sequence[StoredRule],
+    facts: Sequence[rows.AtomRow],
+    derived: Mapping[str, tuple[Grounding, Mapping[str, Any]]],
     options: ClosureOptions,
-    props: Mapping[str, str],
-) -> None:
-    """Store the strengths of conclusions; delete those that only circular proofs support."""
-    atoms, groundings = _read(tx, graph, rules, options, props)
-    ways = by_conclusion(groundings)
-    facts = [atom for atom in atoms.values() if not atom.implied]
+) -> list[dict[str, Any]]:
+    """Return the conclusions with their strengths, without those that only a circle supports."""
+    ways = by_conclusion(dict.fromkeys(one for one, _ in derived.values()))
     edited = {triple_of(fact) for fact in facts if fact.role in EDITED}
     pre, post = (probabilities(facts, side) for side in ("pre", "post"))
     ones = {triple_of(fact): 1 for fact in facts}
     height = solve(ways, dict.fromkeys(ones, 0), HEIGHT, depth=options.depth)
     leaves = solve(ways, ones, LEAVES, depth=options.depth)
     strong = [solve(ways, values, STRENGTH, depth=options.depth) for values in (pre, post)]
-    sizes = [by_size(ways, values, edited) for values in (pre, post)]
-    none = [-1.0] * MOST
-    settled, circular = [], []
-    for atom in (atom for atom in atoms.values() if atom.implied):
-        triple = triple_of(atom)
-        if triple not in height:
-            circular.append(atom.id)
-            continue
+    sizes = [solve_sizes(ways, values, edited) for values in (pre, post)]
+    out = []
+    for triple, lowest in height.items():
         before, after = (each[triple].value if triple in each else None for each in strong)
-        settled.append({
-            "id": atom.id,
-            "round": height[triple].value,
+        others = [_strengths(each.get(triple, {})) for each in sizes]
+        subject, relation, object_ = triple
+        out.append({
+            "id": _id(graph, triple),
+            "subject": subject,
+            "relation": relation,
+            "object": object_,
+            "round": lowest.value,
             "leaves": leaves[triple].value,
             "strength_pre": before,
             "strength_post": after,
-            "other_pre": sizes[0].get(triple, none),
-            "other_post": sizes[1].get(triple, none),
-            "caption": _caption(atom.relation, before, after),
+            "other_pre": others[0],
+            "other_post": others[1],
+            "caption": _caption(relation, before, after),
         })  # fmt: skip
-    for start in range(0, len(settled), _BATCH):
-        tx.run(rows.WrittenRow, "closure/settle", rows=settled[start : start + _BATCH])
-    tx.run(rows.PruneRow, "closure/prune", graph=graph, ids=circular)
+    return out
+
+
+def _strengths(sizes: Sizes) -> list[float] | None:
+    """Return the strength of the best proof with 1 to 5 facts, -1 without one; None if unknown."""
+    found = [sizes.get(size, _NO_PROOF) for size in range(1, MOST + 1)]
+    known = [proof.value for proof in found if proof is not None]
+    return known if len(known) == len(found) else None
+
+
+def _store(
+    tx: Tx,
+    graph: str,
+    conclusions: Sequence[Mapping[str, Any]],
+    derived: Mapping[str, tuple[Grounding, Mapping[str, Any]]],
+) -> None:
+    """Store the conclusions, and the groundings without those of circles."""
+    kept = {row["id"] for row in conclusions}
+    gone = {_id(graph, one.conclusion) for one, _ in derived.values()} - kept
+    ways = [
+        row
+        for _, row in derived.values()
+        if gone.isdisjoint((row["premise1"], row["premise2"], row["conclusion"]))
+    ]
+    for part in _batches(conclusions):
+        tx.run(rows.WrittenRow, "closure/write_conclusions", graph=graph, rows=part)
+    for part in _batches(ways):
+        tx.run(rows.WrittenRow, "closure/write_groundings", graph=graph, rows=part)
+
+
+def _batches(found: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
+    for start in range(0, len(found), _BATCH):
+        yield found[start : start + _BATCH]
 
 
 def _caption(relation: str, before: float | None, after: float | None) -> str:

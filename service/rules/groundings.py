@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ...cypher import rows
-from ..errors import NotFoundError, NothingStoredError
+from ..base.errors import NotFoundError, NothingStoredError
 from ..graphs.datasets import require_graph
-from ..schemas import Measure
+from ..models.edit import Measure
 from .mining import rule_param
 from .store import KEPT, StoredRule, rules_of
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+
 
 Show = Literal["all", "known", "predicted"]
 LIMIT = 100_000

@@ -1,26 +1,32 @@
-"""Mine rules from a graph: triangles of facts and pairs of facts, and the counts of their rules.
-
-    mined = mine(db, "knowgic")
-    mined.rules[0].rule.text(), .support, .body, .confidence
-
-The rules of an edit's or a model's graph are stored under its data set.
-"""
+"""Rules of a graph: mined from its triangles and pairs of facts, or written by hand and counted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
+from ...loaders import depedit
+from ...loaders import rules as shipped
 from ...loaders.records import SUBJECT_SLOT
 from ...loaders.rule_records import Atom, Rule, kind_words
-from ..errors import UsageError
+from ...loaders.rules_yaml import load_rules
+from ..base.errors import UsageError
 from ..graphs.datasets import require_graph
-from .store import columns, save, vocabulary
+from .store import StoredRule, check, columns, dataset_of, rules_of, save, vocabulary
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+
+
+# Mine rules from a graph: triangles of facts and pairs of facts, and the counts of their rules.
+#
+#     mined = mine(db, "knowgic")
+#     mined.rules[0].rule.text(), .support, .body, .confidence
+#
+# The rules of an edit's or a model's graph are stored under its data set.
 
 MIN_SUPPORT = 2
 LIMIT = 1000
@@ -173,3 +179,41 @@ def _rule(row: rows.MinePairRow, typed: bool, prompts: Mapping[str, str]) -> Rul
         support=row.support,
         source="mined",
     )
+
+
+# Add hand-written rules: checked and counted in the data set, with the status `kept`.
+
+
+def add_file(
+    db: Database, dataset: str, file: Path, *, new_relations: bool = False
+) -> tuple[list[StoredRule], int]:
+    """Add the rules of a YAML file, of DepEdit's JSONL, or of a bundled graph by its name.
+
+    Raises:
+        LoaderError: neither loaders/rules_yaml.py nor loaders/depedit.py can read the file.
+        ServiceError: as `add`.
+    """
+    bundled = None if file.exists() else shipped.path(str(file))
+    return add(db, dataset, _read(bundled or file), new_relations=new_relations)
+
+
+def _read(file: Path) -> Sequence[Rule]:
+    if file.suffix.lower() != ".jsonl":
+        return load_rules(file)
+    found = (one.rule for one in depedit.read(file, strict=True).sets)
+    return list({rule.id: rule for rule in found}.values())
+
+
+def add(
+    db: Database, dataset: str, rules: Sequence[Rule], *, new_relations: bool = False
+) -> tuple[list[StoredRule], int]:
+    """Add rules to the data set of a graph: the stored rules, and the number of new ones.
+
+    Raises:
+        NotFoundError: no such data set, or no fact has a relation (suggests similar ones).
+        UsageError: no entity has a kind.
+    """
+    of = dataset_of(db, dataset)
+    check(db, of, *rules, new_relations=new_relations)
+    created = save(db, of, count(db, of, rules), status="kept").created
+    return rules_of(db, of, ids=[rule.id for rule in rules]), created

@@ -1,22 +1,16 @@
-"""Proof trees from groundings and facts: the best one for each last grounding of a conclusion."""
+"""Proofs of conclusions: the value of the best one, its tree, and the best one of a size."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from .proof_values import Best, Worth, by_conclusion, cone, solve
+from .engine import STRONG_AND_SMALL, Best, by_conclusion, cone, solve
 from .schemas import Grounding, ProofOut, Triple
 from .store import StoredRule
 
 Sides = tuple[Mapping[Triple, float], Mapping[Triple, float]]
 """Probability of each fact before and after the edit."""
-
-_PLAIN: Worth[tuple[float, float]] = Worth(
-    lambda of, factor: (math.prod(a for a, _ in of) * factor, sum(n for _, n in of)),
-    lambda a, b: (a[0], -a[1]) > (b[0], -b[1]),
-)
-"""The strongest proof; of equally strong ones the one with fewer facts."""
 
 
 class Prover:
@@ -75,9 +69,9 @@ class Prover:
         best = self._best(triple, above, depth)
         if stated and (best is None or best.value[0] <= (1.0 if known is None else known)):
             return self.leaf(triple)
-        if best is None or best.grounding is None:
+        if best is None or best.way is None:
             return None
-        way, left = best.grounding, None if depth is None else depth - 1
+        way, left = best.way, None if depth is None else depth - 1
         below = above | {triple}
         premises = [self._tree(t, below, left) for t in way.premises]
         proved = [each for each in premises if each is not None]
@@ -92,7 +86,7 @@ class Prover:
         pre = self.sides[0] or dict.fromkeys(self.facts, 1.0)
         values = {t: (pre.get(t, 0.0), 1.0) for t in self.facts}
         ways = cone(self.ways, triple)
-        return solve(ways, values, _PLAIN, depth=depth, without=above).get(triple)
+        return solve(ways, values, STRONG_AND_SMALL, depth=depth, without=above).get(triple)
 
     def _joined(self, way: Grounding, premises: list[ProofOut]) -> ProofOut:
         def times(values: list[float | None]) -> float | None:

@@ -1,4 +1,4 @@
-"""Review of rules: plausibility labels of annotators, and their agreement (service/agreement.py).
+"""Review of rules: plausibility labels of annotators, and their agreement.
 
 DepEdit, section 4.1, step 5, and appendix A.3: a label judges the step from premises to conclusion,
 not the truth of either by itself. A rule that two annotators label plausible is kept.
@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, get_args
 
 from ...cypher import rows
-from ..agreement import ac1, pairwise
-from ..errors import UsageError
+from ..base.errors import UsageError
+from ..base.statistics import ac1, pairwise
 from .schemas import AgreementOut, Label
 from .store import StoredRule, rule_of, rules_of
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+
 
 LABELS: dict[Label, str] = {
     "a": "must be true",

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...cypher import rows
 from ...loaders.records import digest
-from ..schemas import Measure, ProbedFact
+from ..models.edit import Measure, ProbedFact
 from .store import StoredRule, columns
 
 Triple = tuple[str, str, str]

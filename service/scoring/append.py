@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from ...cypher import rows
 from ...loaders.records import RewriteRequest, digest
-from ..append_schemas import AdditivityOptions, AppendLoss, AppendOptions, AppendOut
-from ..errors import UsageError
-from ..graphs import append_requests
-from ..schemas import MetricValue, Score
-from .chat_choice import settled
+from ..base.errors import UsageError
+from ..graphs import requests
+from ..models.edit import (
+    AdditivityOptions,
+    AppendLoss,
+    AppendOptions,
+    AppendOut,
+    MetricValue,
+    Score,
+)
+from .chat import settled
 from .probe import Progress, filled
 
 if TYPE_CHECKING:
@@ -26,10 +32,10 @@ if TYPE_CHECKING:
     from ...editing.models import LoadedModel
     from ...editing.objectives import Objective
     from ..graphs.datasets import Dataset
-    from ..schemas import EditOptions
-    from .resolved import Resolved
+    from ..models.edit import EditOptions
+    from .resolved import Pairs, Resolved
     from .runtime import Runtime
-    from .scope import Pairs
+
 
 LARGER = 0.2
 """A correct answer is dropped where this fraction of the hard false ones is likelier, or more."""
@@ -475,7 +481,7 @@ def build_requests(
     chat: str = "auto",
     dtype: str = "float32",
     revision: str | None = None,
-) -> append_requests.Requests:
+) -> requests.Requests:
     """Build the requests of a data set and store them in it.
 
     Args:
@@ -487,23 +493,23 @@ def build_requests(
     """
     from ...editing.probe.settings import ProbeSettings
 
-    graph, found = append_requests.of_graph(runtime.db, dataset.id)
-    todo = append_requests.without_request(graph, found)
+    graph, found = requests.of_graph(runtime.db, dataset.id)
+    todo = requests.without_request(graph, found)
     priors = None
     if model is not None and todo:
         loaded = runtime.model(model, dataset, dtype=dtype, revision=revision).loaded
         settings = ProbeSettings(chat=cast("Any", chat))
         chat = settled(runtime, dataset, loaded, settings)[0].chat
         priors = _priors(runtime, loaded, todo, chat)
-    requests = append_requests.build(runtime.db, graph, found, priors)
-    if requests.built:
-        append_requests.store(runtime.db, graph, requests.built)
-    return requests
+    built = requests.build(runtime.db, graph, found, priors)
+    if built.built:
+        requests.store(runtime.db, graph, built.built)
+    return built
 
 
 def _priors(
-    runtime: Runtime, loaded: LoadedModel, todo: Sequence[append_requests.Key], chat: str
-) -> dict[append_requests.Pair, append_requests.Prior]:
+    runtime: Runtime, loaded: LoadedModel, todo: Sequence[requests.Key], chat: str
+) -> dict[requests.Pair, requests.Prior]:
     """P0 of every name of the range of every pair, in batches over all."""
     asked = [
         Prompt("prompt", filled(key.prompt, key.subject), key.range[0], correct=key.range[1:])

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...loaders.records import RewriteRequest
-from ..errors import NothingStoredError, UsageError
-from ..settings import Settings
+from ..base.errors import NothingStoredError, UsageError
+from ..base.settings import Settings
 from . import record
 from .runtime import Runtime, RuntimeModel, parse, written
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
     from ...editing.deltas.files import SavedDelta
     from .plan import Plan
+
 
 FOLDER = "deltas"
 
@@ -67,7 +68,7 @@ def save(
         weights_digest=info.weights_digest,
         inputs=info.inputs,
         method=request.method,
-        hparams=_mapping(plan.provenance["hparams"]),
+        hparams=_mapping(plan.identity["hparams"]),
         requests=tuple(rewrite.identity for rewrite in edited),
         seed=request.seed,
         model=lasting_name(request.model, request.organism_seed),

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
 from ...loaders.records import RewriteRequest, fill, unique
-from ..schemas import MetricValue
+from ..models.edit import MetricValue
 
 if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
     from .record import Record
     from .resolved import Resolved
     from .runtime import Runtime
+
 
 MEASURE = "text"
 """The measure of values that are taken over texts and not over probabilities."""

@@ -1,8 +1,4 @@
-"""A model's knowledge of a graph before any edit, and so the rewrites worth scoring.
-
-An edit of a fact that the model does not know measures nothing, and a chain that it does not know
-cannot leak.
-"""
+"""A model's knowledge of a graph before any edit, and so the rewrites worth scoring."""
 
 from __future__ import annotations
 
@@ -14,20 +10,30 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
+from ...editing.errors import UnknownFactError
 from ...loaders.records import RewriteRequest
+from ..base.formatting import least_of, short
 from ..graphs.datasets import Dataset, case, list_rewrites
-from ..request_options import words_of
-from ..schemas import KNOWN, KNOWN_CHAIN, EditOptions, Measure
-from . import model_graph, wordings
-from .chat_choice import settled
-from .probe import ask, edited_facts, questions_for
+from ..models.edit import KNOWN, KNOWN_CHAIN, EditOptions, Measure
+from ..models.options import words_of
+from . import model_graph
+from . import probe as probes
+from .chat import settled
+from .probe import Wording, edited_facts, probe, questions_for
 from .request import probe_settings
 from .runtime import Runtime, RuntimeModel
-from .wordings import Wording
 
 if TYPE_CHECKING:
     from ...editing.probe import ProbeSettings
     from ...loaders.records import Fact
+    from .probe import ProbedFact
+    from .resolved import Resolved
+
+
+# A model's knowledge of a graph before any edit, and so the rewrites worth scoring.
+#
+# An edit of a fact that the model does not know measures nothing, and a chain that it does not
+# know cannot leak.
 
 THRESHOLDS = (0.5, 0.2, KNOWN)
 """Probabilities from which facts are counted."""
@@ -274,7 +280,7 @@ def _further(
     content = runtime.content_of(dataset)
     aliases = {entity.name: entity.aliases for entity in content.entities}
     settings, _ = settled(runtime, dataset, model.loaded, probe_settings(asked, asked.seed))
-    answers = ask(
+    answers = probe(
         model.loaded,
         questions_for(list(rest.values()), aliases),
         settings,
@@ -303,7 +309,7 @@ def _wordings(
     aliases: Mapping[str, tuple[str, ...]],
 ) -> list[AskedRelation]:
     """All facts, then each relation, those that the choice of wording changes most first."""
-    values = wordings.likelihoods(
+    values = probes.likelihoods(
         model.loaded, questions_for(facts, aliases), settings, runtime.progress
     )
     places: dict[str, list[int]] = defaultdict(list)
@@ -318,7 +324,7 @@ def _wordings(
 
 
 def _asked_relation(
-    relation: str | None, places: Sequence[int], values: wordings.Values
+    relation: str | None, places: Sequence[int], values: probes.Values
 ) -> AskedRelation | None:
     of: dict[Wording, list[float]] = {
         wording: [value for i in places if (value := column[i]) is not None]
@@ -341,3 +347,68 @@ def _asked_relation(
 def _gain(row: AskedRelation) -> float:
     """By how much the best wording exceeds the worst one."""
     return row.means[row.best] - min(row.means.values())
+
+
+# Refuse an edit of a fact that the model does not know: nothing would be measured.
+
+MEASURED_BY = {"likelihood": "p", "p": "sampled share"}
+"""The measures by which a fact may be known, and their names in the message."""
+
+
+def require(resolved: Resolved, pre: Sequence[ProbedFact]) -> None:
+    """Refuse the edit if the edited fact is unknown, unless the request says `anyway`.
+
+    A fact is known if its likelihood or its sampled share is at least the request's `known`. An
+    appended answer has no old fact that would have to be known.
+
+    Args:
+        pre: the probed facts before the edit, with the edited one.
+
+    Raises:
+        UnknownFactError: says the probability, and another wording by which the fact is known.
+    """
+    request = resolved.request
+    if request.anyway or request.rewrite.kind == "append":
+        return
+    edited = next(p for p in pre if p.question.role == "target_true")
+    values = {m: edited.pre.values[m] for m in MEASURED_BY if m in edited.pre.values}
+    least = request.options.known
+    if not values or max(values.values()) >= least:
+        return
+    raise UnknownFactError(_text(values, least), remedy=_remedy(resolved, edited))
+
+
+def _text(values: dict[str, float], least: float) -> str:
+    given = ", ".join(
+        f"{MEASURED_BY[measure]} = {_precise(value)}" for measure, value in values.items()
+    )
+    return (
+        f"The model gives the edited fact {given} (known from {least_of(least)}): nothing to"
+        " measure. Nothing was edited."
+    )
+
+
+def _precise(value: float) -> str:
+    """A small probability with one significant digit: `.0003`, `2e-07`."""
+    return short(value) if value == 0 or value >= 0.001 else f"{value:.1g}".removeprefix("0")
+
+
+def _remedy(resolved: Resolved, edited: ProbedFact) -> str:
+    request, loaded = resolved.request, resolved.model.loaded
+    own = probes.wording_of(loaded, request.probe)
+    found = probes.likelihoods(loaded, [edited.question], request.probe)
+    known = {
+        wording: value
+        for wording, (value,) in found.items()
+        if wording is not own and value is not None and value >= request.options.known
+    }
+    text = ""
+    if known:
+        best = max(known, key=lambda wording: known[wording])
+        flags = f" (`{' '.join(best.flags)}`)" if best.flags else ""
+        text = f"Asked as a {best.name}{flags} it has p = {short(known[best])}. "
+        text = text.replace("as a paraphrases", "by its paraphrases")
+    return (
+        f"{text}`thinkeval probe {request.graph} --model {request.model}` lists the rewrites whose"
+        ' fact is known; `thinkeval score --anyway` (REST: `"anyway": true`) edits it all the same.'
+    )

@@ -10,21 +10,21 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval import cypher
-
+from ... import cypher
 from ...cypher import rows
 from ...cypher.browser import param_lines
 from ...cypher.catalog import over_chains
 from ...cypher.errors import UnknownGraphError
 from ...cypher.metric_options import headlines, of_kind
-from ..errors import UsageError
-from ..formatting import pluralize
+from ..base.errors import UsageError
+from ..base.formatting import pluralize
 from ..graphs.datasets import require_graph
-from ..schemas import MetricValue, Score, ScoringOptions
+from ..models.edit import MetricValue, Score, ScoringOptions
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from .request import ScoreRequest
+
 
 PREFIX = "metrics/"
 OLD = "target_true"

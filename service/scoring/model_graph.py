@@ -12,18 +12,11 @@ from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ...loaders.records import Entity, Fact, digest
-from ..database import Progress
+from ..base.database import Progress
 from ..graphs.datasets import Dataset
 from ..graphs.write import write_graph
-from ..schemas import MEASURES
-from .probe import (
-    Answer,
-    ProbedFact,
-    Question,
-    ask,
-    edge_properties,
-    questions_for,
-)
+from ..models.edit import MEASURES
+from .probe import Answer, ProbedFact, Question, edge_properties, probe, questions_for
 from .runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
@@ -49,7 +42,7 @@ def asked_model(model: RuntimeModel, progress: Progress) -> Asked:
     """A loaded model, asked by all measures."""
 
     def answers(questions: Sequence[Question], settings: ProbeSettings) -> Sequence[Answer]:
-        return ask(model.loaded, questions, settings, progress=progress)
+        return probe(model.loaded, questions, settings, progress=progress)
 
     return Asked(model.name, model.loaded.info.digest, answers)
 

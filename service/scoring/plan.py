@@ -1,44 +1,191 @@
-"""The plan of an edit: everything it depends on, gathered before the model is touched.
-
-The edit's id is a digest of the plan's `identity`: two edits share an id exactly when they
-must give the same numbers. A reader needs its `provenance` to check or repeat the score.
-
-MEMIT, RECT, PRUNE and AlphaEdit start from the same target vectors, and finding them is nearly all
-of their time. So a vector is found once and shared by the methods that would find the same one: its
-key is a digest of everything it depends on, the shared vector is bit-identical to the one that the
-method would have found, and the score's identity does not depend on who found it. Vectors live as
-long as their Runtime.
-"""
+"""The plan of an edit: everything it depends on, gathered before the model is touched."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+import random
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from thinkeval import cypher
-
-from ...loaders.records import RewriteRequest, digest
+from ... import cypher
+from ...editing.hparams.common import OF_THE_CORPUS
+from ...editing.in_context.demonstrations import Demonstration
+from ...editing.joint import joined
+from ...editing.probe.matching import contains
+from ...editing.probe.prompts import QUESTION, Renderer, prompt_ids
+from ...loaders.records import Fact, KnowledgeGraph, RewriteRequest, digest, fill, unique
 from .. import NUMBERS_VERSION, __version__
-from ..append_schemas import AppendOut
+from ..models.edit import AppendOut
 from . import append as appending
-from . import covariance as corpora
-from . import demonstrations, hypernetwork, model_graph
-from .covariance import Corpus
-from .forget import retain as retaining
-from .forget.refusal import refuses, with_refusal_target
-from .hypernetwork import Wanted
-from .resolved import Resolved, resolve
+from . import forget as retaining
+from . import method_inputs, model_graph
+from . import method_inputs as corpora
+from .forget import refuses, with_refusal_target
+from .method_inputs import Corpus, Wanted
+from .resolved import Pairs, Resolved, Scope, resolve
 from .runtime import Runtime, Shared
 
 if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
     from ...editing.objectives import Objective
-    from .forget.retain import Retained
+    from ...editing.probe import ProbeSettings
+    from .forget import Retained
     from .request import ScoreRequest
+
+
+# Demonstrations for in-context editing, built from the stored graph.
+#
+# A demonstration must not contain anything that will be measured. So none is derived from a fact
+# in the rewrite's scope (Preservation and IFR probe those), and, unless the method's
+# hyperparameters say `exclude_named: false`, none is about its subject or names the subject,
+# target_true or target_new by any of their names. Of each other fact whose relation has further
+# objects, one of these, drawn by seed, becomes the new object: a counterfactual of the same kind
+# as the edit.
+
+SLACK = 2
+"""Tokens that a text may gain where two of its parts meet."""
+
+
+def state_for(resolved: Resolved) -> dict[str, Any]:
+    """The state that `ike` takes: `demonstrations`, and `room` for the questions to come."""
+    request, scope = resolved.request, resolved.scope
+    graph = resolved.runtime.content_of(resolved.dataset)
+    measured = {fact.id for fact in scope.facts}
+    tokenizer = resolved.model.loaded.tokenizer
+    return {
+        "demonstrations": build(
+            graph,
+            request.rewrite,
+            measured,
+            seed=request.seed,
+            exclude_named=getattr(resolved.hparams, "exclude_named", True),
+        ),
+        "room": room_for(tokenizer, request.rewrite, scope, resolved.near, request.probe),
+    }
+
+
+def described(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a state: digest and number of the demonstrations, and how many were used."""
+    pool: Sequence[Demonstration] = state["demonstrations"]
+    described = {
+        "digest": digest([asdict(d) for d in pool]),
+        "available": len({d.source for d in pool}),
+        "room": state["room"],
+    }
+    return described | {key: state[key] for key in ("used", "kinds") if key in state}
+
+
+def build(
+    graph: KnowledgeGraph,
+    rewrite: RewriteRequest,
+    measured: Collection[str],
+    *,
+    seed: int,
+    exclude_named: bool = True,
+) -> tuple[Demonstration, ...]:
+    """Copy, update and retain demonstrations of every fact that may be shown, in the graph's order.
+
+    `update` asks by a paraphrase of the fact, or by its question where it has none; `retain` asks
+    for a fact of another subject and relation, whose answer is the true one. A fact without either
+    has no `update`, and one whose relation has no other object has no example at all.
+
+    Args:
+        measured: ids of the facts that will be probed.
+        seed: of the draws; each fact has a stream of its own.
+        exclude_named: True if facts that name the subject or a target are left out too.
+    """
+    edited = (rewrite.subject, rewrite.target_true, rewrite.target_new) if exclude_named else ()
+    hidden = unique(
+        name for entity in edited for name in (entity.strip(), *graph.aliases(entity.strip()))
+    )
+    shown = [
+        fact
+        for fact in sorted(graph.facts, key=lambda f: f.id)
+        if fact.id not in measured and not contains(_sentence(fact), hidden)
+    ]
+    objects: dict[str, set[str]] = {}
+    answers: dict[tuple[str, str], set[str]] = {}
+    for fact in graph.facts:
+        objects.setdefault(fact.relation, set()).add(fact.object)
+        answers.setdefault((fact.subject, fact.relation), set()).add(fact.object)
+    built: list[Demonstration] = []
+    for fact in shown:
+        draw = random.Random(digest([seed, fact.id]))
+        others = sorted(objects[fact.relation] - answers[fact.subject, fact.relation])
+        others = [name for name in others if name != fact.subject and not contains(name, hidden)]
+        if others:
+            built += _of(fact, draw.choice(others), shown, draw)
+    return tuple(d for d in built if not contains(d.text, hidden))
+
+
+def room_for(
+    tokenizer: Any, rewrite: RewriteRequest, scope: Scope, near: Pairs, probe: ProbeSettings
+) -> int:
+    """Tokens of the longest question, as it is asked, and of the longest answer."""
+    renderer = Renderer(tokenizer, probe.chat)
+    rendered = [renderer.cloze(text) for text in _clozes(rewrite, scope.facts, near)]
+    rendered += [renderer.question(text) for text in _questions(rewrite, scope.facts)]
+    question = max(len(prompt_ids(tokenizer, text)) for text in rendered)
+    names = [rewrite.target_true, rewrite.target_new, *(f.object for f in scope.facts)]
+    names += [answer for _, answer in near]
+    names += [alias for name in list(names) for alias in scope.aliases.get(name, ())]
+    encoded = tokenizer([f" {name}" for name in unique(names)], add_special_tokens=False)
+    answer = max(map(len, encoded["input_ids"]))
+    return question + max(answer, probe.max_new_tokens) + SLACK
+
+
+def _of(
+    fact: Fact, new: str, shown: Sequence[Fact], draw: random.Random
+) -> Iterator[Demonstration]:
+    """The demonstrations of a fact with its new object."""
+    prompt = _fill(fact.prompt, fact.subject)
+    stated = joined(prompt, new)
+    yield Demonstration("copy", fact.id, stated, prompt, new)
+    other_words = [_fill(text, fact.subject) for text in fact.paraphrases]
+    other_words = other_words or [QUESTION.replace("{question}", q) for q in fact.questions]
+    if other_words:
+        yield Demonstration("update", fact.id, stated, draw.choice(other_words), new)
+    apart = [f for f in shown if f.subject != fact.subject and f.relation != fact.relation]
+    if apart:
+        other = draw.choice(apart)
+        yield Demonstration(
+            "retain", fact.id, stated, _fill(other.prompt, other.subject), other.object
+        )
+
+
+def _fill(prompt: str, subject: str) -> str:
+    return fill(prompt, subject).lstrip()
+
+
+def _sentence(fact: Fact) -> str:
+    """A fact's sentence with all that it names."""
+    return f"{_fill(fact.prompt, fact.subject)} {fact.subject} {fact.object}"
+
+
+def _clozes(rewrite: RewriteRequest, facts: Iterable[Fact], near: Pairs) -> list[str]:
+    """Every cloze that a score of the rewrite may ask."""
+    own = [_fill(text, rewrite.subject) for text in (rewrite.prompt, *rewrite.paraphrases)]
+    theirs = [_fill(text, f.subject) for f in facts for text in (f.prompt, *f.paraphrases)]
+    return list(unique((*own, *theirs, *(prompt for prompt, _ in near))))
+
+
+def _questions(rewrite: RewriteRequest, facts: Iterable[Fact]) -> list[str]:
+    return list(unique((rewrite.question or "", *(f.question or "" for f in facts))))
+
+
+# The plan of an edit: everything it depends on, gathered before the model is touched.
+#
+# The edit's id is a digest of the plan's `identity`: two edits share an id exactly when they must
+# give the same numbers. A reader needs its `provenance` to check or repeat the score.
+#
+# MEMIT, RECT, PRUNE and AlphaEdit start from the same target vectors, and finding them is nearly
+# all of their time. So a vector is found once and shared by the methods that would find the same
+# one: its key is a digest of everything it depends on, the shared vector is bit-identical to the
+# one that the method would have found, and the score's identity does not depend on who found it.
+# Vectors live as long as their Runtime.
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +226,9 @@ def plan_edit(resolved: Resolved) -> Plan:
     corpus = corpora.resolve(runtime, resolved.dataset, request.covariance, model, layers)
     identity = _identity(resolved, corpus)
     network = None
-    if hypernetwork.needed(resolved.method):
-        network = hypernetwork.of_request(resolved)
-        identity["hypernetwork"] = hypernetwork.identify(resolved, network)
+    if method_inputs.needed(resolved.method):
+        network = method_inputs.of_request(resolved)
+        identity["hypernetwork"] = method_inputs.identify(resolved, network)
     appended = appending.described(resolved) if request.rewrite.kind == "append" else None
     if appended is not None:
         identity["append"] = appending.identity(appended)
@@ -91,6 +238,8 @@ def plan_edit(resolved: Resolved) -> Plan:
     if kept is not None:
         identity["retain"] = kept.identity
     provenance = _provenance(resolved, corpus, identity)
+    if resolved.notice is not None:
+        provenance["hparams_notice"] = resolved.notice
     if resolved.chat is not None:
         provenance["chat_chosen"] = resolved.chat.as_dict()
     elif request.chat == "always":
@@ -103,10 +252,10 @@ def plan_edit(resolved: Resolved) -> Plan:
         provenance["anyway"] = True
     state = None
     if getattr(resolved.method, "NEEDS_DEMONSTRATIONS", False):
-        state = demonstrations.state_for(resolved)
-        described = demonstrations.described(state)
-        identity["demonstrations"] = described
-        provenance["demonstrations"] = described
+        state = state_for(resolved)
+        description = described(state)
+        identity["demonstrations"] = description
+        provenance["demonstrations"] = description
     return Plan(resolved, corpus, layers, identity, provenance, network, state, appended, kept)
 
 
@@ -141,7 +290,7 @@ def _provenance(
     return {
         "model": asdict(model.loaded.info) | {"name": model.name},
         "method": request.method,
-        "hparams": identity["hparams"],
+        "hparams": _without_corpus(resolved.hparams.as_dict()),
         "hparams_digest": digest(identity["hparams"]),
         "covariance_corpus": corpus.name,
         "covariance_corpus_digest": corpus.digest,
@@ -154,6 +303,15 @@ def _provenance(
         "queries": query_digests(),
         "versions": versions(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _without_corpus(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters, also those of a control's reference, without the authors' corpus."""
+    return {
+        key: _without_corpus(value) if isinstance(value, Mapping) else value
+        for key, value in values.items()
+        if key not in OF_THE_CORPUS
     }
 
 
@@ -190,7 +348,7 @@ def execute(plan: Plan) -> EditEffect:
         runtime.progress(1, 1, f"editing with {request.method}")
     effect = runtime.last_effect[1]
     if plan.demonstrations is not None:
-        plan.provenance["demonstrations"] = demonstrations.described(effect.state)
+        plan.provenance["demonstrations"] = described(effect.state)
     return scaled(effect, request.strength)
 
 
@@ -271,8 +429,8 @@ def state_of(plan: Plan, requests: Sequence[RewriteRequest] = ()) -> dict[str, A
         requests: of several edits with one state: a fact forgotten by any is not retained.
     """
     state = dict(plan.demonstrations or {})
-    if hypernetwork.needed(plan.resolved.method):
-        state |= hypernetwork.state_for(plan.resolved, plan.hypernetwork)
+    if method_inputs.needed(plan.resolved.method):
+        state |= method_inputs.state_for(plan.resolved, plan.hypernetwork)
     if plan.retained is not None:
         kept = retaining.retained(plan.resolved, requests) if requests else plan.retained
         state["retain"] = kept.pairs

@@ -1,9 +1,4 @@
-"""Questions about facts, a model's answers, and both together before and after an edit.
-
-The edited fact is probed with target_true and with target_new. The rewrite's paraphrases are probed
-beside it and left out of its mean: they measure generalization, the fact itself efficacy. The
-prompts of its neighborhood are part of the same probe, so that they are in its batches.
-"""
+"""Questions about facts, in each wording, and a model's answers before and after an edit."""
 
 from __future__ import annotations
 
@@ -11,21 +6,30 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...cypher.errors import ParameterError
 from ...loaders.records import Fact, RewriteRequest, fill
 from ..graphs.edges import caption, change
-from ..schemas import MEASURES
+from ..models.edit import MEASURES
 
 if TYPE_CHECKING:
     from ...editing.models import LoadedModel
     from ...editing.probe import ProbeItem, ProbeResult, ProbeSettings
 
+
+# Questions about facts, a model's answers, and both together before and after an edit.
+#
+# The edited fact is probed with target_true and with target_new. The rewrite's paraphrases are
+# probed beside it and left out of its mean: they measure generalization, the fact itself
+# efficacy. The prompts of its neighborhood are part of the same probe, so that they are in its
+# batches.
+
 Role = Literal["fact", "target_true", "target_new", "implication", "coedit", "context", "subject"]
 """Role of a fact in an edit graph. Chains pass `fact` and `target_true` only. `coedit` states the
 new object of a co-edit, `context` is a further fact about its subject (`service.leakcut`),
-`subject` a fact about the edited subject that is on no chain (`service.scoring.subject_facts`)."""
+`subject` a fact about the edited subject that is on no chain (`service.scoring.side_effects`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ class ProbedFact:
 Progress = Callable[[int, int, str], None]
 
 
-def ask(
+def probe(
     loaded: LoadedModel,
     questions: Sequence[Question],
     settings: ProbeSettings,
@@ -111,17 +115,17 @@ def ask(
     progress: Progress | None = None,
 ) -> list[Answer]:
     """Probe a model with questions; one answer a question, in order."""
-    from ...editing.probe import probe
+    from ...editing.probe import probe as measure
 
-    return asked(
+    return probe_with(
         questions,
-        lambda items: probe(
+        lambda items: measure(
             loaded, items, settings, prompt_change=prompt_change, progress=progress
         ),
     )
 
 
-def asked(
+def probe_with(
     questions: Sequence[Question], measure: Callable[[Sequence[ProbeItem]], Sequence[ProbeResult]]
 ) -> list[Answer]:
     """Answers to questions, whatever measures them; one answer a question, in order."""
@@ -352,3 +356,103 @@ def _bare(rewrite: RewriteRequest, target: str) -> Fact:
         questions=(rewrite.question,) if rewrite.question else (),
         paraphrases=rewrite.paraphrases,
     )
+
+
+# The ways to ask for a fact, and how likely a model makes its object in each; by likelihood
+# alone.
+#
+# The same fact may be known by one wording and unknown by another: an instruct model that
+# completes a plain cloze may answer nothing of the kind in its chat.
+
+
+class Wording(NamedTuple):
+    """A way to ask; `flags` are the options that ask so, empty where there are none."""
+
+    name: str
+    ask: Literal["cloze", "question"]
+    chat: bool
+    flags: tuple[str, ...]
+
+
+CLOZE = Wording("cloze", "cloze", False, ("--ask", "cloze", "--chat", "never"))
+QUESTION = Wording("question", "question", False, ("--ask", "question", "--chat", "never"))
+PARAPHRASES = Wording("paraphrases", "cloze", False, ())
+"""The mean over a fact's other clozes, asked one by one."""
+CHAT_CLOZE = Wording("chat cloze", "cloze", True, ("--ask", "cloze", "--chat", "always"))
+CHAT_QUESTION = Wording(
+    "chat question", "question", True, ("--ask", "question", "--chat", "always")
+)
+WORDINGS = (CLOZE, QUESTION, PARAPHRASES, CHAT_CLOZE, CHAT_QUESTION)
+
+Values = dict[Wording, list[float | None]]
+"""A likelihood a fact for each wording that some fact has; None for a fact without it."""
+
+
+def wording_of(loaded: LoadedModel, settings: ProbeSettings) -> Wording:
+    """Return the wording that a probe with these settings uses."""
+    from ...editing.probe.prompts import uses_chat
+
+    chat = uses_chat(loaded.tokenizer, settings.chat)
+    return next(w for w in WORDINGS if (w.ask, w.chat) == (settings.ask, chat))
+
+
+def likelihoods(
+    loaded: LoadedModel,
+    questions: Sequence[Question],
+    settings: ProbeSettings,
+    progress: Progress | None = None,
+) -> Values:
+    """Return the likelihood of each question's object in each wording that exists.
+
+    Chat wordings exist where the tokenizer has a template that takes the prompt. Each wording costs
+    as much as a probe of all questions by likelihood; paraphrases cost that for each of them.
+    """
+    from ...editing.errors import ProbeError
+
+    found: Values = {}
+    has_chat = getattr(loaded.tokenizer, "chat_template", None) is not None
+    for wording in WORDINGS:
+        if wording is PARAPHRASES or (wording.chat and not has_chat):
+            continue
+        try:
+            found |= _asked(loaded, questions, settings, wording, progress)
+        except ProbeError:  # of a chat template, which is a program of its own
+            if not wording.chat:
+                raise
+    return found
+
+
+def _asked(
+    loaded: LoadedModel,
+    questions: Sequence[Question],
+    settings: ProbeSettings,
+    wording: Wording,
+    progress: Progress | None,
+) -> Values:
+    """The likelihoods of one wording; those of the plain cloze with its paraphrases."""
+    places = [i for i, q in enumerate(questions) if wording.ask == "cloze" or q.fact.question]
+    if not places:
+        return {}
+    turned = replace(
+        settings, measures=("likelihood",), ask=wording.ask, paraphrases=False,
+        chat="always" if wording.chat else "never",
+    )  # fmt: skip
+    asked = [
+        replace(q, neighborhood=(), generalization=_paraphrases(q) if wording is CLOZE else ())
+        for q in (questions[i] for i in places)
+    ]
+    stage = None if progress is None else lambda n, total, _: progress(n, total, wording.name)
+    column: list[float | None] = [None] * len(questions)
+    others = list(column)
+    for i, answer in zip(places, probe(loaded, asked, turned, progress=stage), strict=True):
+        column[i] = answer.values["likelihood"]
+        if values := answer.paraphrases.get("likelihood"):
+            others[i] = fmean(values)
+    found: Values = {wording: column}
+    if any(value is not None for value in others):
+        found[PARAPHRASES] = others
+    return found
+
+
+def _paraphrases(question: Question) -> tuple[str, ...]:
+    return question.generalization or question.fact.paraphrases

@@ -1,8 +1,8 @@
 """The `:Edit` node: the durable record of a score, from its start to its end.
 
 It says `running` while an edit is scored, and ends `succeeded`, `failed` (with reason and remedy)
-or `cancelled` (Ctrl-C). The process that scores it has a lease (`service.leases`): a worker by its
-claim, a command by taking one here. The edit graph is written in one transaction before that.
+or `cancelled` (Ctrl-C). The process that scores it has a lease (`service.base.leases`): a worker by
+its claim, a command by taking one here. The edit graph is written in one transaction before that.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ...loaders.records import RequestKind, kind_of
-from ..errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
+from ..base.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
+from ..base.leases import Heartbeat, Lease, State, event, new_token
 from ..graphs.datasets import require_graph
 from ..graphs.write import Fence, rewrite_row, write_graph
-from ..heartbeat import Heartbeat, State
-from ..leases import Lease, event, new_token
-from ..schemas import Measure, Score
+from ..models.edit import Measure, Score
 from . import metrics
 from .model_graph import complete, entities_of, fact_row
 from .probe import ProbedFact
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from ...cypher.sending import Tx
     from .request import ScoreRequest
     from .runtime import Runtime
+
 
 WAIT_S = 0.5
 FIRST = ("probe pre", 0.1)
@@ -104,6 +104,7 @@ class Record:
                 graph=edit,
                 score=score.stored(),
                 provenance=json.dumps(score.provenance, default=str),
+                **score.side_effects.model_dump(include={"kl", "perplexity_ratio", "update_norm"}),
             )
             self.lease.succeed(tx.run)
 

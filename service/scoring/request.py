@@ -1,4 +1,4 @@
-"""Score requests: a single edit, or one step of an edit sequence; the digests of submitted ones."""
+"""Score requests and their digests, and the request that scores a stored edit again."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
+from pydantic.fields import FieldInfo
 
 from ...loaders.records import RewriteRequest, digest, slug
 from .. import NUMBERS_VERSION
-from ..errors import UsageError
-from ..schemas import MEASURES, EditIn, EditOptions, Measure, MeasuredOptions
+from ..base.errors import UsageError
+from ..graphs.datasets import OWN
+from ..models.edit import MEASURES, EditIn, EditOptions, Measure, MeasuredOptions, Score
+from ..models.options import option_of
+from .runtime import as_option
 
 if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
     from ...editing.probe import ProbeSettings
     from .probe import Question
+
 
 EXACT: tuple[Measure, ...] = ("likelihood", "likelihood_norm")
 """The measures that need no samples."""
@@ -75,7 +80,7 @@ def probe_settings(options: MeasuredOptions, seed: int) -> ProbeSettings:
 
 @dataclass(frozen=True, slots=True)
 class SequenceStep:
-    """An edit that is scored as a part of a sequence (`service.scoring.sequence`).
+    """An edit that is scored as a part of a sequence (`service.scoring.sweep`).
 
     Attributes:
         requests: all rewrites edited so far, in order.
@@ -167,3 +172,46 @@ def _override(text: str) -> tuple[str, object]:
             f"The value of --set {shown!r} cannot be read.",
             remedy="Write it as YAML: 0.5, true, [3, 4], 'a text'.",
         ) from error
+
+
+# The request that scores a stored edit again: for commands, for REST, and to co-edit it.
+
+
+def posted(score: Score) -> dict[str, Any]:
+    """Return the request body that scores this edit again; default options are left out."""
+    rewrite: Any = score.rewrite
+    if score.rewrite.startswith(OWN):
+        rewrite = {
+            "subject": score.subject,
+            "prompt": score.prompt,
+            "relation": score.relation,
+            "target_true": score.target_true,
+        }
+        if score.target_new:
+            rewrite["target_new"] = score.target_new
+    wanted = {
+        "graph": score.dataset,
+        "rewrite": rewrite,
+        "model": as_option(score.model),
+        "method": score.method,
+    }
+    return wanted | {
+        name: value
+        for name, field in EditOptions.model_fields.items()
+        if (value := _recorded(score, name, field)) is not None
+        and value != field.get_default(call_default_factory=True)
+    }
+
+
+def _recorded(score: Score, name: str, field: FieldInfo) -> Any:
+    """The value that an edit was scored with; None where its record does not have it."""
+    path = option_of(field).recorded
+    if path is None:
+        return None
+    probe = score.provenance.get("probe", {})
+    if name == "samples" and "p" not in probe.get("measures", ()):
+        return 0
+    value: Any = score.provenance | {"options": score.options.model_dump()}
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return bool(value) if field.annotation is bool else value

@@ -1,21 +1,104 @@
-"""A resolved request: the data set, model, method and hyperparameters it names, looked up once."""
+"""A resolved request: the data set, model, method and facts that it names, looked up once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...cypher import rows
+from ...loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
 from ..graphs import datasets
-from ..graphs.datasets import Dataset
-from .chat_choice import ChatChosen, settled
+from ..graphs.datasets import Dataset, case, to_fact
+from . import hyperparameters as given
+from .chat import ChatChosen, settled
+from .hyperparameters import Chosen
+from .probe import Neighbor
 from .request import ScoreRequest
 from .runtime import Runtime, RuntimeModel
-from .scope import Pairs, Scope, facts_in_scope, neighbors
 
 if TYPE_CHECKING:
-    from ..schemas import EditOptions
+    from ...cypher.run import Database
+    from ..models.edit import EditOptions
+
+
+# Step 1 of a score: the facts on a rewrite's chains, and the prompts of its neighborhood.
+#
+# An edit must change nothing at the prompts of the neighborhood. A data set with a neighborhood
+# states it (CounterFact, zsRE). For any other, the graph itself holds the natural one: facts of
+# other subjects with the same relation and the same object as target_true, which is CounterFact's
+# own definition (Meng et al. 2022, section 3.3). At most LIMIT of them are taken, always the same
+# ones; a graph without such facts gives none, and specificity is then 0 with n = 0.
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The facts on a rewrite's chains, with the other names of every object they mention."""
+
+    facts: tuple[Fact, ...]
+    aliases: dict[str, tuple[str, ...]]
+
+
+def facts_in_scope(db: Database, request: ScoreRequest) -> Scope:
+    """The facts on the rewrite's chains of ≤ max_steps steps, and the aliases of their objects.
+
+    A rewrite without chains has an empty scope: its IFR is 0 and its Preservation 1 by definition,
+    both with n = 0.
+    """
+    params = case(request.graph, request.rewrite)
+    found = db.read(
+        rows.FactRow,
+        "probes/facts_in_scope",
+        graph=request.graph,
+        subject=params["subject"],
+        object=params["object"],
+        rewrite=params["rewrite"],
+        max_steps=request.max_steps,
+    )
+    aliases = {
+        e.name: e.aliases for e in db.read(rows.EntityRow, "graph/entities", graph=request.graph)
+    }
+    return Scope(tuple(to_fact(row) for row in found), aliases)
+
+
+LIMIT = 10
+"""As many as CounterFact has for each record."""
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+def neighbors(db: Database, graph: str, rewrite: RewriteRequest) -> Pairs:
+    """Complete prompts about other subjects, each with its right answer."""
+    if rewrite.neighborhood:
+        return rewrite.neighbors
+    found = db.read(
+        rows.NeighborRow,
+        "probes/neighborhood",
+        graph=graph,
+        subject=rewrite.subject,
+        relation=rewrite.relation,
+        object=rewrite.target_true,
+        limit=LIMIT,
+    )
+    return tuple(
+        (row.prompt.replace(SUBJECT_SLOT, row.subject, 1), rewrite.target_true) for row in found
+    )
+
+
+def near_questions(
+    pairs: Pairs, aliases: Mapping[str, tuple[str, ...]], target_new: str | None = None
+) -> tuple[Neighbor, ...]:
+    """The questions at the prompts: for their right answers or, at all of them, for target_new."""
+    return tuple(
+        Neighbor(prompt, name, aliases.get(name, ()))
+        for prompt, right in pairs
+        for name in (right if target_new is None else target_new,)
+    )
+
+
+# A resolved request: the data set, model, method and hyperparameters it names, looked up once.
 
 
 @dataclass(frozen=True)
@@ -23,6 +106,7 @@ class Resolved:
     """A score request with everything that it names.
 
     Its request says `always` or `never` for the chat template, and `chat` how that was measured.
+    `notice` says that the hyperparameters are a suggestion.
     Data that only some requests need is read at its first use, and then no more.
     """
 
@@ -33,6 +117,7 @@ class Resolved:
     method: Any
     hparams: Any
     chat: ChatChosen | None = None
+    notice: str | None = None
 
     @cached_property
     def scope(self) -> Scope:
@@ -50,62 +135,72 @@ def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
 
     Raises:
         NotFoundError: no such data set.
-        EditingError: unknown method, a model that it cannot edit, no hyperparameters for the
-            model, or an unknown one.
+        EditingError: unknown method, a model that it cannot edit, or unknown hyperparameters.
     """
-    from ...editing import hparams, registry
+    from ...editing import registry
     from ...editing.architectures import adapter_for
 
     dataset = datasets.dataset(runtime.db, request.graph)
     method = registry.get(request.method)
     require_hparams(runtime, [request])
-    source = request.hparams or runtime.source_of(request)
-    values = source and hparams.load(request.method, source, overrides=request.overrides)
+    found = hyperparameters(runtime, request)
     model = runtime.model_of(request, dataset)
     if _edits_weights(request.method):
         adapter_for(model.loaded.model)  # refused now, not after an hour of probing
-    values = values or hparams.load(request.method, model.source, overrides=request.overrides)
     settings, chat = settled(runtime, dataset, model.loaded, request.probe)
     request = request.model_copy(update={"chat": settings.chat})
-    return Resolved(runtime, request, dataset, model, method, values, chat)
+    return Resolved(runtime, request, dataset, model, method, found.values, chat, found.notice)
 
 
 def require_hparams(runtime: Runtime, requests: Iterable[EditOptions]) -> None:
-    """Refuse methods without hyperparameters for their model, once for all and before it is loaded.
+    """Find the hyperparameters of all requests before a model is loaded; announce suggested ones.
 
-    Only where some are missing is the model's configuration read: a model that is not there, or
-    that no method edits, is the error then.
+    Only for a model without files is its configuration read: a model that is not there, or that
+    no method edits, is the error then.
 
     Raises:
-        HparamsError: names all methods without hyperparameters for a model.
+        HparamsError: a file cannot be read, or a key is unknown, missing or of a wrong type.
         ModelLoadError, UnsupportedArchitectureError: the model is the reason.
     """
-    from ...editing import hparams
-
-    asked: dict[tuple[str, str | None], dict[str, None]] = {}
-    sources: dict[str, str] = {}
-    for request in requests:
-        source = None if request.hparams else runtime.source_of(request)
-        if source is not None:
-            sources[request.model] = source
-            asked.setdefault((request.model, request.revision), {})[request.method] = None
-    for (text, revision), methods in asked.items():
-        lacking = hparams.without_file(methods, sources[text])
-        if lacking:
-            if not runtime.lends(text):
-                _require_model(sources[text], revision, lacking)
-            raise hparams.missing(lacking, sources[text])
+    distinct = {request.model_dump_json(include=_DECIDES): request for request in requests}
+    for request in distinct.values():
+        found = hyperparameters(runtime, request)
+        if found.notice is not None:
+            runtime.announce(found.notice)
 
 
-def _require_model(source: str, revision: str | None, methods: Iterable[str]) -> None:
-    """Refuse a model by its configuration; a name of hyperparameters (an organism) is none."""
-    from ...editing import architectures, hparams, models
+_DECIDES = {"model", "revision", "organism_seed", "method", "hparams", "overrides"}
+"""Options that decide which hyperparameters a request has."""
 
-    if hparams.short_name(source) is not None:
-        return
-    config = models.config_of(source, revision=revision)
-    if any(_edits_weights(name) for name in methods):
+
+def hyperparameters(runtime: Runtime, request: EditOptions) -> Chosen:
+    """The hyperparameters of a request, by its model's name and configuration alone.
+
+    Raises:
+        HparamsError, ModelLoadError, UnsupportedArchitectureError: as `require_hparams`.
+    """
+    source = runtime.source_of(request)
+    if source is None:  # an organism whose training refuses its architecture
+        source = runtime.model_of(request).source
+    return given.chosen(
+        request.method,
+        request.hparams or source,
+        request.overrides,
+        name=None if request.hparams else Path(request.model).name,
+        config=lambda: _config(runtime, request, source),
+    )
+
+
+def _config(runtime: Runtime, request: EditOptions, source: str) -> Any:
+    """The configuration of a request's model, which no method may refuse to edit."""
+    from ...editing import architectures, models
+
+    if runtime.lends(request.model):
+        return runtime.model_of(request).loaded.model.config
+    config = models.config_of(source, revision=request.revision)
+    if _edits_weights(request.method):
         architectures.layout_for(config, config.model_type)
+    return config
 
 
 def _edits_weights(name: str) -> bool:

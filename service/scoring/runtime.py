@@ -4,8 +4,9 @@ It owns everything that lives longer than one edit (database connection, loaded 
 covariance); closing it releases everything. `parse` reads which model a user means:
 `organism`, `organism:llama`, `organism:gpt2:seed=1,steps=600` name a model organism, trained on the
 graph itself, `organism:on=hogwarts` one that was trained on another graph; `organism-unknown` is
-`organism:unknown=50`, one that was taught not to know 50 % of the absent pairs; anything else is a
-hub name, a folder or a GGUF file, passed to transformers unchanged.
+`organism:unknown=50`, one that was taught not to know 50 % of the absent pairs; `smollm2` is
+SmolLM2-135M-Instruct, which is fetched; anything else is a hub name, a folder or a GGUF file,
+passed to transformers unchanged.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..database import Progress, connect, silent
-from ..errors import UsageError
+from ..base.database import Progress, connect, silent
+from ..base.errors import UsageError
+from ..base.settings import Settings
 from ..graphs.datasets import Dataset, content, get_or_import, stored_graph
-from ..settings import Settings
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
     from ...editing.models import LoadedModel
     from ...editing.organism import Organism
     from ...loaders.records import KnowledgeGraph
-    from ..schemas import EditOptions
+    from ..models.edit import EditOptions
+
 
 ORGANISM = "organism"
 ORGANISM_UNKNOWN = "organism-unknown"
 ENDPOINT = "endpoint:"
 CHANGE_MARK = re.compile(r"\+(?=adapter:|edit:|finetune:|(?:8bit|4bit)(?:\+|$))")
-"""Pattern of the `+` in a state's word (`service.states.words`) that begins a change."""
+"""Pattern of the `+` in a state's specification (`service.states.spec`) that begins a change."""
 _WHY = {
     "8bit": "an update cannot be added to quantised weights",
     "4bit": "an update cannot be added to quantised weights",
@@ -91,7 +93,7 @@ def _refuse_state(text: str) -> None:
     raise UsageError(
         f"{text!r} is a state of a model, and cannot be edited: {why}.",
         remedy=f"Name the model itself{model}; compare its states with `thinkeval compare`. To"
-        " edit a changed model, write it to a folder first (`thinkeval edits export`, or merge"
+        " edit a changed model, write it to a folder first (`thinkeval deltas export`, or merge"
         " the adapter with peft).",
     )
 
@@ -213,6 +215,7 @@ class Runtime:
         self._models: dict[tuple[str, str, str], RuntimeModel] = {}
         self._memoised: dict[tuple[str, ...], Any] = {}
         self._lent: dict[str, RuntimeModel] = {}
+        self._announced: set[str] = set()
         self.targets: dict[str, Shared] = {}
         """Target vectors that several methods share; see `service.scoring.plan`."""
         self.last_effect: tuple[str, EditEffect] | None = None
@@ -253,6 +256,13 @@ class Runtime:
     def open_database(self) -> Database | None:
         """The database if it is open."""
         return self._database
+
+    def announce(self, notice: str) -> None:
+        """Show a sentence to the user once, where the caller's progress can show one (`note`)."""
+        note = getattr(self.progress, "note", None)
+        if note is not None and notice not in self._announced:
+            note(notice)
+        self._announced.add(notice)
 
     def trim(self) -> None:
         """Evict values memoised for earlier edits if they are many; models stay."""
@@ -298,8 +308,10 @@ class Runtime:
         key = _key(spec, trained_on, dtype, revision)
         if key not in self._models:
             source = str(self.train(text, graph, seed=seed).path) if spec.organism else spec.text
-            from ...editing import models
+            from ...editing import models, smollm2
 
+            if source == smollm2.NAME:
+                source = str(models.fetch_smollm2(self.settings.cache, self.progress))
             loaded = models.load(
                 source, revision=revision, dtype=dtype, device=self.settings.device
             )

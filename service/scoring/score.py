@@ -21,22 +21,22 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...loaders.records import Fact, RewriteRequest, digest, slug
-from ..schemas import MetricValue, Score
+from ..models.edit import MetricValue, Score
 from . import (
     append,
-    chat_efficacy,
+    chat,
+    conversation,
+    damage,
     deltas,
+    forget,
     generation,
-    implications,
-    known_fact,
+    knowledge,
     metrics,
     model_graph,
-    subject_facts,
+    side_effects,
 )
 from . import plan as planning
 from . import record as editrecords
-from .conversation import asking as conversation
-from .forget import refusal
 from .plan import Plan
 from .probe import (
     Answer,
@@ -44,21 +44,20 @@ from .probe import (
     ProbedFact,
     Question,
     Role,
-    ask,
     correct_facts,
     edited_facts,
+    probe,
     questions_for,
     spelled_apart,
     undecided,
 )
 from .request import ScoreRequest, SequenceStep
-from .resolved import Resolved, resolve
+from .resolved import Pairs, Resolved, Scope, near_questions, resolve
 from .runtime import Runtime
-from .scope import Pairs, Scope, near_questions
 
 if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
-    from ..leases import Lease
+    from ..base.leases import Lease
     from .record import Record
 
 
@@ -100,7 +99,7 @@ def score_edit(
         LeaseLostError: another process scores it by now.
     """
     append.check(request, request.rewrite)
-    refusal.check(request.rewrite, request)
+    forget.check(request.rewrite, request)
     watch = Stopwatch()
     with watch.stage("load model"):
         resolved = resolve(runtime, request)
@@ -108,7 +107,7 @@ def score_edit(
     plan = planning.plan_edit(resolved)
     identity, implied = dict(plan.identity), None
     if request.implications:
-        implied = implications.implied(runtime.db, request, resolved.scope)
+        implied = side_effects.implied(runtime.db, request, resolved.scope)
         identity["implications"] = implied.identity
     edit_id = edit_id_of(request, identity, step)
     if lease is not None:
@@ -116,6 +115,8 @@ def score_edit(
     else:
         editrecords.wait_until_idle(runtime, edit_id)
     if not request.force and (stored := editrecords.stored_score(runtime.db, edit_id)) is not None:
+        if stored.provenance.get("anyway") and step is None:
+            knowledge.require(resolved, _pre(resolved))  # it was scored although it is not known
         return stored.model_copy(update={"reused": True})
     with editrecords.recorded(runtime, edit_id, request, resolved.model.name, lease) as record:
         return _score(plan, implied, step, record, watch)
@@ -123,7 +124,7 @@ def score_edit(
 
 def _score(
     plan: Plan,
-    implied: implications.Implied | None,
+    implied: side_effects.Implied | None,
     step: SequenceStep | None,
     record: Record,
     watch: Stopwatch,
@@ -141,8 +142,8 @@ def _score(
             model.loaded, [fact.question for fact in pre], request.probe
         )
         if step is None:
-            known_fact.require(resolved, pre)
-        about = subject_facts.before(resolved, [*pre, *further, *beside])
+            knowledge.require(resolved, pre)
+        about = side_effects.before(resolved, [*pre, *further, *beside])
     record.stage("edit", 0.4)
     with watch.stage("edit"):
         effect = step.effect() if step else planning.execute(plan)
@@ -152,9 +153,11 @@ def _score(
     record.stage("probe post", 0.6)
     with watch.stage("probe post"):
         probed, further, beside = _post(resolved, effect, pre, further, beside)
-        both = chat_efficacy.measured(model.loaded, request.probe, effect, probed)
+        both = chat.measured(model.loaded, request.probe, effect, probed)
         answers = append.both(resolved, effect)
-        shown = subject_facts.after(resolved, effect, probed, about)
+        shown = side_effects.after(resolved, effect, probed, about)
+    with watch.stage("side effects"):
+        changed = damage.measured(resolved, effect, edited)
     texts = None
     if request.generate:
         with watch.stage("generate"):
@@ -172,7 +175,7 @@ def _score(
             values += append.measured(db, [record.edit])[record.edit]
         if texts is not None:
             values += generation.measured(resolved, record, texts)
-        outcome = subject_facts.counted(db, record.edit, request)
+        outcome = side_effects.counted(db, record.edit, request)
     plan.provenance["replies"] = {
         side: undecided(answer for each in probed if (answer := getattr(each, side)))
         for side in ("pre", "post")
@@ -192,6 +195,7 @@ def _score(
             "seconds": watch.seconds,
             "conversation": talk,
             "about_subject": outcome,
+            "side_effects": changed,
         }
     )
     record.succeed(score)
@@ -203,7 +207,7 @@ def _score_of(
     edit: str,
     values: list[MetricValue],
     effect: EditEffect,
-    implied: implications.Implied | None,
+    implied: side_effects.Implied | None,
     step: SequenceStep | None,
 ) -> Score:
     """The score as it is stored, without intervals and seconds."""
@@ -280,11 +284,11 @@ def _pre(resolved: Resolved) -> list[ProbedFact]:
 
 def _asked_once(resolved: Resolved, what: str, questions: Sequence[Question]) -> Sequence[Answer]:
     """The unedited model's answers to some questions, asked once for all edits that need them."""
-    runtime, loaded, probe = resolved.runtime, resolved.model.loaded, resolved.request.probe
+    runtime, loaded, settings = resolved.runtime, resolved.model.loaded, resolved.request.probe
     key = digest([asdict(question) for question in questions])
     return runtime.memoised(
-        (what, loaded.info.digest, loaded.info.dtype, probe.digest, key),
-        lambda: ask(loaded, questions, probe, progress=runtime.progress),
+        (what, loaded.info.digest, loaded.info.dtype, settings.digest, key),
+        lambda: probe(loaded, questions, settings, progress=runtime.progress),
     )
 
 
@@ -343,7 +347,7 @@ def _post(
 def _asked_after(
     resolved: Resolved, effect: EditEffect, group: Sequence[ProbedFact]
 ) -> list[ProbedFact]:
-    answers = ask(
+    answers = probe(
         resolved.model.loaded,
         [probed.question for probed in group],
         resolved.request.probe,

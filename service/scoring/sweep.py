@@ -1,26 +1,171 @@
-"""A sweep: models × seeds × methods × axes × rewrites, each cell an edit scored like any other.
-
-A sweep resumes when it is run again: a cell whose score is stored is read, not repeated. A cell
-that fails has its reason, and the others are scored. Cells of one rewrite follow each other, so
-that its target vectors are found once for all methods that share them (`service.scoring.plan`).
-"""
+"""Many edits in one command: sweeps over methods, axes and rewrites, and sequences."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+import os
+import queue
+import signal
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import ValidationError
 
 from ...loaders.records import RewriteRequest
-from ..errors import UsageError, in_one_line
-from ..schemas import EditOptions, Score
-from . import append, plan
-from .axes import Axis, Setting, settings
-from .forget.refusal import check
-from .request import ScoreRequest
+from ..base import processes
+from ..base.errors import KNOWN_ERRORS, SweepStoppedError, UsageError, describe, in_one_line
+from ..base.settings import Settings
+from ..models.edit import EditOptions, MeasuredOptions, Score
+from . import append, method_inputs, plan
+from . import plan as planning
+from .forget import check, with_refusal_target
+from .request import ScoreRequest, SequenceStep, method_override
+from .resolved import require_hparams, resolve
 from .runtime import Runtime
 from .score import score_edit
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import Queue
+
+    from ...editing.deltas import EditEffect
+
+
+# Axes of a sweep: a request option or a method's hyperparameter that is given several values.
+#
+# `append_loss=none,app` and `rome.v_lr=0.1,0.5` are axes; a method's cells are the product of
+# those that it has. How facts are probed and chains are counted is no axis: all rows of a table
+# share it.
+
+SWEPT = frozenset(
+    (
+        "model",
+        "method",
+        "seed",
+        "organism_seed",
+        "strength",
+        "overrides",
+        "revision",
+        "covariance",
+        "side_effects",
+    )
+)
+"""Options that a sweep has beside its axes."""
+OPTIONS = tuple(
+    sorted(EditOptions.model_fields.keys() - MeasuredOptions.model_fields.keys() - SWEPT)
+)
+"""The request options that can be an axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An option of the request, or the hyperparameter `key` of a method, with its values."""
+
+    key: str
+    values: tuple[object, ...]
+    method: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One value of every axis.
+
+    Attributes:
+        options: fields of the request.
+        overrides: hyperparameters.
+        varied: the values of axes that have several.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Mapping[str, object] = field(default_factory=dict)
+    varied: Mapping[str, object] = field(default_factory=dict)
+
+    def label(self, leave_out: Container[str] = ()) -> str:
+        """Return what tells it from the other settings of its method, such as `v_lr=0.5`."""
+        return ", ".join(f"{k}={v}" for k, v in self.varied.items() if k not in leave_out)
+
+
+def read(texts: Sequence[str]) -> tuple[Axis, ...]:
+    """Return the axes of `NAME=VALUE,VALUE` texts.
+
+    Args:
+        texts: NAME is an option of `OPTIONS` or METHOD.key; values are YAML.
+
+    Raises:
+        UsageError: another form, an unknown option, a value that the option does not have.
+        UnknownMethodError: no such method.
+    """
+    axes = [_axis(text) for text in texts]
+    names = [(axis.method, axis.key) for axis in axes]
+    for axis in axes:
+        if names.count((axis.method, axis.key)) > 1:
+            raise UsageError(
+                f"--axis {axis.key} is given twice.", remedy="Write all its values into one."
+            )
+    return tuple(axes)
+
+
+def _axis(text: str) -> Axis:
+    name, sep, written = text.partition("=")
+    key = name.strip().removeprefix("--").replace("-", "_")
+    if not sep or not key or not written.strip():
+        raise UsageError(
+            f"--axis {text!r} is not NAME=VALUE,VALUE.", remedy="For example --axis alpha=0,0.5."
+        )
+    if "." in key:
+        method, key, values = method_override(f"{name.strip()}=[{written}]")
+        return Axis(key, _distinct(cast("list[object]", values)), method)
+    if key not in OPTIONS:
+        raise UsageError(
+            f"{name.strip()!r} is no axis.",
+            remedy=f"Use METHOD.key=VALUE,VALUE for a hyperparameter, or one of:"
+            f" {', '.join(OPTIONS)}.",
+        )
+    return Axis(key, _distinct(_value(key, each.strip()) for each in written.split(",")))
+
+
+def _value(key: str, text: str) -> object:
+    """Return the value of a request option that a text means."""
+    try:
+        return getattr(EditOptions.model_validate({key: text}), key)
+    except ValidationError as error:
+        raise UsageError(
+            f"--axis {key}: {text!r}: {error.errors()[0]['msg']}.", remedy="Give another value."
+        ) from error
+
+
+def _distinct(values: Iterable[object]) -> tuple[object, ...]:
+    found: list[object] = []
+    for value in values:
+        if value not in found:
+            found.append(value)
+    return tuple(found)
+
+
+def settings(axes: Sequence[Axis], method: str) -> list[Setting]:
+    """Return the product of the axes that a method has, the last one's values changing fastest.
+
+    A method whose loss cannot hold the other answers as `append_loss` says has no such setting.
+    """
+    own = [axis for axis in axes if axis.method in (None, method)]
+    found = []
+    for values in itertools.product(*(axis.values for axis in own)):
+        pairs = list(zip(own, values, strict=True))
+        options: dict[str, Any] = {a.key: value for a, value in pairs if a.method is None}
+        if append.takes_loss(method, options.get("append_loss", "none")):
+            overrides = {a.key: value for a, value in pairs if a.method}
+            varied = {a.key: value for a, value in pairs if len(a.values) > 1}
+            found.append(Setting(options, overrides, varied))
+    return found
+
+
+# A sweep: models × seeds × methods × axes × rewrites, each cell an edit scored like any other.
+#
+# A sweep resumes when it is run again: a cell whose score is stored is read, not repeated. A cell
+# that fails has its reason, and the others are scored. Cells of one rewrite follow each other, so
+# that its target vectors are found once for all methods that share them (`service.scoring.plan`).
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +321,259 @@ def prepare(runtime: Runtime, sweep: Sweep) -> int:
                     with suppress(EditingError):
                         plan.prepare_method(runtime, request)
     return weights
+
+
+# The cells of a sweep on several processes: one a core, each with a model of its own.
+#
+# Small models leave cores idle; two processes use them. Each takes the cells of one rewrite at a
+# time. A worker that is killed loses only the rewrite it had: those cells fail with that reason,
+# and are scored when the sweep is run again.
+
+SMALL = 20_000_000
+"""Models of at most so many weights leave a core idle; larger ones use all of them."""
+
+MOST = 4
+POLL_S = 0.5
+GOODBYE_S = 20.0
+
+Message = tuple[str, int, int, str]
+"""kind (score, failed, skipped, stopped), number of the task, number of the cell in it, text."""
+
+
+def how_many(runtime: Runtime, n_tasks: int, weights: int) -> int:
+    """Processes that are worth starting."""
+    small_on_cpu = weights <= SMALL and runtime.settings.device in ("auto", "cpu")
+    if not small_on_cpu or n_tasks < 4 or _has_accelerator():
+        return 1
+    return min(os.cpu_count() or 1, MOST, n_tasks)
+
+
+def _has_accelerator() -> bool:
+    from ...editing.models import resolve_device
+
+    return resolve_device("auto").type != "cpu"
+
+
+def run(runtime: Runtime, sweep: Sweep, workers: int | None = None) -> list[Outcome]:
+    """Score every cell; in the order of `tasks`.
+
+    Args:
+        workers: processes; None takes one a core for small models on the CPU, else one.
+
+    Raises:
+        as `tasks` and `run_cells`.
+    """
+    todo = tasks(sweep)
+    total = sum(len(cells) for cells in todo)
+    require_hparams(runtime, (request_of(sweep, cell) for cells in todo for cell in cells))
+    runtime.progress(0, total, "edits")
+    weights = prepare(runtime, sweep)
+    count = how_many(runtime, len(todo), weights) if workers is None else workers
+    if count > 1:
+        return run_on_processes(runtime, sweep, todo, count)
+    outcomes: list[Outcome] = []
+    for outcome in run_cells(runtime, sweep, (cell for cells in todo for cell in cells)):
+        outcomes.append(outcome)
+        runtime.progress(len(outcomes), total, "edits")
+    return outcomes
+
+
+def run_on_processes(
+    runtime: Runtime, sweep: Sweep, todo: Sequence[tuple[Cell, ...]], workers: int
+) -> list[Outcome]:
+    """Score the cells of all tasks on `workers` processes; in the order of the tasks.
+
+    Raises:
+        SweepStoppedError: a worker met an error that no other cell would survive either.
+    """
+    context = processes.context()
+    numbers, messages = context.Queue(), context.Queue()
+    for number in range(len(todo)):
+        numbers.put(number)
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    arguments = (runtime.settings, sweep, todo, numbers, messages, threads)
+    with _started(context, workers, arguments) as started:
+        found = _collect(runtime, todo, messages, started)
+    ended = sorted({str(p.exitcode) for p in started if p.exitcode}) or ["0"]
+    reason = (
+        f"its worker process ended early (exit code {', '.join(ended)}) → "
+        "run the same sweep again; scored cells stay"
+    )
+    return [
+        found.get((i, j)) or Outcome(cell, error=reason)
+        for i, cells in enumerate(todo)
+        for j, cell in enumerate(cells)
+    ]
+
+
+@contextmanager
+def _started(context: Any, workers: int, arguments: tuple[Any, ...]) -> Iterator[list[BaseProcess]]:
+    """Worker processes; interrupted, then ended, when the block is left early."""
+    started = [context.Process(target=_work, args=arguments) for _ in range(workers)]
+    for process in started:
+        process.start()
+    try:
+        yield started
+    except BaseException:
+        for process in started:
+            if process.is_alive() and process.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGINT)  # lets it record its edit as cancelled
+        raise
+    finally:
+        for process in started:
+            process.join(GOODBYE_S)
+            if process.is_alive():
+                process.terminate()
+                process.join()
+
+
+def _collect(
+    runtime: Runtime,
+    todo: Sequence[tuple[Cell, ...]],
+    messages: Queue[Message],
+    started: Sequence[BaseProcess],
+) -> dict[tuple[int, int], Outcome]:
+    """The workers' messages, until every cell has one or no worker is left."""
+    total = sum(len(cells) for cells in todo)
+    found: dict[tuple[int, int], Outcome] = {}
+    while len(found) < total:
+        alive = any(process.is_alive() for process in started)
+        try:
+            kind, i, j, text = messages.get(timeout=POLL_S)
+        except queue.Empty:
+            if not alive:
+                break
+            continue
+        if kind == "stopped":
+            raise SweepStoppedError(text)
+        score = Score.model_validate_json(text) if kind == "score" else None
+        reason = text if score is None else None
+        found[i, j] = Outcome(todo[i][j], score, reason, skipped=kind == "skipped")
+        runtime.progress(len(found), total, "edits")
+    return found
+
+
+def _work(
+    settings: Settings,
+    sweep: Sweep,
+    todo: Sequence[tuple[Cell, ...]],
+    numbers: Queue[int],
+    messages: Queue[Message],
+    threads: int,
+) -> None:
+    """A worker: takes one rewrite's cells after the other until there are none."""
+    from ...editing.models import use_threads
+
+    use_threads(threads)
+    with suppress(KeyboardInterrupt), Runtime(settings) as runtime:
+        while True:
+            try:
+                number = numbers.get(timeout=POLL_S)
+            except queue.Empty:
+                return
+            try:
+                for place, outcome in enumerate(run_cells(runtime, sweep, todo[number])):
+                    failed = "skipped" if outcome.skipped else "failed"
+                    kind = "score" if outcome.score else failed
+                    text = outcome.score.stored() if outcome.score else outcome.error
+                    messages.put((kind, number, place, text or ""))
+            except KNOWN_ERRORS as error:
+                problem = describe(error)
+                messages.put(("stopped", number, 0, f"{problem.detail} {problem.remedy}"))
+                return
+            runtime.targets.clear()  # no later rewrite shares them
+
+
+# Edits in sequence: each batch on the model with all earlier ones, scored after it and at the
+# end.
+#
+# The paper's sequential setting (ThinkEval, appendix M): the effect of a later edit on an earlier
+# one shows as the difference of its two scores. All rewrites as one batch is mass editing.
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceScore:
+    """A rewrite of a sequence: scored after its own batch, and when all were edited."""
+
+    after: Score
+    end: Score
+
+
+def score_sequence(
+    runtime: Runtime, options: EditOptions, rewrites: Sequence[RewriteRequest], batch: int = 1
+) -> list[SequenceScore]:
+    """Edit the rewrites in order, `batch` at a time, and score each twice.
+
+    Args:
+        options: of each of the edits.
+
+    Raises:
+        UsageError: no rewrite, a batch below 1, or a strength other than 1.
+        EditingError: a request cannot be edited; earlier scores stay stored.
+    """
+    if not rewrites or batch < 1 or options.strength != 1:
+        raise UsageError("A sequence needs a rewrite, a batch of 1 or more, and whole edits.")
+    batches = [tuple(rewrites[i : i + batch]) for i in range(0, len(rewrites), batch)]
+    effects = _Effects(lambda: _edits(runtime, options, batches))
+    after, total, done = [], 2 * len(rewrites), 0
+    for number, part in enumerate(batches):
+        edited = tuple(rewrites[: number * batch + len(part)])
+        for rewrite in part:
+            runtime.progress(done, total, "edits")
+            at = SequenceStep(edited, batch, "after", lambda n=number: effects[n])
+            after.append(score_edit(runtime, ScoreRequest.of(rewrite, options), at))
+            done += 1
+    end = []
+    for rewrite in rewrites:
+        runtime.progress(done, total, "edits")
+        at = SequenceStep(tuple(rewrites), batch, "end", lambda: effects[len(batches) - 1])
+        end.append(score_edit(runtime, ScoreRequest.of(rewrite, options), at))
+        done += 1
+    runtime.progress(total, total, "edits")
+    return [SequenceScore(a, e) for a, e in zip(after, end, strict=True)]
+
+
+class _Effects:
+    """The cumulative effects of a sequence, computed as the scores need them; the newest is stored.
+
+    They are read in order, as the scores are taken.
+    """
+
+    def __init__(self, start: Callable[[], Iterator[EditEffect]]) -> None:
+        self._start = start
+        self._running: Iterator[EditEffect] | None = None
+        self._number = -1
+        self._newest: Any = None
+
+    def __getitem__(self, number: int) -> EditEffect:
+        if self._running is None:
+            self._running = self._start()
+        while self._number < number:
+            self._newest = next(self._running)
+            self._number += 1
+        return self._newest
+
+
+def _edits(
+    runtime: Runtime,
+    options: EditOptions,
+    batches: Sequence[tuple[RewriteRequest, ...]],
+) -> Iterator[EditEffect]:
+    from ...editing.sequence import edit_in_sequence
+
+    plan = planning.plan_edit(resolve(runtime, ScoreRequest.of(batches[0][0], options)))
+    model = plan.resolved.model
+    every = [each for batch in batches for each in batch]
+    loss = append.of_request(plan.resolved, every)
+    return edit_in_sequence(
+        model.loaded.model,
+        model.loaded.tokenizer,
+        [[with_refusal_target(each, options) for each in batch] for batch in batches],
+        plan.resolved.method,
+        plan.resolved.hparams,
+        method_inputs.covariance_of(runtime, plan.corpus, model, plan.layers),
+        state=planning.state_of(plan, every),
+        seed=options.seed,
+        objective=loss,
+    )

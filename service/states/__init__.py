@@ -1,5 +1,1 @@
-"""States of models: a model that can be asked, whatever was done to it before.
-
-`words` reads how a state is written, `opened` opens one, `endpoint` one behind a server, `allow`
-says which ones a service opens.
-"""
+"""States of models that can be asked, whatever was done to them; comparisons and audits."""

@@ -27,38 +27,39 @@ from ...cypher import rows
 from ...cypher.metric_options import headlines
 from ...loaders.records import RewriteRequest, digest, slug
 from .. import NUMBERS_VERSION
-from ..errors import UsageError
+from ..base.errors import UsageError
 from ..experiments import store
 from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
-from ..schemas import Measure, MeasuredOptions, MetricValue, Score
+from ..models.edit import Measure, MeasuredOptions, MetricValue, Score
 from ..scoring import metrics
-from ..scoring.chat_choice import ChatChosen, settled
+from ..scoring.chat import ChatChosen, settled
 from ..scoring.model_graph import complete
 from ..scoring.plan import query_digests, versions
 from ..scoring.probe import ProbedFact, questions_for, undecided
 from ..scoring.record import write_probed
 from ..scoring.request import ScoreRequest, probe_settings
-from . import answers as asking
-from . import drift as drifting
-from . import finetune, retention
-from .answers import Answers, Asked, Asking
-from .opened import InMemory, StateOut, opened, require_packages
-from .requests import requests_of
-from .routes import routes
+from . import finetune, measures
+from . import measures as drifting
+from . import measures as probing
+from .checks import requests_of
+from .measures import Answers, ProbeBatch, ProbePlan, routes
+from .opened import InMemory, load_state, require_packages
 from .schemas import (
     ComparedRequest,
     ComparisonIn,
     ComparisonOut,
     DriftOut,
     StateComparison,
+    StateOut,
 )
-from .words import as_change
+from .spec import as_change
 
 if TYPE_CHECKING:
     from ...cypher.sending import Tx
     from ..scoring.runtime import Runtime
-    from .words import StateIn
+    from .spec import StateIn
+
 
 LEAST_REPEATED = 1e-6
 """Differences between two likelihoods of one text above which a note says so."""
@@ -80,7 +81,7 @@ class _Run:
 
     runtime: Runtime
     posted: ComparisonIn
-    asked: Asking
+    asked: ProbePlan
     work: Work
     notes: list[str] = field(default_factory=list)
     parts: list[dict[str, Any]] = field(default_factory=list)
@@ -88,7 +89,7 @@ class _Run:
     span: tuple[float, float] = (0.0, 1.0)
     chat: ChatChosen | None = None
 
-    def settle(self, state: Any) -> Asking:
+    def settle(self, state: Any) -> ProbePlan:
         """Return the questions for a state: chat or plain as measured at the first with weights.
 
         An endpoint is asked in the way that its server has (`EndpointState`).
@@ -154,7 +155,7 @@ def compare(
     for each in (posted.base, *posted.states):
         require_packages(each, runtime.settings.device)
     learnt = finetune.require_all(runtime, posted, [each.rewrite for each in wanted])
-    asked = asking.asking(runtime, dataset, settings, wanted)
+    asked = probing.build_questions(runtime, dataset, settings, wanted)
     run = _Run(runtime, posted, asked, work)
     n = len(posted.states)
     run.span = (0.0, 1 / n)
@@ -192,7 +193,7 @@ def _state(
             return _Compared(out.model_copy(update={"spec": spec}), {}, reused=True)
         with run.stage("ask after", 0.45):
             same = before.digest == after.digest
-            post = pre if same else asking.answers_of(run.runtime, found, asked)
+            post = pre if same else probing.answers_of(run.runtime, found, asked)
             after = _counted(_about(found), post)
     _note(run, before, after)
     states, both = (before, after), (pre, post)
@@ -256,7 +257,7 @@ def _stored(run: _Run, done: Sequence[_Compared]) -> ComparisonOut:
     states = [each.out for each in done]
     id = states[0].id
     if len(states) > 1:
-        states = retention.with_retention(db, posted, states)
+        states = measures.with_retention(db, posted, states)
         about = [[each.id for each in states], [each.spec for each in states]]
         id = f"{METHOD}-{slug(states[-1].after.name)[:40]}-{digest([about, NUMBERS_VERSION], 10)}"
     out = ComparisonOut(
@@ -274,7 +275,7 @@ def _stored(run: _Run, done: Sequence[_Compared]) -> ComparisonOut:
     scores = {edit: score for each in done for edit, score in each.scores.items()}
 
     def before(tx: Tx) -> None:
-        rewrites = asking.rewrites(run.asked)
+        rewrites = probing.rewrites(run.asked)
         store.write_rewrites(tx, posted.graph, rewrites)
         tx.run(
             rows.WrittenRow,
@@ -328,7 +329,7 @@ def _refuse_appends(wanted: Sequence[ScoreRequest]) -> None:
 @contextmanager
 def _open(run: _Run, state: StateIn | InMemory) -> Iterator[Any]:
     posted = run.posted
-    with opened(
+    with load_state(
         run.runtime,
         state,
         run.asked.dataset,
@@ -354,7 +355,7 @@ def _asked(
 ) -> tuple[Answers, StateOut]:
     """Open a state, ask it, and close it; its record is read last, as it counts replies."""
     with _open(run, state) as found, run.stage(f"ask {name}", progress):
-        answers = asking.answers_of(run.runtime, found, run.settle(found))
+        answers = probing.answers_of(run.runtime, found, run.settle(found))
         return answers, _counted(_about(found), answers)
 
 
@@ -378,7 +379,7 @@ def _counted(state: StateOut, answers: Answers) -> StateOut:
 def _id(run: _Run, before: StateOut, after: StateOut) -> str:
     """The same for the same states, requests and options on the same content of the graph."""
     about = _identity(run, before, after) | {
-        "requests": [rewrite.identity for rewrite in asking.rewrites(run.asked)]
+        "requests": [rewrite.identity for rewrite in probing.rewrites(run.asked)]
     }
     if implied := [each.implied.identity for each in run.asked.requests if each.implied]:
         about["implications"] = implied
@@ -471,7 +472,7 @@ class _Scored:
         further: conclusions of rules; no metric is taken over them.
     """
 
-    asked: Asked
+    asked: ProbeBatch
     edit: str
     request: ScoreRequest
     probed: list[ProbedFact]
@@ -498,7 +499,7 @@ def _scored(
         request = asked.request.model_copy(
             update={"model": before.name, "method": f"{METHOD}:{after.name}"}
         )
-        probed = asking.of_request(asked, edited[0], edited[1], both)
+        probed = probing.of_request(asked, edited[0], edited[1], both)
         out.append(_Scored(asked, f"{name}-{digest(about, 10)}", request, probed, further))
     return out
 
@@ -521,7 +522,7 @@ def _write(
         ProbedFact(question, pre.facts[question.fact.id], post.facts[question.fact.id])
         for question in questions_for(asked.facts, asked.aliases)
     ]
-    taken = asking.common_measures(
+    taken = probing.common_measures(
         everything + [one for each in scored for one in each.probed + each.further]
     )
     if not taken:
@@ -530,7 +531,7 @@ def _write(
         (id, everything, asked.aliases),
         *((each.edit, each.probed + each.further, each.asked.scope.aliases) for each in scored),
     ):
-        kept = [asking.of_measures(one, taken) for one in probed]
+        kept = [probing.of_measures(one, taken) for one in probed]
         header = rows.GraphHeader(
             graph, "edit", run.posted.graph, model=states[0].name, edit=graph,
             probe=asked.settings.digest, content_digest=asked.dataset.digest,
@@ -591,7 +592,7 @@ def _scores(
     return out
 
 
-def _implied(asked: Asked) -> dict[str, Any]:
+def _implied(asked: ProbeBatch) -> dict[str, Any]:
     """Return the record of the conclusions that were asked; empty where none were requested."""
     return {"implications": asked.implied.about()} if asked.implied else {}
 

@@ -1,25 +1,17 @@
-"""A state behind a server of the OpenAI protocol: vLLM, llama.cpp, Ollama, OpenAI and others.
-
-Its answers are sampled, k for each distinct prompt, each with a seed of its own, and matched as
-those of a model in this process (`editing.probe.matching`). A server that gives one answer only,
-whatever the seed, is refused: copies would count as agreement. Where the server scores a prompt
-(`echo` with `logprobs` on `/completions`, as vLLM does), likelihoods are taken too; whether it does
-is found by what it answers, not by its status. One text is scored twice, at the opening and after
-the questions: the record has the largest difference, and above MOST_REPEATED there is an error.
-
-Empty answers and refusals state no object, so they count in the denominator of a share. Undecided
-answers do not (`editing.probe.matching`): a share is (right answers) / (decided answers), and is
-missing where no answer is decided. Among them are replies that end inside a reasoning block, or
-consist of a server's field for reasoning alone. The record has the numbers of all of these.
-"""
+"""A state behind a server of the OpenAI protocol: vLLM, llama.cpp, Ollama, OpenAI and others."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
 
 from ...editing.errors import ProbeError
 from ...editing.probe import matching, measured
@@ -34,23 +26,116 @@ from ...editing.probe.prompts import (
 )
 from ...editing.probe.reasoning import is_unclosed
 from ...loaders.records import digest
-from ..completions import ScoredToken
-from ..errors import EndpointError, UsageError
-from ..growth.endpoints import capabilities
-from ..growth.endpoints.capabilities import CLOZE, Capabilities
-from ..growth.endpoints.endpoint import Message, Reply, Request, Sampling
-from ..growth.endpoints.openai_protocol import OpenAIProtocol, in_parallel
-from ..growth.replies import state_of
-from ..llm import Client
-from ..scoring.probe import Answer, Progress, Question, asked
-from .about import StateOut
-from .replies import Session, session
-from .words import StateIn
+from ..base.errors import EndpointError, UsageError
+from ..base.llm import Client, ScoredToken
+from ..growth import openai_endpoint
+from ..growth.endpoint import Message, Reply, Request, Sampling, state_of
+from ..growth.openai_endpoint import CLOZE, Capabilities, OpenAIProtocol, in_parallel
+from ..scoring.probe import Answer, Progress, Question, probe_with
+from .schemas import StateOut
+from .spec import StateIn
 
 if TYPE_CHECKING:
     from ...editing.probe import ProbeSettings
     from ...editing.probe.settings import Measure
     from ..scoring.runtime import Runtime
+
+
+# Replies of a server that is asked by a state, kept as they come.
+#
+# A session is one opening of an endpoint: its replies are in one file until it ends well. One
+# that was killed, or whose server failed, is resumed within a day: what was answered is not asked
+# again, and the record has the moment of its beginning.
+
+RESUMED_FOR = timedelta(days=1)
+"""Age of a session that is no longer resumed: the model behind the address may be another."""
+
+
+class Session:
+    """Replies by key, with the moment when the session began.
+
+    Args:
+        file: one reply a line; None: in memory only.
+
+    Attributes:
+        moment: ISO 8601, UTC.
+        resumed: number of replies of an earlier attempt.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self.moment, self._found = _read(file)
+        self.resumed = len(self._found)
+        if file is not None:
+            # Written again as a whole: the last line of a killed process may be incomplete.
+            file.write_text(json.dumps({"moment": self.moment}) + "\n", encoding="utf-8")
+            self.put(self._found)
+
+    def get(self, key: str) -> Any:
+        """The reply of a key; None if it has not come yet."""
+        return self._found.get(key)
+
+    def put(self, found: Mapping[str, Any]) -> None:
+        """Keep replies, at once."""
+        self._found.update(found)
+        if self._file is not None:
+            lines = "".join(json.dumps([key, value]) + "\n" for key, value in found.items())
+            with self._file.open("a", encoding="utf-8") as out:
+                out.write(lines)
+
+
+@contextmanager
+def session(file: Path) -> Iterator[Session]:
+    """A session in a file, which is deleted when the block ends without an error.
+
+    While another process has a session of the same file, this one is in memory.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(f"{file}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield Session()
+        return
+    try:
+        yield Session(file)
+        file.unlink(missing_ok=True)
+    finally:
+        lock.release()
+
+
+def _read(file: Path | None) -> tuple[str, dict[str, Any]]:
+    """Moment and replies of a file, or those of a new session."""
+    now = datetime.now(UTC)
+    new = now.isoformat(timespec="seconds")
+    if file is None or not file.is_file():
+        return new, {}
+    try:
+        head, *lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+        moment = str(json.loads(head)["moment"])
+        if now - datetime.fromisoformat(moment) > RESUMED_FOR:
+            return new, {}
+        pairs = [json.loads(line) for line in lines if line.endswith("\n")]
+        return moment, {str(key): value for key, value in pairs}
+    except (ValueError, KeyError, TypeError):
+        return new, {}
+
+
+# A state behind a server of the OpenAI protocol: vLLM, llama.cpp, Ollama, OpenAI and others.
+#
+# Its answers are sampled, k for each distinct prompt, each with a seed of its own, and matched as
+# those of a model in this process (`editing.probe.matching`). A server that gives one answer
+# only, whatever the seed, is refused: copies would count as agreement. Where the server scores a
+# prompt (`echo` with `logprobs` on `/completions`, as vLLM does), likelihoods are taken too;
+# whether it does is found by what it answers, not by its status. One text is scored twice, at the
+# opening and after the questions: the record has the largest difference, and above MOST_REPEATED
+# there is an error.
+#
+# Empty answers and refusals state no object, so they count in the denominator of a share.
+# Undecided answers do not (`editing.probe.matching`): a share is (right answers) / (decided
+# answers), and is missing where no answer is decided. Among them are replies that end inside a
+# reasoning block, or consist of a server's field for reasoning alone. The record has the numbers
+# of all of these.
 
 FOLDER = "endpoints"
 COUNTS = ("answers", "empty", "refused", "cut", "undecided", "unclosed")
@@ -74,7 +159,7 @@ def opened(runtime: Runtime, state: StateIn, address: str) -> Iterator[EndpointS
     name = digest([client.address, state.model])
     try:
         with session(runtime.settings.home / FOLDER / f"{name}.jsonl") as replies:
-            found = capabilities.probe(client, texts_only=True)
+            found = openai_endpoint.probe(client, texts_only=True)
             _require_sampling(found, client)
             yield EndpointState(client, state, found, replies)
     finally:
@@ -102,7 +187,7 @@ class EndpointState:
         self._repeated = repeated or 0.0
         identity = [client.address, client.model, replies.moment]
         self._about = StateOut(
-            word=state.word,
+            spec=state.spec,
             name=state.name,
             kind="endpoint",
             digest=digest(identity, 64),
@@ -163,7 +248,7 @@ class EndpointState:
                 values |= self._likelihoods(queries, progress)
             return {k: v for k, v in values.items() if k == "answers" or k in measures}
 
-        return asked(
+        return probe_with(
             questions, lambda items: measured(items, settings, Rendering(chat=chat), measure)
         )
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...loaders.records import SUBJECT_SLOT, digest, slug
 from .. import NUMBERS_VERSION
-from ..errors import UsageError
+from ..base.errors import UsageError
 from ..scoring import deltas
 from ..scoring.runtime import parse
-from .changes import FINE_TUNE, GRAPH, FineTune, parse_fine_tune
+from .spec import FINE_TUNE, GRAPH, FineTune, parse_fine_tune
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from ..graphs.datasets import Dataset
     from ..scoring.runtime import Runtime, RuntimeModel
     from .schemas import ComparisonIn
-    from .words import StateIn
+    from .spec import StateIn
+
 
 PREFIX = "finetune-"
 METHOD = "finetune"

@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from ...loaders.records import digest, slug
 from .. import NUMBERS_VERSION
+from ..experiments import submit
 from ..experiments.kind import Kind, Prepared, Work
 from ..graphs import datasets
-from ..jobs import submit
+from ..models.edit import Measure
 from ..reports.formats import Column, Table
-from ..schemas import Measure
-from . import table, upgraded
-from .allow import require_allowed
-from .requests import requests_of
+from . import schemas, table
+from .checks import requests_of, require_allowed
 from .schemas import ComparisonIn, ComparisonOut
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+    from ..base.settings import Settings
     from ..scoring.runtime import Runtime
-    from ..settings import Settings
 
 
 def _prepare(db: Database, settings: Settings, request: ComparisonIn) -> Prepared[ComparisonIn]:
@@ -49,7 +48,7 @@ def _run(runtime: Runtime, request: ComparisonIn, work: Work) -> ComparisonOut:
 
 def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -> list[Table[Any]]:
     """The conclusions of rules: a row a kind of request, or of several states one a state."""
-    from ..reports import implied
+    from ..reports import graph_tables
 
     if not out.request.get("implications"):
         return []
@@ -59,8 +58,8 @@ def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -
             f"{place} {table.short_name(state)}": [each.edit for each in state.requests]
             for place, state in enumerate(out.states)
         }
-    found = implied.by_group(db, groups, table.measure_of(out, measure))
-    return [implied.table(found)] if found else []
+    found = graph_tables.by_group(db, groups, table.measure_of(out, measure))
+    return [graph_tables.table(found)] if found else []
 
 
 LISTED: list[Column[ComparisonOut]] = [
@@ -91,5 +90,5 @@ COMPARISON = Kind(
     figures={"drift": table.figure, "retention": table.retention_figure},
     owns_edits=True,
     again="Submit it again: answers that a state gave are found.",
-    upgraded=upgraded.request,
+    upgraded=schemas.request,
 )

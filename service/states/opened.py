@@ -1,6 +1,6 @@
 """Open a state: a model with everything that is put on it, ready to be asked, then restored.
 
-    with opened(runtime, parse("organism+edit:E"), dataset) as state:
+    with load_state(runtime, parse("organism+edit:E"), dataset) as state:
         answers = state.ask(questions, settings)
 
 A base is loaded once for all its states; before another base is loaded, the earlier one is
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...loaders.records import digest
 from ..graphs.datasets import Dataset
 from ..scoring import deltas
-from ..scoring.probe import Answer, Progress, Question, ask
+from ..scoring.probe import Answer, Progress, Question, probe
 from ..scoring.runtime import Runtime, RuntimeModel
 from . import endpoint
-from .about import OpenState, StateOut
-from .words import StateIn
+from .schemas import OpenState, StateOut
+from .spec import StateIn
 
 if TYPE_CHECKING:
     from ...editing.deltas.files import SavedDelta
@@ -58,11 +58,11 @@ class LoadedState:
         progress: Progress | None = None,
     ) -> list[Answer]:
         """Answers to questions, one each, in order, by all measures of the settings."""
-        return ask(self.loaded, questions, settings, progress=progress)
+        return probe(self.loaded, questions, settings, progress=progress)
 
 
 @contextmanager
-def opened(
+def load_state(
     runtime: Runtime,
     state: StateIn | InMemory,
     dataset: Dataset,
@@ -137,7 +137,7 @@ def _of_base(state: StateIn, base: RuntimeModel) -> StateOut:
     if base.trained_on:
         about["trained_on"] = base.trained_on
     return StateOut(
-        word=state.word,
+        spec=state.spec,
         name=state.named(base.name),
         kind="model",
         digest=info.digest,
@@ -157,7 +157,7 @@ def _edited(
     saved = [load(deltas.find(runtime, name)) for name in state.edits]
     model = base.loaded.model
     with apply_in_order(model, saved, base.loaded.info.inputs):
-        require_finite(model, state.word)
+        require_finite(model, state.spec)
         yield about.model_copy(
             update={
                 "kind": "edited",
@@ -231,7 +231,7 @@ def _in_memory(runtime: Runtime, state: InMemory) -> Iterator[LoadedState]:
             "weights_digest": info.weights_digest,
         }
         record = StateOut(
-            word=state.name,
+            spec=state.name,
             name=state.name,
             kind="memory",
             digest=info.digest,

@@ -3,23 +3,135 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...cypher.rows.states import DriftCounts, RevivedLink, RouteCounts
 from ...loaders.records import RequestKind
-from ..errors import UsageError
-from ..experiments.models import Result
-from ..notebook_view import Plotted, table_html
-from ..request_options import Option
-from ..schemas import Measure, MeasuredOptions, MetricValue, Name
-from . import upgraded
-from .about import StateOut
-from .words import StateIn, parse_sequence
+from ..base.errors import UsageError
+from ..models.edit import Measure, MeasuredOptions, MetricValue, Name
+from ..models.experiment import Result
+from ..models.notebook import Plotted, table_html
+from ..models.options import Option
+from ..scoring.probe import Answer, Progress, Question
+from .spec import StateIn, parse_sequence
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ...editing.probe import ProbeSettings
+
+
+Kind = Literal["model", "adapter", "edited", "quantized", "endpoint", "memory"]
+
+
+class StateOut(BaseModel):
+    """A state as records and reports show it."""
+
+    spec: str = Field(description="The state, as it is written on the command line.")
+    name: str = Field(description="short, for tables.")
+    kind: Kind = Field(description="The last change that was put on.")
+    digest: str = Field(
+        description="Digest of the model as it is asked: weights, configuration, tokenizer,"
+        " template (base with its edits: that of the exported folder); a stored answer of the state"
+        " is found by it."
+    )
+    base_digest: str | None = Field(
+        default=None, description="Digest of the base, where something was put on it."
+    )
+    exact: bool = Field(
+        default=True, description="Whether it gives likelihoods; else sampled answers only."
+    )
+    about: dict[str, Any] = Field(
+        default={},
+        description="Number type, revision, digests of edits in order, adapter, scheme of"
+        " quantisation.",
+    )
+
+
+class OpenState(Protocol):
+    """A state that can be asked."""
+
+    @property
+    def about(self) -> StateOut:
+        """Its record."""
+        ...
+
+    def ask(
+        self,
+        questions: Sequence[Question],
+        settings: ProbeSettings,
+        *,
+        progress: Progress | None = None,
+    ) -> list[Answer]:
+        """Answers to questions, one each, in order."""
+        ...
+
+
+# Comparisons that 0.2 stored, as this version reads them.
+#
+# A comparison of two states has one state now. A line of states (`lasting`) was stored beside its
+# comparisons; a migration puts them into one record, `{"line": ..., "states": [...]}`.
+
+
+def request(value: dict[str, Any]) -> dict[str, Any]:
+    """A request of two states as one of a base and its states."""
+    if "before" not in value or "after" not in value:
+        return value
+    rest = {name: each for name, each in value.items() if name not in ("before", "after")}
+    return {"base": value["before"], "states": [value["after"]], **rest}
+
+
+def result(value: dict[str, Any]) -> dict[str, Any]:
+    """A stored result in the shape of this version; one that has it already stays as it is."""
+    if "line" in value:
+        return _of_line(value["line"], value["states"])
+    if "states" in value:
+        return value
+    state = {name: value[name] for name in value if name not in _OUTER}
+    state |= {side: renamed(value[side]) for side in ("before", "after")}
+    state["spec"] = state["after"]["spec"]
+    return {name: value[name] for name in _OUTER if name in value} | {
+        "id": value["id"], "notes": value.get("notes", []),
+        "request": request(value.get("request", {})), "states": [state | {"id": value["id"]}],
+    }  # fmt: skip
+
+
+def renamed(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a state with `spec`, which was `word`."""
+    return {"spec" if name == "word" else name: value for name, value in state.items()}
+
+
+_OUTER = ("graph", "n_facts", "request", "created_at", "reused")
+"""Fields of the comparison that a state does not have."""
+
+
+def _of_line(line: dict[str, Any], compared: list[dict[str, Any]]) -> dict[str, Any]:
+    """A line of states: its comparisons, with the numbers that it compared with the first."""
+    states = []
+    for old, of_pair in zip(line["states"], compared, strict=True):
+        (state,) = result(of_pair)["states"]
+        (asked,) = state["requests"]
+        asked = asked | {
+            "retention": {
+                measure: {name: numbers[name] for name in _KEPT}
+                | {"undefined": line["undefined"].get(measure)}
+                for measure, numbers in old["numbers"].items()
+            }
+        }
+        update = [old["fine_tune"]] if old.get("fine_tune") else []
+        states.append(state | {"spec": old["change"], "requests": [asked], "updates": update})
+    names = ("id", "graph", "notes", "request", "created_at")
+    return {name: line[name] for name in names} | {
+        "states": states, "n_facts": compared[0]["n_facts"]
+    }  # fmt: skip
+
+
+_KEPT = ("retention", "change", "target_true", "reopened")
+
+
+# Requests and results of comparisons of states: the same for CLI, REST, web UI and client.
 
 FactText = Annotated[str, Field(min_length=1, max_length=1200)]
 
@@ -53,12 +165,12 @@ class ComparisonIn(MeasuredOptions):
     )
 
     base: Annotated[StateIn, Option(command=False)] = Field(
-        description="The first state: an object, or its word such as organism+edit:EDIT."
+        description="The first state: an object, or its specification such as organism+edit:EDIT."
     )
     states: Annotated[list[StateIn], Option(command=False)] = Field(
         min_length=1,
         max_length=50,
-        description="States that are compared with the base, written like it. A word +CHANGE is the"
+        description="States that are compared with the base, written like it; +CHANGE is the"
         " state before with this put on: +8bit, +edit:EDIT, +finetune:graph:steps=200.",
     )
     rewrites: Annotated[list[Name], Option(("--rewrite", "-r"))] = Field(
@@ -254,7 +366,7 @@ class ComparisonOut(Plotted, Result):
     @classmethod
     def _of_an_older_version(cls, value: Any) -> Any:
         """Read a comparison of two states, or a line of states, as 0.2 stored it."""
-        return upgraded.result(value) if isinstance(value, dict) else value
+        return result(value) if isinstance(value, dict) else value
 
     @property
     def base(self) -> StateOut:

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
-from ..formatting import cell, fine, number, objects, pluralize, signed
-from ..reports.figures import drift as drawing
-from ..reports.figures.style import encode
+from ..base.errors import UsageError
+from ..base.formatting import cell, fine, number, objects, pluralize, signed
+from ..models.edit import MEASURE_NAMES, Measure
+from ..reports import series_figures as drawing
+from ..reports.figure_style import encode
 from ..reports.formats import Column, Table
-from ..schemas import MEASURE_NAMES, Measure
 from .schemas import ComparedRequest, ComparisonOut, DriftLine, StateComparison
 
 if TYPE_CHECKING:
     from ...loaders.records import RequestKind
+
 
 MEANING = (
     "kept: p_post ≥ .9 p_pre; removed: below .1; weakened: between; added: p_pre < .05 ≤ p_post;"
@@ -265,7 +266,7 @@ def retention_figure(out: ComparisonOut, fmt: str, wanted: Measure | None = None
     Raises:
         UsageError: another format, or a comparison without requests or with one state.
     """
-    from ..reports.figures import retention
+    from ..reports import series_figures
 
     measure = measure_of(out, wanted)
     if len(out.states) == 1 or not out.states[0].requests:
@@ -278,7 +279,7 @@ def retention_figure(out: ComparisonOut, fmt: str, wanted: Measure | None = None
         request = state.requests[0]
         kept = request.retention.get(measure)
         points.append(
-            retention.Point(
+            series_figures.StatePoint(
                 short_name(state),
                 kept.retention if kept else None,
                 request.number("ifr", measure),
@@ -287,7 +288,7 @@ def retention_figure(out: ComparisonOut, fmt: str, wanted: Measure | None = None
         )
     caption = f"{out.id}, graph {out.graph}, {MEASURE_NAMES[measure]}."
     named = _fact(out.states[0].requests[0])
-    drawn = partial(retention.draw, points, f"{named} ({out.base.name})", caption)
+    drawn = partial(series_figures.draw_retention, points, f"{named} ({out.base.name})", caption)
     return encode(drawn, fmt, f"retention {out.id}")
 
 
@@ -375,7 +376,7 @@ def figure(out: ComparisonOut, fmt: str, measure: Measure | None = None) -> byte
         groups = [[_bar(drift.total)], [_bar(line) for line in drift.by_distance]]
         groups.append([_bar(line) for line in drift.by_relation[:8]])
         words = f"{MEASURE_NAMES[chosen].capitalize()}. {verdict(state, chosen)} {MEANING}"
-    drawn = partial(drawing.draw, groups, title(out), words)
+    drawn = partial(drawing.draw_drift, groups, title(out), words)
     return encode(drawn, fmt, f"drift {out.id}")
 
 

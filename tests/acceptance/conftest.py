@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ from playwright.sync_api import Browser
 
 from support.commands import PROGRAM, Cli, Mine
 from support.own_graphs import atlas_as, own_graphs
-from support.serving import Service, Shared, serving, sharing
+from support.serving import Service, Start, serving
 from support.watching import Open, chromium_here, watched
 from thinkeval.cypher.run import Database
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.depedit import store as set_store
 from thinkeval.service.scoring.runtime import RuntimeModel
-from thinkeval.service.settings import Settings
 
 
 @pytest.fixture(scope="session")
@@ -62,47 +61,32 @@ def atlas(db: Database) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def running_service(
-    environment: dict[str, str],
-    organism: RuntimeModel,
-    tmp_path_factory: pytest.TempPathFactory,
-    request: pytest.FixtureRequest,
-) -> Iterator[Shared[Service]]:
-    """`thinkeval serve` with a worker that may load the organism, while tests in a row use it."""
+def start(
+    environment: dict[str, str], organism: RuntimeModel, tmp_path_factory: pytest.TempPathFactory
+) -> Start:
+    """Start `thinkeval serve`, whose worker may load the organism, for the time of a block."""
     env = environment | {"THINKEVAL_MODEL_DIRS": str(Path(organism.source).parent)}
-
-    @contextmanager
-    def ready() -> Iterator[Service]:
-        with serving(PROGRAM, env, tmp_path_factory.mktemp("serve")) as service:
-            service.ready()
-            yield service
-
-    with sharing(request, ready) as shared:
-        yield shared
+    return partial(serving, env, tmp_path_factory.mktemp("serve"))
 
 
 @pytest.fixture(scope="module")
-def service(running_service: Shared[Service]) -> Service:
-    """The running service; no other test of this process runs meanwhile, and its worker is idle."""
-    return running_service.start()
-
-
-@pytest.fixture(scope="session")
-def running_browser(request: pytest.FixtureRequest) -> Iterator[Shared[Browser]]:
-    """Chromium, while tests in a row use it."""
-    with sharing(request, chromium_here) as shared:
-        yield shared
+def service(start: Start) -> Iterator[Service]:
+    """A running service; its worker claims what tests put into the queue of the same database."""
+    with start() as running:
+        running.ready()
+        yield running
 
 
 @pytest.fixture(scope="module")
-def chromium(running_browser: Shared[Browser]) -> Browser:
+def chromium() -> Iterator[Browser]:
     """The running browser; tests are skipped where none is installed."""
-    return running_browser.start()
+    with chromium_here() as running:
+        yield running
 
 
 @pytest.fixture
 def open_page(chromium: Browser, service: Service) -> Iterator[Open]:
-    """Opens pages of the shared service; at the end nothing may have gone wrong in any.
+    """Opens pages of the service; at the end nothing may have gone wrong in any.
 
     A test names it behind the fixtures that store what it shows: it is closed before they delete.
     """

@@ -139,9 +139,9 @@ def test_every_file_of_the_four_folders_is_in_the_wheel(wheel: Path) -> None:
         "thinkeval/cypher/embedded/neo4j.lock",
         "thinkeval/loaders/graphs/hogwarts.yaml",
         "thinkeval/editing/hparams/rome/gpt2-xl.json",
-        "thinkeval/service/api/pages/templates/base.html",
-        "thinkeval/service/audit/templates/audit.html",
-        "thinkeval/service/audit/templates/audit.css",
+        "thinkeval/service/web/templates/base.html",
+        "thinkeval/service/states/templates/audit.html",
+        "thinkeval/service/states/templates/audit.css",
     ):
         assert needed in packed
 

@@ -20,8 +20,7 @@ from typing import Any
 
 import pytest
 
-from support.forking import python
-from thinkeval.service import cli
+from thinkeval.service.cli import main
 
 PROGRAM = Path(sys.executable).with_name("thinkeval")
 
@@ -77,7 +76,7 @@ class Cli:
             for key, value in env.items():
                 patch.setenv(key, value)
             with pytest.raises(SystemExit) as caught:
-                cli.main(args)
+                main.main(args)
         texts = []
         for stream in (out, err):
             stream.seek(0)
@@ -101,7 +100,7 @@ class Cli:
     def start(self, *args: str | Path, **env: str) -> subprocess.Popen[str]:
         """The installed program, still running."""
         return subprocess.Popen(
-            [*python(), str(PROGRAM), *map(str, args)],
+            [str(PROGRAM), *map(str, args)],
             env=os.environ | self.env | env,
             cwd=self.cwd,
             stdout=subprocess.PIPE,

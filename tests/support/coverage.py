@@ -18,8 +18,8 @@ import numpy as np
 
 from support.references import reference
 from thinkeval.loaders.records import Fact, KnowledgeGraph, RewriteRequest
-from thinkeval.service.scoring import intervals, paired
-from thinkeval.service.scoring.posterior import Sampled
+from thinkeval.service.scoring import intervals
+from thinkeval.service.scoring.intervals import Sampled
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question
 
 LEVELS = (0.02, 0.2, 0.5, 0.8, 0.98)
@@ -212,6 +212,6 @@ def rows_of(chains: list[tuple[int, ...]]) -> Any:
 
 def paired_bounds(facts: list[Sampled], chains: list[tuple[int, ...]]) -> tuple[float, float]:
     """The interval of the difference of two edits, by the program."""
-    drawn = {key: pair for (key, _), pair in paired._drawn(facts).items()}
-    known = {fact.key[0]: paired._observed(fact) for fact in facts}
-    return paired.difference(rows_of(chains), drawn, known)
+    drawn = {key: pair for (key, _), pair in intervals._drawn(facts).items()}
+    known = {fact.key[0]: intervals._observed(fact) for fact in facts}
+    return intervals.difference(rows_of(chains), drawn, known)

@@ -12,7 +12,7 @@ from support.stored_graphs import fact
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.graphs.edges import change
-from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
+from thinkeval.service.models.edit import MetricValue, Score, ScoringOptions
 
 SUBJECT, OBJECT, NEW = "s", "o", "new"
 NAMES = (SUBJECT, OBJECT, "x", "y", "z", "w")

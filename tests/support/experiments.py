@@ -1,4 +1,4 @@
-"""A stored result and a request of each kind of experiment, for tests of all kinds."""
+"""A stored result and a request of each kind of experiment but growth, for tests of all kinds."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.states.comparisons import comparison, sequence
-from support.stored_edits import frontier
+from support.stored_edits import frontier, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.depedit.schemas import ProtocolOut
 from thinkeval.service.experiments import store
-from thinkeval.service.experiments.models import Result
-from thinkeval.service.leakcut.schemas import CoEditOut
+from thinkeval.service.experiments.edit import EDIT
+from thinkeval.service.experiments.sweep import SWEEP
+from thinkeval.service.models.depedit import ProtocolOut
+from thinkeval.service.models.experiment import Result, SweepIn
+from thinkeval.service.models.leakcut import CoEditOut
 from thinkeval.service.states.schemas import ComparisonOut
 
 
@@ -22,7 +24,8 @@ class Sample:
     """Inputs with which the doors of a kind are tried.
 
     Attributes:
-        result: a result of this id, over a graph and the edits that it scored.
+        result: a result of this id, over a graph and the edits that it scored; None of a kind
+            whose records differ.
         request: a body, beside the graph; `other` changes it into another one, `wrong` into one
             that is refused, each with a part of the reason.
         first: the name of its first table, the beginning of that table's CSV, and a part of its
@@ -30,7 +33,7 @@ class Sample:
         said: a part of the sentences.
     """
 
-    result: Callable[[str, str, list[str]], Result]
+    result: Callable[[str, str, list[str]], Result] | None
     request: Mapping[str, Any]
     other: Mapping[str, Any]
     wrong: tuple[tuple[Mapping[str, Any], str], ...]
@@ -70,6 +73,38 @@ _COMPARED = {"base": "organism", "states": ["organism:seed=1"]}
 _FACT = "Draco Malfoy | studied at | Hogwarts School of Witchcraft and Wizardry"
 
 SAMPLES: dict[str, Sample] = {
+    "edit": Sample(
+        None,
+        {"rewrite": "harry-potter--studied-at"},
+        {"seed": 1},
+        (
+            ({"rewrite": "nobody"}, "nobody"),
+            ({"model": "/etc"}, "not one this service may load"),
+            ({"hparams": "/etc/passwd"}, "no hyperparameter file"),
+            ({"overrides": {"archive": "x"}}, "names a file"),
+            ({"max_steps": 6}, "max_steps"),
+            ({"graph": "none-such"}, "none-such"),
+        ),
+        ("metrics", "metric,likelihood", "| efficacy |"),
+        "rome",
+    ),
+    "sweep": Sample(
+        None,
+        {"methods": ["none", "rome"], "rewrites": ["harry-potter--studied-at"], "seeds": [3]},
+        {"seeds": [4]},
+        (
+            ({"methods": ["none-such"]}, "none-such"),
+            ({"rewrites": ["nobody"]}, "nobody"),
+            ({"models": ["/etc"]}, "not one this service may load"),
+            ({"seeds": []}, "seeds"),
+            (
+                {"methods": ["none"] * 50, "seeds": list(range(50)), "rewrites": ["x"] * 5},
+                "may ask for",
+            ),
+        ),
+        ("methods", "Model,Method", "| rome |"),
+        "rome",
+    ),
     "coedit": Sample(
         coedit,
         {"rewrite": "harry-potter--studied-at", "rounds": 2},
@@ -126,6 +161,24 @@ SAMPLES: dict[str, Sample] = {
 }
 
 
+def store_sample(db: Database, kind: str, id: str, graph: str, edits: list[str]) -> Any:
+    """Store a result of this id without a job, as a command leaves it; return it as it is read."""
+    if kind == EDIT.name:
+        store_edit(db, id, random_facts(7), dataset=graph)
+        return EDIT.store.find(db, id)
+    if kind == SWEEP.name:
+        request = SweepIn(graph=graph, methods=["rome"], rewrites=["the-rewrite"])
+        db.write(
+            bool, "jobs/merge_sweep", id=id, request=request.model_dump_json(), posted_as=edits
+        )
+        return SWEEP.store.find(db, id)
+    made = SAMPLES[kind].result
+    assert made is not None
+    out = made(id, graph, edits)
+    store_result(db, kind, out, edits)
+    return out
+
+
 def store_result(db: Database, kind: str, out: Result, edits: list[str]) -> None:
     """Store a result; of a comparison with the graphs of its states."""
     graphs = [each.id for each in out.states] if isinstance(out, ComparisonOut) else []
@@ -133,5 +186,7 @@ def store_result(db: Database, kind: str, out: Result, edits: list[str]) -> None
 
 
 def delete_result(db: Database, id: str) -> None:
-    """Delete the record of a result; its edits and graphs stay."""
+    """Delete the record of a result of any kind; its edits and graphs stay."""
     db.write(rows.DeleteExperimentRow, "experiments/delete", id=id)
+    db.write(rows.DeleteEditRow, "edits/delete_edit", id=id)
+    db.write(int, "jobs/delete_sweep", id=id)

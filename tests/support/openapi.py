@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from thinkeval.service.api.app import create_app
+from thinkeval.service.web.app import create_app
 
 
 @cache

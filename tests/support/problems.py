@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from thinkeval.service.api.problems import MEDIA_TYPE
+from thinkeval.service.web.problems import MEDIA_TYPE
 
 BASE = "http://127.0.0.1:8000"
 FILLED = {"kind": "leakage", "fmt": "svg"}

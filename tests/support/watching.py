@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 SLOW_MS = 300_000
-"""For what a worker must do first; everything else has Playwright's own patience."""
+"""For what a worker must do first."""
+expect.set_options(timeout=30_000)  # for all else: a page is drawn late on a busy machine
 
 Open = Callable[..., Page]
 

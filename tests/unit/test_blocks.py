@@ -117,6 +117,9 @@ def test_commands_and_output_of_a_console_block() -> None:
         ("gpt2 has 3-step chains, 1,406", "gpt2 has #-step chains, #"),
         ("│ Ron Weasley │ 12 │", "@ #"),
         ("added a decade", "added a decade"),
+        ("a + b, +finetune:graph:steps=200: 3 of 4", "a + b, +@: # of #"),
+        ("0.993 (2)  –  0.9", "# # #"),
+        ("Ron – 3–5 (6)", "Ron # #–#"),
     ],
 )
 def test_numbers_ids_and_times_are_masked(line: str, mask: str) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
-from thinkeval.service.settings import PREFIX, Settings
+from thinkeval.service.base.settings import PREFIX, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 

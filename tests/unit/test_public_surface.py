@@ -1,12 +1,11 @@
 """Names that users rely on: a change is a decision, made in public_surface.json.
 
-`THINKEVAL_WRITE_SURFACE=1 pytest tests/unit/test_public_surface.py` writes the list anew.
+`pytest --write tests/unit/test_public_surface.py` writes the list anew.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,9 +13,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import thinkeval
 from thinkeval import cypher
-from thinkeval.service.settings import PREFIX, Settings
+from thinkeval.service.base.settings import PREFIX, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("public_surface.json")
@@ -25,7 +26,7 @@ LIST = Path(__file__).with_name("public_surface.json")
 def commands() -> list[str]:
     from typer.main import get_command
 
-    from thinkeval.service.cli import app
+    from thinkeval.service.cli.main import app
 
     found = []
 
@@ -70,9 +71,9 @@ def surface() -> dict[str, list[str]]:
     }
 
 
-def test_the_public_surface_is_the_listed_one() -> None:
+def test_the_public_surface_is_the_listed_one(pytestconfig: pytest.Config) -> None:
     now = surface()
-    if os.environ.get("THINKEVAL_WRITE_SURFACE"):
+    if pytestconfig.getoption("write"):
         LIST.write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     listed = json.loads(LIST.read_text(encoding="utf-8"))
     for kind, names in listed.items():

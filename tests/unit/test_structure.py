@@ -11,10 +11,12 @@ import re
 import subprocess
 import sys
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("service", "cypher", "editing", "loaders")
+ROOMS_OF_SERVICE = 16
 NAME = re.compile(r"`((?:thinkeval\.)?(?:service|cypher|editing|loaders)(?:\.[A-Za-z_]\w*)+)`")
 FILE = re.compile(r"`((?:service|cypher|editing|loaders)/[\w./*{},-]+)`")
 
@@ -159,3 +161,101 @@ def test_the_only_top_level_name_is_thinkeval(tmp_path: Path) -> None:
         [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+ALLOWED_TWINS = {
+    ("cypher/rows/chains.py:ScoredChainRow", "service/rules/omega.py:MixedChainOut"): (
+        "of a chain over conclusions every number may be unknown, and links have proofs"
+    ),
+    ("cypher/rows/jobs.py:JobRow", "service/models/experiment.py:Experiment"): (
+        "request and events are JSON in the database; result and links are not the job's"
+    ),
+    ("cypher/rows/jobs.py:PageJobRow", "service/models/experiment.py:Experiment"): "likewise",
+    ("cypher/rows/edits.py:EditRow", "service/models/experiment.py:EditOut"): "likewise",
+    ("cypher/rows/edits.py:GetEditRow", "service/models/experiment.py:EditOut"): "likewise",
+    ("cypher/rows/edits.py:PageEditRow", "service/models/experiment.py:EditOut"): "likewise",
+    ("editing/registry.py:MethodInfo", "service/web/catalog.py:MethodOut"): (
+        "editing knows no pydantic, and the files of hyperparameters are no part of the registry"
+    ),
+    ("service/graphs/requests.py:OwnRewrite", "service/models/edit.py:RewriteIn"): (
+        "a command may leave out every part, and name a stored rewrite instead"
+    ),
+    ("service/models/edit.py:EditedFact", "service/models/edit.py:RewriteIn"): (
+        "a request has bounds and may leave out parts; that of an edit is complete"
+    ),
+    ("service/scoring/append.py:Prompt", "service/scoring/append.py:PromptAnswers"): (
+        "names, and the probability of each"
+    ),
+}
+"""Pairs of classes with mostly the same fields, and the reason why they are two."""
+
+
+def test_no_two_classes_declare_the_same_fields() -> None:
+    """A query's row, the response, the client's object and the table's row are one class."""
+    classes = _classes()
+    found = {name: _fields(classes, name) for name in classes}
+    twins = set()
+    for a, b in combinations(sorted(name for name in found if len(found[name]) >= 5), 2):
+        # Fields of a common base are declared once.
+        shared = _bases(classes, a) & _bases(classes, b)
+        once = {field for base in shared for field in found[base]}
+        one, other = found[a] - once, found[b] - once
+        large = max(len(one), len(other))
+        if min(len(one), len(other)) >= 5 and len(one & other) >= 0.7 * large:
+            twins.add((a, b))
+    assert sorted(twins - ALLOWED_TWINS.keys()) == []
+    assert sorted(ALLOWED_TWINS.keys() - twins) == []
+
+
+Classes = dict[str, tuple[set[str], list[str]]]
+"""{file:class: (own fields, bases of the same package)}."""
+
+
+def _classes() -> Classes:
+    out: Classes = {}
+    for name, _, tree in trees():
+        names = {n.name: f"{name}:{n.name}" for n in tree.body if isinstance(n, ast.ClassDef)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                folder = Path(name).parents[node.level - 1] / (node.module or "").replace(".", "/")
+                for alias in node.names:
+                    for path in (Path(f"{folder}.py"), folder / "__init__.py"):
+                        imported = f"{path.as_posix()}:{alias.name}"
+                        names.setdefault(alias.asname or alias.name, imported)
+                        if (ROOT / path).is_file():
+                            names[alias.asname or alias.name] = imported
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                own = {
+                    part.target.id
+                    for part in node.body
+                    if isinstance(part, ast.AnnAssign)
+                    and isinstance(part.target, ast.Name)
+                    and "ClassVar" not in ast.unparse(part.annotation)
+                }
+                bases = [ast.unparse(b).split("[")[0].split(".")[-1] for b in node.bases]
+                out[names[node.name]] = own, [names[base] for base in bases if base in names]
+    return out
+
+
+def _bases(classes: Classes, name: str) -> set[str]:
+    """A class and all bases of it that are known."""
+    known = [base for base in classes[name][1] if base in classes and base != name]
+    return {name}.union(*(_bases(classes, base) for base in known))
+
+
+def _fields(classes: Classes, name: str) -> set[str]:
+    return set().union(*(classes[base][0] for base in _bases(classes, name)))
+
+
+def test_folders_of_service_are_few_and_flat() -> None:
+    """A room is one folder: a reader finds a file by room and subject."""
+    service = ROOT / "service"
+    folders = [
+        p.relative_to(service)
+        for p in service.rglob("*")
+        if p.is_dir() and p.name != "__pycache__" and p != service / "public"
+    ]
+    assert [f.as_posix() for f in folders if len(f.parts) > 2] == []
+    rooms = [f for f in folders if (service / f / "__init__.py").is_file()]
+    assert len(rooms) <= ROOMS_OF_SERVICE, sorted(rooms)

@@ -177,7 +177,7 @@ def test_one_term_for_each_idea_on_every_surface() -> None:
 
 def test_help_names_each_idea_by_its_term() -> None:
     """Docstrings of commands are help, so all pages of `--help` are read."""
-    from thinkeval.service.cli import app
+    from thinkeval.service.cli.main import app
 
     def pages(command: Any, name: str) -> Iterator[tuple[str, str]]:
         texts = [command.help or "", *(getattr(p, "help", None) or "" for p in command.params)]

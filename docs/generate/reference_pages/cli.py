@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from reference_pages.errors import CODES, OWN_CODES
 from reference_pages.markdown import anchor, blocks, cell, code, fence, help_text, inline, table
-from thinkeval.service.cli import app
+from thinkeval.service.cli.main import app
 
 TYPES = {"str": "text", "int": "whole number", "float": "number", "Path": "path", "bool": "flag"}
 

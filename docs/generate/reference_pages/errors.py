@@ -8,7 +8,7 @@ from pathlib import Path
 
 import thinkeval.service
 from reference_pages.markdown import anchor, blocks, cell, code, fence, table
-from thinkeval.service.errors import KNOWN_ERRORS, ServiceError, status_of
+from thinkeval.service.base.errors import KNOWN_ERRORS, ServiceError, status_of
 
 CODES = {
     0: "The command succeeded.",
@@ -21,13 +21,14 @@ CODES = {
 
 OWN_CODES: dict[str, dict[int, str]] = {
     "thinkeval score": {
-        1: "a score is beyond `--max-ifr`, `--min-preservation` or `--min-subject-retention`.",
+        1: "a score is beyond `--max-ifr`, `--min-preservation`, `--min-subject-retention` or"
+        " `--max-kl`.",
         2: "also where one of several edits failed; the others are scored.",
     },
     "thinkeval coedit": {1: "no round meets the objective; the rounds are stored."},
     "thinkeval sweep": {2: "also where one of the edits failed; the others are scored."},
     "thinkeval grow start": {1: "the run ended without any chain for one of the rewrites."},
-    "thinkeval edits verify": {
+    "thinkeval deltas verify": {
         2: "also where the weights differ after reverting, or the file holds another update than"
         " the one that was scored."
     },

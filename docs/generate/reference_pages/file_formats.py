@@ -29,7 +29,7 @@ MORE: dict[str, tuple[str, tuple[str, ...], str, str]] = {
         "Hyperparameters of one method, as YAML or JSON.",
     ),
     "Saved edits": (
-        "`thinkeval edits export`, `apply`, `verify`",
+        "`thinkeval deltas export`, `apply`, `verify`",
         ("editing/deltas/files.py", "editing/deltas/export.py"),
         "text",
         "The update of an edit with its provenance, as safetensors.",
@@ -37,10 +37,10 @@ MORE: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "Layouts of a grown graph": (
         "`thinkeval grow export`",
         (
-            "service/growth/files/layout.py",
-            "service/growth/files/knowgic_layout.py",
-            "service/growth/files/triples_layout.py",
-            "service/growth/files/audit.py",
+            "service/growth/export.py",
+            "service/growth/export.py",
+            "service/growth/export.py",
+            "service/growth/export.py",
         ),
         "text",
         "KnowGIC's published layouts, tables for a spreadsheet, and a run's audit bundle.",

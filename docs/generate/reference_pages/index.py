@@ -8,7 +8,7 @@ from reference_pages.contracts import folders
 from reference_pages.markdown import blocks, table
 from thinkeval import cypher
 from thinkeval.loaders.formats import formats
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
 
 
 def page() -> str:

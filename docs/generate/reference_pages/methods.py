@@ -95,7 +95,9 @@ def _hyperparameters(name: str) -> str:
 
 
 def _default(text: str) -> str:
-    return text if text == "required" else code(text.removeprefix("default "))
+    if not text.startswith("default "):
+        return text
+    return code(text.removeprefix("default "))
 
 
 def _shipped(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from reference_pages.markdown import blocks, cell, code, table
-from thinkeval.service.settings import PREFIX, Settings
+from thinkeval.service.base.settings import PREFIX, Settings
 
 FOLDERS = {"home": "the user's data folder", "cache": "the user's cache folder"}
 """Defaults that depend on the machine."""

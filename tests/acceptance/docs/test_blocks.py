@@ -22,6 +22,7 @@ from support.docs.shell import page_shell
 from support.serving import Service
 from thinkeval.cypher.run import Database
 from thinkeval.service.graphs import datasets
+from thinkeval.service.leakcut.coedit_kind import SOURCES
 from thinkeval.service.scoring.runtime import RuntimeModel
 
 PAGES = [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages()]
@@ -52,10 +53,10 @@ def session(server: dict[str, str]) -> Iterator[neo4j.Session]:
 
 @pytest.fixture(scope="module")
 def names() -> tuple[str, ...]:
-    """Return the names in the demo graph: rows of tables are about these."""
+    """Return the names in the demo graph, and the choices of new objects: rows are about these."""
     graph = datasets.read("hogwarts").graph
     said = {name for fact in graph.facts for name in (fact.subject, fact.object, fact.relation)}
-    return tuple(sorted(said, key=len, reverse=True))
+    return tuple(sorted(said | set(SOURCES.values()), key=len, reverse=True))
 
 
 @pytest.mark.parametrize("page", PAGES)

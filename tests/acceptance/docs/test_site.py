@@ -19,7 +19,7 @@ from support.docs.site_page import (
     show,
     too_wide,
 )
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
 
 DOCS = ROOT / "docs"
 SEARCHED = {

@@ -16,9 +16,9 @@ from thinkeval.cypher.catalog import names, query
 from thinkeval.cypher.params import bind
 from thinkeval.cypher.run import Database
 from thinkeval.service.leakcut.request import edit_cut
-from thinkeval.service.leakcut.schemas import CutIn
+from thinkeval.service.models.edit import BareFact, Score, ScoringOptions
+from thinkeval.service.models.leakcut import CutIn
 from thinkeval.service.reports.browser import CUT, QUESTIONS, RULE_QUESTIONS
-from thinkeval.service.schemas import BareFact, Score, ScoringOptions
 from thinkeval.service.scoring import metrics
 
 Ask = Callable[..., list[dict[str, Any]]]

@@ -11,7 +11,7 @@ import pytest
 from support.references.subject_reference import Told, Triple, outcomes, reaches
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.subject_outcome import SubjectOutcome
+from thinkeval.service.models.edit import SubjectOutcome
 
 NAMES = ("s", "n", "o", "a", "b", "c")
 RELATIONS = ("edited", "q", "r")

@@ -41,7 +41,7 @@ def outcomes(copy: TreeCopy, server: dict[str, str]) -> dict[str, list[str]]:
     """By file of tests what each test said: nothing where it passed."""
     report = copy.root / "report.xml"
     done = copy.python(
-        "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--junitxml={report}",
+        "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", f"--junitxml={report}",
         "-o", "junit_family=xunit1", *TESTS, *OF_THE_TREE, env=server,
     )  # fmt: skip
     assert report.is_file(), done.stdout + done.stderr

@@ -6,8 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.state import database
+from thinkeval.service.web.app import create_app
+from thinkeval.service.web.state import database
 
 
 @pytest.fixture(scope="module")

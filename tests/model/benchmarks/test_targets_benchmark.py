@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-
-from support.forking import python
 
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
@@ -19,7 +18,7 @@ def test_the_tiny_form_runs():
     shape, method = "gpt2-xl", "alphaedit"
     options = ["--tiny", "--json", "--shapes", shape, "--methods", method]
     done = subprocess.run(
-        [*python(), "gpu_shapes.py", *options, "--yardstick-requests", "1"],
+        [sys.executable, "gpu_shapes.py", *options, "--yardstick-requests", "1"],
         cwd=BENCHMARKS / "editing",
         capture_output=True,
         text=True,

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from support.edit_methods import ALL, HARRY, WITHOUT_UPDATE, execute
-from support.forking import python
 from support.tiny_models import CORPUS, build_tiny
 from thinkeval.editing import covariance, linear_algebra
 from thinkeval.editing.deltas.strength import scaled
@@ -66,7 +65,7 @@ def test_every_method_edits_a_model_on_a_device_without_float64():
     """In a process of its own, since the emulated device is one for the whole process."""
     path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
     ran = subprocess.run(
-        [*python(), __file__],
+        [sys.executable, __file__],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,

@@ -219,7 +219,11 @@ MASKS = (
     (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b"), "#"),
     (re.compile(r"https?://(?:localhost|127\.0\.0\.1)(?::\d+)?"), "#"),
     (re.compile(r"(?:localhost|127\.0\.0\.1):\d+"), "#"),
+    # A state of a model, as the change put on: another one may be the first to open a chain.
+    (re.compile(r"(?<!\S)\+[a-z0-9]+(?::[\w=.#-]+)*"), "+@"),
     (NUMBER, "#"),
+    # A mean and its n: without any value it is undefined.
+    (re.compile(r"# \(#\)|(?<!\S)–(?!\S)"), "#"),
 )
 RULES = re.compile(r"[─━═┄│┃┏┓┗┛┡┩╇┳┻╭╮╰╯├┤┬┴┼]+")
 
@@ -227,8 +231,8 @@ RULES = re.compile(r"[─━═┄│┃┏┓┗┛┡┩╇┳┻╭╮╰╯�
 def masked(line: str, names: Sequence[str] = ()) -> str:
     """A line without what another run or another machine gives otherwise.
 
-    Ids, times, addresses and numbers become `#`, `names` become `@`, and any space between two
-    words is one: columns are as wide as their numbers.
+    Ids, times, addresses and numbers become `#`, as a number that is undefined does, states `+@`,
+    `names` `@`, and any space between two words is one: columns are as wide as their numbers.
     """
     for name in names:
         line = line.replace(name, "@")

@@ -30,7 +30,7 @@ from support.serving import until
 from thinkeval import Client
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service import cli
+from thinkeval.service.cli import main
 from thinkeval.service.graphs.delete import delete_graph
 from thinkeval.service.growth.schemas import GrowthOut
 
@@ -55,7 +55,7 @@ def pages() -> list[Path]:
 
 def parsed(words: list[str]) -> str | None:
     """Return the error of the command line for a command, without running it; None without one."""
-    command = typer.main.get_command(cli.app)
+    command = typer.main.get_command(main.app)
     context = None
     name = "thinkeval"
     try:

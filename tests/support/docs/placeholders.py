@@ -92,8 +92,7 @@ class Placeholders:
                 return score["edit"]
 
     def _ended(self, sweep: str) -> bool:
-        counts = self._service.get(f"/v1/sweeps/{sweep}")["counts"]
-        return sum(counts.get(each, 0) for each in ENDED) == sum(counts.values()) > 0
+        return self._service.get(f"/v1/sweeps/{sweep}")["status"] in ENDED
 
     def _json(self, *words: str) -> Any:
         return self._program(*words, "--json").json

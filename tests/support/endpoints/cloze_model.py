@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from support.endpoints.scripted_model import Stopped
-from thinkeval.service.growth.endpoints.endpoint import Reply, Request
+from thinkeval.service.growth.endpoint import Reply, Request
 
 PART = 5
 """Answers that come together."""

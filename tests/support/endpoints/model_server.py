@@ -1,7 +1,7 @@
 """`transformers serve` as a process: a real server of the OpenAI protocol on a model's folder.
 
-It loads the model at the first answer, and uses no network: nothing is looked up on the hub. Where
-it is started and not forked, the folder of the hub's cache does not exist either.
+It loads the model at the first answer, and uses no network: nothing is looked up on the hub, and
+the folder of the hub's cache does not exist.
 """
 
 from __future__ import annotations
@@ -19,10 +19,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from support import forking
-
-Process = forking.Forked | subprocess.Popen[bytes]
-
 QUESTION_TEMPLATE = (
     "{% for m in messages %}{% if m['role'] == 'user' %}Question: {{ m['content'] }} Answer:"
     "{% endif %}{% endfor %}"
@@ -36,7 +32,7 @@ START_S = 120.0
 class ModelServer:
     """A running server: base of its protocol's paths, and the name that it serves."""
 
-    def __init__(self, origin: str, model: str, process: Process) -> None:
+    def __init__(self, origin: str, model: str, process: subprocess.Popen[bytes]) -> None:
         self.origin, self.model, self.process = origin, model, process
         self.url = f"{origin}/v1"
 
@@ -61,9 +57,8 @@ def serving_model(folder: Path, scratch: Path) -> Iterator[ModelServer]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    script = Path(sys.executable).with_name("transformers")
-    args = [
-        "serve", str(folder),
+    command = [
+        str(Path(sys.executable).with_name("transformers")), "serve", str(folder),
         "--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--log-level", "error",
     ]  # fmt: skip
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "HF_HUB_CACHE")} | {
@@ -76,7 +71,8 @@ def serving_model(folder: Path, scratch: Path) -> Iterator[ModelServer]:
         "TOKENIZERS_PARALLELISM": "false",
     }
     log = scratch / "serve.log"
-    process = forking.logging_program(script, args, env, log)
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, env=env, stdout=output, stderr=output)
     try:
         origin = f"http://127.0.0.1:{port}"
         _until_healthy(origin, process, log)
@@ -86,7 +82,7 @@ def serving_model(folder: Path, scratch: Path) -> Iterator[ModelServer]:
         process.wait()
 
 
-def _until_healthy(origin: str, process: Process, log: Path) -> None:
+def _until_healthy(origin: str, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + START_S
     while True:
         try:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from thinkeval.service.growth.endpoints.endpoint import Reply, Request
+from thinkeval.service.growth.endpoint import Reply, Request
 
 PART = 3
 """Answers that come together."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support.references import reference as ref
-from thinkeval.service.schemas import Score
+from thinkeval.service.models.edit import Score
 
 
 def expected(

@@ -1,1 +1,1 @@
-"""Neo4j servers of the tests: Java's options, and a line to a server that tests can cut."""
+"""Neo4j servers of the tests: options of Java, free ports, and a line that a test can cut."""

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from support.states.comparisons import comparison
-from thinkeval.service.audit.bundle import FILES
-from thinkeval.service.audit.collect import FORMAT, LEAK
-from thinkeval.service.audit.page import SUMS
+from thinkeval.service.states.audit import FORMAT, LEAK
+from thinkeval.service.states.audit_page import FILES, SUMS
 
 EDIT = "compare-of-ada"
 MARKUP = 'Lon<b id="x">don</b> & "co"'

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thinkeval.cypher.rows.states import RevivedLink
-from thinkeval.service.schemas import MetricValue
-from thinkeval.service.states.opened import StateOut
+from thinkeval.service.models.edit import MetricValue
 from thinkeval.service.states.schemas import (
     ComparedRequest,
     ComparisonIn,
@@ -17,6 +16,7 @@ from thinkeval.service.states.schemas import (
     Retention,
     RoutesOut,
     StateComparison,
+    StateOut,
 )
 
 
@@ -51,9 +51,9 @@ def state(id: str = "compare-it", edit: str = "e") -> StateComparison:
     )
     return StateComparison(
         id=id, spec="cd", measures=["likelihood"], requests=requests, notes=["A note."],
-        before=StateOut(word="ab", name="ab", kind="model", digest="ab" * 32),
+        before=StateOut(spec="ab", name="ab", kind="model", digest="ab" * 32),
         after=StateOut(
-            word="cd", name="cd", kind="adapter", digest="cd" * 32, about={"dtype": "float32"}
+            spec="cd", name="cd", kind="adapter", digest="cd" * 32, about={"dtype": "float32"}
         ),
         drift={"likelihood": drift},
     )  # fmt: skip

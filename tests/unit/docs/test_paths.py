@@ -115,7 +115,7 @@ def test_a_file_that_moved_is_found() -> None:
     assert list(missing_paths("python benchmarks/bench.py and python benchmarks/no.py")) == [
         "benchmarks/no.py"
     ]
-    modules = "`service.jobs.submit.enqueue`, `editing.methods`, `service.worker.none`, "
+    modules = "`service.experiments.submit.enqueue`, `editing.methods`, `service.worker.none`, "
     modules += "`loaders.nothing_there`"
     assert list(missing_modules(modules)) == ["service.worker.none", "loaders.nothing_there"]
     page = ROOT / "docs" / "inside" / "architecture.md"

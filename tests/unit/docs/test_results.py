@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from thinkeval.service.append_schemas import AppendLoss, AppendOut
-from thinkeval.service.leakcut.coedit.sweep import ChosenSummary, FrontierRow
-from thinkeval.service.reports import appended
+from thinkeval.service.leakcut.coedit_sweep import ChosenSummary, FrontierRow
+from thinkeval.service.models.edit import AppendLoss, AppendOut, MetricValue, Score
+from thinkeval.service.reports import by_kind
 from thinkeval.service.reports.formats import render
 from thinkeval.service.reports.table import method_table, records
-from thinkeval.service.schemas import MetricValue, Score
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "benchmarks" / "results"
@@ -306,8 +305,8 @@ def test_columns_are_those_that_appended_answers_have() -> None:
     whole = {"append_es": 1.0, "append_gs": 1.0, "append_ls": 0.5, "anf_hard": 0.4,
              "aff_random": 0.3, "anf_random": 0.2}  # fmt: skip
     scores = [score("rome", "none", aff_hard=0.9, **whole), score("rome", "app", aff_hard=0.4)]
-    found = appended.table(scores)
-    differences = appended.paired(found, as_text=False)
+    found = by_kind.appended_table(scores)
+    differences = by_kind.paired(found, as_text=False)
     made = module("appends")
     text = json.dumps({"table": records(found.frame())})
     columns, rows = made.appended([text], {})

@@ -15,7 +15,7 @@ from thinkeval.loaders.errors import SchemaError, UnreadableFileError
 from thinkeval.loaders.graph_yaml import load
 from thinkeval.loaders.knowledge_sets import SETTINGS, KnowledgeSet
 from thinkeval.loaders.rules_yaml import load_rules
-from thinkeval.service.depedit.build import SetOptions, draw, material_of
+from thinkeval.service.depedit.sets import SetOptions, draw, material_of
 
 ATLAS = material_of(load(graphs.path("atlas")).graph)
 _PATH = rules.path("atlas")

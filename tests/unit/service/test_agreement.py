@@ -6,8 +6,15 @@ from itertools import permutations
 
 import pytest
 
-from thinkeval.service.agreement import ac1, agreement, alpha, check_figures, pairwise, unanimous
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.base.statistics import (
+    ac1,
+    agreement,
+    alpha,
+    check_figures,
+    pairwise,
+    unanimous,
+)
 
 
 def test_two_raters_two_categories_by_hand() -> None:

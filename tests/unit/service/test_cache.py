@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from thinkeval.service.cache import Cache
+from thinkeval.service.base.cache import Cache
 
 
 def test_concurrent_requests_compute_a_value_once() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from thinkeval.service import formatting
+from thinkeval.service.base import formatting
 
 
 def test_numbers_have_three_decimals_and_undefined_ones_a_dash() -> None:

@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 from support.endpoints.cassette_server import Cassette, playing
-from thinkeval.service import llm
-from thinkeval.service.completions import Completion
-from thinkeval.service.errors import EndpointError, UsageError, describe, in_one_line
-from thinkeval.service.llm import Client, checked_address
+from thinkeval.service.base import llm
+from thinkeval.service.base.errors import EndpointError, UsageError, describe, in_one_line
+from thinkeval.service.base.llm import Client, Completion, checked_address
 
 KEY = "sk-secret-4711"
 HELLO = [{"role": "user", "content": "Where did Harry Potter study?"}]

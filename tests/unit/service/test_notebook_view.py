@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.states.comparisons import comparison
-from thinkeval.service.notebook_view import Picture, table_html
-from thinkeval.service.schemas import MetricValue, Score
+from thinkeval.service.models.edit import MetricValue, Score
+from thinkeval.service.models.notebook import Picture, table_html
 
 SCORE = Score(
     edit="e", dataset="g", rewrite="r", subject="<Ada>", relation="lived-in", prompt="{} lived in",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from thinkeval.service import paging
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base import paging
+from thinkeval.service.base.errors import UsageError
 
 
 @dataclass(frozen=True)

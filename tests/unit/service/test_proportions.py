@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from thinkeval.service.proportions import Z95, effective, wilson
+from thinkeval.service.base.statistics import Z95, effective, wilson
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (1, 10), (5, 12), (84, 90), (12, 12), (2, 2)])

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from support.endpoints.cassette_server import playing
-from thinkeval.service import proxies
+from thinkeval.service.base import proxies
+from thinkeval.service.base.errors import EndpointError, UsageError
+from thinkeval.service.base.llm import Client
 from thinkeval.service.client.http import Http, ProblemError
-from thinkeval.service.errors import EndpointError, UsageError
-from thinkeval.service.llm import Client
 
 HELLO = [{"role": "user", "content": "Hello"}]
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 import json
 
 from thinkeval.cypher.catalog import names, query
-from thinkeval.service.schemas import (
-    KNOWN,
-    KNOWN_CHAIN,
-    MetricValue,
-    Score,
-    ScoringOptions,
-)
+from thinkeval.service.models.edit import KNOWN, KNOWN_CHAIN, MetricValue, Score, ScoringOptions
 
 VALUES = [
     MetricValue(metric="efficacy", measure="likelihood", value=0.98, n=1),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.settings import ELSEWHERE, PREFIX, Settings
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.base.settings import ELSEWHERE, PREFIX, Settings
 
 REPOSITORY = Path(__file__).parents[3]
 

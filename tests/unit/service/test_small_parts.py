@@ -11,7 +11,7 @@ import pytest
 
 from thinkeval.cypher.errors import ParameterError
 from thinkeval.loaders.records import Fact, RewriteRequest
-from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, UsageError, describe
+from thinkeval.service.base.errors import KNOWN_ERRORS, NotFoundError, UsageError, describe
 from thinkeval.service.graphs.edges import change
 from thinkeval.service.scoring.probe import (
     Answer,
@@ -140,7 +140,7 @@ def test_the_most_similar_name_is_suggested_first(
 
 def test_help_imports_neither_torch_nor_pandas_nor_the_driver() -> None:
     code = (
-        "import sys, thinkeval.service.cli\n"
+        "import sys, thinkeval.service.cli.main\n"
         "slow = {'torch', 'transformers', 'pandas', 'neo4j', 'numpy'} & set(sys.modules)\n"
         "assert not slow, slow"
     )

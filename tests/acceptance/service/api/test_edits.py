@@ -13,7 +13,7 @@ import pytest
 from support.commands import Cli, Mine
 from support.problems import problem
 from support.serving import Service, until
-from thinkeval.service.schemas import ENDED
+from thinkeval.service.models.edit import ENDED
 
 FACT = "harry-potter--studied-at"
 STAGES = ["waiting", "probe pre", "edit", "probe post", "write"]
@@ -45,7 +45,9 @@ def test_the_record_tells_each_stage_in_order_and_then_the_end(
     walked: tuple[str, list[dict[str, Any]]],
 ) -> None:
     _, seen = walked
-    assert (seen[0]["status"], seen[-1]["status"]) == ("queued", "succeeded")
+    # A worker may have claimed it before the answer was written.
+    assert seen[0]["status"] in ("queued", "running")
+    assert seen[-1]["status"] == "succeeded"
     assert seen[-1]["progress"] == 1.0
     assert seen[-1]["finished_at"]
     reached = [each["progress"] for each in seen]
@@ -70,7 +72,7 @@ def test_every_number_is_that_of_the_command_line(
     where, _ = walked
     told = service.get(where)
     score = service.get(f"{where}/score")
-    assert told["score"] == score
+    assert told["result"] == score
     assert told["id"] in service.get(f"/v1/edits/{told['id']}")["posted_as"] or told["posted_as"]
     done = thinkeval(
         "score", FACT, "-g", mine.graph, "--model", mine.model, "-m", "rome", "--samples", "3",
@@ -90,7 +92,7 @@ def test_the_same_again_is_there_already(
     again = post(service, body | {"rewrite": FACT[:-3]})
     assert again.status_code == 200
     assert again.json()["id"] == service.get(walked[0])["id"]
-    assert again.json()["score"]["values"]
+    assert again.json()["result"]["values"]
 
 
 def test_a_key_makes_one_edit_of_one_body(
@@ -116,7 +118,7 @@ def test_a_rewrite_written_out_is_scored_too(
     assert answer.status_code == 202, answer.text
     told = service.ended(answer.json()["id"])
     assert told["status"] == "succeeded", told
-    assert (told["target_new"], told["score"]["subject"]) == (own["target_new"], own["subject"])
+    assert (told["target_new"], told["result"]["subject"]) == (own["target_new"], own["subject"])
     listed = service.get(f"/v1/graphs/{body['graph']}/rewrites")["items"]
     assert told["rewrite"] not in {each["id"] for each in listed}
 
@@ -135,23 +137,23 @@ def test_edits_are_listed_by_what_is_asked_for_in_pages(
     page = service.get("/v1/edits", graph=body["graph"], limit=1)
     found += [each["id"] for each in page["items"]]
     while page["next"] is not None:
-        page = service.get("/v1/edits", graph=body["graph"], limit=1, cursor=page["next"])
+        page = service.get("/v1/edits", graph=body["graph"], limit=1, skip=page["next"])
         found += [each["id"] for each in page["items"]]
     assert found == [each["id"] for each in everything]
-    assert page["total"] == len(found)
 
 
 def test_an_edit_is_cancelled_and_removed(service: Service, body: dict[str, Any]) -> None:
     edit = post(service, body | {"seed": 77, "samples": 100}).json()["id"]
     assert service.http.post(f"/v1/edits/{edit}/cancel").status_code == 202
     told = service.ended(edit, 60)
-    assert (told["status"], told["score"]) == ("cancelled", None)
+    assert (told["status"], told["result"]) == ("cancelled", None)
     assert "cancelled" in problem(service.http.get(f"/v1/edits/{edit}/score"), 404)["detail"]
     assert service.http.post(f"/v1/edits/{edit}/cancel").json()["status"] == "cancelled"
     # One that waits or runs is cancelled first; one that has ended goes.
     again = post(service, body | {"seed": 77, "samples": 100})
     assert again.status_code == 202
-    assert service.http.delete(f"/v1/edits/{edit}").status_code == 202
+    assert problem(service.http.delete(f"/v1/edits/{edit}"), 409)["remedy"] == "Cancel it first."
+    assert service.http.post(f"/v1/edits/{edit}/cancel").status_code == 202
     told = service.ended(edit, 60)
     # Which of its ids an answer tells depends on how far the worker is; all lead to the same edit.
     assert service.get(f"/v1/edits/{again.json()['id']}") == told
@@ -168,18 +170,14 @@ def test_a_sweep_gives_the_table_of_the_command_line(
     answer = service.http.post("/v1/sweeps", json=sweep)
     assert answer.status_code == 202, answer.text
     where = answer.headers["location"]
-    assert sum(answer.json()["counts"].values()) == len(answer.json()["edits"]) == 3
-
-    def scored() -> dict[str, Any] | None:
-        sweep_out = service.get(where, table="false")
-        assert sweep_out["table"] == []
-        return sweep_out if sweep_out["counts"]["succeeded"] == 3 else None
-
-    until(scored, 300, 0.2)
+    assert answer.json()["total"] == 3
+    until(lambda: service.get(where)["status"] == "succeeded", 300, 0.2)
+    sweep_out = service.get(where)["result"]
+    assert (sweep_out["counts"]["succeeded"], len(sweep_out["edits"])) == (3, 3)
     for measure in ("likelihood", "p"):
-        sweep_out = service.get(where, measure=measure)
+        rows = service.get(f"{where}/tables/methods", measure=measure, format="json")
         report = thinkeval("report", *sweep_out["edits"], "-f", "json", "--measure", measure).json
-        table = {row["Method"]: row for row in sweep_out["table"]}
+        table = {row["Method"]: row for row in rows}
         assert set(table) == {"none", "rome", "memit"}
         for row in report:
             del row["differences"]  # a sweep's table has none; the leaderboard has them
@@ -195,7 +193,7 @@ def test_a_sweep_gives_the_table_of_the_command_line(
     assert where in {f"/v1/sweeps/{each['id']}" for each in service.get("/v1/sweeps")["items"]}
     assert service.http.delete(where).status_code == 204
     problem(service.http.get(where), 404)
-    assert all(service.get(f"/v1/edits/{edit}")["score"] for edit in sweep_out["edits"])
+    assert all(service.get(f"/v1/edits/{edit}")["result"] for edit in sweep_out["edits"])
 
 
 def test_a_sweep_of_thousands_is_posted_read_and_cancelled_whole(
@@ -211,15 +209,10 @@ def test_a_sweep_of_thousands_is_posted_read_and_cancelled_whole(
     assert answer.status_code == 202, answer.text
     where = answer.headers["location"]
     told = service.http.post(f"{where}/cancel", timeout=120).json()
-    assert sum(told["counts"].values()) == cells
-    until(lambda: service.get(where, table="false")["counts"]["running"] == 0)
-    told = service.http.get(where, timeout=120).json()
+    assert told["total"] == cells
+    until(lambda: service.get(where)["status"] == "cancelled")
+    told = service.http.get(where, timeout=120).json()["result"]
     assert len(set(told["edits"])) == sum(told["counts"].values()) == cells
     assert told["counts"]["queued"] == 0
     assert len(told["failed"]) == told["counts"]["cancelled"] > 1000
-    too_many = sweep | {"methods": ["none"] * 40}
-    assert (
-        "one sweep may ask for"
-        in problem(service.http.post("/v1/sweeps", json=too_many), 422)["detail"]
-    )
     assert service.http.delete(where).status_code == 204

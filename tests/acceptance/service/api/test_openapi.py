@@ -19,7 +19,7 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 
 from support import openapi
-from support.commands import PROGRAM, Cli, Mine
+from support.commands import Cli, Mine
 from support.serving import Service, serving
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
@@ -57,9 +57,7 @@ def edit(thinkeval: Cli, mine: Mine) -> str:
 def service(
     environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    with serving(
-        PROGRAM, environment, tmp_path_factory.mktemp("schema"), "--workers", "0"
-    ) as running:
+    with serving(environment, tmp_path_factory.mktemp("schema"), "--workers", "0") as running:
         running.ready()
         yield running
 
@@ -140,7 +138,7 @@ def take_back(service: Service, db: Database, label: str, answer: Any) -> None:
     if label == "POST /v1/edits" and answer.status_code == 202:
         db.write(rows.DeleteEditRow, "edits/delete_edit", id=told["id"])
     if label == "POST /v1/sweeps" and answer.status_code == 202:
-        for each in told["edits"]:
+        for each in told["parts"]:
             db.write(rows.DeleteEditRow, "edits/delete_edit", id=each)
         db.write(int, "jobs/delete_sweep", id=told["id"])
     if label == "POST /v1/depedit/runs" and answer.status_code == 202:

@@ -26,11 +26,11 @@ from thinkeval import cypher
 from thinkeval.cypher.metric_options import of_kind
 from thinkeval.cypher.run import Database
 from thinkeval.editing import registry
-from thinkeval.service.api.app import create_app
-from thinkeval.service.schemas import Score
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.models.edit import Score
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
-from thinkeval.service.settings import Settings
+from thinkeval.service.web.app import create_app
 
 FACT = "harry-potter--studied-at"
 
@@ -273,7 +273,7 @@ def test_a_full_queue_says_when_to_come_back(client: TestClient, mine: Mine, sco
             client.post(f"/v1/edits/{edit}/cancel")
             assert client.delete(f"/v1/edits/{edit}").status_code == 204
     assert (
-        get(client, "/v1/edits", graph=mine.graph)["total"] == 1
+        len(get(client, "/v1/edits", graph=mine.graph)["items"]) == 1
     )  # the scored one: nothing is left
 
 
@@ -303,7 +303,7 @@ def test_the_service_never_imports_torch(environment: dict[str, str], score: Sco
     program = f"""
 import sys
 from fastapi.testclient import TestClient
-from thinkeval.service.api.app import create_app
+from thinkeval.service.web.app import create_app
 with TestClient(create_app(workers=0), base_url="{BASE}") as client:
     client.app.state.thinkeval.connection.get(wait_s=60)
     edit = "/v1/edits/{score.edit}"

@@ -19,9 +19,9 @@ from support.problems import BASE, fill, paths, problem
 from support.serving import settings_of, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.security import JSON_LIMIT
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.web.app import create_app
+from thinkeval.service.web.security import JSON_LIMIT
 
 TOKEN = "pässwort-of-many-letters"
 WRONG = ("", "x", TOKEN[:-1], TOKEN + "x", "é" * 30)

@@ -10,7 +10,7 @@ import pytest
 
 from support.commands import Cli, Mine
 from support.own_graphs import appending
-from thinkeval.service.reports.appended import COLUMNS
+from thinkeval.service.reports.by_kind import APPEND_COLUMNS
 from thinkeval.service.scoring.append import MEASURE
 
 REQUEST = appending(
@@ -47,8 +47,10 @@ def test_a_sweep_over_axes_resumes_and_is_reported(
     assert chosen == [("none", "all"), ("app", "1"), ("app", "all")]
     for row, score in zip(first["table"], stored, strict=True):
         taken = {v["metric"]: v["value"] for v in score["values"] if v["measure"] == MEASURE}
-        found = {metric: row[title] for metric, title in COLUMNS.items()}
-        assert found == pytest.approx({metric: taken[metric] for metric in COLUMNS}, nan_ok=True)
+        found = {metric: row[title] for metric, title in APPEND_COLUMNS.items()}
+        assert found == pytest.approx(
+            {metric: taken[metric] for metric in APPEND_COLUMNS}, nan_ok=True
+        )
     # Whether a loss lowers a number depends on the model; that it changes the update does not.
     assert len({row["AFF hard"] for row in first["table"]}) == 3
     again = thinkeval(*sweep)

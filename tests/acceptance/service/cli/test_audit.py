@@ -14,7 +14,7 @@ from support.axe import violations
 from support.commands import Cli, Mine
 from support.states.audits import is_whole
 from support.watching import fits
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
 
 FACT = "Luna Lovegood|studied at|Hogwarts School of Witchcraft and Wizardry"
 NARROW = {"width": 390, "height": 800}

@@ -82,7 +82,7 @@ def test_a_crawl_as_a_job_over_rest_is_reported_as_by_the_command(
             assert told["status"] in ("queued", "running"), told
             assert time.monotonic() < until, told
             time.sleep(0.1)
-        assert told["stop_reason"] == "budget"
+        assert told["result"]["stop_reason"] == "budget"
         params = {"truth": mine.graph}
         over_rest = service.http.get(f"/v1/growth/{run}/crawl-report", params=params).json()
         by_command = thinkeval("crawl", "report", run, "--truth", mine.graph, "--json").json

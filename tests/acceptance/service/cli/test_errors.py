@@ -146,7 +146,7 @@ ASKED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "unknown measure": (("chains", "x", "--measure", "likelyhood"), ("likelihood",)),
     "unknown edit": (("chains", "rome-harry-potter-0"), ("rome-harry-potter-0", "edits")),
     "unknown edit to report": (("report", "nothing"), ("'nothing'", "thinkeval edits")),
-    "unknown edit to delete": (("edits", "--delete", "nothing"), ("'nothing'",)),
+    "unknown edit to delete": (("edits", "nothing", "--delete"), ("'nothing'",)),
     "unknown edit of a query": (("queries", "metrics/ifr", "--edit", "nothing"), ("'nothing'",)),
     "unknown command": (("scroe",), ("scroe",)),
     "unknown option": (("graphs", "--jason"), ("--jason",)),
@@ -177,7 +177,7 @@ def test_an_edit_is_suggested(at_once: Call, mine: Mine, db: Database) -> None:
         assert "/nowhere/" in at_once("report", edit, "-o", "/nowhere/table.md").error
     finally:
         if edit not in known:
-            at_once("edits", "--delete", edit)
+            at_once("edits", edit, "--delete")
 
 
 SCORED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -332,10 +332,17 @@ def test_an_architecture_without_an_adapter(
 def test_a_model_without_published_hyperparameters(
     at_once: Call, mine: Mine, tmp_path: Path, tiny_gpt2: tuple[Any, Any]
 ) -> None:
+    """The suggestion is used, with a notice on the standard error and in the record."""
     path = saved(tmp_path, "mine", *tiny_gpt2)
-    line = at_once("score", DEMO, "-g", mine.graph, "--model", path).error
-    assert "--hparams" in line
-    assert "gpt2-xl" in line
+    asked = ("score", DEMO, "-g", mine.graph, "--model", path, "-m", "fine_tuning", "--anyway",
+             "--samples", "0", "--set", "num_steps=1", "--json")  # fmt: skip
+    done, again = at_once(*asked), at_once(*asked)
+    assert done.err.startswith("No published hyperparameters of fine_tuning for mine; used")
+    (score,), (stored,) = done.json, again.json
+    assert score["provenance"]["hparams_notice"] == done.err.strip()
+    assert score["provenance"]["hparams"]["num_steps"] == 1
+    assert (stored["edit"], stored["reused"]) == (score["edit"], True)
+    assert "notice" not in at_once(*asked[:-1], "-m", "none").out
 
 
 def test_a_hyperparameter_file_is_named(at_once: Call, mine: Mine, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from support.commands import Cli
 from support.growth_runs import candidate, grown
 from thinkeval.cypher.run import Database
-from thinkeval.service.growth.review import record
+from thinkeval.service.growth import review
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_candidates_are_reviewed_as_a_file(
     listed = thinkeval("grow", "candidates", run, "--json").json
     assert [each["id"] for each in listed["items"]] == ["c2", "c3", "c4", "c5"]
     made = thinkeval("grow", "decisions", run, "--json").json
-    assert made == record.decisions_of(db, run).model_dump()
+    assert made == review.decisions_of(db, run).model_dump()
     assert [(d["verb"], d["by"], d["reason"]) for d in made["items"]] == [
         ("keep", "ann", None), ("correct", "ann", "as in the book"),
     ]  # fmt: skip
@@ -68,19 +68,19 @@ def test_nothing_is_recorded_where_one_decision_is_wrong(
     assert "nothing says who decides" in at_once("grow", "decide", run, str(file)).err
     missing = at_once("grow", "decide", run, str(tmp_path / "none.csv"))
     assert (missing.code, "cannot be read" in missing.err) == (2, True)
-    assert record.decisions_of(db, run).total == 0
+    assert review.decisions_of(db, run).total == 0
 
 
 def test_the_judge_and_agreement_are_one_table(db: Database, run: str, thinkeval: Cli) -> None:
     for name, who, verb in (("c0", "ann", "keep"), ("c0", "bob", "prune"), ("c5", "ann", "keep")):
-        record.decide(db, run, name, verb, who)  # type: ignore[arg-type]
-    record.decide(db, run, "c5", "prune", "m@local", role="judge")
-    printed = thinkeval("grow", "judge", run, "-f", "csv").out
+        review.decide(db, run, name, verb, who)  # type: ignore[arg-type]
+    review.decide(db, run, "c5", "prune", "m@local", role="judge")
+    printed = thinkeval("growth", run, "--table", "judge", "-f", "csv").out
     first, second, last = csv.DictReader(io.StringIO(printed))
     assert (first["iteration"], first["both"], first["rated"]) == ("1", "0", "1")
     assert (second["FN"], second["precision"], second["recall"]) == ("1", "", "0.0")
     assert (last["iteration"], last["judged"], last["unanimous"]) == ("all", "1", "0.0")
-    table = thinkeval("grow", "judge", run).out
+    table = thinkeval("growth", run).out
     assert "positive is what a person keeps or corrects" in table
 
 

@@ -22,7 +22,7 @@ from support.tiny_models import build_tiny
 from thinkeval.cypher.embedded import ServerStatus
 from thinkeval.cypher.run import Database
 from thinkeval.editing.organism.report import RecallReport
-from thinkeval.service import cli
+from thinkeval.service.cli import main
 from thinkeval.service.depedit import store as sets
 from thinkeval.service.scoring.runtime import Runtime
 
@@ -130,12 +130,12 @@ def test_every_command_that_prints_data_prints_json(
     grown(session, folder, graph)
     appended(session, folder, graph)
     served(session, user, monkeypatch)
-    removed = session("edits", "--delete", edits[0])
-    assert removed == {"deleted": edits[0]}
+    removed = session("edits", edits[0], "--delete")
+    assert removed == {"deleted": edits[0], "edits": [edits[0]]}
     gone = session("graphs", "--delete", graph, "--with-dependents")
     assert gone["deleted"] == graph
     assert edits[1] in gone["edits"]
-    assert session.done == commands(cli.app) - WITHOUT_DATA
+    assert session.done == commands(main.app) - WITHOUT_DATA
 
 
 def edited(session: Session, folder: Path, graph: str) -> list[str]:
@@ -151,6 +151,7 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     (two,) = session("score", REWRITE, *on, "-m", "none", "--anyway")
     edits = [one["edit"], two["edit"]]
     assert {e["id"] for e in session("edits", "-g", graph)} == set(edits)
+    assert session("sweeps", "-g", graph) == []
     assert session("chains", edits[0], "--limit", "2")[0]["steps"]
     shown = session("show", edits[0])
     assert shown["headline"].startswith("Nothing to measure")
@@ -173,9 +174,9 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     assert by_method == session("report", "-g", graph, "-f", "json")
     assert session("sweep", REWRITE, *on, "-m", "none", "--workers", "1")["failed"] == []
     assert session("sequence", REWRITE, *on, "-m", "none")
-    assert session("edits export", edits[0], "-o", folder / "delta")
-    assert session("edits apply", folder / "tiny", edits[0], "-o", folder / "edited")
-    assert session("edits verify", edits[0])["undone"]
+    assert session("deltas export", edits[0], "-o", folder / "delta")
+    assert session("deltas apply", folder / "tiny", edits[0], "-o", folder / "edited")
+    assert session("deltas verify", edits[0])["undone"]
     forgotten = session("compare", *states, "-g", graph, "--samples", "0", "--forget", FORGOTTEN)
     audited = session("audit", forgotten["id"], "-o", folder / "audit")
     assert audited["verdict"]["requests"]
@@ -248,25 +249,24 @@ def grown(session: Session, folder: Path, graph: str) -> None:
     there = ("--endpoint", "http://127.0.0.1:9/v1", "--model", "any")
     assert session("grow from-text", text, "--base", graph, "--dry-run", *there)["known"] == 1
     shallow = ("--elicit", "crawl", "--set", "depth=0")
-    run = session("grow augment", graph, *shallow, *on)["run"]["id"]
-    assert session("grow status", run)["id"] == run
-    assert run in {each["id"] for each in session("grow list")}
+    run = session("grow augment", graph, *shallow, *on)["id"]
+    assert run in {each["id"] for each in session("growth")}
     found = session("grow candidates", run, "--state", "all")["items"][0]
     assert session("grow show", run, found["id"])
     assert session("grow decisions", run)["items"] == []
     verbs.write_text(f"candidate,verb\n{found['id']},prune\n")
     assert session("grow decide", run, verbs, "--as", "ann")["recorded"] == 1
-    assert session("grow judge", run)["items"][-1]["judged"] == 0
+    assert session("growth", run)["judged"][-1]["judged"] == 0
     assert session("grow agreement", ratings)["n"] == 1
     assert session("grow export", run, "--format", "audit", "-o", folder / "audit.zip")
     assert session("audit-knowledge", graph, *on)
     crawl = ("--base", graph, *shallow)
     assert session("grow start", "--seed", "Ron Weasley", *crawl, "--dry-run", *on)
-    started = session("grow start", "--seed", "Ron Weasley", *crawl, *on)["run"]["id"]
+    started = session("grow start", "--seed", "Ron Weasley", *crawl, *on)["id"]
     crawled = session("crawl run", graph, "--start", "Ron Weasley", "--depth", "0", *on)["run"]
     assert session("crawl report", crawled)["questions"] == 0
     for name in {run, started, crawled}:
-        assert session("grow delete", name)["deleted"] == name
+        session.call("growth", name, "--delete")
 
 
 def appended(session: Session, folder: Path, graph: str) -> None:
@@ -299,7 +299,7 @@ def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert one["name"] == "metrics/ifr"
     assert "MATCH" in one["text"]
     assert session("db user", user, THINKEVAL_NEW_PASSWORD="a password of eleven")["user"] == user
-    module = import_module("thinkeval.service.cli.db")  # the package has a group of that name
+    module = import_module("thinkeval.service.cli.serve")  # the package has a group of that name
     monkeypatch.setattr(module, "embedded_server", lambda _: Server())
     for command in ("db start", "db status"):
         assert session(command, THINKEVAL_NEO4J_URI="")["running"] is False

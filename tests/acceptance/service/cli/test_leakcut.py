@@ -11,7 +11,7 @@ from support.commands import Done
 from support.own_graphs import hogwarts_as, own_graphs
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.leakcut.schemas import CutOut
+from thinkeval.service.models.leakcut import CutOut
 from thinkeval.service.scoring.probe import Role
 
 Call = Callable[..., Done]

@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from support.commands import PROGRAM, Mine
+from support.commands import Mine
 from support.serving import Service, serving
 from support.states.audits import is_whole
 from thinkeval.cypher.run import Database
-from thinkeval.service.client import Client, ProblemError
-from thinkeval.service.reports.leakage_map.selection import Selection
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
+from thinkeval.service.models.edit import Score
+from thinkeval.service.reports.leakage_selection import Selection
 from thinkeval.service.reports.table import method_table
-from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 
@@ -35,7 +36,7 @@ def service(
         "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
         "THINKEVAL_API_TOKEN": TOKEN,
     }
-    with serving(PROGRAM, env, tmp_path_factory.mktemp("client")) as running:
+    with serving(env, tmp_path_factory.mktemp("client")) as running:
         running.ready()
         yield running
 
@@ -79,7 +80,7 @@ def test_the_same_again_comes_back_at_once(te: Client, mine: Mine, score: Score)
         REWRITE, graph=mine.graph, model=mine.model, method="rome", samples=2, wait=False
     )
     assert (again.id, again.status) == (score.edit, "succeeded")
-    assert te.edits(mine.graph, method="rome")["id"].tolist() == [score.edit]
+    assert te.experiments("edits", graph=mine.graph, method="rome")["id"].tolist() == [score.edit]
 
 
 def test_chains_are_those_of_the_graph(db: Database, te: Client, score: Score) -> None:
@@ -191,12 +192,12 @@ def test_a_file_is_uploaded_and_another_graph_imported(
 
 
 def test_a_sweep_gives_its_table(te: Client, mine: Mine, score: Score, control: Score) -> None:
-    done = te.sweep(
+    sweep = te.sweep(
         ["none", "rome"], graph=mine.graph, models=[mine.model], rewrites=[REWRITE], samples=2,
         timeout=300,
     )  # fmt: skip
-    assert done.counts.get("succeeded") == 2
-    assert {row["Method"] for row in done.table} == {"none", "rome"}
+    assert sweep.counts.get("succeeded") == 2
+    assert set(te.table("sweeps", sweep, "methods")["Method"]) == {"none", "rome"}
 
 
 def test_two_states_are_compared_by_a_worker(

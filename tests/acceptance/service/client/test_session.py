@@ -14,11 +14,12 @@ from support.commands import Mine
 from support.serving import Service, settings_of
 from support.states.audits import is_whole
 from thinkeval.editing.models import weights_digest
-from thinkeval.service.client import Client, ProblemError
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
+from thinkeval.service.client.session import Session
+from thinkeval.service.client.session import open as opened
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.session import Session
-from thinkeval.service.session import open as opened
 
 REWRITE = "harry-potter--studied-at"
 
@@ -83,7 +84,7 @@ def test_the_same_lines_give_the_same_numbers(
     first, last = (state.requests[0].retention["likelihood"] for state in own.states)
     assert first.retention == 1
     assert last.retention is not None
-    tuned = own.states[-1].after.word
+    tuned = own.states[-1].after.spec
     (again_tuned,) = there.compare(mine.model, tuned, graph=mine.graph, samples=0).states
     assert again_tuned.after.kind == "edited"
     for each in (here, there):

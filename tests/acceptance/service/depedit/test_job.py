@@ -13,22 +13,30 @@ import pytest
 
 from support.commands import Cli
 from support.own_graphs import ATLAS_ORGANISM, own_graphs
-from support.serving import ENDED, Service, until
+from support.serving import ENDED, Service, Start, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.base.leases import MAX_CRASHES
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
 from thinkeval.service.depedit import store
-from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.depedit.kind import DEPEDIT
+from thinkeval.service.depedit.sets import SetOptions, build
+from thinkeval.service.experiments import queue
 from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import queue
-from thinkeval.service.leases import MAX_CRASHES
 from thinkeval.service.scoring.runtime import Runtime
 
 GRAPH = "atlas"
 LONG = {"num_steps": 100_000, "stop_loss": 0.0}
 """Fine-tuning that goes on until it is stopped."""
 QUICK = {"num_steps": 10}
+
+
+@pytest.fixture(scope="module")
+def service(start: Start) -> Iterator[Service]:
+    with start(holding_workers=True) as running:
+        running.ready()
+        yield running
 
 
 @pytest.fixture(scope="module")

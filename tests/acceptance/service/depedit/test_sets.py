@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.commands import PROGRAM, Done
+from support.commands import Done
 from support.serving import Service, serving
 from thinkeval.cypher.run import Database
 from thinkeval.service.depedit import store
@@ -35,7 +35,7 @@ def service(
     environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("depedit")
-    with serving(PROGRAM, environment, folder, "--workers", "0") as running:
+    with serving(environment, folder, "--workers", "0") as running:
         running.ready()
         yield running
 

@@ -13,12 +13,12 @@ import neo4j
 import psutil
 import pytest
 
-from support.commands import PROGRAM, Cli, Mine
-from support.serving import Service, Shared, in_stage, serving, until
+from support.commands import Cli, Mine
+from support.serving import Service, Start, in_stage, serving, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.jobs import queue
-from thinkeval.service.leases import MAX_CRASHES
+from thinkeval.service.base.leases import MAX_CRASHES
+from thinkeval.service.experiments import edit as store
 
 REWRITE = "harry-potter--studied-at"
 STAGES = ("probe pre", "edit", "probe post", "write")
@@ -30,6 +30,13 @@ def driver(server: dict[str, str]) -> Iterator[neo4j.Driver]:
     auth = (server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"])
     with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=auth) as connected:
         yield connected
+
+
+@pytest.fixture(scope="module")
+def service(start: Start) -> Iterator[Service]:
+    with start(holding_workers=True) as running:
+        running.ready()
+        yield running
 
 
 def post(service: Service, mine: Mine, **more: object) -> str:
@@ -49,7 +56,7 @@ def test_a_worker_killed_in_the_middle_is_replaced_and_the_edit_is_scored(
             worker.kill()
     told = service.ended(edit)
     assert (told["status"], told["attempts"]) == ("succeeded", 2), told
-    assert told["score"]["edit"] == told["id"]
+    assert told["result"]["edit"] == told["id"]
     found = db.read(rows.PageEditRow, "edits/page_edits", dataset=mine.graph, limit=1000)
     assert [row.id for row in found].count(told["id"]) == 1
     assert service.get(f"/v1/edits/{edit}/chains")["total"] > 50
@@ -68,7 +75,7 @@ def test_the_score_after_a_kill_is_the_score_without_one(
     again = done.json[0]
     assert again["edit"] == told["id"]
     assert [exact(value) for value in again["values"]] == [
-        exact(value) for value in told["score"]["values"]
+        exact(value) for value in told["result"]["values"]
     ]
 
 
@@ -99,7 +106,7 @@ def test_an_edit_that_kills_its_worker_every_time_fails_with_the_reason(
 
 
 def at_work(db: Database, edit: str, attempt: int, stage: str) -> bool:
-    job = queue.job_of(db, edit)
+    job = store.job_of(db, edit)
     return (job.status, job.attempts, job.stage) == ("running", attempt, stage)
 
 
@@ -111,7 +118,7 @@ def test_cancelling_a_running_edit_takes_a_moment_and_leaves_the_worker_fit(
         in_stage(db, edit, "probe post")
         assert service.http.post(f"/v1/edits/{edit}/cancel").status_code == 202
         told = service.ended(edit, 30)
-    assert (told["status"], told["score"]) == ("cancelled", None)
+    assert (told["status"], told["result"]) == ("cancelled", None)
     graphs = {row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)}
     assert told["id"] not in graphs
     # The same worker scores the next one, and the cancelled one when it is asked for again.
@@ -125,34 +132,34 @@ def short_leases(
     db: Database,
     environment: dict[str, str],
     mine: Mine,
-    running_service: Shared[Service],
+    service: Service,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Service]:
     """A service of two workers, whose leases last ten seconds; both have the model loaded.
 
-    The shared service is stopped: its worker would claim from the same queue.
+    The other service is stopped: its worker would claim from the same queue.
     """
-    running_service.stop()
+    service.stop()
     env = environment | {
         "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
         "THINKEVAL_LEASE_S": "10",
         "THINKEVAL_STOP_GRACE_S": "1",
         "THINKEVAL_WORKERS": "2",
     }
-    with serving(PROGRAM, env, tmp_path_factory.mktemp("short")) as running:
+    with serving(env, tmp_path_factory.mktemp("short"), holding_workers=True) as running:
         running.ready()
         # Each worker has loaded torch before a lease is tested: on a busy machine that may starve
         # the heartbeat for seconds. Two edits held in a stage at once are held by two workers.
         with running.held("write"):
             first = [post(running, mine, seed=90 + n, method="none") for n in range(2)]
-            until(lambda: all(queue.job_of(db, one).stage == "write" for one in first))
+            until(lambda: all(store.job_of(db, one).stage == "write" for one in first))
         assert [running.ended(one)["status"] for one in first] == ["succeeded"] * 2
         yield running
 
 
 def worker_of(db: Database, edit: str) -> psutil.Process:
     """The worker process that scores an edit."""
-    job = queue.job_of(db, edit).id
+    job = store.job_of(db, edit).id
 
     def look() -> psutil.Process | None:
         pids = [

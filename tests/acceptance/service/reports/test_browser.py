@@ -22,12 +22,12 @@ from support.references.closure_reference import PlainRule
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher.browser import connect_commands
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.catalog import browser_router
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.models.edit import Score
 from thinkeval.service.reports import browser as browser_links
 from thinkeval.service.rules import closure
-from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import metrics
-from thinkeval.service.settings import Settings
+from thinkeval.service.web.catalog import browser_router
 
 WAIT_MS = 60_000
 SET_UP = ":config autoComplete: false"

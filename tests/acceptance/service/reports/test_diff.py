@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from support.commands import Cli, Done, Mine
 from support.serving import until
-from thinkeval.service.api.app import create_app
+from thinkeval.service.web.app import create_app
 
 Call = Callable[..., Done]
 FACT = "harry-potter--studied-at"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from playwright.sync_api import Browser
 from tests.unit.service.reports.leakage_map.test_knowgic_maps import rewrites
 
-from thinkeval.service.api.pages.render import STATIC
-from thinkeval.service.reports.leakage_map.drawing import draw
-from thinkeval.service.reports.leakage_map.svg import page_svg
+from thinkeval.service.reports.leakage_map import draw, page_svg
+from thinkeval.service.web.pages.render import STATIC
 
 __all__ = ["rewrites"]
 

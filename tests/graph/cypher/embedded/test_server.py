@@ -25,7 +25,7 @@ from support.serving import until
 from thinkeval.cypher.embedded import EmbeddedServer, ServerInfo, config
 from thinkeval.cypher.embedded import process as embedded_process
 from thinkeval.cypher.errors import EmbeddedServerError
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
 
 CACHE = Settings().cache / "neo4j"
 START = """

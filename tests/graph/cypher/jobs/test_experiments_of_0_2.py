@@ -15,14 +15,13 @@ from support.commands import Cli
 from support.job_queries import admin as admin
 from thinkeval.cypher import migrations
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.experiments import store
-from thinkeval.service.leakcut.coedit.kind import COEDIT
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.errors import NotFoundError
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.leakcut.coedit_kind import COEDIT
 from thinkeval.service.states import table
 from thinkeval.service.states.kind import COMPARISON
 from thinkeval.service.states.schemas import ComparisonIn
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 OLD = Path(__file__).with_name("before_experiments.cypher")
 TEXT = "\n".join(line for line in OLD.read_text("utf-8").splitlines() if line[:2] != "//")
@@ -96,42 +95,45 @@ def test_no_node_or_edge_of_0_2_is_left(admin: neo4j.Driver) -> None:
 
 @pytest.mark.usefixtures("old")
 def test_a_co_edit_has_its_rounds(db: Database) -> None:
-    out = store.result(db, COEDIT, COEDITED["id"])
+    out = COEDIT.store.result(db, COEDITED["id"])
     kept = out.model_dump(mode="json", exclude={"reused", "created_at"})
     for name, value in COEDITED.items():
         if name not in ("reused", "created_at"):
             assert kept[name] == value, name
     for row in COEDITED["rounds"]:
-        (found,) = store.page(db, COEDIT, edit=row["edit"])
+        (found,) = COEDIT.store.page(db, edit=row["edit"])
         assert found.id == out.id
 
 
 @pytest.mark.usefixtures("old")
 @pytest.mark.parametrize("id", COMPARED)
 def test_a_comparison_of_two_states_is_one_of_a_base_and_a_state(db: Database, id: str) -> None:
-    out, was = store.result(db, COMPARISON, id), COMPARED[id]
+    out, was = COMPARISON.store.result(db, id), COMPARED[id]
     (state,) = out.states
     assert (out.id, state.id, out.n_facts, out.graph) == (id, id, was["n_facts"], was["graph"])
     shown = state.model_dump(mode="json")
-    for name in ("before", "after", "measures", "drift", "notes", "same", "seconds", "provenance"):
+    for name in ("measures", "drift", "notes", "same", "seconds", "provenance"):
         assert shown[name] == was[name], name
+    for side in ("before", "after"):
+        old_one = {name: each for name, each in was[side].items() if name != "word"}
+        assert shown[side] == old_one | {"spec": was[side]["word"]}, side
     for request, old_one in zip(shown["requests"], was["requests"], strict=True):
         assert request.pop("retention") == {}
         assert request == old_one
     asked = ComparisonIn.model_validate(out.request)
-    assert [asked.base.word, asked.states[0].word] == [
+    assert [asked.base.spec, asked.states[0].spec] == [
         _word(was["request"][side]) for side in ("before", "after")
     ]
     assert table.tables(out)
 
 
 def _word(state: dict[str, Any]) -> str:
-    return StateIn.model_validate(state).word
+    return StateIn.model_validate(state).spec
 
 
 @pytest.mark.usefixtures("old")
 def test_a_line_of_states_is_a_comparison_of_several(db: Database) -> None:
-    out = store.result(db, COMPARISON, LINE["id"])
+    out = COMPARISON.store.result(db, LINE["id"])
     assert (out.id, out.graph, out.notes) == (LINE["id"], LINE["graph"], LINE["notes"])
     assert out.base.name == LINE["base"]
     assert [state.id for state in out.states] == [each["comparison"] for each in LINE["states"]]
@@ -150,17 +152,17 @@ def test_a_line_of_states_is_a_comparison_of_several(db: Database) -> None:
     last = LINE["states"][-1]["numbers"]["likelihood"]["retention"]
     assert f"After 2 later states, {last:.3f} of the change is left." in table.sentences(out)
     assert table.retention_figure(out, "svg").startswith(b"<?xml")
-    assert store.get(db, COMPARISON, "lasting-job-done").result == out
+    assert COMPARISON.store.get(db, "lasting-job-done").result == out
 
 
 @pytest.mark.usefixtures("old")
 def test_queued_jobs_go_on_or_say_how_to_submit_them_again(db: Database) -> None:
-    open_ = [each for each in store.listing(db, COMPARISON) if each.status != "succeeded"]
+    open_ = [each for each in COMPARISON.store.listing(db) if each.status != "succeeded"]
     by_status = {each.status: each for each in open_ if each.graph in ("hogwarts", "")}
     failed = by_status["failed"]
     assert "Submit it again as a comparison" in (failed.remedy or "")
     asked = ComparisonIn.model_validate(COMPARISON.upgraded(by_status["queued"].request))
-    assert (asked.base.word, asked.states[0].word) == ("organism", "organism:seed=1")
+    assert (asked.base.spec, asked.states[0].spec) == ("organism", "organism:seed=1")
 
 
 @pytest.mark.usefixtures("old")
@@ -186,7 +188,7 @@ def test_commands_list_show_and_delete_them(
 
     cli("comparisons", LINE["id"], "--delete")
     with pytest.raises(NotFoundError):
-        store.get(db, COMPARISON, LINE["id"])
+        COMPARISON.store.get(db, LINE["id"])
     assert is_stored(shared), "comparisons scored it too"
     for id in COMPARED:
         cli("comparisons", id, "--delete")

@@ -13,18 +13,18 @@ from support.job_queries import admin as admin
 from thinkeval.cypher import migrations, rows
 from thinkeval.cypher.errors import NewerDatabaseError
 from thinkeval.cypher.run import Database
+from thinkeval.service.base.leases import event, new_token
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.depedit.kind import DEPEDIT
-from thinkeval.service.experiments import store as experiments
+from thinkeval.service.experiments import edit as edits
+from thinkeval.service.experiments import queue, recovery
+from thinkeval.service.experiments.edit import job_of as edit_job_of
 from thinkeval.service.experiments.job import job_of
-from thinkeval.service.jobs import queue, recovery, submit
-from thinkeval.service.jobs import sweep as sweeps
-from thinkeval.service.jobs.edit_job import EditJob
-from thinkeval.service.leases import event, new_token
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.experiments.sweep import SWEEP
+from thinkeval.service.models.edit import EditIn
 
 OLD = Path(__file__).with_name("before_migrations.cypher")
-KINDS = (EditJob, job_of(DEPEDIT))
+KINDS = (job_of(edits.EDIT), job_of(DEPEDIT))
 SETTINGS = Settings()
 EDIT = "rome-harry-potter-"
 REWRITE = {"graph": "old-hogwarts", "rewrite": "harry-potter--studied-at"}
@@ -77,20 +77,20 @@ def claims(db: Database) -> list[rows.ClaimJobRow]:
 @pytest.mark.usefixtures("old")
 def test_every_job_of_the_old_database_is_readable_and_goes_on(db: Database) -> None:
     db.setup_schema()
-    scored = queue.edit_out(db, f"{EDIT}46f4202e59")
+    scored = edits.EDIT.store.get(db, f"{EDIT}46f4202e59")
     assert (scored.id, scored.status) == (f"{EDIT}46f4202e59-final", "succeeded")
-    assert scored.score is not None
-    assert scored.score.values
-    assert queue.edit_out(db, f"{EDIT}31838971fb").error == "no"
-    assert queue.job_of(db, f"{EDIT}2681075ee8").status == "cancelled"
-    done = experiments.get(db, DEPEDIT, "runs-d9e454fc12")
+    assert scored.result is not None
+    assert scored.result.values
+    assert edits.EDIT.store.get(db, f"{EDIT}31838971fb").error == "no"
+    assert edit_job_of(db, f"{EDIT}2681075ee8").status == "cancelled"
+    done = DEPEDIT.store.get(db, "runs-d9e454fc12")
     assert (done.status, done.parts, done.request["sets"]) == (
         "succeeded",
         ["old-set.base.8068c814"],
         ["old-set"],
     )
-    assert experiments.get(db, DEPEDIT, "runs-39c3389aa6").remedy == "what"
-    assert sweeps.get(db, "sweep-6d9d5a2ec1").counts["queued"] == 1
+    assert DEPEDIT.store.get(db, "runs-39c3389aa6").remedy == "what"
+    assert SWEEP.store.find(db, "sweep-6d9d5a2ec1").counts["queued"] == 1
     # What was running when that version ended is recovered; no attempt is used up.
     assert recovery.recover(db, KINDS) == {
         "old-command": "failed",
@@ -98,8 +98,8 @@ def test_every_job_of_the_old_database_is_readable_and_goes_on(db: Database) -> 
         f"{EDIT}1d3831a9e2": "queued",
         "runs-9a39e48b6c": "queued",
     }
-    assert "exited unexpectedly" in (queue.edit_out(db, "old-command").error or "")
-    assert queue.job_of(db, f"{EDIT}1d3831a9e2").attempts == 0
+    assert "exited unexpectedly" in (edits.EDIT.store.get(db, "old-command").error or "")
+    assert edit_job_of(db, f"{EDIT}1d3831a9e2").attempts == 0
     found = claims(db)
     assert [row.id for row in found] == list(QUEUED)
     assert found[2].parts == ("old-set.base.686b809a",)
@@ -110,10 +110,12 @@ def test_every_job_of_the_old_database_is_readable_and_goes_on(db: Database) -> 
 def test_keys_and_ids_of_the_old_database_find_the_same_jobs(db: Database) -> None:
     db.setup_schema()
     posted = EditIn.model_validate(REWRITE)
-    again = submit.post(db, SETTINGS, posted, key="key-of-the-first")
+    again = edits.EDIT.store.submit(db, SETTINGS, posted, key="key-of-the-first")
     assert (again.edit, again.outcome) == (f"{EDIT}46f4202e59-final", "known")
     late = EditIn.model_validate(REWRITE | {"seed": 99})
-    added = submit.post(db, SETTINGS, late, key="key-of-the-job")  # that one is of another kind
+    added = edits.EDIT.store.submit(
+        db, SETTINGS, late, key="key-of-the-job"
+    )  # that one is of another kind
     assert added.outcome == "created"
     recovery.recover(db, KINDS)
     assert [row.id for row in claims(db)] == [*QUEUED, added.edit]

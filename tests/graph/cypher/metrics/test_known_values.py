@@ -25,7 +25,7 @@ from thinkeval.cypher.errors import (
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import knowgic
 from thinkeval.loaders.records import KnowledgeGraph, RewriteRequest
-from thinkeval.service.reports.families import components
+from thinkeval.service.reports.comparison import components
 
 HARRY = Case("Harry Potter", "Hogwarts", relation="studied at")
 EXAMPLE = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,15 +14,14 @@ from support.own_graphs import hogwarts_as, own_graphs
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.append_schemas import AdditivityOptions, AppendOut
 from thinkeval.service.cli.output import console
 from thinkeval.service.cli.render import show_score
-from thinkeval.service.client import Client
+from thinkeval.service.client.rest import Client
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import rewrite_row
-from thinkeval.service.reports.appended import table
+from thinkeval.service.models.edit import AdditivityOptions, AppendOut, Score
+from thinkeval.service.reports.by_kind import appended_table
 from thinkeval.service.reports.comparison import common
-from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import append, record
 
 HOW = AppendOut(n_correct=2, n_hard=2, n_random=1)
@@ -166,7 +166,7 @@ def test_page_of_an_append_is_shown(client: TestClient, scored: Score) -> None:
 
 def test_the_table_of_stored_appends(db: Database, dataset: str, scored: Score) -> None:
     scores = record.scores(db, [], graph=dataset, kind="append")
-    (row,) = table(scores).rows
+    (row,) = appended_table(scores).rows
     assert (row.method, row.variant, len(row.values)) == (scored.method, "bare", 1)
     found = {name: row.means[name].value for name in ("aff_hard", "anf_hard", "append_gs")}
     assert found == {
@@ -181,15 +181,17 @@ def test_a_sweep_of_appends_has_their_table(
     client: TestClient, db: Database, scored: Score
 ) -> None:
     sweep = f"{scored.dataset}-sweep"
-    db.write(bool, "jobs/merge_sweep", id=sweep, request="{}", posted_as=[scored.edit])
+    asked = json.dumps({"graph": scored.dataset, "methods": [scored.method]})
+    db.write(bool, "jobs/merge_sweep", id=sweep, request=asked, posted_as=[scored.edit])
+    path = f"/v1/sweeps/{sweep}/tables/methods"
     try:
-        found = client.get(f"/v1/sweeps/{sweep}").json()
+        (row,) = client.get(path, params={"format": "json"}).json()
+        shown = client.get(path, params={"format": "markdown"}).text
     finally:
         db.write(int, "jobs/delete_sweep", id=sweep)
-    (row,) = found["table"]
     assert (row["Method"], row["requests"], row["AFF hard.n"]) == (scored.method, 1, 1)
     assert round(row["AFF hard"], 5) == VALUES["aff_hard"]
-    assert "lower is better" in found["caption"]
+    assert "lower is better" in shown
 
 
 def test_the_command_line_prints_additivity_and_why_there_is_no_ifr(

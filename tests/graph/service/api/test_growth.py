@@ -1,4 +1,4 @@
-"""Growth runs by REST: submitted, paused, resumed; candidates decided; the same as the modules."""
+"""Growth runs by REST: submitted, cancelled, continued; candidates decided, as by the modules."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from support.growth_runs import candidate, grown
 from support.own_graphs import hogwarts_as
 from thinkeval.cypher import query, rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.base.errors import ConflictError
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import prompts
-from thinkeval.service.growth.files.formats import Format, exported
-from thinkeval.service.growth.review import judge, queue, record
+from thinkeval.service.growth import review
+from thinkeval.service.growth.export import Format, exported
+from thinkeval.service.growth.runs import request_of, require_run
 from thinkeval.service.growth.schemas import GrowthOut
 
 TRIPLET = {"subject": "A", "relation": "b", "object": "C"}
@@ -45,7 +47,7 @@ def submitted(db: Database, graph_id: str) -> Iterator[dict[str, object]]:
             db.autocommit(int, "growth/delete_run", id=row.id)
 
 
-def test_a_run_is_submitted_paused_resumed_cancelled_and_deleted(
+def test_a_run_is_submitted_cancelled_continued_and_deleted(
     client: TestClient, submitted: dict[str, object]
 ) -> None:
     posted = client.post("/v1/growth", json=submitted)
@@ -56,14 +58,19 @@ def test_a_run_is_submitted_paused_resumed_cancelled_and_deleted(
     assert client.post("/v1/growth", json=submitted).json()["id"] == run["id"]
     assert client.get(place).json()["graph"] == submitted["graph"]
     assert run["id"] in [each["id"] for each in client.get("/v1/growth").json()["items"]]
-    assert client.get(f"{place}/iterations").json() == {"items": []}
+    assert client.get(f"{place}/tables/iterations", params={"format": "json"}).json() == []
     assert client.delete(place).status_code == 409
-    assert client.post(f"{place}/resume").status_code == 409
-    paused = client.post(f"{place}/pause")
-    assert (paused.status_code, paused.json()["status"]) == (202, "paused")
-    assert paused.json()["stop_reason"] == "paused by a person"
-    assert client.post(f"{place}/pause").status_code == 409
-    assert client.post(f"{place}/resume").json()["status"] == "queued"
+    cancelled = client.post(f"{place}/cancel").json()
+    assert (cancelled["status"], cancelled["result"]["state"]) == ("cancelled", "growing")
+    another = client.post("/v1/growth", json=submitted | {"as_new": True}).json()
+    assert another["id"] == f"{run['id']}-2"
+    for body in (cancelled["request"], another["request"], submitted):
+        assert body["graph"] == submitted["graph"]
+    assert client.post(f"/v1/growth/{another['id']}/cancel").json()["status"] == "cancelled"
+    assert client.delete(f"/v1/growth/{another['id']}").status_code == 204
+    for body in (cancelled["request"], submitted):  # either way it is the same run
+        again = client.post("/v1/growth", json=body).json()
+        assert (again["id"], again["status"]) == (run["id"], "queued")
     assert client.post(f"{place}/cancel").json()["status"] == "cancelled"
     assert client.delete(place).status_code == 204
     assert client.get(place).status_code == 404
@@ -88,7 +95,7 @@ def test_what_a_run_may_not_be_is_refused(client: TestClient, submitted: dict[st
 def test_candidates_decisions_and_reports(db: Database, client: TestClient, run: str) -> None:
     place = f"/v1/growth/{run}"
     first = client.get(f"{place}/candidates", params={"state": "review", "limit": 3}).json()
-    assert first == queue.page(db, run, ["review"], limit=3).model_dump(mode="json")
+    assert first == review.page(db, run, ["review"], limit=3).model_dump(mode="json")
     rest = client.get(f"{place}/candidates", params={"cursor": first["next"], "limit": 50}).json()
     assert [each["id"] for each in first["items"] + rest["items"]] == [f"c{n}" for n in range(7)]
     found = client.get(f"{place}/candidates/c0").json()
@@ -98,12 +105,14 @@ def test_candidates_decisions_and_reports(db: Database, client: TestClient, run:
     assert (done.status_code, done.json()["waiting"], done.json()["resumed"]) == (201, 6, False)
     added = {"triplet": TRIPLET | {"object": "D"}, "by": "bob"}
     assert client.post(f"{place}/candidates", json=added).status_code == 201
-    record.decide(db, run, "c0", "prune", "m@local", role="judge")
+    review.decide(db, run, "c0", "prune", "m@local", role="judge")
     told = client.get(f"{place}/decisions").json()
-    assert told == record.decisions_of(db, run).model_dump(mode="json")
+    assert told == review.decisions_of(db, run).model_dump(mode="json")
     assert [each["verb"] for each in told["items"]] == ["correct", "add", "prune"]
-    assert client.get(f"{place}/judge").json() == judge.judge_table(db, run).model_dump()
-    assert client.get(f"{place}/judge").json()["items"][-1]["fn"] == 1
+    made = client.get(place).json()["result"]
+    assert made["judged"] == [row.model_dump() for row in review.judge_rows(db, run)]
+    assert made["judged"][-1]["fn"] == 1
+    assert sum(each["candidates"] for each in made["counts"]) == made["candidates"] == 8
 
 
 def test_candidates_and_decisions_go_out_and_in_as_csv(
@@ -133,9 +142,9 @@ def test_candidates_and_decisions_go_out_and_in_as_csv(
     assert {key: done.json()[key] for key in ("recorded", "undecided", "judged", "waiting")} == {
         "recorded": 4, "undecided": 4, "judged": 0, "waiting": 4,
     }  # fmt: skip
-    record.decide(db, run, "c0", "prune", "m@local", role="judge")
+    review.decide(db, run, "c0", "prune", "m@local", role="judge")
     made = client.get(f"{place}/decisions", params={"format": "csv"})
-    kept = record.decisions_of(db, run).items
+    kept = review.decisions_of(db, run).items
     assert [(d.verb, d.by, d.reason) for d in kept[:4]] == [
         ("keep", "ann", None), ("prune", "ann", "wrong"), ("correct", "ann", None),
         ("add", "ann", None),
@@ -146,11 +155,11 @@ def test_candidates_and_decisions_go_out_and_in_as_csv(
         file = {"file": ("decisions.csv", made.content, "text/csv")}
         again = client.post(f"/v1/growth/{other}/decisions", files=file).json()
         assert (again["recorded"], again["judged"]) == (4, 1)
-        found = record.decisions_of(db, other).items
+        found = review.decisions_of(db, other).items
     assert [(d.verb, d.by, d.reason, d.before, d.after) for d in found] == [
         (d.verb, d.by, d.reason, d.before, d.after) for d in kept[:4]
     ]
-    judged = client.get(f"{place}/judge", params={"format": "csv"}).text.splitlines()
+    judged = client.get(f"{place}/tables/judge").text.splitlines()
     assert judged[0] == (
         "iteration,judged,both,TP,FP,FN,TN,precision,recall,F1,rated,pairwise,unanimous,AC1,alpha"
     )
@@ -227,13 +236,13 @@ def test_a_run_that_an_earlier_version_stored_is_not_continued(
     """By rules, which are no more; what it found stays readable."""
     request = '{"elicit": "text", "texts": [{"name": "t", "text": "A."}], "extractor": "rules"}'
     with db._session("WRITE") as session:
-        text = "MATCH (r:GrowthRun {id: $id}) SET r.request = $request, r.prompts = $prompts"
-        given = {"id": run, "request": request, "prompts": prompts.digest()}
-        session.run(text, given).consume()
-    refused = client.post(f"/v1/growth/{run}/resume")
-    assert refused.status_code == 409, refused.text
-    assert "extractor" in refused.json()["detail"]
-    assert client.get(f"/v1/growth/{run}").status_code == 200
+        text = "MATCH (r:GrowthRun {id: $id}) SET r.request = $request"
+        session.run(text, {"id": run, "request": request}).consume()
+    with pytest.raises(ConflictError, match="extractor"):
+        request_of(require_run(db, run))
+    shown = client.get(f"/v1/growth/{run}")
+    assert shown.status_code == 200, shown.text
+    assert client.post("/v1/growth", json=shown.json()["request"]).status_code == 422
     assert client.get(f"/v1/growth/{run}/candidates").json()["total"] == 7
 
 
@@ -288,15 +297,16 @@ def test_the_python_client_reads_and_writes_the_same(te: Client, run: str, tmp_p
     more = te.decide_by_file(run, tmp_path / "more.csv", "bob")
     assert (more.recorded, more.undecided, more.waiting) == (1, 1, 5)
     assert te.candidate(run, "c0").verdict == "correct"
-    assert te.growth(run).decisions == 3
-    assert list(te.growth_judge(run).rated) == [0, 0]
-    assert run in set(te.growth_runs().id)
-    assert len(te.growth_iterations(run)) == 0
+    found = te.experiment("growth", run).result
+    assert isinstance(found, GrowthOut)
+    assert (found.decisions, found.iterations, found.scored_as) == (3, [], "organism:gpt2")
+    assert list(te.table("growth", run, "judge").rated) == [0, 0]
+    assert run in set(te.experiments("growth").id)
     with pytest.raises(ProblemError, match="candidate"):
         te.decide(run, "c99", "keep", "ann")
-    te.delete_growth(run)
+    te.delete_experiment("growth", run)
     with pytest.raises(ProblemError, match="growth run"):
-        te.growth(run)
+        te.experiment("growth", run)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from support.own_graphs import own_graphs
 from thinkeval.cypher.run import Database
-from thinkeval.service.api import uploads
+from thinkeval.service.web import graphs
 
 YAML = b"""relations: {studied_at: {prompt: "{} studied at"}, friends_with: {prompt: "{} knows"}}
 facts: {Harry: {friends_with: Ron}, Ron: {studied_at: Hogwarts}}
@@ -118,7 +118,7 @@ def test_what_cannot_be_taken_is_refused_with_a_reason(
 def test_an_archive_that_unpacks_to_too_much_is_stopped(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploads, "UNPACKED", 0)
+    monkeypatch.setattr(graphs, "UNPACKED", 0)
     answer = sent(client, {"x.zip": zipped({"kg.yaml": YAML * 1000})})
     assert (answer.status_code, "unpacks to more than" in answer.json()["detail"]) == (413, True)
 

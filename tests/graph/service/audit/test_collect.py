@@ -25,14 +25,13 @@ from thinkeval import cypher
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.rule_records import Atom, rule
-from thinkeval.service.audit import collect as collecting
-from thinkeval.service.audit.bundle import build_files, export
-from thinkeval.service.audit.collect import collect
-from thinkeval.service.audit.page import DATA, PAGE
-from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
+from thinkeval.service.base.errors import ConflictError, NotFoundError, UsageError
 from thinkeval.service.graphs.write import write_graph
 from thinkeval.service.rules import store as rule_store
 from thinkeval.service.scoring.model_graph import entities_of, fact_row
+from thinkeval.service.states import audit as collecting
+from thinkeval.service.states.audit import collect
+from thinkeval.service.states.audit_page import DATA, PAGE, build_files, export
 from thinkeval.service.states.schemas import ComparisonOut, RoutesOut
 
 FLOOR = 0.01
@@ -203,9 +202,9 @@ def test_it_is_written_as_a_folder_once(
 def test_without_rules_their_routes_are_not_known(
     db: Database, compared: ComparisonOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from thinkeval.service.audit import routes
+    from thinkeval.service.states import audit
 
-    monkeypatch.setattr(routes, "kept_rules", lambda db, dataset: [])
+    monkeypatch.setattr(audit, "kept_rules", lambda db, dataset: [])
     found = collect(db, compared.id)
     assert found["rule_routes"] == []
     assert "not known" in found["verdict"]["requests"][0]["rules"]
@@ -214,7 +213,7 @@ def test_without_rules_their_routes_are_not_known(
         raise UsageError("The closure is too large.")
 
     monkeypatch.undo()
-    monkeypatch.setattr(routes, "omega", too_large)
+    monkeypatch.setattr(audit, "omega", too_large)
     found = collect(db, compared.id)
     assert found["rules"][0]["problem"] == "The closure is too large."
     assert b"too large" in build_files(found)[PAGE]

@@ -11,8 +11,7 @@ from hypothesis import strategies as some
 
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.rule_records import Atom, Rule, rule
-from thinkeval.service.depedit.inference import Conclusion, closed, decided, derived
-from thinkeval.service.depedit.questions import Statement
+from thinkeval.service.depedit.questions import Conclusion, Statement, closed, decided, derived
 
 NAMES = "abcd"
 facts = some.lists(

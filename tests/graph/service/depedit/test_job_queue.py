@@ -13,13 +13,7 @@ from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.editing.errors import EditingError
-from thinkeval.service.depedit import store
-from thinkeval.service.depedit.build import SetOptions, build
-from thinkeval.service.depedit.kind import DEPEDIT
-from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.schemas import ProtocolOut, RunsIn
-from thinkeval.service.depedit.store import Answer, RunRecord
-from thinkeval.service.errors import (
+from thinkeval.service.base.errors import (
     ConflictError,
     LeaseLostError,
     NotFoundError,
@@ -27,17 +21,24 @@ from thinkeval.service.errors import (
     ServiceError,
     UsageError,
 )
+from thinkeval.service.base.leases import MAX_CRASHES, Lease, event, new_token
+from thinkeval.service.base.paging import read_time_cursor
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.depedit import store
+from thinkeval.service.depedit.kind import DEPEDIT
+from thinkeval.service.depedit.questions import questions
+from thinkeval.service.depedit.sets import SetOptions, build
+from thinkeval.service.depedit.store import Answer, RunRecord
+from thinkeval.service.experiments import queue, recovery, submit
 from thinkeval.service.experiments import store as experiments
+from thinkeval.service.experiments.edit import EDIT
 from thinkeval.service.experiments.job import job_of
 from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import edit_job, queue, recovery, submit
-from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
-from thinkeval.service.paging import read_time_cursor
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.models.depedit import ProtocolOut, RunsIn
+from thinkeval.service.models.edit import EditIn
 
 SETTINGS = Settings()
-KINDS = (edit_job.EditJob, job_of(DEPEDIT))
+KINDS = (job_of(EDIT), job_of(DEPEDIT))
 SMALL = SetOptions(facts=6, unrelated=2, implications=3, copies=1, updates=2, seed=2)
 
 
@@ -83,12 +84,12 @@ def posted(graph: str, /, **more: object) -> RunsIn:
 
 
 def post(db: Database, graph: str, /, **more: object) -> str:
-    return experiments.submit(db, SETTINGS, DEPEDIT, posted(graph, **more)).edit
+    return DEPEDIT.store.submit(db, SETTINGS, posted(graph, **more)).edit
 
 
 def post_edit(db: Database, graph: str, seed: int) -> str:
     body = {"graph": graph, "rewrite": "harry-potter--studied-at", "seed": seed}
-    return submit.post(db, SETTINGS, EditIn.model_validate(body)).edit
+    return EDIT.store.submit(db, SETTINGS, EditIn.model_validate(body)).edit
 
 
 def claimed(db: Database, affinity: str | None = None) -> tuple[rows.ClaimJobRow, Lease] | None:
@@ -129,38 +130,37 @@ def stored_run(db: Database, set_id: str) -> str:
 def test_a_post_is_a_waiting_job_and_the_same_post_the_same_job(
     db: Database, graph: str, place: tuple[str, list[str]]
 ) -> None:
-    first = experiments.submit(
-        db, SETTINGS, DEPEDIT, posted(graph, strategies=["forwchain", "base"])
-    )
-    shown = experiments.get(db, DEPEDIT, first.edit)
+    wanted = posted(graph, strategies=["forwchain", "base"])
+    first = DEPEDIT.store.submit(db, SETTINGS, wanted)
+    shown = DEPEDIT.store.get(db, first.edit)
     assert (first.outcome, shown.status) == ("created", "queued")
     assert shown.request["sets"] == place[1]
     assert (shown.total, shown.parts, shown.graph) == (4, [], graph)
     same = posted(
         graph, sets=place[1], strategies=["finetune+forwchain", "base", "base"], force=True
     )
-    again = experiments.submit(db, SETTINGS, DEPEDIT, same)
+    again = DEPEDIT.store.submit(db, SETTINGS, same)
     assert (again.edit, again.outcome) == (first.edit, "known")
     assert post(db, graph, seed=1) != first.edit
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: post(db, graph, seed=2), range(8)))
     assert len(set(made)) == 1
-    listed = [each.id for each in experiments.listing(db, DEPEDIT)]
+    listed = [each.id for each in DEPEDIT.store.listing(db)]
     assert listed[0] == made[0]
     assert first.edit in listed
 
 
 def test_a_key_belongs_to_one_body_for_ever(db: Database, graph: str) -> None:
     key = f"key-{graph}"
-    first = experiments.submit(db, SETTINGS, DEPEDIT, posted(graph), key=key)
-    experiments.cancel(db, DEPEDIT, first.edit)
-    assert experiments.submit(db, SETTINGS, DEPEDIT, posted(graph), key=key).outcome == "known"
+    first = DEPEDIT.store.submit(db, SETTINGS, posted(graph), key=key)
+    DEPEDIT.store.cancel(db, first.edit)
+    assert DEPEDIT.store.submit(db, SETTINGS, posted(graph), key=key).outcome == "known"
     with pytest.raises(ConflictError, match="idempotency key"):
-        experiments.submit(db, SETTINGS, DEPEDIT, posted(graph, seed=1), key=key)
-    assert experiments.submit(db, SETTINGS, DEPEDIT, posted(graph)).outcome == "queued"
+        DEPEDIT.store.submit(db, SETTINGS, posted(graph, seed=1), key=key)
+    assert DEPEDIT.store.submit(db, SETTINGS, posted(graph)).outcome == "queued"
     # The key of an edit is another: keys are of one kind of work.
     edit = EditIn.model_validate({"graph": graph, "rewrite": "harry-potter--studied-at"})
-    assert submit.post(db, SETTINGS, edit, key=key).outcome == "created"
+    assert EDIT.store.submit(db, SETTINGS, edit, key=key).outcome == "created"
 
 
 def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
@@ -168,9 +168,9 @@ def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
     post_edit(db, graph, 0)
     first = post(db, graph)
     with pytest.raises(QueueFullError, match="the limit is 2") as caught:
-        experiments.submit(db, small, DEPEDIT, posted(graph, seed=1))
+        DEPEDIT.store.submit(db, small, posted(graph, seed=1))
     assert caught.value.status == 429
-    assert experiments.submit(db, small, DEPEDIT, posted(graph)).edit == first  # it has its place
+    assert DEPEDIT.store.submit(db, small, posted(graph)).edit == first  # it has its place
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_an_edit_names_no_file_either(db: Database, graph: str) -> None:
     body = {"graph": graph, "rewrite": "harry-potter--studied-at", "method": "mend"}
     wrong = EditIn.model_validate(body | {"overrides": {"archive": "/etc/passwd"}})
     with pytest.raises(UsageError, match="names a file"):
-        submit.post(db, SETTINGS, wrong)
+        EDIT.store.submit(db, SETTINGS, wrong)
 
 
 def test_edits_and_jobs_go_by_their_tickets_and_by_the_model_that_is_loaded(
@@ -271,7 +271,7 @@ def test_a_run_is_not_stored_by_a_worker_that_lost_its_lease(
 
 def test_cancelled_is_at_once_or_at_the_next_heartbeat(db: Database, graph: str) -> None:
     job = post(db, graph)
-    assert experiments.cancel(db, DEPEDIT, job).status == "cancelled"
+    assert DEPEDIT.store.cancel(db, job).status == "cancelled"
     assert taken(db) is None
     job = post(db, graph)
     lease = lease_on(db, job)
@@ -279,12 +279,12 @@ def test_cancelled_is_at_once_or_at_the_next_heartbeat(db: Database, graph: str)
     assert not db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
     assert row_of(db, job).stage == "set 1"
     assert {w.job for w in db.read(rows.WorkerRow, "jobs/workers") if w.id == "w"} == {job}
-    assert experiments.cancel(db, DEPEDIT, job).status == "running"
+    assert DEPEDIT.store.cancel(db, job).status == "running"
     with pytest.raises(ConflictError, match="running"):
-        experiments.delete(db, SETTINGS, DEPEDIT, job)
+        DEPEDIT.store.delete(db, SETTINGS, job)
     assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
     assert recovery.release(db, KINDS, lease) == "cancelled"
-    experiments.delete(db, SETTINGS, DEPEDIT, job)
+    DEPEDIT.store.delete(db, SETTINGS, job)
     with pytest.raises(NotFoundError):
         row_of(db, job)
     db.write(int, "jobs/forget_workers", id="w", silent_ms=10**9)
@@ -294,7 +294,7 @@ def test_a_protocol_whose_run_was_deleted_is_run_again(
     db: Database, graph: str, place: tuple[str, list[str]]
 ) -> None:
     asked = posted(graph, sets=place[1][:1])
-    job = experiments.submit(db, SETTINGS, DEPEDIT, asked).edit
+    job = DEPEDIT.store.submit(db, SETTINGS, asked).edit
     lease = lease_on(db, job)
     run = stored_run(db, place[1][0])
     out = ProtocolOut(
@@ -304,10 +304,10 @@ def test_a_protocol_whose_run_was_deleted_is_run_again(
     lease.part(db.write, run, "x", 1.0)
     experiments.save(db, DEPEDIT.name, out, edits=[], lease=lease)
     lease.succeed_with(db, out.id)
-    assert experiments.submit(db, SETTINGS, DEPEDIT, asked).outcome == "known"
-    assert experiments.get(db, DEPEDIT, job).result == experiments.get(db, DEPEDIT, out.id).result
+    assert DEPEDIT.store.submit(db, SETTINGS, asked).outcome == "known"
+    assert DEPEDIT.store.get(db, job).result == DEPEDIT.store.get(db, out.id).result
     store.delete_run(db, run)
-    assert experiments.submit(db, SETTINGS, DEPEDIT, asked).outcome == "queued"
+    assert DEPEDIT.store.submit(db, SETTINGS, asked).outcome == "queued"
     assert row_of(db, job).parts == ()
     db.write(rows.DeleteExperimentRow, "experiments/delete", id=out.id)
 

@@ -18,14 +18,20 @@ from thinkeval.loaders import graphs, rules
 from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.loaders.rules_yaml import load_rules
-from thinkeval.service.depedit import metrics, report, store
-from thinkeval.service.depedit.build import SetOptions, build, draw, material_of
-from thinkeval.service.depedit.metrics import METRICS
+from thinkeval.service.base.errors import (
+    ConflictError,
+    NotFoundError,
+    NothingStoredError,
+    UsageError,
+)
+from thinkeval.service.depedit import report, store
+from thinkeval.service.depedit import report as metrics
 from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.schemas import Fraction, Question
+from thinkeval.service.depedit.report import METRICS
+from thinkeval.service.depedit.sets import SetOptions, build, draw, material_of
 from thinkeval.service.depedit.store import Answer, RunRecord
-from thinkeval.service.errors import ConflictError, NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.graphs import datasets
+from thinkeval.service.models.depedit import Fraction, Question
 from thinkeval.service.rules import store as rule_store
 from thinkeval.service.rules.mining import mine
 

@@ -15,9 +15,9 @@ from thinkeval.cypher.run import Database
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.records import Fact, KnowledgeGraph
-from thinkeval.service.errors import ConflictError
-from thinkeval.service.graphs import append_requests, datasets
-from thinkeval.service.graphs.append_requests import Requests
+from thinkeval.service.base.errors import ConflictError
+from thinkeval.service.graphs import datasets, requests
+from thinkeval.service.graphs.requests import Requests
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def inkwell(db: Database) -> Iterator[KnowledgeGraph]:
 
 
 def built(db: Database, graph: KnowledgeGraph) -> Requests:
-    return append_requests.build(db, graph, append_requests.keys(db, graph.name), None)
+    return requests.build(db, graph, requests.keys(db, graph.name), None)
 
 
 def test_every_key_of_inkwell_gives_a_request(db: Database, inkwell: KnowledgeGraph) -> None:
@@ -116,7 +116,7 @@ def test_requests_are_stored_beside_those_of_the_graph(db: Database, graph_id: s
     graph = plain.graph
     found = built(db, graph)
     assert found.built
-    append_requests.store(db, graph, found.built)
+    requests.store(db, graph, found.built)
     after = datasets.stored_graph(db, graph_id)
     assert set(after.rewrites) == {*graph.rewrites, *found.built}
     assert {fact.id for fact in after.facts} == {fact.id for fact in graph.facts}
@@ -125,7 +125,7 @@ def test_requests_are_stored_beside_those_of_the_graph(db: Database, graph_id: s
     again = built(db, after)
     assert (again.built, again.stored) == ((), len(found.built))
     with pytest.raises(ConflictError, match="has changed"):
-        append_requests.store(db, graph, found.built)
+        requests.store(db, graph, found.built)
 
 
 def test_an_id_that_is_taken_is_not_reused(db: Database, inkwell: KnowledgeGraph) -> None:

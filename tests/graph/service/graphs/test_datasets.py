@@ -19,7 +19,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError, ParameterError, ServerUnavailableError
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
-from thinkeval.service.errors import ConflictError, NotFoundError
+from thinkeval.service.base.errors import ConflictError, NotFoundError
 from thinkeval.service.graphs import datasets, delete, write
 
 KNOWGIC_CHAINS = {1: 24, 2: 108, 3: 227, 4: 428, 5: 619}

@@ -13,11 +13,11 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules
 from thinkeval.loaders.rules_yaml import load_rules
+from thinkeval.service.base.errors import ConflictError, NotFoundError
 from thinkeval.service.depedit import store as set_store
-from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.depedit.questions import questions
+from thinkeval.service.depedit.sets import SetOptions, build
 from thinkeval.service.depedit.store import Answer, RunRecord
-from thinkeval.service.errors import ConflictError, NotFoundError
 from thinkeval.service.graphs import datasets, delete
 from thinkeval.service.graphs.write import write_graph
 from thinkeval.service.rules import review
@@ -160,4 +160,4 @@ def test_other_graphs_go_alone(db: Database, full: str, count: Count) -> None:
     assert datasets.require_graph(db, full)
     with pytest.raises(ConflictError, match="graph of an edit") as caught:
         delete.delete_graph(db, f"{full}-two")
-    assert f"thinkeval edits --delete {full}-two" in caught.value.remedy
+    assert f"thinkeval edits {full}-two --delete" in caught.value.remedy

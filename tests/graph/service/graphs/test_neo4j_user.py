@@ -9,8 +9,8 @@ import neo4j
 import pytest
 
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import ConflictError, UsageError
-from thinkeval.service.graphs.neo4j_user import create_user
+from thinkeval.service.base.database import create_user
+from thinkeval.service.base.errors import ConflictError, UsageError
 
 PASSWORD = "eight-or-more"
 

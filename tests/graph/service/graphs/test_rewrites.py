@@ -6,8 +6,8 @@ import pytest
 
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites
+from thinkeval.service.base.errors import NotFoundError
+from thinkeval.service.graphs.requests import OwnRewrite, rewrites
 
 
 def test_errors_suggest_the_rewrite_and_name_the_listing_of_relations(db: Database) -> None:

@@ -17,10 +17,11 @@ from support.endpoints.cassette_server import Cassette, playing
 from support.endpoints.scripted_model import SCHOOL
 from support.serving import until
 from thinkeval.cypher.run import Database
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import job, store
+from thinkeval.service.growth.kind import GROWTH
+from thinkeval.service.growth.runs import require_run
 from thinkeval.service.growth.schemas import GrowthIn
-from thinkeval.service.settings import Settings
 
 UNSTORED = 2 * 4
 """What a killed worker may have asked and not stored: as many answers as there are requests at the
@@ -80,24 +81,24 @@ def test_a_killed_worker(
                 "greedy": True,
             }
         )
-        run = job.post(db, Settings(llm_endpoints=(tape.url,)), posted).edit
+        run = GROWTH.store.submit(db, Settings(llm_endpoints=(tape.url,)), posted).edit
         first = worker(server, tape.url, tmp_path)
         try:
             until(lambda: len(asked(tape)) >= KILL_AT, 60)
         finally:
             first.kill()
             first.wait()
-        before = store.require_run(db, run)
+        before = require_run(db, run)
         assert before.state == "growing"
         assert before.calls > 0
         second = worker(server, tape.url, tmp_path)
         try:
-            until(lambda: store.require_run(db, run).state == "finished", 60)
-            until(lambda: store.require_run(db, run).status == "succeeded", 20)
+            until(lambda: require_run(db, run).state == "finished", 60)
+            until(lambda: GROWTH.store.get(db, run).status == "succeeded", 20)
         finally:
             second.kill()
             second.wait()
-        row = store.require_run(db, run)
+        row = require_run(db, run)
         bodies = asked(tape)
         assert len(set(bodies)) == row.calls
         assert len(bodies) - row.calls <= UNSTORED

@@ -10,17 +10,17 @@ import pytest
 from support.endpoints.scripted_model import DATA, SCHOOL, ScriptedModel, Stopped
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import ConflictError, EndpointError, UsageError
+from thinkeval.service.base.errors import ConflictError, EndpointError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import decisions, job, store
-from thinkeval.service.growth.endpoints.endpoint import Request
-from thinkeval.service.growth.endpoints.opened import Opened
+from thinkeval.service.growth import control, kind, review
+from thinkeval.service.growth.endpoint import Request
+from thinkeval.service.growth.kind import GROWTH
 from thinkeval.service.growth.loop import Outcome
-from thinkeval.service.growth.review import record
-from thinkeval.service.growth.review.record import Decision
-from thinkeval.service.growth.review.schemas import CandidateOut, Triplet
+from thinkeval.service.growth.open_endpoint import Opened
+from thinkeval.service.growth.request import prepare
+from thinkeval.service.growth.review import Decision
 from thinkeval.service.growth.run import Attempt
-from thinkeval.service.growth.schemas import GrowthIn, GrowthOut
+from thinkeval.service.growth.schemas import CandidateOut, GrowthIn, GrowthOut, Triplet
 from thinkeval.service.scoring.runtime import Runtime
 
 SEED = "Harry Potter|studied at|Hogwarts"
@@ -37,10 +37,9 @@ def grow(db: Database, runtime: Runtime, graph_id: str) -> Iterator[Grow]:
     ) -> tuple[str, Outcome]:
         asked = {"answers": {"model": "scripted", "url": "http://test/v1"}, "samples": 2}
         posted = GrowthIn.model_validate(asked | {"seed": seed, "graph": graph_id + name} | options)
-        prepared = job.prepare(db, posted)
+        prepared = prepare(db, posted)
         made.append(prepared.id)
-        with db.transaction() as tx:
-            prepared.submit(tx.run, runtime.settings)
+        db.atomically(lambda tx: GROWTH.store.enqueue(tx, runtime.settings, prepared))
         attempt = Attempt(runtime, prepared.id, prepared.request, open=lambda *_: Opened(model))
         return prepared.id, attempt.run()
 
@@ -64,7 +63,7 @@ def picture(db: Database, run: str, graph: str) -> object:
     """All that a run leaves, without times."""
     kept = [
         (r.number, r.triplets, r.paths, r.cot_queries, r.calls, r.tokens_in, r.tokens_out)
-        for r in db.read(rows.IterationRow, "growth/iterations", run=run)
+        for r in kind.require_run(db, run).iterations
     ]
     return (
         datasets.stored_graph(db, graph),
@@ -90,7 +89,7 @@ def test_a_graph_grows_from_one_fact(db: Database, grow: Grow, graph_id: str) ->
     # Harry to Hogwarts: directly; by Gryffindor; by Ron and Gryffindor; by Ron and Ginny.
     assert [chain.steps for chain in chains] == [1, 2, 3, 3]
     assert outcome.chains == 4
-    shown = store.require_run(db, run)
+    shown = kind.require_run(db, run)
     assert shown.calls == len(model.asked)
     assert len({request.id(model.id) for request in model.asked}) == len(model.asked)
     graph = datasets.stored_graph(db, graph_id)
@@ -104,7 +103,7 @@ def test_a_graph_grows_from_one_fact(db: Database, grow: Grow, graph_id: str) ->
 def test_the_table_of_iterations_counts_what_was_asked(db: Database, grow: Grow) -> None:
     model = ScriptedModel()
     run, _ = grow(model)
-    table = db.read(rows.IterationRow, "growth/iterations", run=run)
+    table = kind.require_run(db, run).iterations
     assert table[0].paths == 1
     assert table[-1].triplets == len(SCHOOL)
     assert table[-1].calls == len(model.asked)
@@ -139,7 +138,7 @@ def test_a_run_that_is_killed_goes_on_and_asks_nothing_twice(
     model.stop_at = None
     run, _ = grow(model)
     assert len(model.asked) == len(whole.asked)
-    assert store.require_run(db, run).calls == len(model.asked)
+    assert kind.require_run(db, run).calls == len(model.asked)
     found = picture(db, run, graph_id)
     assert repr(found).replace(graph_id, "G") == repr(expected).replace(f"{graph_id}-whole", "G")
 
@@ -237,7 +236,7 @@ def test_budgets_stop_a_run_and_keep_what_it_knows(db: Database, grow: Grow, gra
     run, outcome = grow(model, max_calls=12)
     assert len(model.asked) == 12
     assert outcome.reason == "call budget of 12 reached"
-    assert store.require_run(db, run).state == "finished"
+    assert kind.require_run(db, run).state == "finished"
     assert facts(db, graph_id) == {SCHOOL[0]}
     tokens = ScriptedModel()
     _, outcome = grow(tokens, name="-tokens", max_tokens=100)
@@ -309,7 +308,7 @@ def test_an_endpoint_that_fails_pauses_the_run(db: Database, grow: Grow) -> None
     (row,) = [r for r in db.read(GrowthOut, "growth/runs") if r.endpoint == "scripted@test"]
     assert (row.state, row.stop_reason, row.calls) == ("paused", "503 from the server", 10)
     grow(ScriptedModel())
-    assert store.require_run(db, row.id).state == "finished"
+    assert kind.require_run(db, row.id).state == "finished"
 
 
 def test_a_run_waits_for_people_and_goes_on_with_their_decisions(
@@ -320,7 +319,7 @@ def test_a_run_waits_for_people_and_goes_on_with_their_decisions(
     run, outcome = grow(model, judge="human")
     while outcome.state == "waiting_review":
         rounds += 1
-        row = store.require_run(db, run)
+        row = kind.require_run(db, run)
         assert row.state == "waiting_review"
         waiting = [
             c for c in db.read(CandidateOut, "growth/candidates", run=run) if c.state == "review"
@@ -328,16 +327,17 @@ def test_a_run_waits_for_people_and_goes_on_with_their_decisions(
         assert len(waiting) == row.to_review > 0
         for one in waiting:
             if one.object == "Ginny Weasley":
-                decisions.decide(db, runtime.settings, run, [Decision(one.id, "prune", "ann")])
+                control.decide(db, runtime.settings, run, [Decision(one.id, "prune", "ann")])
             elif one.object == "Tom Riddle":
                 after = Triplet(subject="Ron Weasley", relation="is a sibling of", object="Fred")
-                decisions.decide(
+                control.decide(
                     db, runtime.settings, run, [Decision(one.id, "correct", "ann", after)]
                 )
             else:
-                decisions.decide(db, runtime.settings, run, [Decision(one.id, "keep", "ann")])
-        queued = store.require_run(db, run)
-        assert (queued.status, queued.to_review) == ("queued", 0)  # by itself
+                control.decide(db, runtime.settings, run, [Decision(one.id, "keep", "ann")])
+        queued = GROWTH.store.get(db, run)
+        assert queued.result is not None
+        assert (queued.status, queued.result.to_review) == ("queued", 0)  # by itself
         run, outcome = grow(model, judge="human")
     assert rounds >= 2
     assert facts(db, graph_id) == {f for f in SCHOOL if "Ginny Weasley" not in f}
@@ -357,7 +357,7 @@ def test_a_triplet_that_a_person_adds_is_validated_and_becomes_a_fact(
     assert extra not in facts(db, graph_id)
     subject, relation, object = extra
     triplet = Triplet(subject=subject, relation=relation, object=object)
-    decisions.decide(db, runtime.settings, run, [Decision(None, "keep", "ann", triplet)])
+    control.decide(db, runtime.settings, run, [Decision(None, "keep", "ann", triplet)])
     grow(model)
     assert facts(db, graph_id) == {*SCHOOL, extra}
     assert candidates(db, run)[extra].verdict == "add"
@@ -369,7 +369,7 @@ def test_what_a_pruned_triplet_led_to_leaves_the_graph(
     model = ScriptedModel()
     run, _ = grow(model)
     ron = candidates(db, run)[("Harry Potter", "was a friend of", "Ron Weasley")]
-    decisions.decide(db, runtime.settings, run, [Decision(ron.id, "prune", "ann")])
+    control.decide(db, runtime.settings, run, [Decision(ron.id, "prune", "ann")])
     grow(model)
     assert facts(db, graph_id) == {
         f for f in SCHOOL if "Ron Weasley" not in f and "Ginny Weasley" not in f
@@ -404,13 +404,13 @@ def test_the_judge_prunes_and_corrects_once_and_a_person_overrules_it(
     found = candidates(db, run)
     assert (found[wrong].state, found[wrong].reason) == ("pruned", "pruned by the judge")
     assert ("Harry Potter", "knew", "Ron Weasley") in facts(db, graph_id)
-    records = record.decisions_of(db, run).items
+    records = review.decisions_of(db, run).items
     assert {(r.role, r.by) for r in records} == {("judge", "scripted@test")}
     assert len({r.candidate for r in records}) == len(records)
     asked = len(model.asked)
     grow(model, judge="model")
-    assert (len(model.asked), record.decisions_of(db, run).total) == (asked, len(records))
-    decisions.decide(db, runtime.settings, run, [Decision(found[wrong].id, "keep", "ann")])
+    assert (len(model.asked), review.decisions_of(db, run).total) == (asked, len(records))
+    control.decide(db, runtime.settings, run, [Decision(found[wrong].id, "keep", "ann")])
     grow(model, judge="model")
     assert candidates(db, run)[wrong].state == "validated"
 

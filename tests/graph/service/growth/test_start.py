@@ -1,4 +1,4 @@
-"""`thinkeval grow start`, `status`, `list`, `show`, `delete` with a scripted model."""
+"""`thinkeval grow start`, `grow show`, and `growth` with a scripted model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pytest
 from support.endpoints.scripted_model import SCHOOL, ScriptedModel
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.cli import main
-from thinkeval.service.growth.endpoints.opened import Opened
-from thinkeval.service.growth.review.schemas import CandidateOut
-from thinkeval.service.growth.schemas import GrowthOut
+from thinkeval.service.cli.main import main
+from thinkeval.service.growth.open_endpoint import Opened
+from thinkeval.service.growth.schemas import CandidateOut, GrowthOut
 
 SEED = "Harry Potter|studied at|Hogwarts"
 
@@ -38,14 +37,14 @@ def cleared(db: Database, graph_id: str) -> Iterator[None]:
 
 def thinkeval(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     with pytest.raises(SystemExit) as stop:
-        main(["grow", *arguments])
+        main([*arguments])
     told = capsys.readouterr()
     return int(stop.value.code or 0), told.out + told.err
 
 
 def started(graph: str, *more: str) -> list[str]:
     given = ["--endpoint", "http://test/v1", "--model", "scripted", "--samples", "2"]
-    return ["start", "--seed", SEED, "--graph", graph, *given, *more]
+    return ["grow", "start", "--seed", SEED, "--graph", graph, *given, *more]
 
 
 @pytest.mark.usefixtures("cleared")
@@ -59,27 +58,31 @@ def test_a_run_from_the_command_line(
     code, out = thinkeval(capsys, *started(graph_id))
     assert code == 0
     assert "iteration 1: 1 triplets, 1 paths" in out
+    assert "It is finished: no new triplet." in out
     assert "Harry Potter —was sorted into→ Gryffindor —is a house at→ Hogwarts" in out
     assert f"thinkeval score --graph {graph_id} --all" in out
     (run,) = [row for row in db.read(GrowthOut, "growth/runs") if row.graph == graph_id]
-    assert (run.state, run.status) == ("finished", "succeeded")
+    assert (run.state, run.iterations[-1].paths) == ("finished", 4)
     asked = len(model.asked)
     code, again = thinkeval(capsys, *started(graph_id, "--json"))
     told = json.loads(again)
     assert (code, len(model.asked)) == (0, asked)
-    assert told["run"]["calls"] == told["iterations"][-1]["calls"] == asked
-    assert len(told["chains"]) == 4
-    code, status = thinkeval(capsys, "status", run.id, "--json")
-    assert json.loads(status)["table"] == told["iterations"]
-    assert run.id in thinkeval(capsys, "list")[1]
+    assert told["calls"] == told["iterations"][-1]["calls"] == asked
+    code, shown = thinkeval(capsys, "growth", run.id, "--json")
+    assert json.loads(shown)["iterations"] == told["iterations"]
+    table = thinkeval(capsys, "growth", run.id, "--table", "iterations", "-f", "csv")[1]
+    assert table.splitlines()[-1].startswith(f"{len(told['iterations'])},{len(SCHOOL)},4,")
+    (listed,) = [each for each in json.loads(thinkeval(capsys, "growth", "--json")[1])
+                 if each["id"] == run.id]  # fmt: skip
+    assert (listed["status"], listed["kind"]) == ("succeeded", "growth")
     found = next(
         c
         for c in db.read(CandidateOut, "growth/candidates", run=run.id)
         if c.object == "Ron Weasley"
     )
-    shown = thinkeval(capsys, "show", run.id, found.id)[1]
+    shown = thinkeval(capsys, "grow", "show", run.id, found.id)[1]
     assert "Harry Potter was a friend of Ron Weasley." in shown
-    assert thinkeval(capsys, "delete", run.id)[0] == 0
+    assert thinkeval(capsys, "growth", run.id, "--delete")[0] == 0
     assert not db.read(GrowthOut, "growth/runs", id=run.id)
     assert db.read(rows.GraphRow, "graph/get_graph", graph=graph_id)
 
@@ -91,7 +94,7 @@ def test_no_chain_is_exit_1_with_the_reasons(
     model.facts = [fact for fact in SCHOOL if fact[0] != "Harry Potter"]
     code, out = thinkeval(capsys, *started(graph_id))
     assert code == 1
-    assert "No chain was found: why" in out
+    assert "No chain was found; the reasons" in out
     assert "unknown to the model" in out
 
 
@@ -113,5 +116,8 @@ def test_a_run_is_submitted_only_where_the_service_may_call_the_server(
 
 
 def test_bad_requests(capsys: pytest.CaptureFixture[str], model: ScriptedModel) -> None:
-    for arguments in (["start"], ["start", "--seed", "x", "--endpoint", "http://test/v1"]):
+    for arguments in (
+        ["grow", "start"],
+        ["grow", "start", "--seed", "x", "--endpoint", "http://test/v1"],
+    ):
         assert thinkeval(capsys, *arguments)[0] == 2

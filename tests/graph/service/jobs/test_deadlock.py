@@ -15,12 +15,13 @@ from thinkeval.cypher.errors import GraphError, ParameterError
 from thinkeval.cypher.run import Database
 from thinkeval.cypher.sending import Tx
 from thinkeval.loaders.records import Entity
-from thinkeval.service.errors import LeaseLostError
+from thinkeval.service.base.errors import LeaseLostError
+from thinkeval.service.base.leases import Lease, event, new_token
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import queue
+from thinkeval.service.experiments.edit import EDIT
 from thinkeval.service.graphs.write import write_graph
-from thinkeval.service.jobs import queue, submit
-from thinkeval.service.leases import Lease, event, new_token
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.models.edit import EditIn
 
 Pair = tuple[Lease, Lease]
 
@@ -33,7 +34,7 @@ def leases(db: Database) -> Iterator[Pair]:
         found = []
         for seed in (1, 2):
             asked = {"graph": graph, "rewrite": "harry-potter--studied-at", "seed": seed}
-            submit.post(db, Settings(), EditIn.model_validate(asked))
+            EDIT.store.submit(db, Settings(), EditIn.model_validate(asked))
             told = {"lease": new_token(), "lease_ms": 60_000, "event": event("running", "starting")}
             (row,) = db.write(
                 rows.ClaimJobRow, "jobs/claim", kinds=[queue.EDIT], worker="w", **told

@@ -13,8 +13,7 @@ from support.job_queries import queue as queue
 from support.servers.cut_line import CutLine
 from support.serving import until
 from thinkeval.cypher.run import Database
-from thinkeval.service.heartbeat import Heartbeat, State
-from thinkeval.service.leases import Lease
+from thinkeval.service.base.leases import Heartbeat, Lease, State
 
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"
 """Bolt's message by which a client commits its transaction, as it is sent."""

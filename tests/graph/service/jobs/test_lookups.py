@@ -10,9 +10,9 @@ from support.counted_reads import counted_reads
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.jobs import submit
-from thinkeval.service.schemas import EditIn, RewriteIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments.edit import EDIT
+from thinkeval.service.models.edit import EditIn, RewriteIn
 
 WRITTEN = RewriteIn(
     subject="Draco Malfoy",
@@ -36,7 +36,7 @@ def test_a_submitted_edit_looks_its_data_set_up_once(
     db: Database, graph: str, rewrite: str | RewriteIn
 ) -> None:
     with counted_reads(graph) as counts:
-        submit.post(db, Settings(), EditIn(graph=graph, rewrite=rewrite))
+        EDIT.store.submit(db, Settings(), EditIn(graph=graph, rewrite=rewrite))
     assert counts["graph/get_graph"] == 1
     assert counts["graph/facts"] == (0 if isinstance(rewrite, str) else 1)
     assert counts["graph/get_rewrite"] + counts["graph/list_rewrites"] == 1

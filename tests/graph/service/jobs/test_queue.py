@@ -16,7 +16,7 @@ from support.stored_graphs import fact
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Entity
-from thinkeval.service.errors import (
+from thinkeval.service.base.errors import (
     ConflictError,
     JobInterrupt,
     LeaseLostError,
@@ -24,14 +24,17 @@ from thinkeval.service.errors import (
     QueueFullError,
     UsageError,
 )
+from thinkeval.service.base.leases import MAX_CRASHES, Lease, event, new_token
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import edit as store
+from thinkeval.service.experiments import queue, recovery, submit
+from thinkeval.service.experiments import sweep as edit_sweeps
+from thinkeval.service.experiments.edit import EDIT
+from thinkeval.service.experiments.job import job_of
+from thinkeval.service.experiments.sweep import SWEEP
 from thinkeval.service.graphs.write import write_graph
-from thinkeval.service.jobs import queue, recovery, submit
-from thinkeval.service.jobs import sweep as job_sweeps
-from thinkeval.service.jobs.edit_job import EditJob
-from thinkeval.service.jobs.schemas import SweepIn
-from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
-from thinkeval.service.schemas import EditIn
-from thinkeval.service.settings import Settings
+from thinkeval.service.models.edit import EditIn
+from thinkeval.service.models.experiment import SweepIn
 
 REWRITE = "harry-potter--studied-at"
 SETTINGS = Settings()
@@ -75,6 +78,12 @@ def claimed(db: Database, **more: object) -> Lease:
     return found[1]
 
 
+def cancelled(db: Database, edit: str) -> tuple[str, str]:
+    """The id and the status of an edit that is cancelled."""
+    found = EDIT.store.cancel(db, edit)
+    return found.id, found.status
+
+
 def settle(db: Database, lease: Lease, final: str, **more: object) -> rows.SettleIdRow:
     (row,) = db.write(
         rows.SettleIdRow, "jobs/settle_id", **lease.params, final=final, model="m", **more
@@ -92,77 +101,62 @@ def scored(db: Database, lease: Lease, score: str) -> None:
         lease.succeed(tx.run)
 
 
-KINDS = (EditJob,)
+KINDS = (job_of(EDIT),)
 
 
 def test_a_post_is_stored_as_a_queued_edit(db: Database, graph: str) -> None:
-    done = submit.post(db, SETTINGS, posted(graph))
-    shown = queue.edit_out(db, done.edit)
+    done = EDIT.store.submit(db, SETTINGS, posted(graph))
+    shown = EDIT.store.get(db, done.edit)
     assert (done.outcome, shown.status, shown.subject) == ("created", "queued", "Harry Potter")
     assert shown.model == "organism-gpt2-seed0"
-    assert shown.score is None
-    assert queue.job_of(db, done.edit).events
+    assert shown.result is None
+    assert store.job_of(db, done.edit).events
 
 
 def test_posting_the_same_again_finds_the_same_edit(db: Database, graph: str) -> None:
-    first = submit.post(db, SETTINGS, posted(graph))
-    again = submit.post(db, SETTINGS, posted(graph, rewrite=REWRITE[:-3]))  # the same rewrite
-    other = submit.post(db, SETTINGS, posted(graph, seed=1))
+    first = EDIT.store.submit(db, SETTINGS, posted(graph))
+    again = EDIT.store.submit(db, SETTINGS, posted(graph, rewrite=REWRITE[:-3]))  # the same rewrite
+    other = EDIT.store.submit(db, SETTINGS, posted(graph, seed=1))
     assert (again.edit, again.outcome) == (first.edit, "known")
     assert other.edit != first.edit
-    assert queue.page(db, dataset=graph)[2] == 2
+    assert len(EDIT.store.listing(db, graph=graph)) == 2
 
 
 def test_clients_that_post_the_same_at_once_make_one_edit(db: Database, graph: str) -> None:
     with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(lambda _: submit.post(db, SETTINGS, posted(graph)), range(16)))
+        done = list(pool.map(lambda _: EDIT.store.submit(db, SETTINGS, posted(graph)), range(16)))
     assert len({each.edit for each in done}) == 1
     assert [each.outcome for each in done].count("created") == 1
 
 
 def test_a_key_belongs_to_one_body_for_ever(db: Database, graph: str) -> None:
     key = f"key-{graph}"
-    first = submit.post(db, SETTINGS, posted(graph), key=key)
-    assert submit.post(db, SETTINGS, posted(graph), key=key).edit == first.edit
+    first = EDIT.store.submit(db, SETTINGS, posted(graph), key=key)
+    assert EDIT.store.submit(db, SETTINGS, posted(graph), key=key).edit == first.edit
     with pytest.raises(ConflictError, match="idempotency key"):
-        submit.post(db, SETTINGS, posted(graph, seed=1), key=key)
-    queue.cancel(db, first.edit)
+        EDIT.store.submit(db, SETTINGS, posted(graph, seed=1), key=key)
+    EDIT.store.cancel(db, first.edit)
     # Without the key the edit would wait again; a repeated request gets what the first one made.
-    assert submit.post(db, SETTINGS, posted(graph), key=key).outcome == "known"
-    assert submit.post(db, SETTINGS, posted(graph)).outcome == "queued"
+    assert EDIT.store.submit(db, SETTINGS, posted(graph), key=key).outcome == "known"
+    assert EDIT.store.submit(db, SETTINGS, posted(graph)).outcome == "queued"
 
 
 def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
     small = SETTINGS.model_copy(update={"queue_limit": 2})
     for seed in range(2):
-        submit.post(db, small, posted(graph, seed=seed))
+        EDIT.store.submit(db, small, posted(graph, seed=seed))
     with pytest.raises(QueueFullError, match="the limit is 2"):
-        submit.post(db, small, posted(graph, seed=2))
+        EDIT.store.submit(db, small, posted(graph, seed=2))
     with pytest.raises(QueueFullError):
-        submit.post_all(db, small, [posted(graph, seed=seed) for seed in range(5)])
-    assert queue.page(db, dataset=graph)[2] == 2
-    assert submit.post(db, small, posted(graph, seed=0)).outcome == "known"  # it has its place
-
-
-@pytest.mark.parametrize(
-    ("wrong", "error", "says"),
-    [
-        ({"rewrite": "Hary Potter"}, NotFoundError, "Did you mean"),
-        ({"model": "/etc"}, UsageError, "not one this service may load"),
-        ({"model": "some/other-model"}, UsageError, "not one this service may load"),
-        ({"hparams": "/etc/passwd"}, UsageError, "no hyperparameter file"),
-    ],
-)
-def test_what_cannot_be_scored_is_refused_at_once(
-    db: Database, graph: str, wrong: dict[str, object], error: type[Exception], says: str
-) -> None:
-    with pytest.raises(error, match=says):
-        submit.post(db, SETTINGS, posted(graph, **wrong))
-    assert queue.page(db, dataset=graph)[2] == 0
+        store.submit_all(db, small, [posted(graph, seed=seed) for seed in range(5)])
+    assert len(EDIT.store.listing(db, graph=graph)) == 2
+    assert (
+        EDIT.store.submit(db, small, posted(graph, seed=0)).outcome == "known"
+    )  # it has its place
 
 
 def test_each_of_many_workers_gets_another_edit(db: Database, graph: str) -> None:
-    wanted = {submit.post(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(12)}
+    wanted = {EDIT.store.submit(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(12)}
     with ThreadPoolExecutor(6) as pool:
         taken = list(pool.map(lambda n: claim(db, f"w{n}"), range(15)))
     assert sorted(each[0].id for each in taken if each) == sorted(wanted)
@@ -173,19 +167,19 @@ def test_edits_are_taken_up_in_the_order_in_which_they_were_posted(
     db: Database, graph: str
 ) -> None:
     # Moments as text do not sort (".12Z" comes after ".125Z"), and several fall on the same one.
-    wanted = [submit.post(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(12)]
+    wanted = [EDIT.store.submit(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(12)]
     batches = [[posted(graph, seed=seed) for seed in range(n, n + 4)] for n in (20, 30)]
     for batch in batches:
-        wanted += [one.edit for one in submit.post_all(db, SETTINGS, batch)]
+        wanted += [one.edit for one in store.submit_all(db, SETTINGS, batch)]
     taken = [claim(db) for _ in wanted]
     assert [each[0].id for each in taken if each] == wanted
 
 
 def test_an_edit_that_is_posted_again_takes_its_place_at_the_end(db: Database, graph: str) -> None:
-    first = submit.post(db, SETTINGS, posted(graph, seed=0)).edit
-    other = submit.post(db, SETTINGS, posted(graph, seed=1)).edit
-    queue.cancel(db, first)
-    assert submit.post(db, SETTINGS, posted(graph, seed=0)).outcome == "queued"
+    first = EDIT.store.submit(db, SETTINGS, posted(graph, seed=0)).edit
+    other = EDIT.store.submit(db, SETTINGS, posted(graph, seed=1)).edit
+    EDIT.store.cancel(db, first)
+    assert EDIT.store.submit(db, SETTINGS, posted(graph, seed=0)).outcome == "queued"
     taken = [claim(db), claim(db)]
     assert [each[0].id for each in taken if each] == [other, first]
 
@@ -193,16 +187,16 @@ def test_an_edit_that_is_posted_again_takes_its_place_at_the_end(db: Database, g
 def test_edits_of_the_loaded_model_go_first_but_nobody_waits_for_ever(
     db: Database, graph: str
 ) -> None:
-    other = submit.post(db, SETTINGS, posted(graph, model="organism:llama")).edit
-    mine = submit.post(db, SETTINGS, posted(graph, seed=1)).edit
+    other = EDIT.store.submit(db, SETTINGS, posted(graph, model="organism:llama")).edit
+    mine = EDIT.store.submit(db, SETTINGS, posted(graph, seed=1)).edit
     found = db.read(rows.GetEditRow, "edits/get_edit", id=mine)
     assert found
     first = claim(db)
     assert first is not None
     loaded = first[0].affinity
     assert first[0].id == other  # the oldest, as nothing is loaded
-    submit.post(db, SETTINGS, posted(graph, seed=2, model="organism:llama"))
-    last = submit.post(db, SETTINGS, posted(graph, seed=3, model="organism:llama")).edit
+    EDIT.store.submit(db, SETTINGS, posted(graph, seed=2, model="organism:llama"))
+    last = EDIT.store.submit(db, SETTINGS, posted(graph, seed=3, model="organism:llama")).edit
     second = claim(db, affinity=loaded)
     assert second is not None
     assert second[0].id != mine
@@ -216,45 +210,47 @@ def test_edits_of_the_loaded_model_go_first_but_nobody_waits_for_ever(
 
 
 def test_an_edit_is_found_by_every_id_it_had(db: Database, graph: str) -> None:
-    first = submit.post(db, SETTINGS, posted(graph)).edit
+    first = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     final = f"{first}-final"
     lease = claimed(db)
     assert settle(db, lease, final) == rows.SettleIdRow(id=final, busy=False, do_it=True)
-    assert queue.edit_out(db, first).id == final
-    assert queue.edit_out(db, first).posted_as == [first]
-    assert queue.edit_out(db, final).model == "m"
-    assert submit.post(db, SETTINGS, posted(graph)).edit == final
+    assert EDIT.store.get(db, first).id == final
+    assert EDIT.store.get(db, first).posted_as == [first]
+    assert EDIT.store.get(db, final).model == "m"
+    assert EDIT.store.submit(db, SETTINGS, posted(graph)).edit == final
     # Once more under its own id, as after a restart: nothing changes.
     assert settle(db, lease, final).do_it
-    assert queue.page(db, dataset=graph)[2] == 1
+    assert len(EDIT.store.listing(db, graph=graph)) == 1
 
 
 def test_two_posts_that_mean_the_same_become_one_edit(db: Database, graph: str) -> None:
-    first = submit.post(db, SETTINGS, posted(graph), key=f"k-{graph}").edit
+    first = EDIT.store.submit(db, SETTINGS, posted(graph), key=f"k-{graph}").edit
     final = f"{first}-final"
     lease = claimed(db)
     settle(db, lease, final)
     scored(db, lease, "{}")
     # A model written otherwise: another post, but the same edit once it is loaded.
-    second = submit.post(db, SETTINGS, posted(graph, model="organism:gpt2"), key=f"l-{graph}").edit
+    second = EDIT.store.submit(
+        db, SETTINGS, posted(graph, model="organism:gpt2"), key=f"l-{graph}"
+    ).edit
     assert second not in (first, final)
     settled = settle(db, claimed(db), final)
     assert settled == rows.SettleIdRow(id=final, busy=False, do_it=False)
-    assert queue.job_of(db, second).id == queue.job_of(db, first).id == final
-    assert queue.job_of(db, final).status == "succeeded"
-    assert set(queue.job_of(db, final).posted_as) == {first, second}
-    assert queue.page(db, dataset=graph)[2] == 1
+    assert store.job_of(db, second).id == store.job_of(db, first).id == final
+    assert store.job_of(db, final).status == "succeeded"
+    assert set(store.job_of(db, final).posted_as) == {first, second}
+    assert len(EDIT.store.listing(db, graph=graph)) == 1
     # The keys of both lead to it.
-    again = submit.post(db, SETTINGS, posted(graph, model="organism:gpt2"), key=f"l-{graph}")
+    again = EDIT.store.submit(db, SETTINGS, posted(graph, model="organism:gpt2"), key=f"l-{graph}")
     assert (again.edit, again.outcome) == (final, "known")
 
 
 def test_forced_the_posted_edit_takes_the_place_of_the_stored_one(db: Database, graph: str) -> None:
-    final = submit.post(db, SETTINGS, posted(graph)).edit
+    final = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     scored(db, claimed(db), '{"old": 1}')
-    second = submit.post(db, SETTINGS, posted(graph, model="organism:gpt2", force=True)).edit
+    second = EDIT.store.submit(db, SETTINGS, posted(graph, model="organism:gpt2", force=True)).edit
     assert settle(db, claimed(db), final, force=True).do_it
-    assert queue.job_of(db, final).status == "running"
+    assert store.job_of(db, final).status == "running"
     found = db.read(rows.GetEditRow, "edits/get_edit", id=second)[0]
     assert (found.id, found.score) == (final, '{"old": 1}')  # kept until there is a new one
 
@@ -262,13 +258,13 @@ def test_forced_the_posted_edit_takes_the_place_of_the_stored_one(db: Database, 
 def test_a_queued_edit_is_cancelled_at_once_and_a_running_one_by_its_worker(
     db: Database, graph: str
 ) -> None:
-    waiting = submit.post(db, SETTINGS, posted(graph)).edit
-    assert queue.cancel(db, waiting) == (waiting, "cancelled")
+    waiting = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
+    assert cancelled(db, waiting) == (waiting, "cancelled")
     assert claim(db) is None
-    assert queue.cancel(db, waiting) == (waiting, "cancelled")  # again: nothing changes
-    running = submit.post(db, SETTINGS, posted(graph, seed=1)).edit
+    assert cancelled(db, waiting) == (waiting, "cancelled")  # again: nothing changes
+    running = EDIT.store.submit(db, SETTINGS, posted(graph, seed=1)).edit
     lease = claimed(db)
-    assert queue.cancel(db, running) == (running, "running")
+    assert cancelled(db, running) == (running, "running")
     assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, stage="x", progress=0.5)[
         0
     ].cancel
@@ -277,9 +273,9 @@ def test_a_queued_edit_is_cancelled_at_once_and_a_running_one_by_its_worker(
     with pytest.raises(JobInterrupt):  # too late to succeed; nothing of the score is stored
         scored(db, lease, "{}")
     assert recovery.release(db, KINDS, lease) == "cancelled"
-    assert queue.edit_out(db, running).score is None
+    assert EDIT.store.get(db, running).result is None
     with pytest.raises(NotFoundError):
-        queue.cancel(db, "no-such-edit")
+        EDIT.store.cancel(db, "no-such-edit")
 
 
 def test_a_heartbeat_that_comes_as_the_edit_ends_changes_nothing_of_it(
@@ -288,7 +284,7 @@ def test_a_heartbeat_that_comes_as_the_edit_ends_changes_nothing_of_it(
     """Both at the same moment, thirty times."""
     with ThreadPoolExecutor(2) as pool:
         for seed in range(30):
-            edit = submit.post(db, SETTINGS, posted(graph, seed=seed)).edit
+            edit = EDIT.store.submit(db, SETTINGS, posted(graph, seed=seed)).edit
             lease = claimed(db)
             both = threading.Barrier(2)
 
@@ -304,15 +300,15 @@ def test_a_heartbeat_that_comes_as_the_edit_ends_changes_nothing_of_it(
 
             for each in [pool.submit(tell), pool.submit(end)]:
                 each.result()
-            job = queue.job_of(db, edit)
+            job = store.job_of(db, edit)
             assert (job.status, job.progress, job.stage) == ("succeeded", 1.0, "done")
 
 
 def test_what_is_told_of_an_edit_is_of_one_moment(db: Database, graph: str) -> None:
     """The worker gives it back between two reads: status and attempts are both of before it."""
-    edit = submit.post(db, SETTINGS, posted(graph)).edit
+    edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     lease = claimed(db)
-    queue.cancel(db, edit)
+    EDIT.store.cancel(db, edit)
 
     class EndedMeanwhile:
         ended = ""
@@ -323,49 +319,49 @@ def test_what_is_told_of_an_edit_is_of_one_moment(db: Database, graph: str) -> N
             return found
 
     reader = EndedMeanwhile()
-    shown = queue.edit_out(cast("Database", reader), edit)
+    shown = EDIT.store.get(cast("Database", reader), edit)
     assert reader.ended == "cancelled"
     assert (shown.status, shown.attempts) == ("running", 1)
-    after = queue.edit_out(db, edit)
+    after = EDIT.store.get(db, edit)
     assert (after.status, after.attempts) == ("cancelled", 0)
 
 
 def test_an_edit_whose_worker_died_is_queued_again_and_fails_in_the_end(
     db: Database, graph: str
 ) -> None:
-    edit = submit.post(db, SETTINGS, posted(graph)).edit
+    edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     for attempt in range(1, MAX_CRASHES + 1):
         claimed(db, lease_ms=1)
-        assert queue.job_of(db, edit).attempts == attempt
+        assert store.job_of(db, edit).attempts == attempt
         time.sleep(0.01)
         status = recovery.recover(db, KINDS)[edit]
         assert status == ("queued" if attempt < MAX_CRASHES else "failed")
-    shown = queue.edit_out(db, edit)
+    shown = EDIT.store.get(db, edit)
     assert (shown.status, shown.attempts) == ("failed", 3)
     assert shown.error == "The worker process exited unexpectedly (killed or crashed)."
     assert shown.remedy
     assert recovery.recover(db, KINDS) == {}
     # Posted again it starts anew.
-    assert submit.post(db, SETTINGS, posted(graph)).outcome == "queued"
-    assert queue.job_of(db, edit).attempts == 0
+    assert EDIT.store.submit(db, SETTINGS, posted(graph)).outcome == "queued"
+    assert store.job_of(db, edit).attempts == 0
 
 
 def test_a_valid_lease_is_left_alone_whoever_looks(db: Database, graph: str) -> None:
     """No clock, process id or host of ours has a say in it: only the server's time has."""
-    edit = submit.post(db, SETTINGS, posted(graph)).edit
+    edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     lease = claimed(db, worker="on a machine whose clock is an hour off")
     assert recovery.recover(db, KINDS) == {}
     assert recovery.recover_worker(db, KINDS, "another", crashed=True) == {}
     assert recovery.release(db, KINDS, Lease(new_token(), lease.attempt)) is None
     assert recovery.release(db, KINDS, lease) == "queued"
-    assert queue.job_of(db, edit).attempts == 0
+    assert store.job_of(db, edit).attempts == 0
 
 
 def test_after_a_step_of_the_servers_clock_living_workers_keep_their_jobs(
     db: Database, graph: str
 ) -> None:
     """All leases have expired at once, an hour ago: they are renewed before they are released."""
-    edit = submit.post(db, SETTINGS, posted(graph)).edit
+    edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     lease = claimed(db, lease_ms=-3_600_000)
     recovering = recovery.Recovery(KINDS, lease_s=2.0)
     assert recovering.run(db) == {}
@@ -380,13 +376,13 @@ def test_after_a_step_of_the_servers_clock_living_workers_keep_their_jobs(
 def test_a_supervisor_that_saw_its_worker_die_need_not_wait_for_the_lease(
     db: Database, graph: str
 ) -> None:
-    edit = submit.post(db, SETTINGS, posted(graph)).edit
+    edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     claimed(db, worker="dead")
     assert recovery.recover_worker(db, KINDS, "dead", crashed=True) == {edit: "queued"}
-    assert queue.job_of(db, edit).attempts == 1
+    assert store.job_of(db, edit).attempts == 1
     claimed(db, worker="stopped")
     assert recovery.recover_worker(db, KINDS, "stopped", crashed=False) == {edit: "queued"}
-    assert queue.job_of(db, edit).attempts == 1
+    assert store.job_of(db, edit).attempts == 1
 
 
 def test_a_command_that_was_killed_leaves_a_failed_edit(db: Database, graph: str) -> None:
@@ -398,13 +394,13 @@ def test_a_command_that_was_killed_leaves_a_failed_edit(db: Database, graph: str
     assert db.write(rows.BeginJobRow, "jobs/begin", id=name, **begin)[0].begun
     time.sleep(0.01)
     assert recovery.recover(db, KINDS) == {name: "failed"}
-    assert "exited unexpectedly" in (queue.edit_out(db, name).error or "")
+    assert "exited unexpectedly" in (EDIT.store.get(db, name).error or "")
 
 
 def test_the_graph_of_an_edit_that_ended_without_a_score_is_deleted(
     db: Database, graph: str
 ) -> None:
-    edit = submit.post(db, SETTINGS, posted(graph)).edit
+    edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     lease = claimed(db)
     header = rows.GraphHeader(edit, "edit", graph, model="m", edit=edit)
     facts = [fact(Edge("f", "a", "b", 0.5, 0.5))]
@@ -419,47 +415,38 @@ def test_the_graph_of_an_edit_that_ended_without_a_score_is_deleted(
         }
 
     write(lease)
-    EditJob.drop(db, edit)  # it is under way
+    EDIT.drop(db, edit)  # it is under way
     assert stored()
     assert recovery.release(db, KINDS, lease) == "queued"
-    EditJob.drop(db, edit)  # it will be scored
+    EDIT.drop(db, edit)  # it will be scored
     assert stored()
     with pytest.raises(LeaseLostError):  # of the attempt before
         write(lease)
     lease = claimed(db)
-    queue.cancel(db, edit)
+    EDIT.store.cancel(db, edit)
     assert recovery.release(db, KINDS, lease) == "cancelled"
     assert not stored()
 
 
 def test_removing_needs_an_end_and_forgets_every_name(db: Database, graph: str) -> None:
-    edit = submit.post(db, SETTINGS, posted(graph), key=f"key-{graph}").edit
+    edit = EDIT.store.submit(db, SETTINGS, posted(graph), key=f"key-{graph}").edit
     with pytest.raises(ConflictError, match="queued"):
-        queue.remove(db, edit)
+        EDIT.store.delete(db, SETTINGS, edit)
     lease = claimed(db)
     settle(db, lease, f"{edit}-final")
     assert lease.fail(db.write, UsageError("no")) == f"{edit}-final"
-    assert queue.remove(db, edit) == f"{edit}-final"
+    assert EDIT.store.delete(db, SETTINGS, edit) == [f"{edit}-final"]
     with pytest.raises(NotFoundError):
-        queue.job_of(db, edit)
-    assert submit.post(db, SETTINGS, posted(graph), key=f"key-{graph}").outcome == "created"
+        store.job_of(db, edit)
+    assert EDIT.store.submit(db, SETTINGS, posted(graph), key=f"key-{graph}").outcome == "created"
 
 
 def test_pages_hold_every_edit_once(db: Database, graph: str) -> None:
-    made = [submit.post(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(7)]
-    seen: list[str] = []
-    cursor = None
-    while True:
-        items, cursor, total = queue.page(db, limit=3, cursor=cursor, dataset=graph)
-        assert total == 7
-        seen += [item.id for item in items]
-        if cursor is None:
-            break
+    made = [EDIT.store.submit(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(7)]
+    pages = [EDIT.store.listing(db, graph=graph, skip=skip, limit=3) for skip in (0, 3, 6)]
+    seen = [each.id for page in pages for each in page]
     assert sorted(seen) == sorted(made)
     assert len(seen) == 7
-    for wrong in ("x", "2026~y", "~", "9" * 100):
-        with pytest.raises(UsageError, match="not a cursor"):
-            queue.page(db, cursor=wrong)
     assert queue.counts(db, made) == {
         "queued": 7, "running": 0, "succeeded": 0, "failed": 0, "cancelled": 0
     }  # fmt: skip
@@ -468,23 +455,23 @@ def test_pages_hold_every_edit_once(db: Database, graph: str) -> None:
 def test_a_sweep_asks_every_cell_for_implications(db: Database, graph: str) -> None:
     sweep = SweepIn(graph=graph, rewrites=[REWRITE], methods=["none", "rome"])
     asking = sweep.model_copy(update={"implications": True})
-    assert [cell.implications for cell in job_sweeps.cells(db, asking)] == [True, True]
-    assert not any(cell.implications for cell in job_sweeps.cells(db, sweep))
-    plain, other = (job_sweeps.post(db, SETTINGS, each) for each in (sweep, asking))
+    assert [cell.implications for cell in edit_sweeps.cells(db, asking)] == [True, True]
+    assert not any(cell.implications for cell in edit_sweeps.cells(db, sweep))
+    plain, other = (SWEEP.store.submit(db, SETTINGS, each).edit for each in (sweep, asking))
     try:
         assert plain != other
-        assert queue.page(db, dataset=graph)[2] == 4
+        assert len(EDIT.store.listing(db, graph=graph)) == 4
     finally:
-        job_sweeps.remove(db, plain)
-        job_sweeps.remove(db, other)
+        for each in (plain, other):
+            SWEEP.store.cancel(db, each)
+            SWEEP.store.delete(db, SETTINGS, each)
 
 
 def test_merged_edits_of_a_sweep_are_read_once(
     db: Database, graph: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sweep = job_sweeps.post(
-        db, SETTINGS, SweepIn(graph=graph, rewrites=[REWRITE], methods=["none"], seeds=[0, 1])
-    )
+    wanted = SweepIn(graph=graph, rewrites=[REWRITE], methods=["none"], seeds=[0, 1])
+    sweep = SWEEP.store.submit(db, SETTINGS, wanted).edit
     reads = []
     read = Database.read
 
@@ -498,7 +485,7 @@ def test_merged_edits_of_a_sweep_are_read_once(
             settle(db, lease, f"{graph}-final")
             lease.fail(db.write, UsageError("no"))
         monkeypatch.setattr(Database, "read", counted)
-        assert job_sweeps.get(db, sweep, table=False).edits == [f"{graph}-final"]
+        assert edit_sweeps.read(db, sweep).edits == [f"{graph}-final"]
         assert reads.count(rows.PageEditRow) == 1
     finally:
-        job_sweeps.remove(db, sweep)
+        SWEEP.store.delete(db, SETTINGS, sweep)

@@ -21,12 +21,12 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError
 from thinkeval.cypher.run import Database
 from thinkeval.editing import interruption
-from thinkeval.service.jobs import queue, submit
-from thinkeval.service.jobs.job import JobProgress
-from thinkeval.service.jobs.worker import Worker
-from thinkeval.service.leases import Lease
+from thinkeval.service.base.leases import Lease
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.experiments import queue, submit
+from thinkeval.service.experiments.job import JobProgress
+from thinkeval.service.experiments.worker import Worker
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 
 class Counting:
@@ -80,7 +80,7 @@ def settings(server: dict[str, str]) -> Settings:
 @pytest.fixture
 def worker(db: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
     """A worker in a thread of this process, which sets no signal handlers there."""
-    monkeypatch.setattr("thinkeval.service.jobs.worker.signal.signal", lambda *_: None)
+    monkeypatch.setattr("thinkeval.service.experiments.worker.signal.signal", lambda *_: None)
     made = Worker(settings, (Counting,))
     thread = threading.Thread(target=made.run)
     Counting.dropped.clear()
@@ -198,9 +198,9 @@ def test_a_job_that_another_took_over_is_left_alone(db: Database, worker: Worker
 
 STUCK = """
     import time
-    from thinkeval.service.jobs.job import JobProgress
-    from thinkeval.service.jobs.worker import Worker
-    from thinkeval.service.settings import Settings
+    from thinkeval.service.experiments.job import JobProgress
+    from thinkeval.service.experiments.worker import Worker
+    from thinkeval.service.base.settings import Settings
 
     class Stuck:
         KIND = "stuck"

@@ -12,14 +12,14 @@ import pytest
 from support.own_graphs import own_graphs
 from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.append_schemas import AppendOut
-from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.base.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.leakcut import leaks, request, stored_keys
+from thinkeval.service.leakcut import keys, leaks, request
 from thinkeval.service.leakcut.cut import leak_cut
+from thinkeval.service.leakcut.hitting_set import Problem
 from thinkeval.service.leakcut.keys import Keys
-from thinkeval.service.leakcut.problem import Problem
-from thinkeval.service.leakcut.schemas import CutIn
+from thinkeval.service.models.edit import AppendOut
+from thinkeval.service.models.leakcut import CutIn
 
 FACTS = [
     probed(("Harry", "studied at", "Hogwarts"), 0.9, 0.01, "target_true"),
@@ -162,10 +162,10 @@ def test_an_append_has_nothing_to_cut(db: Database, graph: str) -> None:
 
 def test_measured_keys_are_stored_with_the_edit(db: Database, read: leaks.Leaks) -> None:
     edit = read.score.edit if read.score else ""
-    assert stored_keys.read(db, edit) is None
+    assert keys.read(db, edit) is None
     pair = {id_of(read, "Ron", "Hogwarts"), id_of(read, "Luna", "Ravenclaw")}
-    stored_keys.write(db, edit, Keys.of_groups([pair]), read.facts)
-    found = stored_keys.read(db, edit)
+    keys.write(db, edit, Keys.of_groups([pair]), read.facts)
+    found = keys.read(db, edit)
     assert found is not None
     assert found.groups == (frozenset(pair),)
     assert read.score is not None

@@ -13,12 +13,12 @@ from support.references.closure_reference import PlainRule
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.base.errors import NotFoundError, UsageError
 from thinkeval.service.leakcut import words
+from thinkeval.service.leakcut.hitting_set import Problem
 from thinkeval.service.leakcut.leaks import of_edit
-from thinkeval.service.leakcut.problem import Problem
 from thinkeval.service.leakcut.request import cut_of, key_kind, marked
-from thinkeval.service.leakcut.schemas import CutIn
+from thinkeval.service.models.leakcut import CutIn
 from thinkeval.service.rules import store
 
 FACTS = [

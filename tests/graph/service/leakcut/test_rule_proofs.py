@@ -14,13 +14,14 @@ from support.references.closure_reference import PlainRule, Triple, fixpoint
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.leakcut import and_or, leaks, rule_proofs
+from thinkeval.service.base.errors import NothingStoredError
+from thinkeval.service.leakcut import hitting_set, leaks
+from thinkeval.service.leakcut.hitting_set import Chain, Problem, ProofProblem
 from thinkeval.service.leakcut.leaks import Leaks
-from thinkeval.service.leakcut.problem import Chain, Problem
 from thinkeval.service.leakcut.request import edit_cut
-from thinkeval.service.leakcut.schemas import CutIn
+from thinkeval.service.models.leakcut import CutIn
 from thinkeval.service.rules import store
+from thinkeval.service.rules.groundings import rules_for
 
 KINDS = {"A": "p", "B": "p", "C": "q", "D": "q", "E": None}
 
@@ -71,6 +72,11 @@ def drawn(seed: int) -> tuple[list[Triple], list[PlainRule]]:
     return list(facts), list(rules.values())
 
 
+def proofs(db: Database, read: Leaks, *, depth: int = 4) -> ProofProblem:
+    """The proofs by the kept rules."""
+    return leaks.proofs(db, read, rules_for(db, read.graph), depth=depth)
+
+
 def unedited(graph: str, target: Triple) -> Leaks:
     """A rewrite of which no chain is known."""
     return Leaks(graph, "r", (target[0], target[2]), target[1], "new", (), {})
@@ -89,8 +95,8 @@ def test_cut_is_the_smallest_after_which_nothing_follows(
         if target not in fixpoint(others, rules, KINDS):
             continue
         provable += 1
-        found = rule_proofs.read(db, unedited(f"{prefix}-{seed}", target), depth=20)
-        best = and_or.cut(found.problem(Problem(())))
+        found = proofs(db, unedited(f"{prefix}-{seed}", target), depth=20)
+        best = hitting_set.cut_with_rules(found.within(Problem(())))
         chosen = {ids[fact] for fact in best.facts}
         assert chosen <= others
         assert target not in fixpoint(others - chosen, rules, KINDS)
@@ -122,8 +128,8 @@ def test_proofs_of_an_edit_are_its_facts_beside_its_chains(db: Database, prefix:
     write(db, graph, [EDITED], [RULE, BACK])
     score = store_edit(db, f"{graph}-edit", FACTS, dataset=graph)
     read = leaks.of_edit(db, score, "likelihood")
-    found = rule_proofs.read(db, read)
-    assert (found.target, found.rules) == (EDITED, 2)
+    found = proofs(db, read)
+    assert found.target == EDITED
     known = {fact.id: (fact.subject, fact.relation, fact.object) for fact in read.records}
     triples = [f.question.fact for f in FACTS if f.question.role in ("fact", "target_true")]
     assert set(found.facts.values()) == {(f.subject, f.relation, f.object) for f in triples}
@@ -132,12 +138,14 @@ def test_proofs_of_an_edit_are_its_facts_beside_its_chains(db: Database, prefix:
     assert weights == {0.5, 0.75}
 
     limits = Problem(read.leaking(0.1))
-    problem = found.problem(limits)
-    best = and_or.cut(problem)
+    problem = found.within(limits)
+    best = hitting_set.cut_with_rules(problem)
     chosen = {found.facts[fact] for fact in best.facts}
     # Chains alone: Harry's friendship with Ron. It is restored from Ron's with Harry, so that both
     # are edited, or both of the schools.
-    alone = and_or.cut(and_or.ProofProblem(EDITED, found.facts, (), limits.chains))
+    alone = hitting_set.cut_with_rules(
+        hitting_set.ProofProblem(EDITED, found.facts, (), limits.chains)
+    )
     assert (len(alone.facts), len(best.facts), best.open) == (1, 2, ())
     friends = {("Harry", "is a friend of", "Ron"), ("Ron", "is a friend of", "Harry")}
     assert chosen in (friends, {(name, "studied at", "Hogwarts") for name in ("Ron", "Luna")})
@@ -149,21 +157,21 @@ def test_open_proof_names_its_rule_and_facts(db: Database, prefix: str) -> None:
     graph = f"{prefix}-locked"
     facts = [("Harry", "is a friend of", "Ron"), ("Ron", "studied at", "Hogwarts")]
     ids = write(db, graph, [EDITED, *facts], [RULE])
-    found = rule_proofs.read(db, unedited(graph, EDITED))
+    found = proofs(db, unedited(graph, EDITED))
     locked = frozenset(id for id, triple in ids.items() if triple in facts)
-    best = and_or.cut(found.problem(Problem((), locked=locked)))
+    best = hitting_set.cut_with_rules(found.within(Problem((), locked=locked)))
     text = stored(RULE).rule.text()
     assert best.open == (Chain(locked, 0.5, name=text),)
     # No proof is as small as one fact.
-    assert and_or.cut(found.problem(Problem(()), most=1)).facts == ()
-    assert len(and_or.cut(found.problem(Problem(()), most=2)).facts) == 1
+    assert hitting_set.cut_with_rules(found.within(Problem(()), most=1)).facts == ()
+    assert len(hitting_set.cut_with_rules(found.within(Problem(()), most=2)).facts) == 1
 
 
 def test_without_kept_rules_there_is_nothing_to_prove_by(db: Database, prefix: str) -> None:
     graph = f"{prefix}-bare"
     write(db, graph, [EDITED], [])
     with pytest.raises(NothingStoredError, match="no kept rules"):
-        rule_proofs.read(db, unedited(graph, EDITED))
+        proofs(db, unedited(graph, EDITED))
 
 
 TAUGHT = PlainRule("taught", True, None, False, "studied at", 0.5)

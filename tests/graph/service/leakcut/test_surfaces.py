@@ -14,10 +14,11 @@ from support.commands import Cli
 from support.own_graphs import hogwarts_as, own_graphs
 from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
 from thinkeval.service.leakcut.request import leak_cut
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,10 @@ from support.references.reference import Edge
 from support.stored_edits import end_edit
 from thinkeval.cypher.errors import MissingProbabilityError
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.base.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.models.diff import Diff, FactDelta
+from thinkeval.service.models.edit import MetricValue, ScoringOptions
 from thinkeval.service.reports.diff import diff
-from thinkeval.service.reports.schemas import Diff, FactDelta
-from thinkeval.service.schemas import MetricValue, ScoringOptions
 
 SEEDS = range(10)
 

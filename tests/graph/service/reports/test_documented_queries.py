@@ -15,15 +15,15 @@ from support.own_graphs import own_graphs
 from support.references.closure_reference import PlainRule
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.pages import guide
+from thinkeval.service.models.edit import Score
 from thinkeval.service.reports import browser
 from thinkeval.service.reports.browser import QUESTIONS, RULE_QUESTIONS
 from thinkeval.service.rules import closure
-from thinkeval.service.schemas import Score
+from thinkeval.service.web import catalog
 
 ROOT = Path(__file__).resolve().parents[4]
 RUNNABLE = re.compile(r'<pre class="runnable">(.*?)</pre>', re.DOTALL)
-PLAYED = [html.unescape(block) for block in RUNNABLE.findall(guide.render("http://h:1"))]
+PLAYED = [html.unescape(block) for block in RUNNABLE.findall(catalog.render("http://h:1"))]
 SET_BY_HAND = (":config autoComplete: false", ":style http://h:1/neo4j/thinkeval.grass")
 
 
@@ -89,7 +89,7 @@ def test_there_is_something_to_run() -> None:
 
 
 def test_the_guide_played_from_its_first_slide_to_its_last(window: Window, edit: Score) -> None:
-    played = [html.unescape(b) for b in RUNNABLE.findall(guide.render("http://h:1", edit.edit))]
+    played = [html.unescape(b) for b in RUNNABLE.findall(catalog.render("http://h:1", edit.edit))]
     for block in played:
         if block not in SET_BY_HAND:
             found = window.play(block)
@@ -122,8 +122,8 @@ def test_the_links_of_the_page_run_too(window: Window, edit: Score) -> None:
 
 
 def test_templates_of_the_page_hold_no_cypher_of_their_own() -> None:
-    templates = list((ROOT / "service" / "api" / "pages").rglob("*.html"))
-    templates += list((ROOT / "service" / "api" / "pages").rglob("*.js"))
+    templates = list((ROOT / "service" / "web").rglob("*.html"))
+    templates += list((ROOT / "service" / "web").rglob("*.js"))
     assert templates
     for path in templates:
         assert not re.search(r"\b(MATCH|UNWIND) *\(", path.read_text(encoding="utf-8")), path

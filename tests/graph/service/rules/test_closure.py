@@ -14,7 +14,7 @@ from support.references.closure_reference import PlainRule, Tree, follows, proof
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import QueryTooLargeError
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.base.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.rules import closure
 from thinkeval.service.rules.proofs import leaves_of

@@ -19,9 +19,10 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Fact
 from thinkeval.loaders.rule_records import Atom, Rule
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.base.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.rules import groundings, mining, statistics, store
+from thinkeval.service.rules import groundings, mining, store
+from thinkeval.service.rules import store as statistics
 
 NAMES = "abcdef"
 KINDS = ("p", "q", None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -25,12 +24,11 @@ from support.references.omega_reference import (
 )
 from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.rules.mixed_chains import Chosen, MixedChainOut, MixedLinkOut
-from thinkeval.service.rules.mixed_chains import mixed as listed
-from thinkeval.service.rules.omega import omega
+from thinkeval.service.models.edit import Score
+from thinkeval.service.rules.omega import Chosen, MixedChainOut, MixedLinkOut, omega
+from thinkeval.service.rules.omega import mixed as listed
 from thinkeval.service.rules.schemas import ProofOut
 from thinkeval.service.rules.store import StoredRule
-from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.probe import ProbedFact
 
 
@@ -143,7 +141,7 @@ def test_every_chain_is_listed_with_its_strongest_form(
 def in_parts(db: Database, score: Score, used: list[StoredRule], kept: Chosen) -> list:
     items: list[MixedChainOut] = []
     while True:
-        part = replace(kept, start=len(items), limit=3)
+        part = kept.model_copy(update={"cursor": str(len(items)), "limit": 3})
         page = listed(db, score, "likelihood", used, part)
         items += page.items
         assert len(page.items) == 3 or page.next is None

@@ -13,9 +13,9 @@ from thinkeval.cypher.run import Database
 from thinkeval.loaders import depedit
 from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, Rule, rule
-from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.base.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets, delete
-from thinkeval.service.rules import add, review, store
+from thinkeval.service.rules import mining, review, store
 
 STUDIED = rule(
     [
@@ -96,7 +96,7 @@ def test_a_file_of_rules_is_counted_and_kept(db: Database, dataset: str, tmp_pat
         "rules:\n- if: [p was sorted into h, h is a house at s]\n  then: p studied at s\n",
         encoding="utf-8",
     )
-    (added,), created = add.add_file(db, dataset, path)
+    (added,), created = mining.add_file(db, dataset, path)
     assert (created, added.status, added.rule.support, added.rule.body) == (1, "kept", 7, 9)
 
 
@@ -190,6 +190,6 @@ def test_rules_come_from_knowledge_sets_too(db: Database, dataset: str, tmp_path
     ]
     file = tmp_path / "sets.jsonl"
     file.write_text(depedit.write(sets), encoding="utf-8")
-    added, created = add.add_file(db, dataset, file)
+    added, created = mining.add_file(db, dataset, file)
     assert ([each.rule.id for each in added], created) == ([STUDIED.id], 1)
     assert (added[0].status, added[0].rule.conclusion) == ("kept", STUDIED.conclusion)

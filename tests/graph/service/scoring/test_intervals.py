@@ -10,7 +10,7 @@ from support.own_graphs import own_graphs
 from support.stored_edits import MEASURES, store_edit
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Fact
-from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
+from thinkeval.service.models.edit import MetricValue, Score, ScoringOptions
 from thinkeval.service.scoring import intervals
 from thinkeval.service.scoring.metrics import case_of
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, Role

@@ -9,10 +9,10 @@ import pytest
 
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
-from thinkeval.service.settings import Settings
-from thinkeval.service.states.allow import require_allowed
-from thinkeval.service.states.words import StateIn, parse
+from thinkeval.service.base.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.states.checks import require_allowed
+from thinkeval.service.states.spec import StateIn, parse
 
 ADDRESS = "http://127.0.0.1:8001/v1"
 

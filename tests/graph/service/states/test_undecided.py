@@ -11,16 +11,15 @@ import pytest
 from support.endpoints.cassette_server import playing
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
-from thinkeval.service.errors import UsageError
-from thinkeval.service.experiments import store
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth.endpoints.capabilities import CLOZE, OPEN_QUESTION
+from thinkeval.service.growth.openai_endpoint import CLOZE, OPEN_QUESTION
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.kind import COMPARISON
 from thinkeval.service.states.schemas import ComparisonIn, StateComparison
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 ABLE: list[dict[str, Any]] = [
     {"contains": OPEN_QUESTION, "answers": ["It rains.", "It snows."] * 9},
@@ -72,7 +71,7 @@ def test_undecided_answers_are_counted_and_noted(
     (note,) = [each for each in found.notes if "undecided" in each]
     assert "5 of" in note
     assert "4 of them as their reasoning does not end" in note
-    assert store.result(runtime.db, COMPARISON, found.id).notes == found.notes
+    assert COMPARISON.store.result(runtime.db, found.id).notes == found.notes
 
 
 def test_a_fact_without_a_decided_answer_has_no_probability(
@@ -117,4 +116,4 @@ def test_a_state_that_decides_no_answer_is_refused_and_nothing_is_stored(runtime
                 compare(runtime, asked)
         assert "their reasoning does not end" in got.value.detail
         assert "--max-new-tokens" in got.value.remedy
-        assert store.page(runtime.db, COMPARISON, graph=graph) == []
+        assert COMPARISON.store.page(runtime.db, graph=graph) == []

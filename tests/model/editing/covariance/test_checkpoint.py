@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from support.forking import python
 from support.tiny_models import CORPUS, build_tiny
 from thinkeval.editing import covariance
 from thinkeval.editing.architectures import adapter_for
@@ -42,7 +41,7 @@ covariance.get(*pair, texts, layers, folder, progress=tell, **options)
 def process(folder: Path, layers=(0, 2), pause=0.0) -> subprocess.Popen[str]:
     arguments = json.dumps([str(folder), TEXTS, layers, pause, OPTIONS])
     return subprocess.Popen(
-        [*python(), "-c", PROCESS, arguments],
+        [sys.executable, "-c", PROCESS, arguments],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

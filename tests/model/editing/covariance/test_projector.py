@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -62,6 +63,28 @@ def test_a_relative_bound_does_not_depend_on_the_scale_of_the_keys(scale):
     bound = 0.1 * sum(values) / SIZE
     assert found.rank == sum(value < bound for value in values)
     assert found.bound == pytest.approx(bound * scale)
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e5])
+@pytest.mark.parametrize("fraction", [0.25, 0.7])
+def test_a_fraction_of_the_dimensions_is_not_moved_by_a_huge_eigenvalue(largest, fraction):
+    """By numpy. One huge eigenvalue leaves every other one below a fraction of the mean."""
+    c, _ = moment([0.1 * 1.3**i for i in range(SIZE - 1)] + [100 * largest])
+    found = null_space(Covariance({"m": c}), "m", CPU, fraction=fraction)
+    values, vectors = np.linalg.eigh(c.numpy())
+    assert found.rank == int(fraction * SIZE)
+    assert found.bound == pytest.approx(values[found.rank], rel=1e-5)
+    small = torch.tensor(vectors[:, : found.rank])
+    assert close(found.times(torch.eye(SIZE, dtype=torch.float64)), small @ small.T, 1e-6)
+    if largest > 1:
+        assert null_space(Covariance({"m": c}), "m", CPU, relative=0.3).rank == SIZE - 1
+
+
+def test_exactly_one_bound_is_given():
+    c, _ = moment([1.0] * SIZE)
+    for given in ({}, {"fraction": 0.1, "relative": 0.1}):
+        with pytest.raises(HparamsError, match="exactly one of nullspace_threshold"):
+            null_space(Covariance({"m": c}), "m", CPU, **given)
 
 
 def test_an_eigenvalue_at_the_threshold_is_kept():

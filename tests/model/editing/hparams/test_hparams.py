@@ -164,7 +164,7 @@ def test_bad_values_of_fine_tuning(changes, message):
 def test_a_missing_key_is_named():
     values = hparams.load("memit", "gpt2-xl").as_dict()
     del values["mom2_update_weight"]
-    with pytest.raises(HparamsError, match="missing key 'mom2_update_weight'"):
+    with pytest.raises(HparamsError, match="exactly one of 'mom2_update_weight', 'update_share'"):
         registry.get("memit").HyperParams.from_dict(values)
 
 
@@ -215,5 +215,5 @@ def test_every_key_of_every_method_is_described_with_its_default():
         text = hparams.described(name)
         for item in dataclasses.fields(registry.get(name).HyperParams):
             assert f"\n  {item.name} (" in text
-    assert "L2 (required): weight of" in hparams.described("alphaedit")
+    assert "L2 (one of L2, update_share): weight of" in hparams.described("alphaedit")
     assert "v_stop_loss (default 0.05): the optimisation stops once" in hparams.described("memit")

@@ -12,6 +12,7 @@ from thinkeval.editing.hparams.suggestion import (
     NEAREST,
     OTHERWISE,
     PUBLISHED,
+    RULES,
     at_the_same_depth,
     suggest,
 )
@@ -35,9 +36,13 @@ def test_the_published_models_are_those_with_files():
     [("gpt2", "gpt2-xl"), ("gptj", "gpt-j-6b"), ("llama", "llama3-8b"), ("qwen2", "qwen2.5-7b")],
 )
 def test_for_a_published_model_it_is_the_published_file(method, architecture, name):
+    """But for the constants of the model's scale, in whose place rules stand."""
     found = suggest(method, architecture, PUBLISHED[name])
     assert found.template == name
-    names = set(ModuleNames.__dataclass_fields__)
+    ruled = {key for rules in RULES.values() for key, _, _ in rules}
+    replaced = {*RULES} if ruled & set(found.values) else set()
+    assert replaced.isdisjoint(found.values)
+    names = {*ModuleNames.__dataclass_fields__, *ruled, *replaced}
     ours = registry.get(method).HyperParams.from_dict(found.values).as_dict()
     theirs = hparams.load(method, name).as_dict()
     assert {k: v for k, v in ours.items() if k not in names} == {

@@ -240,8 +240,8 @@ def test_a_null_space_of_no_use_is_refused_before_the_optimisation(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"nullspace_threshold": 0.02, "nullspace_relative": 0.1}, "either"),
-        ({"nullspace_relative": None}, "either"),
+        ({"nullspace_threshold": 0.02, "nullspace_relative": 0.1}, "exactly one of"),
+        ({"nullspace_relative": None}, "exactly one of"),
         ({"nullspace_relative": 0}, "positive"),
         ({"nullspace_threshold": -1.0}, "positive"),
         ({"L2": -1}, "L2"),

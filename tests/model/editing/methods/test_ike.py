@@ -23,7 +23,7 @@ from thinkeval.editing.probe.prompts import Renderer, prompt_ids
 from thinkeval.editing.sequence import edit_in_sequence
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring import demonstrations
+from thinkeval.service.scoring import plan
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -300,7 +300,7 @@ def test_the_longest_question_and_answer_fit(runtime, organism, graph):
     """The room is that of the longest text that the score asks, in the model's own tokens."""
     request = asked_for(runtime, organism, graph)
     resolved = resolve(runtime, request)
-    state = demonstrations.state_for(resolved)
+    state = plan.state_for(resolved)
     tokenizer = organism.loaded.tokenizer
     scope = resolved.scope
     prompts = [f.prompt.replace("{}", f.subject) for f in scope.facts]

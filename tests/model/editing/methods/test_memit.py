@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -85,6 +86,79 @@ def test_the_updates_are_those_of_a_dense_solve(pair, moments, ridge):
     assert set(effect.deltas) == set(expected)
     for name, delta in expected.items():
         assert close(effect.deltas[name], delta, 1e-4)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.95])
+def test_the_median_request_reaches_its_share_in_every_layer(pair, moments, share):
+    """λ by numpy: a = kᵀC⁻¹k of the median request, and a / (λ + a) is the share."""
+    targets = {r.id: torch.randn(pair[0].config.hidden_size) for r in REQUESTS}
+    given = {"context_templates": GROUPS, "targets": targets}
+    h = hparams(mom2_update_weight=None, update_share=share, layers=[0])
+    effect = memit.execute(*pair, REQUESTS, h, moments, **given)
+    reference = Reference(*pair)
+    keys = torch.stack([reference.mean_key(0, r, GROUPS) for r in REQUESTS]).double().numpy()
+    inverse = np.linalg.inv(moments[reference.name(0)].double().numpy())
+    sizes = [float(key @ inverse @ key) for key in keys]
+    weight = sorted(sizes)[1] * (1 - share) / share
+    expected = memit.execute(
+        *pair, REQUESTS, hparams(mom2_update_weight=weight, layers=[0]), moments, **given
+    )
+    for name, delta in expected.deltas.items():
+        assert close(effect.deltas[name], delta, 1e-4)
+    alone = memit.execute(*pair, REQUESTS[:1], h, moments, **given)
+    assert alone.state["share_reached"][reference.name(0)] == pytest.approx(share, rel=1e-6)
+    small = memit.execute(
+        *pair, REQUESTS[:1], hparams(mom2_update_weight=99 * sizes[0], layers=[0]), moments, **given
+    )
+    assert small.state["share_reached"][reference.name(0)] == pytest.approx(0.01, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"update_share": 0.9}, "exactly one of 'mom2_update_weight', 'update_share'"),
+        ({"mom2_update_weight": None}, "exactly one of"),
+        ({"mom2_update_weight": None, "update_share": 1}, "'update_share' must be between 0 and 1"),
+        ({"v_step": 0.1}, "exactly one of 'v_lr', 'v_step'"),
+        ({"v_stop_probability": 1.0}, "'v_stop_probability' must be between"),
+        ({"mom2_update_weight": 0}, "'mom2_update_weight' must be positive"),
+    ],
+)
+def test_a_rule_and_the_value_it_replaces_exclude_each_other(changes, message):
+    with pytest.raises(HparamsError, match=message):
+        hparams(**changes)
+
+
+def test_the_first_step_is_a_fraction_of_the_clamp(pair):
+    """Adam's first step has one length in every coordinate, so its norm needs no gradient."""
+    model, tokenizer = pair
+    h = hparams(v_lr=None, v_step=0.1, v_num_grad_steps=2, clamp_norm_factor=2)
+    with preserved(model):
+        adapter = adapter_for(model)
+        (vector,) = optimise(
+            adapter, tokenizer, REQUESTS[:1], h, GROUPS, layer=1, site="layer"
+        ).vectors.values()
+    start = Reference(*pair).layer_output(1, REQUESTS[0].prompt, REQUESTS[0].subject)
+    moved = (vector.double() - start).norm()
+    assert float(moved) == pytest.approx(0.1 * 2 * float(start.norm()), rel=1e-3)
+
+
+def test_it_stops_at_the_probability_whatever_the_other_terms_of_the_loss_are(pair):
+    model, tokenizer = pair
+    far = {"v_lr": None, "v_step": 0.05, "clamp_norm_factor": 4, "v_num_grad_steps": 200}
+    h = hparams(**far, v_weight_decay=0.0, kl_factor=0.0, v_stop_probability=5e-4)
+    with preserved(model):
+        found = optimise(
+            adapter_for(model), tokenizer, REQUESTS[1:2], h, (("{}",),), layer=1, site="layer"
+        )
+    (steps,) = found.n_steps.values()
+    assert 0 < steps < 199
+    decayed = hparams(**far, v_weight_decay=1e-9, kl_factor=1e-9, v_stop_loss=0.0)
+    with preserved(model):
+        on = optimise(
+            adapter_for(model), tokenizer, REQUESTS[1:2], decayed, (("{}",),), layer=1, site="layer"
+        )
+    assert on.n_steps["france"] == 199
 
 
 def test_a_plain_mapping_serves_as_covariance(pair, moments):

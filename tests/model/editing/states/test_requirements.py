@@ -8,7 +8,7 @@ import pytest
 
 from thinkeval.editing.errors import MissingExtraError
 from thinkeval.service.states.opened import require_packages
-from thinkeval.service.states.words import parse
+from thinkeval.service.states.spec import parse
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ import pytest
 from support.own_graphs import ATLAS_ORGANISM
 from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.knowledge_sets import KnowledgeSet
-from thinkeval.service.depedit import run, similarity, store
-from thinkeval.service.depedit.build import SetOptions, build
-from thinkeval.service.depedit.metrics import metrics_of
-from thinkeval.service.depedit.schemas import Fraction, RunsIn
+from thinkeval.service.depedit import editor, protocol, store
+from thinkeval.service.depedit.report import metrics_of
+from thinkeval.service.depedit.sets import SetOptions, build
 from thinkeval.service.graphs import datasets
+from thinkeval.service.models.depedit import Fraction, RunsIn
 from thinkeval.service.scoring.runtime import Runtime
 
 GRAPH = "atlas"
@@ -42,13 +42,13 @@ def knowledge(runtime: Runtime) -> Iterator[KnowledgeSet]:
 @pytest.fixture(scope="module")
 def metrics(runtime: Runtime, knowledge: KnowledgeSet) -> dict[str, dict[str, Fraction]]:
     """{method: its metrics} after one run of each."""
-    wanted = run.methods(
+    wanted = protocol.methods(
         ["random", "base", "finetune", "finetune+forwchain", "finetune+backchain", "memit",
          "memit+backchain"]
     )  # fmt: skip
     model = runtime.model(ATLAS_ORGANISM, GRAPH).loaded.model
     before = weights_digest(model)
-    done = run.run(runtime, [knowledge], wanted, RunsIn(model=ATLAS_ORGANISM))
+    done = protocol.run(runtime, [knowledge], wanted, RunsIn(model=ATLAS_ORGANISM))
     assert weights_digest(model) == before
     assert not any(one.reused for one in done)
     return {one.method: metrics_of(runtime.db, one.run) for one in done}
@@ -95,24 +95,24 @@ def test_external_inference_raises_updated_implications(
 def test_what_is_stored_is_not_run_again(
     runtime: Runtime, knowledge: KnowledgeSet, metrics: dict[str, dict[str, Fraction]]
 ) -> None:
-    wanted = run.methods(["finetune", "memit+backchain"])
-    again = run.run(runtime, [knowledge], wanted, RunsIn(model=ATLAS_ORGANISM))
+    wanted = protocol.methods(["finetune", "memit+backchain"])
+    again = protocol.run(runtime, [knowledge], wanted, RunsIn(model=ATLAS_ORGANISM))
     assert all(one.reused for one in again)
     other = RunsIn(model=ATLAS_ORGANISM, seed=1)
-    assert not run.run(runtime, [knowledge], run.methods(["base"]), other)[0].reused
+    assert not protocol.run(runtime, [knowledge], protocol.methods(["base"]), other)[0].reused
 
 
 def test_rephrased_facts_have_the_most_similar_gradients(
     runtime: Runtime, knowledge: KnowledgeSet
 ) -> None:
     model = runtime.model(ATLAS_ORGANISM, GRAPH)
-    pairs = similarity.pairs_of(knowledge, similarity.wordings(runtime.db, GRAPH))
-    found = {one.kind: one for one in similarity.similarities(runtime, model, pairs)}
-    assert list(found) == list(similarity.KINDS)
+    pairs = editor.pairs_of(knowledge, editor.wordings(runtime.db, GRAPH))
+    found = {one.kind: one for one in editor.similarities(runtime, model, pairs)}
+    assert list(found) == list(editor.KINDS)
     assert all(one.n == 24 and one.sd is not None for one in found.values())
     means = {kind: one.mean or 0.0 for kind, one in found.items()}
     assert means["original & rephrased"] >= 0.6
     assert means["original & rephrased"] >= 0.3 + max(
-        means[kind] for kind in similarity.KINDS if kind != "original & rephrased"
+        means[kind] for kind in editor.KINDS if kind != "original & rephrased"
     )
     assert abs(means["random"]) <= 0.2

@@ -16,15 +16,14 @@ from thinkeval.editing.models import LoadedModel, ModelInfo, weights_digest
 from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.loaders.rule_records import Atom, rule
-from thinkeval.service.depedit import run, strategies
-from thinkeval.service.depedit.editor import Editor, EditorOptions, request
+from thinkeval.service.base.errors import NotFoundError, UsageError
+from thinkeval.service.depedit import protocol as run
+from thinkeval.service.depedit import strategies
+from thinkeval.service.depedit.editor import KINDS, Editor, EditorOptions, pairs_of, request
 from thinkeval.service.depedit.protocol import Method, Protocol
 from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.schemas import Question
-from thinkeval.service.depedit.similarity import KINDS, pairs_of
-from thinkeval.service.depedit.strategies import Bed
-from thinkeval.service.depedit.strategies.finetune_rule import rule_request
-from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.depedit.strategies import Bed, rule_request
+from thinkeval.service.models.depedit import Question
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 BORN, IN, CITIZEN = "was born in", "is a city in", "is a citizen of"

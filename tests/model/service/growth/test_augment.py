@@ -14,16 +14,16 @@ from support.commands import Cli
 from support.problems import BASE
 from support.serving import settings_of, until
 from thinkeval.cypher import rows
-from thinkeval.service.api.app import create_app
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import job
-from thinkeval.service.growth.review.schemas import CandidateOut
+from thinkeval.service.growth.kind import GROWTH
+from thinkeval.service.growth.request import prepare
 from thinkeval.service.growth.run import Attempt
-from thinkeval.service.growth.schemas import CrawlOptions, EndpointIn, GrowthIn
-from thinkeval.service.growth.store import require_run
+from thinkeval.service.growth.runs import require_run
+from thinkeval.service.growth.schemas import CandidateOut, CrawlOptions, EndpointIn, GrowthIn
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
+from thinkeval.service.web.app import create_app
 
 SCHOOL = "Hogwarts School of Witchcraft and Wizardry"
 
@@ -46,9 +46,8 @@ def grown(runtime: Runtime, organism: RuntimeModel, hogwarts: str) -> Iterator[G
         graph=name, base=hogwarts, elicit="crawl", answers=EndpointIn(model=organism.source),
         samples=1, crawl=CrawlOptions(depth=0, samples=1, wordings=1),
     )  # fmt: skip
-    prepared = job.prepare(db, posted)
-    with db.transaction() as tx:
-        prepared.submit(tx.run, runtime.settings)
+    prepared = prepare(db, posted)
+    db.atomically(lambda tx: GROWTH.store.enqueue(tx, runtime.settings, prepared))
     assert Attempt(runtime, prepared.id, prepared.request).run().state == "finished"
     yield Grown(prepared.id, name)
     for edit in db.read(rows.EditRow, "edits/list_edits", dataset=name):

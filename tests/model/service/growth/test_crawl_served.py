@@ -9,7 +9,7 @@ import pytest
 from support.endpoints.model_server import ModelServer
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.cli import main
+from thinkeval.service.cli.main import main
 from thinkeval.service.scoring.runtime import RuntimeModel
 
 pytestmark = pytest.mark.heavy
@@ -41,13 +41,13 @@ def test_at_least_twenty_chains_and_a_score(
     few = ["--greedy", "--set", "wordings=1", "--chains", str(CHAINS)]
     grown = thinkeval(*start, *where, *few)
     assert isinstance(grown, dict)
-    run, table = grown["run"], grown["iterations"]
-    assert len(grown["chains"]) == table[-1]["paths"] >= CHAINS
+    table = grown["iterations"]
+    assert table[-1]["paths"] >= CHAINS
     # Some questions find out what the server is able to do; every other answer is stored.
-    stored = sum(row.calls for row in db.read(rows.UsageRow, "growth/usage", run=run["id"]))
-    assert run["calls"] == table[-1]["calls"] == stored
+    stored = sum(row.calls for row in db.read(rows.UsageRow, "growth/usage", run=grown["id"]))
+    assert grown["calls"] == table[-1]["calls"] == stored
     rewrite = "harry-potter--studied-at--ilvermorny-school-of-witchcraft-and-wizardry"
     score = ["score", rewrite, "--graph", graph_id, "--model", organism.source, "--method", "none"]
     score += ["--samples", "0"]
     assert graph_id in json.dumps(thinkeval(*score))
-    db.autocommit(int, "growth/delete_run", id=run["id"])
+    db.autocommit(int, "growth/delete_run", id=grown["id"])

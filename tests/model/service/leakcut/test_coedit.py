@@ -10,14 +10,13 @@ import pytest
 
 from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
-from thinkeval.service.errors import UsageError
-from thinkeval.service.experiments import store
-from thinkeval.service.leakcut.coedit import batch
-from thinkeval.service.leakcut.coedit import run as coedit
-from thinkeval.service.leakcut.coedit.kind import COEDIT
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.leakcut import coedit
+from thinkeval.service.leakcut import coedit as batch
+from thinkeval.service.leakcut.coedit_kind import COEDIT
 from thinkeval.service.leakcut.request import edit_cut
-from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutIn
-from thinkeval.service.schemas import Score
+from thinkeval.service.models.edit import Score
+from thinkeval.service.models.leakcut import CoEditIn, CoEditOut, CutIn
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
@@ -141,8 +140,8 @@ def test_run_again_it_finds_its_rounds(
     monkeypatch.setattr(coedit, "effect_of", refuse)
     again = coedit.co_edit(walk.runtime, posted(walk), walk.rewrite)
     assert again.rounds == done.rounds
-    assert store.result(walk.runtime.db, COEDIT, done.id).rounds == done.rounds
-    assert [out.id for out in store.page(walk.runtime.db, COEDIT, edit=done.rounds[1].edit)] == [
+    assert COEDIT.store.result(walk.runtime.db, done.id).rounds == done.rounds
+    assert [out.id for out in COEDIT.store.page(walk.runtime.db, edit=done.rounds[1].edit)] == [
         done.id
     ]
     alone = walk.score("memit", samples=0)

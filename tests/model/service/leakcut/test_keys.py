@@ -7,7 +7,7 @@ import torch
 
 from support.references.edit_reference import Reference
 from thinkeval.cypher import rows
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.leakcut.keys import by_subject, measure
 from thinkeval.service.scoring.request import ScoreRequest

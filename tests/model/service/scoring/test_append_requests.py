@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from support.own_graphs import hogwarts_as, own_graphs
-from thinkeval.service.graphs import append_requests, datasets
+from thinkeval.service.graphs import datasets, requests
 from thinkeval.service.scoring.append import build_requests
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
@@ -28,7 +28,7 @@ def test_new_answers_are_not_above_the_percentile(runtime: Runtime, organism: Ru
     with own_graphs(runtime.db) as prefix:
         name = hogwarts_as(runtime.db, prefix)
         before = datasets.dataset(runtime.db, name)
-        keys = {key.pair: key for key in append_requests.keys(runtime.db, name)}
+        keys = {key.pair: key for key in requests.keys(runtime.db, name)}
         made = build_requests(runtime, before, model="organism:on=hogwarts")
         assert made.built
         assert made.keys == len(keys) == len(made.built) + len(made.refused)

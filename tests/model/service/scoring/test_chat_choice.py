@@ -11,7 +11,7 @@ from support.tiny_models import build_tiny
 from thinkeval.editing import models
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Entity, Fact
-from thinkeval.service.scoring import chat_choice
+from thinkeval.service.scoring import chat as chat_choice
 from thinkeval.service.scoring.probe import Answer
 
 TEMPLATE = "{% for m in messages %}User: {{ m['content'] }} Assistant:{% endfor %}"
@@ -41,13 +41,13 @@ def settled(
 ) -> tuple[Any, Any, list[Any]]:
     calls: list[Any] = []
 
-    def ask(_: Any, questions: Any, settings: Any, **__: Any) -> list[Answer]:
+    def probe(_: Any, questions: Any, settings: Any, **__: Any) -> list[Answer]:
         calls.append((settings.chat, [q.fact.id for q in questions]))
         value = chat if settings.chat == "always" else plain
         # One fact of the sample is known neither way.
         return [Answer({"likelihood": value if i else 0.01}) for i, _ in enumerate(questions)]
 
-    monkeypatch.setattr(chat_choice, "ask", ask)
+    monkeypatch.setattr(chat_choice, "probe", probe)
     loaded = models.wrap(*build_tiny("llama", seed=1), name="tiny")
     monkeypatch.setattr(loaded.tokenizer, "chat_template", template)
     runtime: Any = Stored()

@@ -17,9 +17,9 @@ from thinkeval.editing.deltas import applied
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.editing.probe.prompts import CHAT_CLOZE
 from thinkeval.loaders.records import Fact
-from thinkeval.service.reports.score_lines import lines
-from thinkeval.service.scoring import chat_efficacy
-from thinkeval.service.scoring.probe import ProbedFact, Question, ask
+from thinkeval.service.reports.edit import lines
+from thinkeval.service.scoring import chat as chat_efficacy
+from thinkeval.service.scoring.probe import ProbedFact, Question, probe
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 TEMPLATE = "{% for m in messages %}User: {{ m['content'] }} Assistant:\n{% endfor %}"
@@ -50,9 +50,9 @@ def likelihood(loaded: Any, text: str, answer: str) -> float:
 def measured(edited: tuple[Any, Any], chat: str) -> dict[str, Any]:
     loaded, effect = edited
     settings = ProbeSettings(measures=("likelihood",), chat=chat)  # type: ignore[arg-type]
-    (pre,) = ask(loaded, [NEW], settings)
+    (pre,) = probe(loaded, [NEW], settings)
     with applied(loaded.model, effect):
-        (post,) = ask(loaded, [NEW], settings)
+        (post,) = probe(loaded, [NEW], settings)
     found = chat_efficacy.measured(loaded, settings, effect, [ProbedFact(NEW, pre, post)])
     assert {value.measure for value in found} <= {"likelihood"}
     return {value.metric: value for value in found}
@@ -85,9 +85,9 @@ def test_the_sampled_value_of_the_other_prompt_has_its_own_interval(
     loaded, effect = edited
     monkeypatch.setattr(loaded.tokenizer, "chat_template", TEMPLATE)
     settings = ProbeSettings(measures=("p",), samples=5, chat="never")
-    (pre,) = ask(loaded, [NEW], settings)
+    (pre,) = probe(loaded, [NEW], settings)
     with applied(loaded.model, effect):
-        (post,) = ask(loaded, [NEW], settings)
+        (post,) = probe(loaded, [NEW], settings)
     plain, chat = chat_efficacy.measured(loaded, settings, effect, [ProbedFact(NEW, pre, post)])
     assert (plain.metric, chat.metric) == ("efficacy_plain", "efficacy_chat")
     assert (plain.low, plain.high) == (None, None), "that of efficacy, which it is"

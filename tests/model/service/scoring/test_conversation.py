@@ -12,8 +12,7 @@ from thinkeval.editing.models import LoadedModel, wrap
 from thinkeval.editing.probe.matching import contains, first_sentence
 from thinkeval.loaders.records import KnowledgeGraph
 from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring.conversation.asking import MAX_TOKENS, Answerer
-from thinkeval.service.scoring.conversation.walk import Asked, Turns
+from thinkeval.service.scoring.conversation import MAX_TOKENS, Answerer, Asked, Turns
 from thinkeval.service.scoring.metrics import chain_rows
 from thinkeval.service.scoring.plan import execute, plan_edit
 from thinkeval.service.scoring.request import ScoreRequest

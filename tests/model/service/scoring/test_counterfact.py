@@ -20,9 +20,9 @@ from thinkeval.editing.models import weights_digest
 from thinkeval.editing.probe import MEASURES, ProbeItem, ProbeSettings, probe
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
+from thinkeval.service.models.edit import Score
 from thinkeval.service.reports.pooling import counterfact_means
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring import generation, scope
+from thinkeval.service.scoring import generation, resolved
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 SEED = 6
@@ -53,7 +53,7 @@ def test_a_graph_gives_the_neighborhood_that_its_data_set_lacks(walk: Walk, rome
         for f in facts
         if (f.relation, f.object) == ("studied at", HOGWARTS) and f.subject != "Harry Potter"
     ]
-    assert 2 < len(same) <= scope.LIMIT
+    assert 2 < len(same) <= resolved.LIMIT
     wanted = {f.prompt.replace("{}", f.subject) for f in same}
     roles = walk.roles(rome)
     for role in ("target_true", "target_new"):
@@ -75,8 +75,8 @@ def test_of_many_facts_the_same_ten_are_taken(walk: Walk) -> None:
         tx.run(rows.CompleteGraphRow, "graph/complete_graph", graph=graph)
     request = RewriteRequest("x", graph, "{} is at", "s3", "r", "o", "p")
     expected = [f"s{i} is at" for i in range(14) if i != 3][:10]
-    assert scope.neighbors(db, graph, request) == tuple((p, "o") for p in expected)
-    assert scope.neighbors(db, graph, replace(request, relation="q")) == ()
+    assert resolved.neighbors(db, graph, request) == tuple((p, "o") for p in expected)
+    assert resolved.neighbors(db, graph, replace(request, relation="q")) == ()
 
 
 def test_at_a_neighbor_the_model_says_what_it_says_of_that_fact(walk: Walk, rome: Score) -> None:

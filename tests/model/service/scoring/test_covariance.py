@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.covariance import dataset_spec, dataset_text
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.scoring.deltas import lasting_name
+from thinkeval.service.scoring.method_inputs import dataset_spec, dataset_text
 from thinkeval.service.scoring.runtime import parse
 
 

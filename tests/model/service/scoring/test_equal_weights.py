@@ -21,15 +21,15 @@ from thinkeval.editing import hparams as hparams_files
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.covariance import Covariance
 from thinkeval.editing.errors import CovarianceError, DeltaError, HypernetworkError
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.datasets import Dataset
-from thinkeval.service.scoring import covariance, deltas, hypernetwork
+from thinkeval.service.scoring import deltas, method_inputs
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
-from thinkeval.service.settings import Settings
-from thinkeval.service.states.opened import opened
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.opened import load_state
+from thinkeval.service.states.spec import StateIn
 
 MEND = {
     "layers": [1], "rank": 4, "edit_lr": -1e-3, "lr": 1e-3, "lr_lr": 1e-2, "batch_size": 4,
@@ -52,8 +52,8 @@ class Twins:
 
     def covariance(self, folder: Path, text: str | None = None) -> Covariance:
         model = self.model(folder)
-        corpus = covariance.resolve(self.runtime, self.dataset, text, model, LAYERS)
-        found = covariance.covariance_of(self.runtime, corpus, model, LAYERS)
+        corpus = method_inputs.resolve(self.runtime, self.dataset, text, model, LAYERS)
+        found = method_inputs.covariance_of(self.runtime, corpus, model, LAYERS)
         assert found is not None
         return found
 
@@ -94,13 +94,14 @@ def twins(
 
 
 def test_a_collected_covariance_is_not_that_of_the_other(twins: Twins) -> None:
-    one, other = twins.covariance(twins.one), twins.covariance(twins.other)
+    # Of the same texts: each model has own samples of its own.
+    one, other = twins.covariance(twins.one, "graph"), twins.covariance(twins.other, "graph")
     assert one.digest != other.digest
     (module,) = one
     assert not torch.allclose(one[module], other[module], rtol=1e-3)
     loaded = twins.model(twins.other).loaded
-    lines = covariance.resolve(
-        twins.runtime, twins.dataset, None, twins.model(twins.other), LAYERS
+    lines = method_inputs.resolve(
+        twins.runtime, twins.dataset, "graph", twins.model(twins.other), LAYERS
     ).source
     fresh = collected.collect(loaded.model, loaded.tokenizer, lines, LAYERS)  # pyrefly: ignore
     assert torch.allclose(other[module], fresh[module], rtol=1e-5)
@@ -112,7 +113,7 @@ def test_an_imported_covariance_is_not_that_of_the_other(twins: Twins, tmp_path:
     keys = np.random.default_rng(0).normal(size=(99, module.in_features)).astype(np.float32)
     file = tmp_path / f"{name}_float32_mom2_100.npz"
     np.savez(file, **{"mom2.mom2": keys.T @ keys, "mom2.count": 99, "sample_size": 9})
-    covariance.import_published(
+    method_inputs.import_published(
         twins.runtime, twins.dataset.id, str(twins.one), file, None, "float32"
     )
     assert list(twins.covariance(twins.one, "imported")) == [name]
@@ -134,7 +135,7 @@ def test_a_saved_edit_is_not_put_on_the_other(twins: Twins, tmp_path: Path) -> N
     state = StateIn(model=str(twins.other), edits=(edit,))
     with (
         pytest.raises(DeltaError, match="same weights with another configuration"),
-        opened(twins.runtime, state, twins.dataset),
+        load_state(twins.runtime, state, twins.dataset),
     ):
         pass
 
@@ -144,11 +145,11 @@ def test_a_stored_hypernetwork_is_not_that_of_the_other(twins: Twins, tmp_path: 
     file.write_text(json.dumps(MEND))
     values = hparams_files.load("mend", str(file))
     one, other = (
-        hypernetwork.wanted(twins.runtime, twins.dataset, twins.model(each), values)
+        method_inputs.wanted(twins.runtime, twins.dataset, twins.model(each), values)
         for each in (twins.one, twins.other)
     )
     assert one.path != other.path
-    hypernetwork.train(twins.runtime, one, twins.model(twins.one), values)
+    method_inputs.train(twins.runtime, one, twins.model(twins.one), values)
     assert not other.path.exists()
     # The file itself, named as the archive of the hyperparameters.
     file.write_text(json.dumps(MEND | {"archive": str(one.path)}))

@@ -13,13 +13,13 @@ from support.scored_walk import Walk, walked
 from thinkeval.editing.probe import MEASURES
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.loaders.rule_records import Atom, rule
-from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.base.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites, to_forget
-from thinkeval.service.reports import forgetting
+from thinkeval.service.graphs.requests import OwnRewrite, rewrites, to_forget
+from thinkeval.service.models.edit import Score
+from thinkeval.service.reports import by_kind
 from thinkeval.service.reports.comparison import common
 from thinkeval.service.rules import store
-from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -101,7 +101,7 @@ def test_it_is_in_no_table_of_replacements(walk: Walk, scored: Score) -> None:
     assert forgotten.edit == scored.edit
     both = common([*found, forgotten], "likelihood")
     assert scored.edit not in {score.edit for score in both.scores}
-    table = forgetting.table([*found, forgotten], "likelihood")
+    table = by_kind.forgetting_table([*found, forgotten], "likelihood")
     (row,) = table.rows
     assert (len(row.values), row.unknown, row.means["forgetting"].value) == (1, 0, 0.0)
     stored, own = datasets.split_rewrites(db, walk.graph)
@@ -112,14 +112,14 @@ def test_it_is_in_no_table_of_replacements(walk: Walk, scored: Score) -> None:
 def test_its_table_counts_the_proofs_by_rules_that_survive(walk: Walk, scored: Score) -> None:
     """By "one who was sorted into a house at S studied at S", counted from the stored edges."""
     db, school = walk.runtime.db, scored.target_true
-    assert forgetting.surviving_proofs(db, [scored], "likelihood") == {}
-    assert forgetting.PROOFS not in forgetting.table([scored], "likelihood", {}).titles
+    assert by_kind.surviving_proofs(db, [scored], "likelihood") == {}
+    assert by_kind.PROOFS not in by_kind.forgetting_table([scored], "likelihood", {}).titles
     premises = [Atom("x", "was sorted into", "y"), Atom("y", "is a house at", "z")]
     kinds = dict.fromkeys("xyz")
     houses = rule(premises, Atom("x", "studied at", "z"), kinds=kinds, support=1, body=1)
     store.save(db, walk.graph, [houses], status="kept")
     try:
-        proofs = forgetting.surviving_proofs(db, [scored], "likelihood")
+        proofs = by_kind.surviving_proofs(db, [scored], "likelihood")
         edges = stored_edges(db, scored.edit, "likelihood")
         held = {(e.subject, e.relation, e.object) for e in edges if e.role == "fact"}
         wanted = sum(
@@ -129,8 +129,8 @@ def test_its_table_counts_the_proofs_by_rules_that_survive(walk: Walk, scored: S
         )
         assert wanted
         assert proofs == {scored.edit: wanted}, "nothing was changed: every proof survives"
-        table = forgetting.table([scored], "likelihood", proofs)
-        mean = table.rows[0].means[forgetting.PROOFS]
+        table = by_kind.forgetting_table([scored], "likelihood", proofs)
+        mean = table.rows[0].means[by_kind.PROOFS]
         assert (mean.value, mean.n) == (wanted, 1)
         assert table.frame()["active proofs"].tolist() == [wanted]
     finally:

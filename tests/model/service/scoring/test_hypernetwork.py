@@ -19,16 +19,16 @@ from thinkeval.editing.errors import HypernetworkError
 from thinkeval.editing.mend import store
 from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service import cli
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.cli import main
 from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.rewrites import OwnRewrite
-from thinkeval.service.graphs.rewrites import rewrites as chosen_rewrites
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring import hypernetwork
+from thinkeval.service.graphs.requests import OwnRewrite
+from thinkeval.service.graphs.requests import rewrites as chosen_rewrites
+from thinkeval.service.models.edit import Score
+from thinkeval.service.scoring import method_inputs
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import score_edit
-from thinkeval.service.settings import Settings
 
 HPARAMS = {
     "layers": [1],
@@ -73,11 +73,11 @@ class Place:
     def files(self) -> list[Path]:
         return sorted((self.runtime.settings.cache / "mend").glob("*.safetensors"))
 
-    def wanted(self, held: tuple[tuple[str, str], ...] = ()) -> hypernetwork.Wanted:
+    def wanted(self, held: tuple[tuple[str, str], ...] = ()) -> method_inputs.Wanted:
         model = self.runtime.model(self.model, self.graph)
         values = hparams_files.load("mend", self.hparams)
         dataset = datasets.dataset(self.runtime.db, self.graph)
-        return hypernetwork.wanted(self.runtime, dataset, model, values, held)
+        return method_inputs.wanted(self.runtime, dataset, model, values, held)
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +192,7 @@ def vars_of(about: store.About) -> dict[str, Any]:
 
 
 def test_a_large_model_is_told_the_command(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hypernetwork, "SMALL", 1000)
+    monkeypatch.setattr(method_inputs, "SMALL", 1000)
     mine = chosen_rewrites(
         place.runtime.db,
         place.graph,
@@ -220,7 +220,7 @@ def test_the_command_trains_and_finds(
     told = []
     for extra in (["--set", "train_seed=7"], ["--set", "train_seed=7"]):
         with pytest.raises(SystemExit) as ended:
-            cli.main([*words, *extra, "--json"])
+            main.main([*words, *extra, "--json"])
         assert ended.value.code == 0
         told.append(json.loads(capsys.readouterr().out))
     assert [t["from cache"] for t in told] == [False, True]
@@ -228,6 +228,6 @@ def test_the_command_trains_and_finds(
     assert store.about(told[0]["file"]).seed == 7
     assert told[0]["facts trained on"] == len(place.wanted().facts)
     with pytest.raises(SystemExit) as ended:
-        cli.main([*words, "--subject", "Viktor Krum"])
+        main.main([*words, "--subject", "Viktor Krum"])
     assert ended.value.code == 2
     assert "belong together" in capsys.readouterr().err

@@ -9,12 +9,12 @@ import pytest
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.loaders.rule_records import Atom, rule
-from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets, rewrites
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.graphs import datasets, requests
+from thinkeval.service.models.edit import Score
 from thinkeval.service.rules import store
 from thinkeval.service.rules.implications import implications
 from thinkeval.service.rules.omega import omega
-from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -152,7 +152,7 @@ def test_a_forgotten_fact_loses_conclusions_and_newly_entails_none(
     runtime: Runtime, request_: ScoreRequest, pair: tuple[Score, Score]
 ) -> None:
     fact = f"{HARRY}|studied at|{HOGWARTS}"
-    (rewrite,) = rewrites.rewrites(runtime.db, request_.graph, [], rewrites.to_forget(fact), False)
+    (rewrite,) = requests.rewrites(runtime.db, request_.graph, [], requests.to_forget(fact), False)
     score = score_edit(
         runtime, request_.model_copy(update={"rewrite": rewrite, "implications": True})
     )

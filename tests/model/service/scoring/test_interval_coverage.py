@@ -10,7 +10,7 @@ import pytest
 from support import coverage
 from support.coverage import paired_bounds as bounds
 from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring.posterior import Sampled
+from thinkeval.service.scoring.intervals import Sampled
 
 
 @pytest.mark.parametrize("k", [5, 10, 20])

@@ -12,18 +12,17 @@ from support.edit_methods import FRANCE, HARRY
 from support.tiny_models import build_tiny
 from thinkeval.editing import models
 from thinkeval.editing.errors import EditingError, HparamsError
-from thinkeval.service.cli.score import score_all
-from thinkeval.service.growth.endpoints.opened import require_models
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.growth.open_endpoint import require_models
 from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
 from thinkeval.service.reports.formats import frame_table, render
 from thinkeval.service.reports.table import scores_frame
+from thinkeval.service.scoring.hyperparameters import for_model
 from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.resolved import require_hparams
+from thinkeval.service.scoring.resolved import hyperparameters, require_hparams
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 from thinkeval.service.states import finetune
-from thinkeval.service.states.changes import parse_fine_tune
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn, parse_fine_tune
 
 
 @pytest.fixture
@@ -53,15 +52,46 @@ def asked(model: str, *methods: str, **more: Any) -> list[ScoreRequest]:
     ]
 
 
-def test_all_missing_hyperparameters_are_one_error_without_a_model(unloaded: Runtime, mine: str):
-    with pytest.raises(HparamsError) as caught:
-        score_all(unloaded, asked(mine, "rome", "none", "memit"))
-    assert "'rome', 'memit' for the model" in caught.value.detail
-    assert "'none'" not in caught.value.detail
-    assert f"hparams suggest {mine} -m rome" in caught.value.remedy
-    require_hparams(unloaded, asked(mine, "none"))
+class Notes:
+    """Progress that remembers the sentences it is to show."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def __call__(self, done: int, total: int, stage: str) -> None:
+        """Show nothing."""
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+
+def test_suggested_hyperparameters_are_announced_once_and_without_a_model(
+    unloaded: Runtime, mine: str
+):
+    """Only the methods whose values depend on the model are named; published values are not."""
+    notes = unloaded.progress = Notes()
+    require_hparams(unloaded, asked(mine, "none", "ike"))
     require_hparams(unloaded, asked("organism:llama", "rome", "memit"))
     require_hparams(unloaded, asked(mine, "rome", hparams="gpt2-xl"))
+    assert notes.said == []
+    for _ in range(2):
+        require_hparams(unloaded, asked(mine, "rome", "none", "memit"))
+    assert [line.partition(";")[0] for line in notes.said] == [
+        "No published hyperparameters of rome for mine",
+        "No published hyperparameters of memit for mine",
+    ]
+    assert "used the suggestion: the values of gpt2-xl at layer " in notes.said[0]
+
+
+def test_the_suggestion_is_what_the_command_prints(unloaded: Runtime, mine: str, tmp_path: Path):
+    (tmp_path / "memit.yaml").write_text(for_model(mine, "memit").as_yaml())
+    (one, _) = asked(mine, "memit")
+    (named, _) = asked(mine, "memit", hparams=str(tmp_path / "memit.yaml"))
+    assert hyperparameters(unloaded, one).values == hyperparameters(unloaded, named).values
+    changed = hyperparameters(unloaded, one.model_copy(update={"overrides": {"kl_factor": 0.5}}))
+    assert changed.values.kl_factor == 0.5
+    with pytest.raises(HparamsError, match=r"suggestion for 'memit': unknown key 'v_lrr'"):
+        require_hparams(unloaded, asked(mine, "memit", overrides={"v_lrr": 1}))
 
 
 def test_a_model_that_is_not_there_is_the_error(unloaded: Runtime, tmp_path: Path):

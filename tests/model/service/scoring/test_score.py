@@ -17,11 +17,11 @@ from thinkeval.cypher import names, rows
 from thinkeval.cypher.metric_options import of_kind
 from thinkeval.editing.errors import CovarianceError, EditFailedError, EditingError
 from thinkeval.editing.probe import MEASURES
-from thinkeval.service.errors import NothingStoredError
+from thinkeval.service.base.errors import NothingStoredError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.rewrites import OwnRewrite
-from thinkeval.service.graphs.rewrites import rewrites as chosen_rewrites
-from thinkeval.service.schemas import Score
+from thinkeval.service.graphs.requests import OwnRewrite
+from thinkeval.service.graphs.requests import rewrites as chosen_rewrites
+from thinkeval.service.models.edit import Score
 from thinkeval.service.scoring import record as editrecords
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 

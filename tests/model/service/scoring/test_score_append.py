@@ -15,8 +15,8 @@ from support.tiny_models import build_tiny
 from thinkeval.cypher import rows
 from thinkeval.editing.models import wrap
 from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.schemas import Score
+from thinkeval.service.base.errors import NothingStoredError, UsageError
+from thinkeval.service.models.edit import Score
 from thinkeval.service.scoring import append, plan, record
 from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -209,7 +209,7 @@ def test_mend_is_another_hypernetwork_with_app(walk: Walk, request_: RewriteRequ
 
 
 def test_a_sequence_passes_the_loss_on(walk: Walk, request_: RewriteRequest) -> None:
-    from thinkeval.service.scoring.sequence import score_sequence
+    from thinkeval.service.scoring.sweep import score_sequence
 
     options = walk.request("rome", samples=0, rewrite=request_, append_loss="app", alpha=2.0,
                            beta=2.0, gamma=2.0)  # fmt: skip

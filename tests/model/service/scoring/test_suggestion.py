@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from support.tiny_architectures import config_of
 from thinkeval.editing import hparams
 from thinkeval.editing.errors import ModelLoadError, UnsupportedArchitectureError
-from thinkeval.service.cli import app
-from thinkeval.service.scoring.suggestion import for_model
+from thinkeval.service.cli.main import app
+from thinkeval.service.scoring.hyperparameters import for_model
 
 
 def folder(path: Path, name: str, n_layers: int = 16) -> str:

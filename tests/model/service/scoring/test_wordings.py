@@ -10,7 +10,7 @@ from support.tiny_models import build_tiny
 from thinkeval.editing import models
 from thinkeval.editing.probe import ProbeItem, ProbeSettings, probe
 from thinkeval.loaders.records import Fact
-from thinkeval.service.scoring import wordings
+from thinkeval.service.scoring import probe as wordings
 from thinkeval.service.scoring.probe import questions_for
 
 TEMPLATE = "{% for m in messages %}User: {{ m['content'] }} Assistant:{% endfor %}"

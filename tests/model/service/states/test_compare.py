@@ -21,18 +21,17 @@ from support.states.adapters import write_effect
 from support.states.small import NO_DATASET, saved_model
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
-from thinkeval.service.errors import LeaseLostError, NotFoundError
-from thinkeval.service.experiments import store
+from thinkeval.service.base.errors import LeaseLostError, NotFoundError
+from thinkeval.service.base.leases import Lease
 from thinkeval.service.experiments.kind import Work
-from thinkeval.service.leases import Lease
-from thinkeval.service.schemas import Score
+from thinkeval.service.models.edit import Score
 from thinkeval.service.scoring import deltas, metrics, record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.kind import COMPARISON
-from thinkeval.service.states.opened import InMemory, LoadedState, opened
+from thinkeval.service.states.opened import InMemory, LoadedState, load_state
 from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 FACT = "Harry Potter|studied at|Hogwarts School of Witchcraft and Wizardry"
 EXACT = ("likelihood", "likelihood_norm")
@@ -100,7 +99,9 @@ def test_an_edit_behind_a_server_that_scores_prompts_is_the_same_change(
     walk: Walk, edit: Score, compared: ComparisonOut
 ) -> None:
     """The server has a copy of the edited model; the first state is asked in this process."""
-    with opened(walk.runtime, posted(walk, f"+edit:{edit.edit}").states[0], NO_DATASET) as state:
+    with load_state(
+        walk.runtime, posted(walk, f"+edit:{edit.edit}").states[0], NO_DATASET
+    ) as state:
         served = deepcopy(cast("LoadedState", state).loaded.model)
     wanted = {"rewrites": [walk.rewrite.id], "samples": 0}
     with scoring(served, walk.model.loaded.tokenizer) as address:
@@ -220,12 +221,12 @@ def test_the_same_again_is_found_and_deleting_leaves_what_others_scored(
     assert one.id != compared.id
     (shared,) = [each.edit for each in one.states[0].requests]
     assert shared in {each.edit for each in compared.states[0].requests}
-    assert {c.id for c in store.page(db, COMPARISON, edit=shared)} >= {one.id, compared.id}
-    store.delete(db, walk.runtime.settings, COMPARISON, one.id)
+    assert {c.id for c in COMPARISON.store.page(db, edit=shared)} >= {one.id, compared.id}
+    COMPARISON.store.delete(db, walk.runtime.settings, one.id)
     assert record.get_score(db, shared).kind == "replace"
     assert not db.read(rows.GraphRow, "graph/get_graph", graph=one.id)
     with pytest.raises(NotFoundError, match="comparison"):
-        store.get(db, COMPARISON, one.id)
+        COMPARISON.store.get(db, one.id)
 
 
 def test_a_comparison_whose_edit_was_deleted_is_done_again(walk: Walk, edit: Score) -> None:
@@ -289,7 +290,7 @@ def test_nothing_is_stored_once_the_lease_belongs_to_another(walk: Walk, edit: S
         compare(walk.runtime, asked, work=Work(lease=Lease("a token of another", 1)))
     left = [row for row in db.read(rows.GraphRow, "graph/list_graphs") if row.graph not in before]
     assert {row.kind for row in left} <= {"model"}, "answers of a state stay, and nothing else"
-    assert all(out.request["seed"] != 9 for out in store.page(db, COMPARISON, graph=walk.graph))
+    assert all(out.request["seed"] != 9 for out in COMPARISON.store.page(db, graph=walk.graph))
 
 
 def test_models_in_memory_are_compared_and_left_as_they_were(walk: Walk, edit: Score) -> None:

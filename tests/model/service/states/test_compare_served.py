@@ -20,17 +20,15 @@ from support.own_graphs import stored_edges
 from support.references import reference as ref
 from support.references.scoring_reference import expected, same
 from support.scored_walk import Walk, walked
-from support.serving import Shared
 from thinkeval.cypher import rows
 from thinkeval.editing.probe import matching
-from thinkeval.service.experiments import store
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.kind import COMPARISON
 from thinkeval.service.states.schemas import ComparisonIn, StateComparison
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
 
 pytestmark = pytest.mark.heavy
 
@@ -47,10 +45,9 @@ def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
 
 
 @pytest.fixture(scope="module")
-def served(organism_server: Shared[ModelServer]) -> StateIn:
+def served(served_organism: ModelServer) -> StateIn:
     """The organism behind its server."""
-    server = organism_server.start()
-    return StateIn(model=server.model, endpoint=server.url)
+    return StateIn(model=served_organism.model, endpoint=served_organism.url)
 
 
 @pytest.fixture(scope="module")
@@ -176,5 +173,5 @@ def test_the_record_counts_the_replies(walk: Walk, served: StateIn, first: bool)
     replies = record_of.about["replies"]
     prompts = {(fact.subject, fact.prompt) for fact in facts}
     assert replies["answers"] == len(prompts) * SAMPLES
-    stored = store.result(walk.runtime.db, COMPARISON, found.id).states[0]
+    stored = COMPARISON.store.result(walk.runtime.db, found.id).states[0]
     assert (stored.before.about, stored.after.about) == (found.before.about, found.after.about)

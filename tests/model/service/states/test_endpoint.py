@@ -14,12 +14,12 @@ from support.tiny_models import build_tiny
 from thinkeval.editing.models import wrap
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Fact
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring.probe import Neighbor, Question, ask, questions_for
+from thinkeval.service.scoring.probe import Neighbor, Question, probe, questions_for
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.settings import Settings
-from thinkeval.service.states.opened import opened
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.opened import load_state
+from thinkeval.service.states.spec import StateIn
 
 
 @pytest.fixture
@@ -50,10 +50,10 @@ def test_scored_prompts_give_the_likelihoods_of_the_same_model(ask_by: str, here
     if ask_by == "question":
         fact = Fact("Harry Potter", "r", "Hogwarts", "{}", questions=("Where did Harry study?",))
         questions = [Question(fact, ("Hogwarts School",))]
-    wanted = ask(wrap(model, tokenizer, name="local"), questions, settings)
+    wanted = probe(wrap(model, tokenizer, name="local"), questions, settings)
     with scoring(model, tokenizer) as address:
         state = StateIn(model="tiny", endpoint=address)
-        with opened(here, state, NO_DATASET) as served:
+        with load_state(here, state, NO_DATASET) as served:
             found = served.ask(questions, settings)
             assert served.about.exact
     for measure in ("likelihood", "likelihood_norm"):
@@ -72,7 +72,7 @@ def test_samples_of_a_server_are_those_of_its_seeds(here: Runtime) -> None:
         state = StateIn(model="tiny", endpoint=address)
         found = []
         for _ in range(2):
-            with opened(here, state, NO_DATASET) as served:
+            with load_state(here, state, NO_DATASET) as served:
                 found.append(served.ask(QUESTIONS, settings))
     assert found[0] == found[1]
     assert len(set(found[0][0].answers)) > 1
@@ -91,9 +91,9 @@ def test_an_organism_behind_transformers_serve_answers_as_it_does_here(
     wrong = [Fact(f.subject, f.relation, "Atlantis", f.prompt) for f in facts[:2]]
     questions = questions_for([*facts, *wrong], {})
     settings = ProbeSettings(samples=8, measures=("p",), max_new_tokens=12)
-    wanted = ask(organism.loaded, questions, settings)
+    wanted = probe(organism.loaded, questions, settings)
     state = StateIn(model=served_organism.model, endpoint=served_organism.url)
-    with opened(here, state, NO_DATASET) as served:
+    with load_state(here, state, NO_DATASET) as served:
         found = served.ask(questions, settings)
         about = served.about
         assert not about.exact

@@ -34,13 +34,13 @@ from thinkeval.editing.errors import DeltaError, ModelLoadError, ProbeError
 from thinkeval.editing.models import weights_digest
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Fact
-from thinkeval.service.errors import NotFoundError
+from thinkeval.service.base.errors import NotFoundError
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring.probe import Question, ask
+from thinkeval.service.scoring.probe import Question, probe
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.settings import Settings
-from thinkeval.service.states.opened import InMemory, opened
-from thinkeval.service.states.words import StateIn, parse
+from thinkeval.service.states.opened import InMemory, load_state
+from thinkeval.service.states.spec import StateIn, parse
 
 EDITED = ("transformer.h.0.mlp.c_proj.weight", "transformer.h.2.mlp.c_proj.weight")
 MLP_OUT = {
@@ -85,7 +85,7 @@ def test_a_model_that_has_no_editing_adapter_is_asked(
     torch.manual_seed(0)
     model = hf.AutoModelForCausalLM.from_config(WITHOUT_ADAPTER[architecture]())
     saved(model, tmp_path / "m")
-    with opened(here, parse(f"{tmp_path / 'm'}"), NO_DATASET) as state:
+    with load_state(here, parse(f"{tmp_path / 'm'}"), NO_DATASET) as state:
         found = numbers(state.ask(QUESTIONS, EXACT))
         about = state.about
     assert found == pytest.approx(_by_hand(model.eval()), rel=1e-4)
@@ -111,7 +111,7 @@ def test_a_model_whose_numbers_would_be_wrong_in_a_batch_is_refused(
     torch.manual_seed(0)
     model = saved(hf.AutoModelForCausalLM.from_config(config()), tmp_path / "m")
     for state in (parse(f"{tmp_path / 'm'}"), InMemory(model, build_tokenizer())):
-        with pytest.raises(ProbeError, match=reason), opened(here, state, NO_DATASET):
+        with pytest.raises(ProbeError, match=reason), load_state(here, state, NO_DATASET):
             pass
 
 
@@ -135,14 +135,14 @@ def test_saved_edits_are_put_on_and_taken_off(here: Runtime, tmp_path: Path) -> 
     for name, effect in (("a", first), ("b", second)):
         saved_edit(tmp_path / name, model, effect, edit=name)
     base = StateIn(model=f"{tmp_path / 'm'}")
-    with opened(here, base, NO_DATASET) as state:
+    with load_state(here, base, NO_DATASET) as state:
         before, about = numbers(state.ask(QUESTIONS, EXACT)), state.about
     edits = (f"{tmp_path / 'a'}", f"{tmp_path / 'b'}")
-    with opened(here, base.model_copy(update={"edits": edits}), NO_DATASET) as state:
+    with load_state(here, base.model_copy(update={"edits": edits}), NO_DATASET) as state:
         after, edited = numbers(state.ask(QUESTIONS, EXACT)), state.about
     loaded = here.model(f"{tmp_path / 'm'}", "no-data-set").loaded
     with applied(loaded.model, first), applied(loaded.model, second):
-        assert numbers(ask(loaded, QUESTIONS, EXACT)) == after
+        assert numbers(probe(loaded, QUESTIONS, EXACT)) == after
     assert max(abs(a - b) for a, b in zip(before, after, strict=True)) > 1e-3
     assert weights_digest(loaded.model) == about.about["weights_digest"]
     assert about.digest == edited.base_digest == loaded.info.digest
@@ -150,7 +150,7 @@ def test_saved_edits_are_put_on_and_taken_off(here: Runtime, tmp_path: Path) -> 
     assert (edited.kind, edited.name) == ("edited", "m+edit:a+edit:b")
 
     digest = export_model(loaded, [load(edit) for edit in edits], tmp_path / "exported")
-    with opened(here, parse(f"{tmp_path / 'exported'}"), NO_DATASET) as state:
+    with load_state(here, parse(f"{tmp_path / 'exported'}"), NO_DATASET) as state:
         assert state.about.digest == edited.digest
         assert state.about.about["weights_digest"] == digest
         assert numbers(state.ask(QUESTIONS, EXACT)) == after
@@ -166,11 +166,14 @@ def test_a_scored_edit_is_asked_with_what_its_score_found(
         entities = runtime.content_of(dataset).entities
         questions = _questions(facts, {each.name: each.aliases for each in entities})
         state = StateIn(model=organism.source, edits=(score.edit,))
-        with opened(fresh, state, dataset) as changed:
+        with load_state(fresh, state, dataset) as changed:
             found = numbers(changed.ask(questions, EXACT))
             assert changed.about.base_digest == organism.loaded.info.digest
         nothing = StateIn(model=organism.source, edits=("rome-nothing-0",))
-        with pytest.raises(NotFoundError, match="rome-nothing-0"), opened(fresh, nothing, dataset):
+        with (
+            pytest.raises(NotFoundError, match="rome-nothing-0"),
+            load_state(fresh, nothing, dataset),
+        ):
             pass
     assert found == pytest.approx([row.likelihood_post for row in facts], abs=1e-6)
 
@@ -193,7 +196,7 @@ def test_an_edit_of_other_weights_is_refused(here: Runtime, tmp_path: Path) -> N
     state = StateIn(model=f"{tmp_path / 'm'}", edits=(f"{tmp_path / 'e'}",))
     with (
         pytest.raises(DeltaError, match="E was made for another model"),
-        opened(here, state, NO_DATASET),
+        load_state(here, state, NO_DATASET),
     ):
         pass
     loaded = here.model(f"{tmp_path / 'm'}", "no-data-set").loaded
@@ -207,7 +210,7 @@ def test_a_model_in_memory_is_left_as_it_was(architecture: str, here: Runtime) -
     model.train()
     model.lm_head.eval()
     before = weights_digest(model)
-    with opened(here, InMemory(model, tokenizer, "mine"), NO_DATASET) as state:
+    with load_state(here, InMemory(model, tokenizer, "mine"), NO_DATASET) as state:
         found = numbers(state.ask(QUESTIONS, EXACT))
         assert (state.about.kind, state.about.name) == ("memory", "mine")
         assert state.about.about["weights_digest"] == before
@@ -217,7 +220,7 @@ def test_a_model_in_memory_is_left_as_it_was(architecture: str, here: Runtime) -
     assert not model.lm_head.training
     assert all(parameter.requires_grad for parameter in model.parameters())
     fresh = models.wrap(*build_tiny(architecture), name="fresh")
-    assert numbers(ask(fresh, QUESTIONS, EXACT)) == found
+    assert numbers(probe(fresh, QUESTIONS, EXACT)) == found
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
@@ -232,7 +235,7 @@ def test_weights_that_are_not_finite_are_refused(
     for state in (parse(f"{tmp_path / 'm'}"), InMemory(model, tokenizer)):
         with (
             pytest.raises(ModelLoadError, match=r"transformer\.h\.1\.mlp\.c_fc\.weight"),
-            opened(here, state, NO_DATASET),
+            load_state(here, state, NO_DATASET),
         ):
             pass
 
@@ -259,7 +262,7 @@ def test_two_bases_are_never_in_memory_together(
     loads = []
     for word in ("a", "a+edit:{}", "b", "b", "a+edit:{}"):
         state = parse(f"{tmp_path}/{word}".format(tmp_path / "e"))
-        with opened(here, state, NO_DATASET) as open_state:
+        with load_state(here, state, NO_DATASET) as open_state:
             open_state.ask(QUESTIONS, EXACT)
         del open_state
         loads.append(len(alive))
@@ -275,7 +278,7 @@ def test_two_bases_are_never_in_memory_together(
 def test_samples_are_drawn_with_the_settings(here: Runtime, tmp_path: Path) -> None:
     saved_model(tmp_path / "m")
     settings = ProbeSettings(samples=7, measures=("p",), seed=3)
-    with opened(here, parse(f"{tmp_path / 'm'}"), NO_DATASET) as state:
+    with load_state(here, parse(f"{tmp_path / 'm'}"), NO_DATASET) as state:
         answers = state.ask(QUESTIONS, settings)
         assert answers == state.ask(QUESTIONS, settings)
     assert {answer.n_samples for answer in answers} == {7}
@@ -296,7 +299,7 @@ def test_an_adapter_of_the_same_update_equals_the_edit(
     base = StateIn(model=f"{tmp_path / 'm'}")
     found = {}
     for changes in ({}, {"adapter": f"{tmp_path / 'lora'}"}, {"edits": (f"{tmp_path / 'e'}",)}):
-        with opened(here, base.model_copy(update=changes), NO_DATASET) as state:
+        with load_state(here, base.model_copy(update=changes), NO_DATASET) as state:
             found[state.about.kind] = (numbers(state.ask(QUESTIONS, EXACT)), state.about)
     (before, plain), (lora, adapted), (edit, edited) = (
         found[kind] for kind in ("model", "adapter", "edited")
@@ -317,13 +320,13 @@ def test_an_adapter_on_an_edited_base_adds_both(here: Runtime, tmp_path: Path) -
     saved_edit(tmp_path / "e", model, first)
     write_effect(model, second, tmp_path / "lora")
     word = f"{tmp_path / 'm'}+adapter:{tmp_path / 'lora'}+edit:{tmp_path / 'e'}"
-    with opened(here, parse(word), NO_DATASET) as state:
+    with load_state(here, parse(word), NO_DATASET) as state:
         found = numbers(state.ask(QUESTIONS, EXACT))
     loaded = here.model(f"{tmp_path / 'm'}", "no-data-set").loaded
     assert weights_digest(loaded.model) == weights_digest(model)
     assert state.about.base_digest == loaded.info.digest
     with applied(loaded.model, first), applied(loaded.model, second):
-        assert found == pytest.approx(numbers(ask(loaded, QUESTIONS, EXACT)), abs=1e-6)
+        assert found == pytest.approx(numbers(probe(loaded, QUESTIONS, EXACT)), abs=1e-6)
 
 
 @pytest.mark.parametrize("bits", ["8bit", "4bit"])
@@ -336,7 +339,7 @@ def test_edited_weights_are_quantised_as_their_exported_folder_is(
     export_model(loaded, [load(tmp_path / "e")], tmp_path / "exported")
     found = {}
     for word in ("m", f"m+{bits}", f"m+edit:{tmp_path / 'e'}+{bits}", f"exported+{bits}"):
-        with opened(here, parse(f"{tmp_path}/{word}"), NO_DATASET) as state:
+        with load_state(here, parse(f"{tmp_path}/{word}"), NO_DATASET) as state:
             found[word] = (numbers(state.ask(QUESTIONS, EXACT)), state.about)
     (plain, base), (_, small), (edited, about), (exported, other) = found.values()
     assert edited == exported
@@ -345,7 +348,7 @@ def test_edited_weights_are_quantised_as_their_exported_folder_is(
     assert (small.base_digest, about.base_digest) == (base.digest, base.digest)
     assert (about.kind, about.name) == ("quantized", f"m+edit:e+{bits}")
     assert about.about["quantisation"]["layers"] == 12
-    with opened(here, parse(f"{tmp_path}/m"), NO_DATASET) as state:
+    with load_state(here, parse(f"{tmp_path}/m"), NO_DATASET) as state:
         assert numbers(state.ask(QUESTIONS, EXACT)) == plain
 
 
@@ -357,7 +360,7 @@ def test_a_quantised_adapter_is_merged_first(here: Runtime, tmp_path: Path) -> N
     words = (f"adapter:{tmp_path / 'lora'}+8bit", f"edit:{tmp_path / 'e'}+8bit")
     found = []
     for word in words:
-        with opened(here, parse(f"{tmp_path / 'm'}+{word}"), NO_DATASET) as state:
+        with load_state(here, parse(f"{tmp_path / 'm'}+{word}"), NO_DATASET) as state:
             found.append(numbers(state.ask(QUESTIONS, EXACT)))
     # A number at the edge of two roundings may fall to either side.
     assert found[0] == pytest.approx(found[1], rel=0.02)

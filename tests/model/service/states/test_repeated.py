@@ -11,14 +11,12 @@ import pytest
 
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Fact
-from thinkeval.service.completions import Completion, ScoredToken
-from thinkeval.service.errors import EndpointError
-from thinkeval.service.growth.endpoints.capabilities import CLOZE, Capabilities
-from thinkeval.service.llm import Client
+from thinkeval.service.base.errors import EndpointError
+from thinkeval.service.base.llm import Client, Completion, ScoredToken
+from thinkeval.service.growth.openai_endpoint import CLOZE, Capabilities
 from thinkeval.service.scoring.probe import Question
-from thinkeval.service.states.endpoint import EndpointState
-from thinkeval.service.states.replies import Session
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.endpoint import EndpointState, Session
+from thinkeval.service.states.spec import StateIn
 
 EXACT = ProbeSettings(measures=("likelihood",))
 QUESTIONS = [Question(Fact(s, "r", "Oslo", "{} lives in")) for s in ("Ada", "Bob", "Eve")]

@@ -14,13 +14,12 @@ from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
 from thinkeval.editing.errors import DeltaError
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
-from thinkeval.service.experiments import store
+from thinkeval.service.base.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.delete import delete_graph
-from thinkeval.service.graphs.rewrites import rewrites, to_forget
+from thinkeval.service.graphs.requests import rewrites, to_forget
+from thinkeval.service.models.edit import Score
 from thinkeval.service.reports import formats
-from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.states import table
@@ -78,7 +77,7 @@ def test_the_states_of_the_sequence(
 ) -> None:
     (tuned,) = line.states[2].updates
     base, first = walk.model.source, f"+edit:{edit.edit}"
-    assert [state.after.word.removeprefix(base) for state in line.states] == [
+    assert [state.after.spec.removeprefix(base) for state in line.states] == [
         first,
         f"{first}+8bit",
         f"{first}+edit:{tuned}+8bit",
@@ -237,9 +236,9 @@ def test_the_base_may_be_a_fine_tune(walk: Walk, edit: Score) -> None:
     base = f"{walk.model.source}+finetune:graph:steps=2"
     found = run(walk, "+8bit", base=base)
     assert found.base.kind == "edited"
-    assert "+edit:finetune-graph-" in found.base.word
+    assert "+edit:finetune-graph-" in found.base.spec
     (state,) = found.states
-    assert state.after.word == f"{found.base.word}+8bit"
+    assert state.after.spec == f"{found.base.spec}+8bit"
 
 
 def test_forgetting_is_retained_or_not(walk: Walk) -> None:
@@ -270,16 +269,16 @@ def test_deleting_leaves_the_states_and_updates_of_others(walk: Walk, edit: Scor
     shared = requests(one)[1]
     (tuned,) = one.states[1].updates
     path = deltas.path_of(settings, tuned)
-    assert {out.id for out in store.page(db, COMPARISON, edit=shared.edit)} >= {one.id, two.id}
-    assert store.delete(db, settings, COMPARISON, one.id) == []
+    assert {out.id for out in COMPARISON.store.page(db, edit=shared.edit)} >= {one.id, two.id}
+    assert COMPARISON.store.delete(db, settings, one.id) == []
     assert path.is_file()
     assert record.get_score(db, shared.edit).edit == shared.edit
-    gone = store.delete(db, settings, COMPARISON, two.id)
+    gone = COMPARISON.store.delete(db, settings, two.id)
     assert {shared.edit, requests(two)[2].edit} <= set(gone)
     assert requests(two)[0].edit not in gone, "the sequence of other tests has the first state"
     assert not path.is_file()
     with pytest.raises(NotFoundError, match="comparison"):
-        store.get(db, COMPARISON, one.id)
+        COMPARISON.store.get(db, one.id)
 
 
 def test_nothing_is_done_for_states_that_cannot_be_made(
@@ -287,7 +286,7 @@ def test_nothing_is_done_for_states_that_cannot_be_made(
 ) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text("\n")
-    stored = len(store.page(walk.runtime.db, COMPARISON))
+    stored = len(COMPARISON.store.page(walk.runtime.db))
     first = f"+edit:{edit.edit}"
     for states, error, problem in (
         (("+edit:none-such", "+8bit"), NotFoundError, "no edit"),
@@ -299,7 +298,7 @@ def test_nothing_is_done_for_states_that_cannot_be_made(
     ):
         with pytest.raises((error, NothingStoredError), match=problem):
             run(walk, *states)
-    assert len(store.page(walk.runtime.db, COMPARISON)) == stored
+    assert len(COMPARISON.store.page(walk.runtime.db)) == stored
 
 
 def test_an_update_that_would_not_be_saved_is_refused_before_training(
@@ -319,4 +318,4 @@ def test_a_data_set_goes_with_its_comparisons(runtime: Runtime, organism: Runtim
         found = run(walk, f"+edit:{edit.edit}", "+finetune:graph:steps=1")
         removed = delete_graph(runtime.db, walk.graph, with_dependents=True)
         assert {edit.edit, *found.states[1].updates} <= set(removed)
-        assert store.find(runtime.db, COMPARISON, found.id) is None
+        assert COMPARISON.store.find(runtime.db, found.id) is None

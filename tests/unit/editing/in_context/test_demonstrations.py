@@ -22,7 +22,7 @@ from thinkeval.editing.probe.matching import contains
 from thinkeval.editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION, QUESTION
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, RewriteRequest
-from thinkeval.service.scoring.demonstrations import build
+from thinkeval.service.scoring.plan import build
 
 
 def fact(subject, relation, obj, *, paraphrases=(), questions=()):
@@ -284,7 +284,7 @@ def test_an_unknown_retriever_is_answered_with_the_nearest():
 
 def test_no_torch_is_needed():
     code = (
-        "import sys; import thinkeval.service.scoring.demonstrations\n"
+        "import sys; import thinkeval.service.scoring.plan\n"
         "from thinkeval.editing.in_context import retrievers\n"
         "[retrievers.get(n) for n in retrievers.names()]; sys.exit('torch' in sys.modules)"
     )

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from thinkeval.service.api.graphs import ImportIn
-from thinkeval.service.api.rules import WrittenRule
-from thinkeval.service.depedit.schemas import RunsIn, SetIn
 from thinkeval.service.growth.schemas import GrowthIn
-from thinkeval.service.jobs.schemas import SweepIn
-from thinkeval.service.leakcut.schemas import CoEditIn
-from thinkeval.service.schemas import EditIn
+from thinkeval.service.models.depedit import RunsIn, SetIn
+from thinkeval.service.models.edit import EditIn
+from thinkeval.service.models.experiment import SweepIn
+from thinkeval.service.models.leakcut import CoEditIn
 from thinkeval.service.states.schemas import ComparisonIn
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.spec import StateIn
+from thinkeval.service.web.graphs import ImportIn
+from thinkeval.service.web.rules import WrittenRule
 
 
 def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thinkeval.cypher import rows
-from thinkeval.service.depedit.schemas import SetWithQuestions
+from thinkeval.service.models.depedit import SetWithQuestions
 
 
 def test_schema_names_carry_no_module_path(document: dict[str, Any]) -> None:

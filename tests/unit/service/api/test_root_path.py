@@ -10,11 +10,10 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.testclient import TestClient
 
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.pages.render import STATIC
-from thinkeval.service.api.root_path import RootPath
-from thinkeval.service.errors import UsageError
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.web.app import RootPath, create_app
+from thinkeval.service.web.pages.render import STATIC
 
 ROOT = "/tools/thinkeval"
 HTML = {"accept": "text/html"}

@@ -9,8 +9,8 @@ import pytest
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.metric_options import headlines
-from thinkeval.service.api.connection import Connection
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.web.state import Connection
 
 
 class Recorded:

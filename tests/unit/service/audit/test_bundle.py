@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from support.states.audits import is_whole, made_up
-from thinkeval.service.audit import bundle
-from thinkeval.service.audit.bundle import build_files, require_free
-from thinkeval.service.audit.page import DATA, PAGE, SUMS
-from thinkeval.service.errors import ConflictError, UsageError
+from thinkeval.service.base.errors import ConflictError, UsageError
+from thinkeval.service.states import audit_page
+from thinkeval.service.states.audit_page import DATA, PAGE, SUMS, build_files, require_free
 
 
 def write(folder: Path) -> None:
-    bundle.write(build_files(made_up()), folder)
+    audit_page.write(build_files(made_up()), folder)
 
 
 def test_the_json_is_the_content_and_both_files_have_their_digests(tmp_path: Path) -> None:
@@ -54,10 +53,10 @@ def test_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     write(tmp_path / "old")
     before = {path: path.read_bytes() for path in (tmp_path / "old").iterdir()}
-    monkeypatch.setattr(bundle, "_sync", fail)
+    monkeypatch.setattr(audit_page, "_sync", fail)
     for name in ("new", "old"):
         with pytest.raises(RuntimeError):
-            bundle.write({PAGE: b"another"}, tmp_path / name)
+            audit_page.write({PAGE: b"another"}, tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
     assert {path: path.read_bytes() for path in (tmp_path / "old").iterdir()} == before
 

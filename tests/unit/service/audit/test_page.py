@@ -8,9 +8,8 @@ from html.parser import HTMLParser
 import pytest
 
 from support.states.audits import MARKUP, made_up
-from thinkeval.service.audit import drawing
-from thinkeval.service.audit.drawing import Step
-from thinkeval.service.audit.page import DATA, SUMS, plain, render
+from thinkeval.service.states import audit_page
+from thinkeval.service.states.audit_page import DATA, SUMS, Step, plain, render
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -68,9 +67,9 @@ def test_it_has_the_verdict_the_routes_and_the_names_of_the_other_files(html: st
 
 def test_a_chain_is_drawn_with_its_probabilities() -> None:
     steps = [Step("knew", "B", 0.9, 0.45), Step("lived-in", "<C>", 1.0, 0.0, implied=True)]
-    svg = str(drawing.chain("A", steps, "open"))
+    svg = str(audit_page.draw_chain("A", steps, "open"))
     bars = re.findall(r'class="(before|after)" x="\d+" y="\d+" width="([\d.]+)"', svg)
-    wide = drawing.BAR_WIDTH
+    wide = audit_page.BAR_WIDTH
     wanted = [0.9 * wide, 0.45 * wide, wide, 0.0]
     assert [float(width) for _, width in bars] == [pytest.approx(each, abs=0.06) for each in wanted]
     assert "&lt;C&gt;" in svg
@@ -81,7 +80,7 @@ def test_a_chain_is_drawn_with_its_probabilities() -> None:
 
 
 def test_a_missing_probability_has_no_bar() -> None:
-    svg = str(drawing.bars(0.5, None))
+    svg = str(audit_page.bars(0.5, None))
     assert 'class="before"' in svg
     assert 'class="after"' not in svg
     assert "– after" in svg

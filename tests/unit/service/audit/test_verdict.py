@@ -9,9 +9,8 @@ import pytest
 
 from support.states.comparisons import state
 from thinkeval.cypher import rows
-from thinkeval.service.audit.routes import ByChains, ByRules, Request, state_of
-from thinkeval.service.audit.verdict import verdict
-from thinkeval.service.schemas import MetricValue, Score
+from thinkeval.service.models.edit import MetricValue, Score
+from thinkeval.service.states.audit import ByChains, ByRules, Request, state_of, verdict
 
 LISTED: dict[str, Any] = {"rules": [{"id": "r"}], "routes": 0, "listed": 0, "problem": None}
 

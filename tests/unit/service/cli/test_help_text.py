@@ -11,8 +11,8 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.testing import CliRunner
 
-from thinkeval.service.cli import app
-from thinkeval.service.cli.panels import GROUPED_FROM, PANELS
+from thinkeval.service.cli.main import app
+from thinkeval.service.cli.options import GROUPED_FROM, PANELS
 
 
 def texts(group: typer.Typer) -> Iterator[str]:

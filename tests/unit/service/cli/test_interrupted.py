@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from thinkeval.service import cli
-from thinkeval.service.errors import UsageError, is_interrupt
+from thinkeval.service.base.errors import UsageError, is_interrupt
+from thinkeval.service.cli import main
 
 
 def half_imported() -> None:
@@ -32,17 +32,17 @@ def defect() -> None:
 def test_an_error_of_an_interrupt_is_one(
     run: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "_command", lambda: lambda **_: run())
+    monkeypatch.setattr(main, "_command", lambda: lambda **_: run())
     with pytest.raises(SystemExit) as ended:
-        cli.main([])
+        main.main([])
     assert ended.value.code == 130
     assert capsys.readouterr().err.startswith("Interrupted: the model is as it was")
 
 
 def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "_command", lambda: lambda **_: defect())
+    monkeypatch.setattr(main, "_command", lambda: lambda **_: defect())
     with pytest.raises(ImportError, match="a defect"):
-        cli.main([])
+        main.main([])
 
 
 def test_a_chain_of_errors_that_closes_is_followed_once() -> None:

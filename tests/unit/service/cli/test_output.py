@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from thinkeval.service.base.formatting import signed
 from thinkeval.service.cli import output
-from thinkeval.service.formatting import signed
 from thinkeval.service.reports.formats import Column, Table
 
 ID = "rome-neville-longbottom--has-grandmother--augusta-longbottom-0123456789ab"
@@ -153,7 +153,11 @@ def test_an_encoding_that_lacks_a_character_gets_its_escape(
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 def test_help_in_a_narrow_encoding(encoding: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from thinkeval.service import cli; cli.main(['compare', '-h'])"],
+        [
+            sys.executable,
+            "-c",
+            "from thinkeval.service.cli import main as cli; cli.main(['compare', '-h'])",
+        ],
         env=os.environ | {"PYTHONIOENCODING": encoding},
         capture_output=True,
         check=False,

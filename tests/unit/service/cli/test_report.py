@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from support.references import reference
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.cli import output as printing
 from thinkeval.service.cli.report import report
-from thinkeval.service.errors import UsageError
 
 EDGES = [
     reference.Edge("1", "s", "a", pre=0.9, post=0.9),

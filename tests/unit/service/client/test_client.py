@@ -14,8 +14,10 @@ import httpx
 import pytest
 
 from support.states.comparisons import LATER, sequence
-from thinkeval.service import client as client_module
-from thinkeval.service.client import Client, ProblemError, http
+from thinkeval.service.client import http
+from thinkeval.service.client import rest as client_module
+from thinkeval.service.client.http import ProblemError
+from thinkeval.service.client.rest import Client
 
 Answer = httpx.Response | Exception
 PROBLEM = "application/problem+json"
@@ -29,8 +31,9 @@ SCORE: dict[str, Any] = {
 
 def edit(status: str, **more: Any) -> dict[str, Any]:
     return {
-        "id": "rome-1", "graph": "d", "rewrite": "r", "subject": "s", "relation": "x",
-        "prompt": "{} x", "target_true": "o", "target_new": "n", "model": "m", "method": "rome",
+        "id": "rome-1", "kind": "edit", "graph": "d", "rewrite": "r", "subject": "s",
+        "relation": "x", "prompt": "{} x", "target_true": "o", "target_new": "n", "model": "m",
+        "method": "rome",
         "status": status, "progress": 0.5, "stage": "edit", "created_at": "2026-01-01",
     } | more  # fmt: skip
 
@@ -86,7 +89,7 @@ def problem(status: int, detail: str = "no", remedy: str = "do", **headers: str)
 def test_problems_are_raised_with_their_remedy(scripted: Any) -> None:
     te, _ = scripted(problem(404, "There is no edit 'x'.", "Look."))
     with pytest.raises(ProblemError) as caught:
-        te.edit("x")
+        te.experiment("edits", "x")
     error = caught.value
     assert (error.detail, error.remedy, error.status) == ("There is no edit 'x'.", "Look.", 404)
     assert str(error) == "There is no edit 'x'. → Look."
@@ -119,7 +122,7 @@ def test_reads_are_tried_again_and_then_given_up(scripted: Any, naps: list[float
 
 
 def test_a_post_tried_again_has_the_same_key_and_another_post_another(scripted: Any) -> None:
-    done = ok(edit("succeeded", score=SCORE))
+    done = ok(edit("succeeded", result=SCORE))
     broken = httpx.RemoteProtocolError("gone before the answer")
     te, script = scripted(broken, ok(edit("queued"), 202), done, ok(edit("queued"), 202), done)
     assert te.score("r", graph="d").edit == "rome-1"
@@ -155,7 +158,7 @@ def test_the_status_is_read_until_the_end_across_a_broken_connection(
     te, script = scripted(
         ok(edit("queued"), 202), ok(edit("queued", stage="waiting", progress=0.0)),
         httpx.ReadError("reset"), ok(edit("running", stage="scope", progress=0.1)),
-        ok(edit("succeeded", stage="done", progress=1.0, score=SCORE)),
+        ok(edit("succeeded", stage="done", progress=1.0, result=SCORE)),
     )  # fmt: skip
     said: list[tuple[str, float]] = []
     score = te.score("r", progress=lambda stage, done: said.append((stage, done)))
@@ -171,21 +174,21 @@ def test_an_edit_without_a_score_says_why(scripted: Any, status: str) -> None:
     te, _ = scripted(ok(edit("queued"), 202), ended)
     with pytest.raises(ProblemError) as caught:
         te.score("r")
-    assert caught.value.detail == f"Edit rome-1 {status}: The layer is not there."
+    assert caught.value.detail == f"rome-1 {status}: The layer is not there."
     assert caught.value.remedy == "Name another."
 
 
 def test_waiting_ends_in_time_and_the_edit_goes_on(scripted: Any) -> None:
     te, script = scripted(ok(edit("running")))
-    with pytest.raises(TimeoutError, match=r"running \(edit\) after 0 s"):
-        te.wait("rome-1", timeout=0)
+    with pytest.raises(TimeoutError, match="running after 0 s"):
+        te.wait_for("edits", "rome-1", timeout=0)
     assert len(script.asked) == 1
 
 
 def test_an_edit_removed_while_it_is_followed_is_a_problem(scripted: Any) -> None:
     te, _ = scripted(ok(edit("running")), problem(404, "There is no edit."))
     with pytest.raises(ProblemError, match="There is no edit"):
-        te.wait("rome-1")
+        te.wait_for("edits", "rome-1")
 
 
 def test_every_page_is_read_up_to_the_limit(scripted: Any) -> None:
@@ -208,7 +211,7 @@ def test_every_page_is_read_up_to_the_limit(scripted: Any) -> None:
 def test_tables_without_rows_have_their_columns(scripted: Any) -> None:
     nothing = ok({"items": [], "next": None})
     te, _ = scripted(nothing, nothing, nothing)
-    assert "status" in te.edits().columns
+    assert "status" in te.experiments("edits").columns
     assert "surviving" in te.chains("x").columns
     assert "share" in te.leakage("x").columns
 
@@ -227,25 +230,6 @@ def test_the_token_is_shown(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> N
     te, script = scripted(ok({"items": []}))
     te.graphs()
     assert script.asked[0].headers["authorization"] == "Bearer from the environment"
-
-
-def test_a_sweep_is_waited_for(scripted: Any) -> None:
-    def sweep(**counts: int) -> httpx.Response:
-        return ok({"id": "sweep-1", "request": {}, "created_at": "", "counts": counts, "edits": []})
-
-    te, script = scripted(
-        sweep(queued=2),
-        sweep(running=1, succeeded=1),
-        sweep(failed=1, succeeded=1),
-        sweep(failed=1, succeeded=1),
-    )
-    said: list[tuple[str, float]] = []
-    done = te.sweep(["rome", "memit"], graph="d", progress=lambda *told: said.append(told))
-    assert done.counts == {"failed": 1, "succeeded": 1}
-    assert said == [("0 of 2 edits", 0.0), ("1 of 2 edits", 0.5), ("2 of 2 edits", 1.0)]
-    assert json.loads(script.asked[0].content) == {"methods": ["rome", "memit"], "graph": "d"}
-    # Looks in between are spared the table; the last answer has it.
-    assert [dict(asked.url.params) for asked in script.asked[1:]] == [{"table": "false"}] * 2 + [{}]
 
 
 def experiment(status: str, **more: Any) -> dict[str, Any]:
@@ -293,7 +277,7 @@ def test_importing_the_client_loads_nothing_heavy() -> None:
     import sys
 
     code = (
-        "import sys, thinkeval.service.client\n"
+        "import sys, thinkeval.service.client.rest\n"
         "heavy = ('torch', 'numpy', 'pandas', 'networkx', 'neo4j', 'fastapi', 'matplotlib')\n"
         "print([name for name in heavy if name in sys.modules])"
     )

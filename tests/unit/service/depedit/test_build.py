@@ -15,9 +15,9 @@ from thinkeval.loaders.knowledge_sets import QA, KnowledgeSet
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph
 from thinkeval.loaders.rule_records import SHAPES, Atom, Rule, rule
 from thinkeval.loaders.rules_yaml import load_rules
-from thinkeval.service.depedit.build import Material, SetOptions, draw, material_of
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.depedit.questions import questions
-from thinkeval.service.errors import UsageError
+from thinkeval.service.depedit.sets import Material, SetOptions, draw, material_of
 
 ATLAS = material_of(load(graphs.path("atlas")).graph)
 _PATH = rules.path("atlas")
@@ -256,7 +256,7 @@ def test_the_rules_own_words_ask_for_a_conclusion_that_no_fact_has() -> None:
 
 
 def test_bundled_rules_are_read_and_missing_ones_are_none() -> None:
-    assert rules.names() == ("atlas", "hogwarts")
+    assert rules.names() == ("atlas", "hogwarts", "world")
     assert rules.path("knowgic") is None
     assert {law.shape for law in RULES} == {"x→y→z", "x←y→z", "x→y←z"}
     with pytest.raises(LoaderError):

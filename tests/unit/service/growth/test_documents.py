@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.documents import LONGEST, read
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.growth.texts import LONGEST, read
 
 
 def file(folder: Path, name: str, body: str | bytes) -> Path:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph
 from thinkeval.service.growth.candidates import Candidate
-from thinkeval.service.growth.entities import Entities, is_type_word
-from thinkeval.service.growth.relations import Relations, conflicts
+from thinkeval.service.growth.entities import Entities, Relations, conflicts, is_type_word
 
 BASE = KnowledgeGraph(
     "school",
@@ -106,7 +105,17 @@ def test_a_nearly_equal_relation_is_named_and_not_merged() -> None:
 
 def _facts(*triplets: tuple[str, str, float]) -> list[Candidate]:
     return [
-        Candidate(f"{s}{o}", "triplet", s, "house", o, 1, place, state="validated", share=share)
+        Candidate(
+            id=f"{s}{o}",
+            kind="triplet",
+            subject=s,
+            relation="house",
+            object=o,
+            iteration=1,
+            place=place,
+            state="validated",
+            share=share,
+        )
         for place, (s, o, share) in enumerate(triplets)
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thinkeval.service.growth.review.judge import quality
+from thinkeval.service.growth.review import quality
 
 TABLE_11 = [(5, 0, 0), (13, 1, 2), (20, 4, 3), (48, 7, 2), (71, 10, 12)]
 """True positives, false positives and false negatives by iteration."""

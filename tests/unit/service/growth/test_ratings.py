@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.review import ratings
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.growth import review
 
 
 def test_three_annotators_in_columns() -> None:
     rows = ["id,ann,bob,cid", *["x,yes,yes,yes"] * 97, *["y,yes,no,yes"] * 3]
-    found = ratings.read_csv("\n".join(rows))
+    found = review.read_csv("\n".join(rows))
     assert (found.n, found.annotators, found.unanimous) == (100, ["ann", "bob", "cid"], 0.97)
     assert f"{found.pairwise:.2f} {found.ac1:.3f}" == "0.98 0.980"
 
 
 def test_missing_ratings_and_more_categories() -> None:
-    found = ratings.read_csv("ann,bob\nyes,\n,no\nyes,yes\nno,no\n", categories=["yes", "no", "?"])
+    found = review.read_csv("ann,bob\nyes,\n,no\nyes,yes\nno,no\n", categories=["yes", "no", "?"])
     # Two items; chance with three categories: (2 · 1/2 · 1/2) / 2 = 1/4.
     assert (found.n, found.pairwise, found.ac1, found.alpha) == (2, 1.0, 1.0, 1.0)
-    assert ratings.read_csv("ann,bob\nyes,yes\n").ac1 == 1.0
+    assert review.read_csv("ann,bob\nyes,yes\n").ac1 == 1.0
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def test_missing_ratings_and_more_categories() -> None:
 )
 def test_what_is_no_table_is_refused(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
-        ratings.read_csv(text)
+        review.read_csv(text)
 
 
 def test_ratings_beyond_the_categories_are_refused() -> None:
     with pytest.raises(UsageError, match="'maybe' is no category"):
-        ratings.read_csv("ann,bob\nyes,maybe\n", categories=["yes", "no"])
+        review.read_csv("ann,bob\nyes,maybe\n", categories=["yes", "no"])

@@ -6,8 +6,7 @@ from typing import Literal
 
 import pytest
 
-from thinkeval.service.growth.endpoints.endpoint import Reply
-from thinkeval.service.growth.replies import is_loop, is_refusal, state_of
+from thinkeval.service.growth.endpoint import Reply, is_loop, is_refusal, state_of
 
 
 def _reply(text: str, finish: Literal["stop", "length", "refusal"] = "stop") -> Reply:

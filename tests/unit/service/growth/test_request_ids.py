@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 
 from thinkeval.loaders.records import digest
-from thinkeval.service.growth.answers import query_of
-from thinkeval.service.growth.endpoints.endpoint import Message, Request, Sampling
+from thinkeval.service.growth.context import query_of
+from thinkeval.service.growth.endpoint import Message, Request, Sampling
 from thinkeval.service.growth.schemas import GrowthIn
 
 REQUEST = Request(

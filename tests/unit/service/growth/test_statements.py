@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thinkeval.service.growth.statements import statements
+from thinkeval.service.growth.texts import statements
 
 
 @pytest.mark.parametrize(

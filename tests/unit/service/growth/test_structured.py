@@ -8,15 +8,9 @@ from enum import StrEnum
 import pytest
 from pydantic import BaseModel, ConfigDict, RootModel
 
-from thinkeval.service.growth.endpoints.capabilities import Form
-from thinkeval.service.growth.endpoints.endpoint import Message, Request, Sampling
-from thinkeval.service.growth.structured import (
-    InvalidAnswerError,
-    ask_for,
-    parse,
-    prepared,
-    schema_of,
-)
+from thinkeval.service.growth.endpoint import Message, Request, Sampling
+from thinkeval.service.growth.openai_endpoint import Form
+from thinkeval.service.growth.writer import InvalidAnswerError, ask_for, parse, prepared, schema_of
 
 
 class Triplet(BaseModel):

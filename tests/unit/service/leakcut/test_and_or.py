@@ -9,10 +9,19 @@ from collections.abc import Collection, Iterator
 
 import pytest
 
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.leakcut import hitting_set
-from thinkeval.service.leakcut.and_or import Atom, Derived, Inference, ProofProblem, cut, derive
-from thinkeval.service.leakcut.problem import Chain, Fact, Problem
+from thinkeval.service.leakcut.hitting_set import (
+    Atom,
+    Chain,
+    Derived,
+    Fact,
+    Inference,
+    Problem,
+    ProofProblem,
+    cut_with_rules,
+    derive,
+)
 
 SEEDS = range(200)
 
@@ -108,7 +117,7 @@ def test_equals_brute_force_on_random_horn_clauses(part: int) -> None:
             for facts in choices(problem)
         ]
         weight, least, _ = min(rated)
-        found = cut(problem)
+        found = cut_with_rules(problem)
         assert found.facts in {f for w, c, f in rated if (w, c) == (weight, least)}, seed
         assert found.cost == pytest.approx(least), seed
         assert (found.complete, found.gap, found.bound) == (True, 0, found.cost), seed
@@ -140,7 +149,7 @@ def test_derived_atoms_and_their_least_facts() -> None:
 def test_cycle_does_not_keep_itself_alive() -> None:
     there, back = Inference(("B",), "C"), Inference(("C",), "B")
     rules = (Inference(("a",), "B"), there, back, Inference(("C",), "T"))
-    found = cut(ProofProblem("T", {"1": "a"}, rules))
+    found = cut_with_rules(ProofProblem("T", {"1": "a"}, rules))
     assert (found.facts, found.cost) == (("1",), 1)
     assert derive((), (there, back)) == {}
     assert derive(("B",), (there, back)) == {"B": Derived(1, None), "C": Derived(1, there)}
@@ -152,13 +161,13 @@ def test_chain_fact_that_rules_restore_is_not_worth_editing() -> None:
     restored = Inference(("c",), "a", name="c ⇒ a")
     facts = {"1": "a", "2": "b", "3": "c"}
     plain = ProofProblem("T", facts, (), (chain,), costs={"2": 1.5})
-    assert cut(plain).facts == ("1",)
+    assert cut_with_rules(plain).facts == ("1",)
     with_rule = ProofProblem("T", facts, (restored,), (chain,), costs={"2": 1.5})
-    assert cut(with_rule).facts == ("2",)
+    assert cut_with_rules(with_rule).facts == ("2",)
     locked = ProofProblem("T", facts, (restored,), (chain,), locked=frozenset("2"))
-    assert cut(locked).facts == ("1", "3")
+    assert cut_with_rules(locked).facts == ("1", "3")
     # The restored chain has two facts as well, but none of one.
-    assert cut(ProofProblem("T", facts, (restored,), (chain,), most=1)).facts == ()
+    assert cut_with_rules(ProofProblem("T", facts, (restored,), (chain,), most=1)).facts == ()
 
 
 def test_limit_leaves_larger_proofs() -> None:
@@ -166,11 +175,11 @@ def test_limit_leaves_larger_proofs() -> None:
     rules = (
         Inference(("A", "B"), "D"), Inference(("D", "C"), "T"), Inference(("A", "A", "A"), "T"),
     )  # fmt: skip
-    assert cut(ProofProblem("T", facts, rules)).facts == ("a",)
-    assert cut(ProofProblem("T", facts, rules, most=3)).facts == ("a",)
-    assert cut(ProofProblem("T", facts, rules, most=2)).facts == ()
-    assert cut(ProofProblem("T", facts, rules, costs={"a": 9.0}, most=2)).facts == ()
-    assert cut(ProofProblem("T", facts, rules[:2], costs={"a": 9.0}, most=3)).facts in [
+    assert cut_with_rules(ProofProblem("T", facts, rules)).facts == ("a",)
+    assert cut_with_rules(ProofProblem("T", facts, rules, most=3)).facts == ("a",)
+    assert cut_with_rules(ProofProblem("T", facts, rules, most=2)).facts == ()
+    assert cut_with_rules(ProofProblem("T", facts, rules, costs={"a": 9.0}, most=2)).facts == ()
+    assert cut_with_rules(ProofProblem("T", facts, rules[:2], costs={"a": 9.0}, most=3)).facts in [
         ("b",),
         ("c",),
     ]
@@ -180,7 +189,7 @@ def test_proof_of_locked_facts_is_named() -> None:
     rules = (Inference(("A", "B"), "C"), Inference(("C",), "T", 1.0, "C ⇒ T"))
     chain = Chain(frozenset("d"), name="d")
     facts = {name: name.upper() for name in "abd"}
-    found = cut(ProofProblem("T", facts, rules, (chain,), locked=frozenset("ab")))
+    found = cut_with_rules(ProofProblem("T", facts, rules, (chain,), locked=frozenset("ab")))
     assert found.facts == ("d",)
     assert found.open == (Chain(frozenset("ab"), 1.0, name="C ⇒ T"),)
 
@@ -191,7 +200,7 @@ def test_without_rules_it_is_the_hitting_set() -> None:
         chains = problem.chains
         limits = {"costs": problem.costs, "locked": problem.locked, "groups": problem.groups}
         plain = hitting_set.cut(Problem(tuple(dict.fromkeys(chains)), **limits))
-        found = cut(ProofProblem("T", problem.facts, (), chains, **limits))
+        found = cut_with_rules(ProofProblem("T", problem.facts, (), chains, **limits))
         if len(set(problem.facts.values())) == len(problem.facts):
             assert found.cost == pytest.approx(plain.cost)
             weights = [sum(c.weight for c in each.open) for each in (found, plain)]
@@ -201,8 +210,8 @@ def test_without_rules_it_is_the_hitting_set() -> None:
 def test_facts_that_state_the_target_are_edited_anyway() -> None:
     facts = {"1": "T", "2": "b"}
     problem = ProofProblem("T", facts, (Inference(("b",), "T"),), (Chain(frozenset("1")),))
-    assert cut(problem).facts == ("2",)
-    assert cut(ProofProblem("T", {"1": "T"}, ())).facts == ()
+    assert cut_with_rules(problem).facts == ("2",)
+    assert cut_with_rules(ProofProblem("T", {"1": "T"}, ())).facts == ()
 
 
 def test_reduced_keeps_what_proves_the_target() -> None:
@@ -218,7 +227,7 @@ def test_reduced_keeps_what_proves_the_target() -> None:
 
 def test_costs_are_positive() -> None:
     with pytest.raises(UsageError, match="must be positive"):
-        cut(ProofProblem("T", {"1": "A"}, (Inference(("A",), "T"),), costs={"1": 0.0}))
+        cut_with_rules(ProofProblem("T", {"1": "A"}, (Inference(("A",), "T"),), costs={"1": 0.0}))
 
 
 def test_hundreds_of_groundings_are_cut_fast() -> None:
@@ -230,5 +239,5 @@ def test_hundreds_of_groundings_are_cut_fast() -> None:
         for k in range(i + 1, j):
             rules.append(Inference((("ancestor", i, k), ("ancestor", k, j)), ("ancestor", i, j)))
     assert len(rules) > 4_000
-    found = cut(ProofProblem(("ancestor", 0, n), facts, tuple(rules)), limit_s=5)
+    found = cut_with_rules(ProofProblem(("ancestor", 0, n), facts, tuple(rules)), limit_s=5)
     assert (len(found.facts), found.gap) == (1, 0)

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.budget import Budget, curve
-from thinkeval.service.leakcut.coverage import least_leakage
-from thinkeval.service.leakcut.problem import Chain, Fact, Problem
-from thinkeval.service.leakcut.schemas import BudgetPoint
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.leakcut.budget import Budget, curve, least_leakage
+from thinkeval.service.leakcut.hitting_set import Chain, Fact, Problem
+from thinkeval.service.models.leakcut import BudgetPoint
 
 SEEDS = range(200)
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from thinkeval.cypher import rows
-from thinkeval.service.leakcut.coedit.choose import chosen
+from thinkeval.service.leakcut.coedit import chosen
 from thinkeval.service.leakcut.cut import Constraints
 from thinkeval.service.leakcut.leaks import Leaks
-from thinkeval.service.leakcut.schemas import CoEditIn
+from thinkeval.service.models.leakcut import CoEditIn
 
 PATHS = ({"hub", "a"}, {"hub", "b"}, {"b", "c"}, {"hub", "locked"})
 """Three of four chains pass `hub`, two pass `b`; all leak whole."""

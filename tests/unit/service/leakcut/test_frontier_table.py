@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from support.stored_edits import frontier, round_of
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.coedit import frontier_table as table
-from thinkeval.service.leakcut.coedit.kind import COEDIT
-from thinkeval.service.leakcut.schemas import CoEditOut
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.leakcut import coedit_kind as table
+from thinkeval.service.leakcut.coedit_kind import COEDIT
+from thinkeval.service.models.leakcut import CoEditOut
 from thinkeval.service.reports import formats
 
 

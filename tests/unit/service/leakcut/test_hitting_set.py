@@ -11,9 +11,8 @@ from types import SimpleNamespace
 import networkx as nx
 import pytest
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.hitting_set import alternatives, cut
-from thinkeval.service.leakcut.problem import Chain, Fact, Problem, minimal
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.leakcut.hitting_set import Chain, Fact, Problem, alternatives, cut, minimal
 
 SEEDS = range(200)
 

@@ -10,8 +10,7 @@ import pytest
 
 from support.references.reference import Case, Edge, alternatives
 from thinkeval.loaders import knowgic
-from thinkeval.service.leakcut.hitting_set import cut
-from thinkeval.service.leakcut.problem import Chain, Problem
+from thinkeval.service.leakcut.hitting_set import Chain, Problem, cut
 
 FREE = {
     "elvis-presley--is": 5, "elvis-presley--s": 5, "priscilla": 5, "hillary": 5, "hermione": 10,

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.coedit.objective import parse
-from thinkeval.service.leakcut.coedit.run import pick
-from thinkeval.service.leakcut.schemas import RoundOut
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.leakcut.coedit import parse, pick
+from thinkeval.service.models.leakcut import RoundOut
 
 
 def row(number: int, ifr: float | None, **changes: Any) -> RoundOut:

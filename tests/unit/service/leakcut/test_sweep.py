@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from support.stored_edits import frontier, round_of
-from thinkeval.service.leakcut.coedit import sweep
-from thinkeval.service.leakcut.coedit.sweep import CoEditCell
-from thinkeval.service.leakcut.schemas import CoEditOut
+from thinkeval.service.leakcut import coedit_sweep
+from thinkeval.service.leakcut.coedit_sweep import CoEditCell
+from thinkeval.service.models.leakcut import CoEditOut
 
 
 def out(*ifr: float, chosen: int = 0, **last: object) -> CoEditOut:
@@ -27,7 +27,7 @@ CELLS = [
 
 
 def test_each_row_is_over_the_same_rewrites() -> None:
-    alone, one, two = sweep.frontier("memit", CELLS, 2)
+    alone, one, two = coedit_sweep.frontier("memit", CELLS, 2)
     assert [row.n for row in (alone, one, two)] == [3, 3, 3]
     assert (alone.ifr, one.ifr, two.ifr) == (0.4, 0.1, 0.1)
     assert one.ratio == pytest.approx(0.5)
@@ -37,11 +37,11 @@ def test_each_row_is_over_the_same_rewrites() -> None:
     assert (alone.lower, alone.higher, alone.p) == (0, 0, None)
     assert (one.lower, one.higher, one.p) == (1, 1, 1.0)
     assert one.random_ifr == pytest.approx((0.25 + 0.3) / 2)
-    assert sweep.frontier("rome", CELLS, 2) == []
+    assert coedit_sweep.frontier("rome", CELLS, 2) == []
 
 
 def test_what_the_chosen_rounds_reach() -> None:
-    found = sweep.chosen("memit", CELLS)
+    found = coedit_sweep.chosen("memit", CELLS)
     assert (found.n, found.kept, found.alone) == (3, 2, 0)
     assert found.reduction == pytest.approx(0.2)  # of .95, .2 and 0
     assert found.missed == {"c": "Preservation of the rest falls to 0.50 with one further fact"}
@@ -49,5 +49,5 @@ def test_what_the_chosen_rounds_reach() -> None:
 
 
 def test_the_sign_test_is_exact() -> None:
-    assert sweep.sign_test(15, 1) == pytest.approx(2 * (1 + 16) / 2**16)
-    assert sweep.sign_test(0, 0) is None
+    assert coedit_sweep.sign_test(15, 1) == pytest.approx(2 * (1 + 16) / 2**16)
+    assert coedit_sweep.sign_test(0, 0) is None

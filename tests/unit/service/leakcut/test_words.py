@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from thinkeval.service.leakcut import words
-from thinkeval.service.leakcut.schemas import CutFact, CutIn, CutOut, OpenPath
+from thinkeval.service.models.leakcut import CutFact, CutIn, CutOut, OpenPath
 
 FACT = CutFact(
     id="1", subject="Ron", relation="studied at", object="Hogwarts", prompt="{} studied at",

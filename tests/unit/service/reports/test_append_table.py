@@ -11,12 +11,11 @@ from statistics import mean, stdev
 import numpy as np
 import pytest
 
-from thinkeval.service.append_schemas import AppendLoss, AppendOut
-from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.reports import appended as table
+from thinkeval.service.base.errors import NothingStoredError
+from thinkeval.service.models.edit import AppendLoss, AppendOut, MetricValue, Score
+from thinkeval.service.reports import by_kind as table
 from thinkeval.service.reports.formats import Table, frame_table, render
-from thinkeval.service.reports.means import Mean
-from thinkeval.service.schemas import MetricValue, Score
+from thinkeval.service.reports.pooling import Mean
 
 BARE = [0.9, 0.7, 0.5, 0.6]
 WITH_APP = [0.4, 0.3, 0.2, 0.4]
@@ -62,7 +61,7 @@ def scores() -> list[Score]:
 
 
 def test_a_row_a_variant_with_its_mean_and_interval() -> None:
-    bare, app = table.table(scores()).rows
+    bare, app = table.appended_table(scores()).rows
     assert (bare.name, app.name) == ("rome", "rome APP")
     found = bare.means["aff_hard"]
     assert found.value == pytest.approx(mean(BARE))
@@ -75,29 +74,31 @@ def test_a_row_a_variant_with_its_mean_and_interval() -> None:
 
 def test_rows_are_over_the_requests_that_all_have_unless_each_shall_have_its_own() -> None:
     more = [*scores(), score("r9", 0.0)]
-    bare, _ = table.table(more).rows
+    bare, _ = table.appended_table(more).rows
     assert len(bare.values) == 4
-    assert "1 score of requests that some row lacks is left out" in table.table(more).caption
-    assert len(table.table(more, all_requests=True).rows[0].values) == 5
+    assert (
+        "1 score of requests that some row lacks is left out" in table.appended_table(more).caption
+    )
+    assert len(table.appended_table(more, all_requests=True).rows[0].values) == 5
 
 
 def test_an_undefined_value_is_left_out_and_its_mean_says_so() -> None:
-    found = table.table([score("r0", 0.5), score("r1", None)]).rows[0].means["aff_hard"]
+    found = table.appended_table([score("r0", 0.5), score("r1", None)]).rows[0].means["aff_hard"]
     assert (found.value, found.n, found.low) == (0.5, 1, None)
 
 
 def test_other_weights_are_another_row() -> None:
-    rows = table.table([*scores(), score("r0", 0.1, loss="app", alpha=0.7)]).rows
+    rows = table.appended_table([*scores(), score("r0", 0.1, loss="app", alpha=0.7)]).rows
     assert [row.variant for row in rows] == ["bare", "APP (0.5, 0.2, 0.1)", "APP (0.7, 0.2, 0.1)"]
 
 
 def test_without_scores_of_appends_there_is_no_table() -> None:
     with pytest.raises(NothingStoredError):
-        table.table([])
+        table.appended_table([])
 
 
 def test_the_table_in_every_format() -> None:
-    found = table.table(scores())
+    found = table.appended_table(scores())
     text = render(Table("means", "", found.columns, found.rows), "markdown")
     assert "| 67.50 [" in text
     assert "| – |" in text
@@ -110,7 +111,7 @@ def test_the_table_in_every_format() -> None:
 
 
 def test_a_variant_is_tested_against_the_bare_method_request_by_request() -> None:
-    found = {d.metric: d for d in table.differences(table.table(scores()))}
+    found = {d.metric: d for d in table.differences(table.appended_table(scores()))}
     each = [b - a for a, b in zip(BARE, WITH_APP, strict=True)]
     aff = found["aff_hard"]
     found_mean = aff.difference

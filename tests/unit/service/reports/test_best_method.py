@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from thinkeval.service.reports.best_method import best_method
-from thinkeval.service.schemas import MetricValue, Score
+from thinkeval.service.models.edit import MetricValue, Score
+from thinkeval.service.reports.verdict import best_method
 
 METRICS = ("efficacy", "ifr", "subject_retention", "ifr_beyond_subject")
 
@@ -52,3 +52,8 @@ def test_an_edit_without_ifr_comes_last() -> None:
     undefined = scored("mend", 0.9, None, None, None)
     assert best_method([undefined, KEEPS], "likelihood").score.method == "fine_tuning"
     assert best_method([undefined], "likelihood").why == "it took; IFR is undefined."
+
+
+def test_an_ifr_of_nearly_nothing_is_said_so() -> None:
+    found = best_method([scored("rome", 0.99, 0.0004, 0.9, 0.1), KEEPS], "likelihood")
+    assert "the old fact; nearly nothing of that fact can still be deduced (IFR 0.000)" in found.why

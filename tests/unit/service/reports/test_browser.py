@@ -15,13 +15,13 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.browser import literal, style, style_command
 from thinkeval.cypher.embedded import config
 from thinkeval.cypher.embedded.config import Ports
-from thinkeval.service.api.catalog import browser_router
-from thinkeval.service.api.pages import guide
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.models.edit import MetricValue, Score, ScoringOptions
 from thinkeval.service.reports import browser
 from thinkeval.service.reports.browser import QUESTIONS, RULE_QUESTIONS
-from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
-from thinkeval.service.settings import Settings
+from thinkeval.service.web import catalog
+from thinkeval.service.web.catalog import browser_router
 
 BROWSER = "http://127.0.0.1:7474/browser/"
 HOSTILE = [
@@ -255,7 +255,7 @@ def test_the_guide_asks_the_ten_questions_with_the_text_of_the_files(client: Tes
     blocks = [
         html.unescape(b) for b in re.findall(r'<pre class="runnable">(.*?)</pre>', page, re.S)
     ]
-    for slide in guide.questions():
+    for slide in catalog.questions():
         assert slide.text in blocks
     assert page.count("<slide ") == len(QUESTIONS) + len(RULE_QUESTIONS) + 4
     assert ":play http://thinkeval.example:8000/neo4j/guide.html" in page

@@ -11,7 +11,7 @@ import pytest
 
 from thinkeval.cypher.rows import ScoredChainRow
 from thinkeval.cypher.rows.chains import Link
-from thinkeval.service.reports.chain_tree import Branch, chain_tree
+from thinkeval.service.reports.edit import Branch, chain_tree
 
 
 def chain(names: str, pre: float = 0.8, ratio: float = 0.5) -> ScoredChainRow:

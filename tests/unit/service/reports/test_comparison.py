@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from thinkeval.service.reports.comparison import NAMED, common
-from thinkeval.service.reports.families import components
+from thinkeval.service.models.edit import MetricValue, Score
+from thinkeval.service.reports.comparison import NAMED, common, components
 from thinkeval.service.reports.table import method_table
-from thinkeval.service.schemas import MetricValue, Score
 
 
 def _score(method: str, rewrite: str, ifr: float, model: str = "m") -> Score:

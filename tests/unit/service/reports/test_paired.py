@@ -8,9 +8,9 @@ from statistics import fmean
 
 import pytest
 
+from thinkeval.service.models.edit import MetricValue, Score
 from thinkeval.service.reports.comparison import Comparison, common
 from thinkeval.service.reports.paired import by_row, notes, out, paired, sentences
-from thinkeval.service.schemas import MetricValue, Score
 
 
 def _score(method: str, rewrite: str, ifr: float, *, efficacy: float = 1.0, n: int = 4) -> Score:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.reports import matched, pooling
+from thinkeval.service.models.edit import MetricValue, Score
+from thinkeval.service.reports import paired, pooling
 from thinkeval.service.reports.sweep import report
-from thinkeval.service.schemas import MetricValue, Score
 from thinkeval.service.scoring.sweep import Cell, Outcome
 
 STRENGTHS = (0.25, 0.5, 0.75, 1.0)
@@ -82,10 +82,10 @@ def test_intervals_over_edits_agree_with_drawing_them_one_by_one() -> None:
     assert pooling.interval_over_edits(rows[:2]) == {}
 
 
-@pytest.mark.parametrize("level", matched.LEVELS)
+@pytest.mark.parametrize("level", paired.LEVELS)
 def test_ifr_at_an_efficacy_is_read_between_the_strengths_around_it(level: float) -> None:
-    methods = matched.curves(_outcomes({"a": 0.5}), "likelihood")["m", 0]
-    row = next(r for r in matched.matched(methods) if r.efficacy == level)
+    methods = paired.curves(_outcomes({"a": 0.5}), "likelihood")["m", 0]
+    row = next(r for r in paired.matched(methods) if r.efficacy == level)
     shift = 0.01 * np.mean(range(len(IDS)))
     assert row.ifr == pytest.approx(1 - 0.5 * level + shift)
     assert row.preservation == pytest.approx(1 - level / 10)
@@ -96,8 +96,8 @@ def test_ifr_at_an_efficacy_is_read_between_the_strengths_around_it(level: float
 
 def test_an_efficacy_that_is_never_reached_has_no_value() -> None:
     outcomes = [o for o in _outcomes({"a": 0.5}) if o.cell.strength <= 0.5]
-    methods = matched.curves(outcomes, "likelihood")["m", 0]
-    by_level = {row.efficacy: row for row in matched.matched(methods)}
+    methods = paired.curves(outcomes, "likelihood")["m", 0]
+    by_level = {row.efficacy: row for row in paired.matched(methods)}
     assert by_level[0.9].ifr is None
     assert by_level[0.9].ifr_interval is None
     assert by_level[0.5].ifr is not None
@@ -150,11 +150,11 @@ def test_rewrites_whose_ifr_is_undefined_are_left_out_and_not_counted() -> None:
     low, high = pooling.interval_over_edits(rows)["ifr"]
     assert 0.21 <= low <= high <= 0.2 + 0.01 * len(IDS)
     by_method = {
-        method: matched.Curve(
+        method: paired.Curve(
             (1.0,), tuple(IDS), tuple(IDS),
             pooling.terms([s for s in scores if s.method == method], "likelihood")[None],
         )
         for method in "ab"
     }  # fmt: skip
-    (gap,) = [row for row in matched.differences([by_method], [("b", "a")]) if row.metric == "ifr"]
+    (gap,) = [row for row in paired.differences([by_method], [("b", "a")]) if row.metric == "ifr"]
     assert (gap.n, gap.value) == (len(IDS) - 1, pytest.approx(0.3))

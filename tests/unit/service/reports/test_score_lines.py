@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from thinkeval.service.reports.score_lines import metric_text
-from thinkeval.service.schemas import MetricValue
+from thinkeval.service.models.edit import MetricValue
+from thinkeval.service.reports.edit import metric_text
 
 
 def metric(name: str, value: float, **more: Any) -> MetricValue:

@@ -10,9 +10,10 @@ import re
 import pandas as pd
 import pytest
 
-from thinkeval.service.cli.results.tables import show_each_table, show_method_table
+from thinkeval.service.base.errors import NothingStoredError, UsageError
+from thinkeval.service.cli.render import show_each_table, show_method_table
 from thinkeval.service.cli.score import Limits, check
-from thinkeval.service.errors import NothingStoredError, UsageError
+from thinkeval.service.models.edit import MetricValue, Score
 from thinkeval.service.reports.comparison import common
 from thinkeval.service.reports.formats import (
     FORMATS,
@@ -31,7 +32,6 @@ from thinkeval.service.reports.table import (
     scores_frame,
     unranked,
 )
-from thinkeval.service.schemas import MetricValue, Score
 
 # Two edits: chains as (steps, R'/R); the second has none of 3 steps.
 CHAINS = {"a": [(1, 0.2), (2, 0.5), (2, 1.0), (3, 0.9)], "b": [(1, 0.4), (2, 0.1)]}

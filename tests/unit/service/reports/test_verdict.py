@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.service.reports.test_chain_tree import chain
 
+from thinkeval.service.models.edit import MetricValue, Score, SubjectOutcome
 from thinkeval.service.reports.verdict import LEFT, Verdict, verdict
-from thinkeval.service.schemas import MetricValue, Score
-from thinkeval.service.subject_outcome import SubjectOutcome
 
 VALUES = {"efficacy": 0.98, "ifr": 0.284, "preservation": 0.92, "subject_retention": 0.85}
 

@@ -10,8 +10,8 @@ import pytest
 
 from support.references.additivity import Asked, Column, filtered
 from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.append_schemas import AppendOut
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.models.edit import AppendOut
 from thinkeval.service.scoring import append
 from thinkeval.service.scoring.append import PromptAnswers, both_sides, kept, prompts
 from thinkeval.service.scoring.request import ScoreRequest

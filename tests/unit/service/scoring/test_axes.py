@@ -7,11 +7,10 @@ from itertools import product
 import pytest
 
 from thinkeval.editing.errors import UnknownMethodError
-from thinkeval.service.append_schemas import AppendOptions, AppendOut
-from thinkeval.service.errors import UsageError
-from thinkeval.service.reports.appended import variant_of
-from thinkeval.service.schemas import EditOptions
-from thinkeval.service.scoring.axes import OPTIONS, Axis, read, settings
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.models.edit import AppendOptions, AppendOut, EditOptions
+from thinkeval.service.reports.by_kind import variant_of
+from thinkeval.service.scoring.sweep import OPTIONS, Axis, read, settings
 
 
 def recorded(changes: dict[str, object]) -> AppendOut:

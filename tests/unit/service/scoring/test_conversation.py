@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from thinkeval.cypher.rows.chains import Link
-from thinkeval.service.scoring.conversation.walk import Asked, Turns, outcome, walk
+from thinkeval.service.scoring.conversation import Asked, Turns, outcome, walk
 
 CITIES = ["Ann", "Bob", "Cy", "Dan", "Eve"]
 

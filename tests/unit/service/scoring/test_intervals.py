@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from thinkeval.loaders.records import Fact
-from thinkeval.service.schemas import MetricValue, ScoringOptions
-from thinkeval.service.scoring import intervals, posterior
+from thinkeval.service.models.edit import MetricValue, ScoringOptions
+from thinkeval.service.scoring import intervals
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question
 
 LEVEL = (0.025, 0.975)
@@ -30,7 +30,7 @@ def _probed(name: str, pre: list[bool], post: list[bool], role: str = "fact") ->
 
 def test_answers_are_counted_in_pairs() -> None:
     fact = _probed("x", [True, True, False, False, True], [True, False, True, False, True])
-    assert posterior.pairs_of(intervals.sampled(fact)) == (2, 1, 1, 1)
+    assert intervals.pairs_of(intervals.sampled(fact)) == (2, 1, 1, 1)
 
 
 def test_the_margins_are_the_jeffreys_posterior() -> None:
@@ -80,8 +80,8 @@ def test_facts_of_one_prompt_are_drawn_together() -> None:
     assert len(drawn) == 4
     assert np.max(sums) <= 1
     # Cells with Rome before: Rome after too (¼ and 3 answers), nothing, each of three others.
-    rome = 3 + 0.25 + 0.25 + 3 * posterior.CROSS
-    every = 5 + 4 * 0.75 + 12 * posterior.CROSS + posterior.FLOOR
+    rome = 3 + 0.25 + 0.25 + 3 * intervals.CROSS
+    every = 5 + 4 * 0.75 + 12 * intervals.CROSS + intervals.FLOOR
     mean = drawn[friends[0].question.fact.id, "fact"][0].mean()
     assert mean == pytest.approx(rome / every, abs=5e-3)
 
@@ -97,12 +97,12 @@ def test_facts_with_one_object_by_two_roles_are_one_object() -> None:
 
 def test_the_prior_is_fitted_to_what_all_facts_show() -> None:
     stable = [(5, 0, 0, 0)] * 40 + [(0, 0, 0, 5)] * 40
-    prior = posterior.prior_of(stable)
-    assert prior[1] == pytest.approx((80 * posterior.FLOOR + 10 * 0.25) / 90)
-    assert posterior.prior_of([]).tolist() == [0.25] * 4
+    prior = intervals.prior_of(stable)
+    assert prior[1] == pytest.approx((80 * intervals.FLOOR + 10 * 0.25) / 90)
+    assert intervals.prior_of([]).tolist() == [0.25] * 4
     # The likelihood of Dirichlet-multinomial counts is no better beside the fit.
     counts = np.random.default_rng(3).multinomial(20, [0.5, 0.2, 0.1, 0.2], size=60)
-    fitted = posterior.prior_of(counts.tolist()) * 70 / 60 - 0.25 * 10 / 60
+    fitted = intervals.prior_of(counts.tolist()) * 70 / 60 - 0.25 * 10 / 60
 
     def log_likelihood(prior: np.ndarray) -> float:
         total = prior.sum()

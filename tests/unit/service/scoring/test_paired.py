@@ -8,7 +8,7 @@ import numpy as np
 
 from support import coverage
 from thinkeval.service.scoring import intervals
-from thinkeval.service.scoring.posterior import Sampled, joint_draws
+from thinkeval.service.scoring.intervals import Sampled, joint_draws
 
 
 def _fact(number: int, right: tuple[list[bool], list[bool], list[bool]]) -> Sampled:

@@ -9,14 +9,14 @@ import pytest
 
 from thinkeval.editing.probe import settings
 from thinkeval.loaders.records import RewriteRequest, digest
-from thinkeval.service import schemas
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.cli.options import MeasureName, edit_options
 from thinkeval.service.cli.score import score
 from thinkeval.service.cli.sweep import sequence, sweep
-from thinkeval.service.errors import UsageError
-from thinkeval.service.jobs.schemas import SweepIn
-from thinkeval.service.request_options import flags_of, option_of
-from thinkeval.service.schemas import EditIn, EditOptions
+from thinkeval.service.models import edit
+from thinkeval.service.models.edit import EditIn, EditOptions
+from thinkeval.service.models.experiment import SweepIn
+from thinkeval.service.models.options import flags_of, option_of
 from thinkeval.service.scoring.request import (
     ScoreRequest,
     SequenceStep,
@@ -170,7 +170,7 @@ def test_a_value_that_the_request_does_not_have_is_refused(
 
 def test_without_samples_only_the_exact_measures_are_taken() -> None:
     assert probe_settings(EditOptions(samples=0), 0).measures == ("likelihood", "likelihood_norm")
-    assert probe_settings(EditOptions(samples=2), 0).measures == schemas.MEASURES
+    assert probe_settings(EditOptions(samples=2), 0).measures == edit.MEASURES
 
 
 def test_longer_answers_are_another_probe_of_another_edit() -> None:
@@ -181,5 +181,5 @@ def test_longer_answers_are_another_probe_of_another_edit() -> None:
 
 
 def test_there_is_one_list_of_measures() -> None:
-    assert schemas.Measure == settings.Measure
-    assert schemas.MEASURES == settings.MEASURES == tuple(MeasureName)
+    assert edit.Measure == settings.Measure
+    assert edit.MEASURES == settings.MEASURES == tuple(MeasureName)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thinkeval.cypher import rows
-from thinkeval.service.scoring.subject_facts import OPTIONS, drawn
+from thinkeval.service.scoring.side_effects import OPTIONS, drawn
 
 
 def test_the_options_hold_own_object_and_those_that_follow_and_are_always_the_same() -> None:

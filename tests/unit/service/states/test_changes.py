@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from thinkeval.editing.training.settings import FULL_LR, LORA_LR, FineTuning
-from thinkeval.service.errors import UsageError
-from thinkeval.service.states.changes import FineTune, parse_fine_tune
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.states.spec import FineTune, parse_fine_tune
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,17 @@ import pytest
 from support.endpoints.cassette_server import Cassette, playing
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Fact
-from thinkeval.service.errors import EndpointError, UsageError
+from thinkeval.service.base.errors import EndpointError, UsageError
+from thinkeval.service.base.llm import Client
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs.datasets import Dataset
-from thinkeval.service.growth.endpoints.capabilities import CLOZE, OPEN_QUESTION
-from thinkeval.service.llm import Client
+from thinkeval.service.growth.openai_endpoint import CLOZE, OPEN_QUESTION
 from thinkeval.service.scoring.probe import Question
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
-from thinkeval.service.states.about import OpenState, StateOut
-from thinkeval.service.states.opened import opened
-from thinkeval.service.states.replies import session
-from thinkeval.service.states.words import StateIn
+from thinkeval.service.states.endpoint import session
+from thinkeval.service.states.opened import load_state
+from thinkeval.service.states.schemas import OpenState, StateOut
+from thinkeval.service.states.spec import StateIn
 
 SAMPLES = ProbeSettings(samples=4, measures=("p",), max_new_tokens=8)
 HARRY = Question(Fact("Harry Potter", "r", "Hogwarts", "{} studied at"), ("Hogwarts School",))
@@ -48,7 +48,7 @@ def served(
 
 @contextmanager
 def asking(runtime: Runtime, state: StateIn) -> Iterator[OpenState]:
-    with opened(runtime, state, Dataset("", 0, "")) as open_state:
+    with load_state(runtime, state, Dataset("", 0, "")) as open_state:
         yield open_state
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.states.comparisons import LATER, comparison, sequence, state, watched
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.reports import formats
 from thinkeval.service.states import table
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from thinkeval.service.errors import UsageError
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.states.finetune import read
 
 

@@ -23,16 +23,16 @@ from support.watching import watched
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules
 from thinkeval.loaders.rules_yaml import load_rules
-from thinkeval.service.jobs.schemas import SweepIn
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.models.experiment import SweepIn
 from thinkeval.service.rules import store as rule_store
-from thinkeval.service.settings import Settings
 
 REWRITES = 22
 """One more than a page of the matrix and of the list of facts shows."""
 
 PAGES = (
-    "/?graph={graph}", "/experiments", "/experiments/{sweep}",
-    "/experiments/matrix?graph={graph}", "/facts?graph={graph}",
+    "/?graph={graph}", "/sweeps", "/sweeps/{sweep}",
+    "/sweeps/matrix?graph={graph}", "/facts?graph={graph}",
     "/facts/{graph}/the-rewrite-0", "/compare", "/compare?edit={rome}&edit={memit}",
     "/compare?a={rome}&b={memit}", "/leaderboard?graph={graph}",
     "/data", "/graphs/{graph}/delete",

@@ -18,7 +18,8 @@ from support.own_graphs import atlas_as
 from support.serving import Service
 from support.watching import SLOW_MS, Open, fits
 from thinkeval.cypher.run import Database
-from thinkeval.service.depedit import build, store
+from thinkeval.service.depedit import sets as build
+from thinkeval.service.depedit import store
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.store import Answer, RunRecord
 

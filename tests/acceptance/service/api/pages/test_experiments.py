@@ -27,7 +27,7 @@ def sweep(service: Service, mine: Mine) -> str:
         "samples": 0,
     }
     posted = service.http.post("/v1/sweeps", json=request).raise_for_status().json()
-    for edit in posted["edits"]:
+    for edit in posted["parts"]:
         service.ended(edit)
     return posted["id"]
 
@@ -46,8 +46,8 @@ def test_which_of_four_methods_is_best_and_which_chains_differ(
     open_page: Open, service: Service, mine: Mine, sweep: str
 ) -> None:
     """The clicks of a reader who starts at the list of sweeps."""
-    page = open_page("/experiments")
-    page.locator(f"a[href='/experiments/{sweep}']").click()
+    page = open_page("/sweeps")
+    page.locator(f"a[href='/sweeps/{sweep}']").click()
     expect(page.get_by_role("heading", name="Finished: all 4 scored")).to_be_visible()
     page.locator("table.matrix").get_by_role("link", name=FACT).click()
     answer = page.locator("#best-method")
@@ -75,9 +75,9 @@ def test_which_of_four_methods_is_best_and_which_chains_differ(
 def test_pages_of_experiments_fit_a_phone(open_page: Open, mine: Mine, sweep: str) -> None:
     small = {"width": 390, "height": 844}
     for path in (
-        "/experiments",
-        f"/experiments/{sweep}",
-        f"/experiments/matrix?graph={mine.graph}",
+        "/sweeps",
+        f"/sweeps/{sweep}",
+        f"/sweeps/matrix?graph={mine.graph}",
         f"/facts?graph={mine.graph}",
     ):
         fits(open_page(path, viewport=small), 390)
@@ -89,7 +89,7 @@ def test_pages_of_experiments_fit_a_phone(open_page: Open, mine: Mine, sweep: st
 def test_a_sweep_is_started_from_the_form_by_keyboard_and_cancelled(
     open_page: Open, service: Service, mine: Mine
 ) -> None:
-    page = open_page(f"/experiments?graph={mine.graph}")
+    page = open_page(f"/sweeps?graph={mine.graph}")
     form = page.locator("#sweep-form")
     expect(form.get_by_role("status")).to_contain_text("24 edits")
     for name in ("rome", "memit"):
@@ -100,12 +100,12 @@ def test_a_sweep_is_started_from_the_form_by_keyboard_and_cancelled(
     expect(form.get_by_role("status")).to_contain_text("24 edits")
     form.get_by_role("button", name="Start").focus()
     page.keyboard.press("Enter")
-    page.wait_for_url("**/experiments/sweep-*")
+    page.wait_for_url("**/sweeps/sweep-*")
     sweep = urlsplit(page.url).path.rsplit("/", 1)[1]
     page.get_by_role("button", name="Cancel what is not scored yet").click()
     expect(page.get_by_role("heading", name="Cells without a score")).to_be_visible()
     expect(page.get_by_role("heading", name="Finished")).to_be_visible(timeout=SLOW_MS)
-    counts = service.get(f"/v1/sweeps/{sweep}?table=false")["counts"]
+    counts = service.get(f"/v1/sweeps/{sweep}")["result"]["counts"]
     assert counts["cancelled"] > 0
     assert counts["queued"] == counts["running"] == 0
     failed = page.locator("section").filter(has=page.locator("#failed-title"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -20,9 +19,9 @@ from support.axe import in_each_document, violations
 from support.commands import Mine
 from support.serving import Service
 from support.watching import Open, fits
-from thinkeval.service.api.pages.edit.view import LISTED, TABS
-from thinkeval.service.reports.leakage_map.drawing import FRAME
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.reports.leakage_map import FRAME
+from thinkeval.service.web.pages.edit import LISTED, TABS
 
 REWRITE = "harry-potter--studied-at"
 METHODS = ("none", "rome")
@@ -109,9 +108,9 @@ def ends_in_sight(page: Page) -> list[bool]:
 
 
 def test_regions_of_the_first_screen_stay_where_they_are(
-    open_page: Open, edits: dict[str, str]
+    open_page: Open, edits: dict[str, str], pytestconfig: pytest.Config
 ) -> None:
-    """Places and sizes as committed; THINKEVAL_WRITE_SCREENS=1 writes them anew, to be looked at.
+    """Places and sizes as committed; `pytest --write` writes them anew, to be looked at.
 
     Boxes and not pixels: fonts of another machine break lines elsewhere.
     """
@@ -125,7 +124,7 @@ def test_regions_of_the_first_screen_stay_where_they_are(
         found[str(width)] = {
             name: [round(each[side]) for side in SIDES] for name, each in boxes.items()
         }
-    if os.environ.get("THINKEVAL_WRITE_SCREENS"):
+    if pytestconfig.getoption("write"):
         PLACES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     committed = json.loads(PLACES.read_text(encoding="utf-8"))
     moved = [

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.commands import PROGRAM
 from support.serving import Service, serving
 from support.watching import Open, fits, watched
 
@@ -21,7 +20,7 @@ def guarded(
 ) -> Iterator[Service]:
     env = environment | {"THINKEVAL_API_TOKEN": TOKEN}
     folder = tmp_path_factory.mktemp("guarded")
-    with serving(PROGRAM, env, folder, "--workers", "0") as running:
+    with serving(env, folder, "--workers", "0") as running:
         running.ready()
         yield running
 

@@ -16,8 +16,7 @@ from playwright.sync_api import Page, expect
 from support.commands import Mine
 from support.serving import Service
 from support.watching import SLOW_MS, Open, fits
-from thinkeval.service.api.pages.edit.listed import MORE
-from thinkeval.service.api.pages.edit.view import LISTED, TABS
+from thinkeval.service.web.pages.edit import LISTED, MORE, TABS
 
 REWRITE = "harry-potter--studied-at"
 

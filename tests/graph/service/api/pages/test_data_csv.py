@@ -13,10 +13,10 @@ from fastapi.testclient import TestClient
 from support.own_graphs import hogwarts_as, own_graphs
 from support.problems import BASE
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.state import database
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
-from thinkeval.service.settings import Settings
+from thinkeval.service.web.app import create_app
+from thinkeval.service.web.state import database
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,8 @@ from support.serving import settings_of, until
 from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.conversation_outcome import ActiveInConversation, ConversationOut
-from thinkeval.service.schemas import ScoringOptions
+from thinkeval.service.models.edit import ActiveInConversation, ConversationOut, ScoringOptions
+from thinkeval.service.web.app import create_app
 
 WALKED = ConversationOut(
     chains=9,

@@ -14,9 +14,9 @@ from support.serving import settings_of, until
 from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.pages import home
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.web.app import create_app
+from thinkeval.service.web.pages import home
 
 NONE_FITS, NONE_YET = "No edit fits this filter", "None yet: press Score."
 

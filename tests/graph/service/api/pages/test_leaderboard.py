@@ -11,11 +11,11 @@ import pytest
 from support.own_graphs import own_graphs
 from support.stored_edits import end_edit, random_facts, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.pages import leaderboard
-from thinkeval.service.api.pages.render import render
-from thinkeval.service.cache import Cache
-from thinkeval.service.schemas import MEASURE_NAMES
+from thinkeval.service.base.cache import Cache
+from thinkeval.service.models.edit import MEASURE_NAMES
 from thinkeval.service.scoring import record
+from thinkeval.service.web.pages import leaderboard
+from thinkeval.service.web.pages.render import render
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from support.problems import BASE
 from support.serving import settings_of, until
 from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.formatting import number
+from thinkeval.service.base.formatting import number
 from thinkeval.service.leakcut import words
-from thinkeval.service.leakcut.schemas import CutOut
+from thinkeval.service.models.leakcut import CutOut
 from thinkeval.service.scoring.record import get_score
+from thinkeval.service.web.app import create_app
 
 
 @pytest.fixture(scope="module")

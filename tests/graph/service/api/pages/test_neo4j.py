@@ -15,9 +15,9 @@ from support.problems import BASE
 from support.serving import settings_of, until
 from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.pages.edit import routes
 from thinkeval.service.reports.browser import QUESTIONS, Login
+from thinkeval.service.web.app import create_app
+from thinkeval.service.web.pages import edit as routes
 
 
 @pytest.fixture(scope="module")

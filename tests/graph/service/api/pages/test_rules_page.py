@@ -15,8 +15,8 @@ from support.own_graphs import own_graphs
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules as shipped
 from thinkeval.loaders.rules_yaml import load_rules
-from thinkeval.service.api.pages import rules as page
 from thinkeval.service.graphs import datasets
+from thinkeval.service.web.pages import rules as page
 
 FILE = cast("Path", shipped.path("hogwarts"))
 

@@ -21,18 +21,20 @@ from thinkeval.loaders.records import (
     RewriteRequest,
     unique,
 )
-from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.base.errors import NotFoundError, UsageError
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import decisions, job
-from thinkeval.service.growth.crawl.report import agreement, crawl_report
-from thinkeval.service.growth.endpoints.opened import Opened
+from thinkeval.service.growth import control
+from thinkeval.service.growth.crawl_report import agreement, crawl_report
+from thinkeval.service.growth.kind import GROWTH
 from thinkeval.service.growth.loop import Outcome
-from thinkeval.service.growth.review.record import Decision
-from thinkeval.service.growth.review.schemas import CandidateOut, Triplet
+from thinkeval.service.growth.open_endpoint import Opened
+from thinkeval.service.growth.request import prepare
+from thinkeval.service.growth.review import Decision
 from thinkeval.service.growth.run import Attempt
-from thinkeval.service.growth.schemas import GrowthIn
+from thinkeval.service.growth.runs import require_run
+from thinkeval.service.growth.schemas import CandidateOut, GrowthIn, Triplet
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 TRUE = (
     ("Harry", "studied at", "Hogwarts School of Witchcraft and Wizardry"),
@@ -110,10 +112,9 @@ def crawl(db: Database, runtime: Runtime, graph_id: str, truth: str) -> Iterator
                 "crawl": {"samples": 3} | knobs,
             }
         )
-        prepared = job.prepare(db, posted)
+        prepared = prepare(db, posted)
         made.append(prepared.id)
-        with db.transaction() as tx:
-            prepared.submit(tx.run, runtime.settings)
+        db.atomically(lambda tx: GROWTH.store.enqueue(tx, runtime.settings, prepared))
         attempt = Attempt(runtime, prepared.id, prepared.request, open=lambda *_: Opened(model))
         return prepared.id, attempt.run()
 
@@ -134,10 +135,7 @@ def picture(db: Database, run: str, graph: str) -> tuple[Any, ...]:
         datasets.stored_graph(db, graph).facts,
         stored(db, graph),
         db.read(CandidateOut, "growth/candidates", run=run),
-        [
-            (r.number, r.triplets, r.calls)
-            for r in db.read(rows.IterationRow, "growth/iterations", run=run)
-        ],
+        [(r.number, r.triplets, r.calls) for r in require_run(db, run).iterations],
     )
 
 
@@ -178,7 +176,7 @@ def correct(db: Database, settings: Settings, run: str, found: tuple[str, ...], 
         if (c.subject, c.relation, c.object) == found
     ]  # fmt: skip
     after = Triplet(subject=found[0], relation=found[1], object=to)
-    decisions.decide(db, settings, run, [Decision(one.id, "correct", "ann", after)])
+    control.decide(db, settings, run, [Decision(one.id, "correct", "ann", after)])
 
 
 def test_a_corrected_object_is_asked_in_place_of_the_one_that_was_found(

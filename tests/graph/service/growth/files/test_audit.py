@@ -13,9 +13,9 @@ import pytest
 from support.commands import Cli
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import NotFoundError
-from thinkeval.service.growth.files.audit import audit_bundle
-from thinkeval.service.growth.files.output import zipped
+from thinkeval.service.base.errors import NotFoundError
+from thinkeval.service.growth.export import audit_bundle
+from thinkeval.service.growth.output import zipped
 
 KEY = "sk-a-key-that-nobody-may-see"
 COLUMNS = {"prompt": None, "question": "Where?", "reason": None, "tries": 1, "share": 1.0}

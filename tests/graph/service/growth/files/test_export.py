@@ -11,8 +11,8 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import KnowledgeGraph
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth.files.export import export_graph
-from thinkeval.service.growth.files.output import write
+from thinkeval.service.growth.export import export_graph
+from thinkeval.service.growth.output import write
 
 Chains = dict[tuple[str, str, str], set[tuple[str, ...]]]
 

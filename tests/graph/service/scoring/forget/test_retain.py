@@ -8,7 +8,7 @@ import pytest
 
 from thinkeval.loaders.records import Fact, RewriteRequest
 from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring.forget import retain
+from thinkeval.service.scoring import forget
 from thinkeval.service.scoring.runtime import Runtime
 
 
@@ -42,6 +42,6 @@ def test_they_are_those_of_a_breadth_first_search(
         starts = {name for each in forgotten for name in (each.subject, each.target_true)}
         found = distances(facts, starts)
         expected = sorted(f.id for f in facts if found.get(f.id, 2) >= 2)
-        rows = retain.of_graph(runtime.db, hogwarts, forgotten, limit)
+        rows = forget.of_graph(runtime.db, hogwarts, forgotten, limit)
         assert [row.id.rpartition("|")[2] for row in rows] == expected[:limit]
         assert rows

@@ -6,8 +6,8 @@ import torch
 
 from support.tiny_models import build_tiny
 from thinkeval.editing.models import LoadedModel, wrap
-from thinkeval.service.growth.endpoints.endpoint import Form, Message, Reply, Request, Sampling
-from thinkeval.service.growth.endpoints.in_process import InProcess
+from thinkeval.service.growth.endpoint import Form, Message, Reply, Request, Sampling
+from thinkeval.service.growth.open_endpoint import InProcess
 
 
 def _tiny(seed: int = 0) -> LoadedModel:

@@ -15,13 +15,11 @@ import pytest
 from support.endpoints.model_server import ModelServer, serving_model, with_template
 from support.tiny_models import build_tiny
 from thinkeval.editing.models import load
-from thinkeval.service.errors import EndpointError
-from thinkeval.service.growth.endpoints.capabilities import Capabilities, probe
-from thinkeval.service.growth.endpoints.endpoint import Endpoint, Form, Message, Request, Sampling
-from thinkeval.service.growth.endpoints.in_process import InProcess
-from thinkeval.service.growth.endpoints.openai_protocol import OpenAIProtocol
-from thinkeval.service.growth.replies import state_of
-from thinkeval.service.llm import Client
+from thinkeval.service.base.errors import EndpointError
+from thinkeval.service.base.llm import Client
+from thinkeval.service.growth.endpoint import Endpoint, Form, Message, Request, Sampling, state_of
+from thinkeval.service.growth.open_endpoint import InProcess
+from thinkeval.service.growth.openai_endpoint import Capabilities, OpenAIProtocol, probe
 
 pytestmark = pytest.mark.heavy
 

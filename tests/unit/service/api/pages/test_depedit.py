@@ -5,8 +5,8 @@ from __future__ import annotations
 from thinkeval.cypher.rows import AnsweredRow
 from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, Rule
-from thinkeval.service.api.pages import depedit, render
-from thinkeval.service.api.pages.depedit import Chosen
+from thinkeval.service.web.pages import depedit, render
+from thinkeval.service.web.pages.depedit import Chosen
 
 
 def qa(subject: str, relation: str, object: str) -> QA:
@@ -69,7 +69,7 @@ def answered(
     phase, change = ("establish", "kept") if copy is None else ("update", "updated")
     question = f"one|{copy}|specific|0"
     return AnsweredRow(
-        question, phase, copy, "specific", "Ann was born in", change, expected, answer, before,
+        phase, copy, "specific", "Ann was born in", change, expected, question, answer, before,
         "Ann", "was born in",
     )  # fmt: skip
 

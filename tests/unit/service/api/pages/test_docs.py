@@ -6,8 +6,8 @@ import re
 
 from fastapi.testclient import TestClient
 
-from thinkeval.service.api.app import create_app
-from thinkeval.service.settings import Settings
+from thinkeval.service.base.settings import Settings
+from thinkeval.service.web.app import create_app
 
 
 def test_docs_loads_files_of_the_service_only() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from thinkeval.service.api.pages.growth_drawing import MOST, draw
-from thinkeval.service.growth.review.schemas import CandidateOut
+from thinkeval.service.growth.schemas import CandidateOut
+from thinkeval.service.web.pages.growth import MOST, draw
 
 BARE: dict[str, Any] = {
     "kind": "triplet", "relation": "knows", "prompt": None, "question": None, "reason": None,

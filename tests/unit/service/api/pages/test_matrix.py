@@ -6,11 +6,11 @@ from statistics import fmean
 
 import pytest
 
-from thinkeval.service.api.pages.experiments import grid, matrix
-from thinkeval.service.api.pages.experiments.grid import GridCell, GridRow
-from thinkeval.service.api.pages.experiments.matrix import Entry
+from thinkeval.service.models.edit import MetricValue, Score
 from thinkeval.service.reports.comparison import common
-from thinkeval.service.schemas import MetricValue, Score
+from thinkeval.service.web.pages import matrix
+from thinkeval.service.web.pages import matrix as grid
+from thinkeval.service.web.pages.matrix import Entry, GridCell, GridRow
 
 
 def _score(method: str, rewrite: str, ifr: float, efficacy: float = 1.0, seed: int = 0) -> Score:

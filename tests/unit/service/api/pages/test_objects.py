@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from thinkeval.service.api.pages.render import objects
+from thinkeval.service.web.pages.render import objects
 
 
 @pytest.mark.parametrize("made", [dict, SimpleNamespace])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from thinkeval.service.api.pages import differences
-from thinkeval.service.api.pages.render import _environment
-from thinkeval.service.reports.matched import Difference
-from thinkeval.service.reports.paired import Against
+from thinkeval.service.reports.paired import Against, Difference
+from thinkeval.service.web.pages import charts
+from thinkeval.service.web.pages.render import _environment
 
 
 def _row(method: str, value: float, interval: tuple[float, float] | None) -> Difference:
@@ -20,24 +19,24 @@ FOUND = Against(
 
 
 def _page(found: Against) -> str:
-    (table,) = differences.tables([found])
+    (table,) = charts.tables([found])
     source = (
-        '{% from "experiments/_paired.html" import paired with context %}'
+        '{% from "_experiments_paired.html" import paired with context %}'
         "{{ paired(table, false, 'title') }}"
     )
     return _environment().from_string(source).render(table=table)
 
 
 def test_bars_are_on_one_scale_around_zero() -> None:
-    (table,) = differences.tables([FOUND])
+    (table,) = charts.tables([FOUND])
     assert table.scale == 0.5
     far, near = table.rows
-    unit = (differences.MIDDLE - differences.PAD) / 0.5
-    assert far.at == pytest.approx(differences.MIDDLE + 0.4 * unit, abs=0.05)
+    unit = (charts.MIDDLE - charts.PAD) / 0.5
+    assert far.at == pytest.approx(charts.MIDDLE + 0.4 * unit, abs=0.05)
     assert far.bar is not None
-    assert far.bar[1] == differences.WIDTH - differences.PAD, "the largest end is at the edge"
+    assert far.bar[1] == charts.BAR_WIDTH - charts.PAD, "the largest end is at the edge"
     assert near.bar is not None
-    assert near.bar[0] < differences.MIDDLE < near.bar[1], "chance: the bar covers 0"
+    assert near.bar[0] < charts.MIDDLE < near.bar[1], "chance: the bar covers 0"
 
 
 def test_each_row_says_in_words_what_its_mark_says() -> None:
@@ -51,4 +50,4 @@ def test_each_row_says_in_words_what_its_mark_says() -> None:
 def test_without_an_interval_it_is_unknown() -> None:
     found = Against("m", "best", (_row("other", 0.4, None),))
     assert "unknown: too few families" in _page(found)
-    assert differences.tables([Against("m", "best", ())]) == []
+    assert charts.tables([Against("m", "best", ())]) == []

@@ -13,14 +13,12 @@ from typing import Any
 import pytest
 
 from thinkeval.cypher.rows import Link, ScoredChainRow
-from thinkeval.service.api.pages import charts, commands, render
-from thinkeval.service.api.pages.edit.overview import ways
-from thinkeval.service.api.pages.edit.view import Asked
-from thinkeval.service.reports.chain_tree import chain_tree
-from thinkeval.service.reports.figures import style
-from thinkeval.service.reports.leakage_map.selection import Selection
-from thinkeval.service.reports.score_lines import lines
-from thinkeval.service.schemas import EditIn, MetricValue, Score, ScoringOptions
+from thinkeval.service.models.edit import EditIn, MetricValue, Score, ScoringOptions
+from thinkeval.service.reports import figure_style
+from thinkeval.service.reports.edit import chain_tree, lines
+from thinkeval.service.reports.leakage_selection import Selection
+from thinkeval.service.web.pages import charts, edit, render
+from thinkeval.service.web.pages.edit import Asked, ways
 
 
 def metric(name: str, value: float, **more: Any) -> MetricValue:
@@ -90,9 +88,9 @@ def score(**more: Any) -> Score:
 
 
 def test_a_plain_score_is_repeated_by_its_names_alone() -> None:
-    body = commands.posted(score())
+    body = edit.posted(score())
     assert body == {"graph": "hogwarts", "rewrite": "x", "model": "organism", "method": "rome"}
-    shown = dict(commands.commands(score(), "http://here"))
+    shown = dict(edit.commands(score(), "http://here"))
     assert next(iter(shown.values())) == (
         "thinkeval score x --graph hogwarts --model organism --method rome"
     )
@@ -109,14 +107,14 @@ def test_every_option_and_a_rewrite_of_ones_own_is_repeated() -> None:
             "implications": {"rules": 2},
         },
     )  # fmt: skip
-    posted = EditIn.model_validate(commands.posted(own))
+    posted = EditIn.model_validate(edit.posted(own))
     assert (posted.max_steps, posted.bare, posted.seed, posted.strength) == (3, "exclude", 7, 0.5)
     assert (posted.samples, posted.ask, posted.dtype) == (0, "question", "bfloat16")
     assert posted.model == "organism:llama:seed=3,steps=600"
     assert posted.implications
-    typed = dict(commands.commands(own, "http://here"))["Score it again, on the command line"]
+    typed = dict(edit.commands(own, "http://here"))["Score it again, on the command line"]
     assert "--implications" in shlex.split(typed)
-    curl = dict(commands.commands(own, "http://here"))[
+    curl = dict(edit.commands(own, "http://here"))[
         "Score it again, over REST (answers at once: it is stored)"
     ]
     sent = json.loads(shlex.split(curl)[-1])
@@ -153,14 +151,14 @@ def test_a_method_looks_the_same_in_charts_and_figures_whichever_others_there_ar
     """rome was a blue disc in the web UI, and a light blue triangle in the figure."""
     few = {s.name: s for s in charts.series([row("rome", 0.3, 1.0, []), row("ike", 0.2, 1.0, [])])}
     many = {s.name: s for s in charts.series([row(name, 0.3, 1.0, []) for name in NAMES])}
-    drawn = style.looks(NAMES)
+    drawn = figure_style.looks(NAMES)
     assert (few["rome"].css, few["rome"].marker) == (many["rome"].css, many["rome"].marker)
     for name, each in many.items():
         assert each.marker == charts.MARKERS[drawn[name]["marker"]]
-        colour = style.COLOURS.index(drawn[name]["color"])
-        assert f"c{colour} d{style.DASHES.index(drawn[name]['linestyle'])}" in each.css
-    assert set(NAMES) == set(style.METHODS)
-    assert tuple(charts.MARKERS) == style.MARKERS
+        colour = figure_style.COLOURS.index(drawn[name]["color"])
+        assert f"c{colour} d{figure_style.DASHES.index(drawn[name]['linestyle'])}" in each.css
+    assert set(NAMES) == set(figure_style.METHODS)
+    assert tuple(charts.MARKERS) == figure_style.MARKERS
 
 
 def test_the_colours_of_charts_are_those_of_figures_and_can_be_seen() -> None:
@@ -168,8 +166,8 @@ def test_the_colours_of_charts_are_those_of_figures_and_can_be_seen() -> None:
     css = (render.FOLDER / "static" / "page.css").read_text()
     themes = re.findall(r"--c0: .*", css)
     light, *dark = [re.findall(r"--c\d: (#\w{6})", line) for line in themes]
-    assert [colour.upper() for colour in light[: len(style.COLOURS)]] == [
-        colour.upper() for colour in style.COLOURS
+    assert [colour.upper() for colour in light[: len(figure_style.COLOURS)]] == [
+        colour.upper() for colour in figure_style.COLOURS
     ]
     grounds = re.findall(r"--card: (#\w{3,6})", css)
     assert len(grounds) == len(themes) == 3
@@ -273,7 +271,7 @@ def test_templates_keep_to_the_policy(path: Path) -> None:
 
 
 def empty_home(**more: Any) -> str:
-    from thinkeval.service.api.pages.home import EditPage
+    from thinkeval.service.web.pages.home import EditPage
 
     form = {
         "graph": "", "chains": {}, "rewrites": [], "rewrite": "", "methods": [], "method": "rome",

@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from thinkeval.loaders.records import Entity
-from thinkeval.service.growth.crawl.answer_lists import (
+from thinkeval.service.growth.crawl import (
     LONGEST_NAME,
     MOST_CHARACTERS,
     JoinedNames,
+    Names,
+    is_refusal,
+    is_unknown,
+    pair_state,
     pieces,
 )
-from thinkeval.service.growth.crawl.names import Names
-from thinkeval.service.growth.crawl.unknowns import is_refusal, is_unknown, pair_state
 
 SCHOOL = "Hogwarts School of Witchcraft and Wizardry"
 

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 import pytest
 
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph
-from thinkeval.service.errors import UsageError
-from thinkeval.service.growth.crawl.crawler import Crawler, Level
-from thinkeval.service.growth.crawl.kinds import Gate, examples, kind_of, not_kinds
-from thinkeval.service.growth.crawl.names import Names
-from thinkeval.service.growth.crawl.wordings import relations_of, requests_for
-from thinkeval.service.growth.endpoints.endpoint import Request, Sampling
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.growth.crawl import (
+    Crawler,
+    Gate,
+    Level,
+    Names,
+    examples,
+    kind_of,
+    not_kinds,
+    relations_of,
+    requests_for,
+)
+from thinkeval.service.growth.endpoint import Request, Sampling
 from thinkeval.service.growth.schemas import CrawlOptions
 
 FACTS = tuple(

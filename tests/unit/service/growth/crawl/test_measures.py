@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from thinkeval.service.growth.crawl.measures import (
+from thinkeval.service.growth.crawl_report import (
     calibration,
     distances,
     grouped,

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from support.endpoints.cassette_server import playing
-from thinkeval.service.errors import EndpointError, UsageError
-from thinkeval.service.growth.endpoints.capabilities import (
+from thinkeval.service.base.errors import EndpointError, UsageError
+from thinkeval.service.base.llm import Client
+from thinkeval.service.growth.openai_endpoint import (
     CLOZE,
     OPEN_QUESTION,
     Capabilities,
     probe,
     require_sampling,
 )
-from thinkeval.service.llm import Client
 
 EQUAL = {"contains": OPEN_QUESTION, "answers": ["The sun shines."]}
 DRAWN = {"contains": OPEN_QUESTION, "answers": ["The sun shines.", "The rain falls."]}

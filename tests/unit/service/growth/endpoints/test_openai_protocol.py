@@ -13,11 +13,10 @@ import pytest
 
 from support.endpoints.cassette_server import Cassette, playing, request_digest
 from thinkeval.editing import interruption
-from thinkeval.service.errors import EndpointError
-from thinkeval.service.growth.endpoints.capabilities import Capabilities
-from thinkeval.service.growth.endpoints.endpoint import Form, Message, Reply, Request, Sampling
-from thinkeval.service.growth.endpoints.openai_protocol import OpenAIProtocol, derived_seed
-from thinkeval.service.llm import Client
+from thinkeval.service.base.errors import EndpointError
+from thinkeval.service.base.llm import Client
+from thinkeval.service.growth.endpoint import Form, Message, Reply, Request, Sampling
+from thinkeval.service.growth.openai_endpoint import Capabilities, OpenAIProtocol, derived_seed
 
 Part = list[tuple[int, Reply]]
 ABLE = Capabilities("plain", "json_schema", completions=True, several=True)

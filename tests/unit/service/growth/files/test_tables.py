@@ -11,8 +11,8 @@ import pytest
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.errors import LoaderError, SchemaError
 from thinkeval.loaders.records import KnowledgeGraph, LoadedGraph
-from thinkeval.service.growth.files.output import write
-from thinkeval.service.growth.files.triples_layout import tables
+from thinkeval.service.growth.export import tables
+from thinkeval.service.growth.output import write
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from thinkeval.editing.probe.matching import contains
 from thinkeval.editing.probe.settings import ProbeItem, ProbeResult
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph
-from thinkeval.service.growth.knowledge.audit import Ask, audit
-from thinkeval.service.growth.knowledge.questions import relation_names, wrong_objects
+from thinkeval.service.growth.knowledge import Ask, audit, relation_names, wrong_objects
 
 
 def fact(subject: str, object: str, relation: str = "plays for") -> Fact:

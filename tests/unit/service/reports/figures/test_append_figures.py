@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from thinkeval.service.reports.appended import COLUMNS, KINDS
-from thinkeval.service.reports.figures import append
-from thinkeval.service.reports.figures.style import encode, styled
-from thinkeval.service.reports.means import Mean, MeansRow
+from thinkeval.service.reports import append_figures
+from thinkeval.service.reports.by_kind import APPEND_COLUMNS, KINDS
+from thinkeval.service.reports.figure_style import encode, styled
+from thinkeval.service.reports.pooling import Mean, MeansRow
 
 
 def row(variant: str, value: float | None, method: str = "rome") -> MeansRow:
     one = Mean(value, 20, 0.8 * value, 1.1 * value) if value is not None else Mean(None, 0)
-    return MeansRow("organism", method, variant, {}, dict.fromkeys(COLUMNS, one))
+    return MeansRow("organism", method, variant, {}, dict.fromkeys(APPEND_COLUMNS, one))
 
 
 ROWS = [
@@ -43,10 +43,16 @@ def words(draw: Callable[[], Any]) -> str:
 @pytest.mark.parametrize(
     ("draw", "texts"),
     [
-        (partial(append.ablation, ROWS), ["rome APP −L2", "against hard", "against random"]),
-        (partial(append.neighbours, ROWS), ["rome AFF", "rome ANF", "0\n0\n1\n1\n3\n3\nall\nall"]),
         (
-            partial(append.probabilities, {f"m{i}": PAIRS for i in range(4)}),
+            partial(append_figures.ablation, ROWS),
+            ["rome APP −L2", "against hard", "against random"],
+        ),
+        (
+            partial(append_figures.neighbours, ROWS),
+            ["rome AFF", "rome ANF", "0\n0\n1\n1\n3\n3\nall\nall"],
+        ),
+        (
+            partial(append_figures.probabilities, {f"m{i}": PAIRS for i in range(4)}),
             ["m0", "m3", "correct", "random"],
         ),
     ],
@@ -60,9 +66,9 @@ def test_a_figure_names_what_it_draws(draw: Callable[..., Any], texts: list[str]
 @pytest.mark.parametrize(
     ("draw", "remedy"),
     [
-        (partial(append.ablation, ROWS[:2]), "--axis alpha=0"),
-        (partial(append.neighbours, ROWS[:2]), "--axis neighbours"),
-        (partial(append.probabilities, {}), "has stored answers"),
+        (partial(append_figures.ablation, ROWS[:2]), "--axis alpha=0"),
+        (partial(append_figures.neighbours, ROWS[:2]), "--axis neighbours"),
+        (partial(append_figures.probabilities, {}), "has stored answers"),
     ],
 )
 def test_without_its_rows_a_figure_says_what_to_run(draw: Callable[..., Any], remedy: str) -> None:

@@ -16,12 +16,11 @@ import pytest
 
 from thinkeval.cypher.rows import ScoredChainRow
 from thinkeval.cypher.rows.chains import Link
-from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
-from thinkeval.service.reports import figures
-from thinkeval.service.reports.figures import chain, leakage
-from thinkeval.service.reports.figures.style import encode
-from thinkeval.service.reports.leakage_map.layout import Edge, lay_out
-from thinkeval.service.schemas import MetricValue, Score
+from thinkeval.service.base.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.models.edit import MetricValue, Score
+from thinkeval.service.reports import figures, leakage_figure
+from thinkeval.service.reports.figure_style import encode
+from thinkeval.service.reports.leakage_map import Edge, lay_out
 
 HARRY, HOGWARTS = "Harry Potter", "Hogwarts"
 MAGIC = {"png": b"\x89PNG\r\n", "svg": b"<?xml", "pdf": b"%PDF"}
@@ -82,7 +81,7 @@ def _texts(svg: bytes) -> str:
 def _svg(rows: list[ScoredChainRow], limit: int = 12) -> str:
     return _texts(
         encode(
-            lambda: leakage.draw(_score(), list(enumerate(rows, 1)), "likelihood", limit),
+            lambda: leakage_figure.draw(_score(), list(enumerate(rows, 1)), "likelihood", limit),
             "svg",
             "t",
         )
@@ -99,7 +98,7 @@ def test_a_leakage_map_has_the_new_object_and_says_what_was_selected() -> None:
     def texts(caption: bool) -> str:
         rows = list(enumerate(ROWS, 1))[:1]
         return _texts(encode(
-            lambda: leakage.draw(_score(), rows, "likelihood", 12, edited=[new],
+            lambda: leakage_figure.draw(_score(), rows, "likelihood", 12, edited=[new],
                                  chosen="of 3 facts", caption=caption), "svg", "x",
         ))  # fmt: skip
 
@@ -120,8 +119,8 @@ def test_methods_are_drawn_in_every_format_and_twice_alike(kind: str, fmt: str) 
 
 @pytest.mark.parametrize("fmt", figures.FORMATS)
 def test_no_file_tells_when_it_was_made(fmt: str) -> None:
-    body = encode(lambda: chain.draw(_score(), ROWS, "likelihood", 1), fmt, "t")
-    assert encode(lambda: chain.draw(_score(), ROWS, "likelihood", 1), fmt, "t") == body
+    body = encode(lambda: figures.draw_chain(_score(), ROWS, "likelihood", 1), fmt, "t")
+    assert encode(lambda: figures.draw_chain(_score(), ROWS, "likelihood", 1), fmt, "t") == body
     for word in (b"CreationDate", b"dc:date", b"tEXtCreation"):
         assert word not in body
 
@@ -160,7 +159,7 @@ def test_without_chains_the_figure_says_so() -> None:
     text = _texts(figures.draw_methods([_score()], "ifr_by_steps", "p", "svg"))
     assert "undefined" in text  # a measure that was not taken
     assert "No chain of at most 5 facts leads from" in _words(_svg([]))
-    drawn = encode(lambda: chain.draw(_score(), [], "likelihood", 1), "svg", "t")
+    drawn = encode(lambda: figures.draw_chain(_score(), [], "likelihood", 1), "svg", "t")
     assert "No chain of at most 5 facts leads from" in _words(_texts(drawn))
 
 
@@ -185,7 +184,7 @@ def test_leakage_marks_the_facts_of_the_leak_cut() -> None:
     def texts(marked: tuple[str, ...]) -> str:
         rows = list(enumerate(ROWS, 1))
         return _texts(encode(
-            lambda: leakage.draw(_score(), rows, "likelihood", 12, marked=marked), "svg", "x"
+            lambda: leakage_figure.draw(_score(), rows, "likelihood", 12, marked=marked), "svg", "x"
         ))  # fmt: skip
 
     assert "✂ is a\nhouse at\n.90 → .85" in texts((SCHOOL.id,))
@@ -206,14 +205,14 @@ def test_leakage_is_limited_to_the_strongest() -> None:
 
 
 def test_cut_links_are_dashed_and_surviving_ones_solid() -> None:
-    figure = leakage.draw(_score(), list(enumerate(ROWS, 1)), "likelihood", 12)
+    figure = leakage_figure.draw(_score(), list(enumerate(ROWS, 1)), "likelihood", 12)
     styles = [p.get_linestyle() for p in figure.axes[0].patches if hasattr(p, "get_arrowstyle")]
     assert len(styles) == 6
     assert sum(style == "-" for style in styles) == 3
 
 
 def test_chain_shows_p_and_retention_under_each_link() -> None:
-    drawn = encode(lambda: chain.draw(_score(), ROWS, "likelihood", 1), "svg", "t")
+    drawn = encode(lambda: figures.draw_chain(_score(), ROWS, "likelihood", 1), "svg", "t")
     text = _texts(drawn)
     for shown in ("0.90 → 0.70", "retention 0.78", "0.85 → 0.80", "retention 0.94", "0.90 → 0.85"):
         assert shown in text
@@ -223,7 +222,7 @@ def test_chain_shows_p_and_retention_under_each_link() -> None:
 
 def test_a_link_that_was_not_known_has_no_retention() -> None:
     rows = [_row(_link(HARRY, "studied at", HOGWARTS, 0.0, 0.5))]
-    text = _texts(encode(lambda: chain.draw(_score(), rows, "likelihood", 1), "svg", "t"))
+    text = _texts(encode(lambda: figures.draw_chain(_score(), rows, "likelihood", 1), "svg", "t"))
     assert "undefined" in text
 
 

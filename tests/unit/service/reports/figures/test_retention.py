@@ -6,20 +6,20 @@ from functools import partial
 
 import pytest
 
-from thinkeval.service.reports.figures import retention
-from thinkeval.service.reports.figures.retention import Point
-from thinkeval.service.reports.figures.style import encode, styled
+from thinkeval.service.reports import series_figures
+from thinkeval.service.reports.figure_style import encode, styled
+from thinkeval.service.reports.series_figures import StatePoint
 
 POINTS = [
-    Point("edit", 1.0, 0.5, 0),
-    Point("8bit", None, 0.75, 2),
-    Point("finetune:notes.txt:steps=20", 0.25, None, 0),
+    StatePoint("edit", 1.0, 0.5, 0),
+    StatePoint("8bit", None, 0.75, 2),
+    StatePoint("finetune:notes.txt:steps=20", 0.25, None, 0),
 ]
 
 
 @pytest.mark.parametrize("fmt", ["svg", "png", "pdf"])
 def test_the_same_points_give_the_same_bytes(fmt: str) -> None:
-    draw = partial(retention.draw, POINTS, "title", "caption")
+    draw = partial(series_figures.draw_retention, POINTS, "title", "caption")
     assert encode(draw, fmt, "t") == encode(draw, fmt, "t")
 
 
@@ -27,7 +27,7 @@ def test_both_curves_are_drawn_with_gaps_where_a_value_is_undefined() -> None:
     from matplotlib.text import Text
 
     with styled():
-        figure = retention.draw(POINTS, "title", "caption")
+        figure = series_figures.draw_retention(POINTS, "title", "caption")
         figure.draw_without_rendering()
         (axes,) = figure.axes
         curves = {
@@ -42,6 +42,6 @@ def test_both_curves_are_drawn_with_gaps_where_a_value_is_undefined() -> None:
 
 
 def test_nothing_to_draw_is_said_in_words() -> None:
-    figure = retention.draw([Point("edit", None, None, 0)], "title", "caption")
+    figure = series_figures.draw_retention([StatePoint("edit", None, None, 0)], "title", "caption")
     texts = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
     assert "undefined in every state" in texts

@@ -13,7 +13,7 @@ from tests.unit.service.reports.test_chain_tree import chain
 
 from thinkeval.cypher.rows import ScoredChainRow
 from thinkeval.cypher.rows.chains import Link
-from thinkeval.service.reports.leakage_map.drawing import MapDrawing, draw, label_text
+from thinkeval.service.reports.leakage_map import MapDrawing, draw, label_text
 
 Rect = tuple[float, float, float, float]
 

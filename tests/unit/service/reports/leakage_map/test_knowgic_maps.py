@@ -14,8 +14,8 @@ from support.references.reference import Case, Edge, chains
 from thinkeval.cypher.rows import ScoredChainRow
 from thinkeval.cypher.rows.chains import Link
 from thinkeval.loaders import knowgic
-from thinkeval.service.reports.leakage_map.drawing import FRAME, LABEL, draw
-from thinkeval.service.reports.leakage_map.selection import Selection
+from thinkeval.service.reports.leakage_map import FRAME, LABEL, draw
+from thinkeval.service.reports.leakage_selection import Selection
 
 
 @pytest.fixture(scope="module")

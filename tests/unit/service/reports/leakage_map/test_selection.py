@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 import pytest
 from tests.unit.service.reports.test_chain_tree import chain
 
-from thinkeval.service.reports.leakage_map.selection import Selection
+from thinkeval.service.reports.leakage_selection import Selection
 
 ROWS = [
     chain("SAO", ratio=0.9),

@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from thinkeval.service.reports.leakage_map.text import ELLIPSIS, text_width, wrapped
+from thinkeval.service.reports.leakage_map import ELLIPSIS, text_width, wrapped
 
 TEXTS = [
     "Albus Percival Wulfric Brian Dumbledore of Hogwarts", "Finley Aaron Love Lockwood",

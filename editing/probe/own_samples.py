@@ -1,0 +1,228 @@
+"""Texts sampled from the unedited model, and how far an edit changes the predictions on them.
+
+The KL divergence of a token is Σ_v p(v) (ln p(v) − ln q(v)) over the whole vocabulary, with p of
+the unedited and q of the edited model at the same position of the same text. Both models read texts
+of the unedited one, so that a change anywhere in the language counts, not at asked facts alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock
+from torch import Tensor
+
+from ...loaders.records import digest
+from .. import nethook
+from ..architectures import Adapter, adapter_for
+from ..atomic_write import whole_file
+from ..deltas import EditEffect, applied
+from ..evaluation_mode import evaluating
+from ..models import LoadedModel
+from .decoding import Continuation, position_limit
+
+TEXTS, LENGTH = 64, 64
+"""Number of texts of a model, and their length in tokens."""
+SEED = 0
+DOCUMENT_END = "<|endoftext|>"
+_NUMBERS = 2**22
+"""Logits of one model that are in memory at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSamples:
+    """Texts that a model wrote, as token ids.
+
+    Attributes:
+        start: the tokens that each text follows, such as `<|endoftext|>`; not part of the texts.
+        texts: of equal length.
+    """
+
+    start: tuple[int, ...]
+    texts: tuple[tuple[int, ...], ...]
+
+    @property
+    def digest(self) -> str:
+        """Of the tokens: equal for equal texts."""
+        return digest([self.start, self.texts])
+
+
+@dataclass(frozen=True, slots=True)
+class TextChange:
+    """The change of one text's predictions: means over its tokens.
+
+    Attributes:
+        kl: KL divergence of the edited model's prediction from the unedited one's.
+        nll: difference of −ln P(token), after minus before.
+    """
+
+    kl: float
+    nll: float
+
+
+def key_of(loaded: LoadedModel, length: int = LENGTH) -> str:
+    """Return the digest that identifies the texts of a model, without drawing them."""
+    return digest([loaded.info.digest, loaded.info.dtype, SEED, TEXTS, length])
+
+
+def stored_samples(
+    loaded: LoadedModel,
+    folder: Path,
+    done: Callable[[int, int], None] | None = None,
+    *,
+    length: int = LENGTH,
+) -> OwnSamples:
+    """The texts of an unedited model, sampled once and kept under the digest of its identity.
+
+    Args:
+        loaded: without an edit.
+        done: called with the numbers of sampled and of all tokens of a text.
+    """
+    path = folder / f"{key_of(loaded, length)}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{path}.lock"):
+        if not path.is_file():
+            found = sample(loaded, length=length, done=done)
+            with whole_file(path) as out:
+                out.write_text(json.dumps({"start": found.start, "texts": found.texts}))
+        kept = json.loads(path.read_text())
+    return OwnSamples(tuple(kept["start"]), tuple(map(tuple, kept["texts"])))
+
+
+@torch.no_grad()
+def sample(
+    loaded: LoadedModel,
+    *,
+    texts: int = TEXTS,
+    length: int = LENGTH,
+    seed: int = SEED,
+    done: Callable[[int, int], None] | None = None,
+) -> OwnSamples:
+    """Sample texts at temperature 1 from the whole vocabulary; an end token does not end a text.
+
+    The global random state is unchanged. `length` is limited by the model's number of positions.
+    """
+    start = start_of(loaded.tokenizer)
+    limit = position_limit(loaded.model)
+    length = min(length, limit - len(start)) if limit else length
+    generator = torch.Generator().manual_seed(seed)
+    tokens: list[Tensor] = []
+    with evaluating(loaded.model):
+        rows = Continuation(loaded.model, [start] * texts, loaded.tokenizer.pad_token_id)
+        for place in range(length):
+            if tokens:
+                chosen = tokens[-1].to(rows.device)
+                rows.feed(chosen, torch.ones_like(chosen))
+            reached = rows.logits.float().softmax(-1).cpu().double().cumsum_(-1)
+            drawn = torch.rand(texts, 1, generator=generator, dtype=torch.float64) * reached[:, -1:]
+            tokens.append(torch.searchsorted(reached, drawn, right=True))
+            if done is not None:
+                done(place + 1, length)
+    return OwnSamples(tuple(start), tuple(map(tuple, torch.cat(tokens, 1).tolist())))
+
+
+def start_of(tokenizer: Any) -> list[int]:
+    """The tokens in front of a plain text; without any the token that ends documents.
+
+    A chat model's configured BOS may be a token of its template, so it is the last choice.
+    """
+    text = "The mother"
+    whole, bare = (
+        tokenizer(text, add_special_tokens=special)["input_ids"] for special in (True, False)
+    )
+    if len(whole) > len(bare) and whole[0] != bare[0]:
+        return list(whole[: whole.index(bare[0])])
+    vocabulary = tokenizer.get_vocab()
+    names = (DOCUMENT_END, tokenizer.eos_token, tokenizer.bos_token, tokenizer.pad_token)
+    return [next(vocabulary[name] for name in names if name in vocabulary)]
+
+
+@torch.no_grad()
+def hidden(loaded: LoadedModel, samples: OwnSamples) -> Tensor:
+    """Normed final hidden states at the positions that predict a text's tokens, [n, length, d]."""
+    adapter = adapter_for(loaded.model)
+    ids = torch.tensor([[*samples.start, *text[:-1]] for text in samples.texts])
+    ids = ids.to(loaded.device)
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    head = adapter.lm_head
+    with (
+        evaluating(loaded.model),
+        nethook.recording(inputs={"end": head}, stop_before=head) as seen,
+    ):
+        nethook.forward(loaded.model, inputs)
+    return seen.inputs["end"][:, len(samples.start) - 1 :]
+
+
+@torch.no_grad()
+def changes(
+    loaded: LoadedModel, effect: EditEffect, samples: OwnSamples, before: Tensor
+) -> list[TextChange]:
+    """Compare the edited model with the unedited one on each text.
+
+    Args:
+        loaded: the unedited model; unchanged on return.
+        effect: a change of weights.
+        before: `hidden` of the unedited model on these texts.
+
+    Raises:
+        EditingError: the effect does not fit the model.
+    """
+    with applied(loaded.model, effect):
+        after = hidden(loaded, samples)
+    adapter = adapter_for(loaded.model)
+    edited = _edited_head(adapter, effect)
+    targets = torch.tensor(samples.texts, device=after.device).flatten()
+    sides = before.flatten(0, 1), after.flatten(0, 1)
+    step = max(1, _NUMBERS // adapter.model.get_input_embeddings().weight.shape[0])  # type: ignore[operator]
+    found = []
+    for at in range(0, len(targets), step):
+        log_p = adapter.logits(sides[0][at : at + step]).float().log_softmax(-1)
+        log_q = edited(sides[1][at : at + step]).float().log_softmax(-1)
+        own = targets[at : at + step, None]
+        nll = log_p.gather(1, own) - log_q.gather(1, own)
+        kl = log_q.neg_().add_(log_p).mul_(log_p.exp_()).sum(-1)
+        found.append(torch.stack([kl, nll[:, 0]], 1).double().cpu())
+    means = torch.cat(found).view(len(samples.texts), -1, 2).mean(1)
+    return [TextChange(kl, nll) for kl, nll in means.tolist()]
+
+
+def update_norm(model: Any, effect: EditEffect) -> float | None:
+    """‖ΔW‖ / ‖W‖, Frobenius norms of all changed parameters together; None where none is changed.
+
+    Args:
+        model: the unedited model.
+    """
+    parameters: Mapping[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
+    if not effect.deltas:
+        return None
+    changed = sum(_square(delta) for delta in effect.deltas.values())
+    whole = sum(_square(parameters[name]) for name in effect.deltas)
+    return (changed / whole) ** 0.5 if whole else None
+
+
+def _square(values: Tensor) -> float:
+    return float(torch.linalg.vector_norm(values.detach(), dtype=torch.float64)) ** 2
+
+
+def _edited_head(adapter: Adapter, effect: EditEffect) -> Callable[[Tensor], Tensor]:
+    """The edited model's map from hidden states to logits; an edit may change the head too."""
+    model: Any = adapter.model
+    own = {id(parameter): name for name, parameter in adapter.lm_head.named_parameters()}
+    new = {
+        own[id(parameter)]: parameter + effect.deltas[name].to(parameter)
+        for name, parameter in model.named_parameters(remove_duplicate=False)
+        if name in effect.deltas and id(parameter) in own
+    }
+    if not new:
+        return adapter.logits
+
+    def logits(states: Tensor) -> Tensor:
+        out = torch.func.functional_call(adapter.lm_head, new, (states,))
+        return adapter.layout.logits(model.config.get_text_config(), out)
+
+    return logits

@@ -1,1 +1,0 @@
-"""REST and page: thin routes over the functions that the command line calls too. No torch."""

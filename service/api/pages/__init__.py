@@ -1,1 +1,0 @@
-"""The web UI: values of its templates, computed from the other rooms; `routes` serves them."""

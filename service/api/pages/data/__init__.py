@@ -1,1 +1,0 @@
-"""Web UI of data sets: the list, and an upload with a preview of the import."""

@@ -1,1 +1,0 @@
-"""Pages of experiments: sweeps with their matrix, one fact by all methods, paired differences."""

@@ -1,0 +1,329 @@
+"""Leases: the right of one process to work on a job, and the thread that renews it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from ...cypher import rows
+from ...cypher.errors import GraphError
+from .errors import JobInterrupt, LeaseLostError, describe, is_interrupt
+
+if TYPE_CHECKING:
+    from ...cypher.run import Database
+    from ...cypher.sending import Tx
+
+
+# Leases: the right of one process to work on a job, checked in every write about it.
+#
+# A claim writes a random token, a number and an expiry in the server's time onto the job's node.
+# The expiry is renewed by heartbeats (`service.base.leases`); when it passes, the job is taken
+# from its worker (`service.experiments.recovery`). Every write about the job carries token and
+# number, and its transaction refuses them once they belong to another, so a process that was
+# stopped and resumes overwrites nothing: it gets a LeaseLostError.
+
+T = TypeVar("T")
+
+KEPT = "What is stored stays. Submit it again."
+"""Remedy for a job that was cancelled."""
+
+
+class Writer(Protocol):
+    """Runs a write query: `Database.write`, or `Tx.run` within a transaction."""
+
+    def __call__(self, row_type: type[Any], name: str, /, **params: Any) -> list[Any]:
+        """The rows of the query."""
+        ...
+
+
+@dataclass(slots=True)
+class Lease:
+    """The lease of a job.
+
+    Attributes:
+        token: random, new with each claim.
+        attempt: number of the claim.
+        ended: True if the job was finished or given back under it; it is not renewed then.
+    """
+
+    token: str
+    attempt: int
+    ended: bool = False
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters by which a query is fenced."""
+        return {"lease": self.token, "attempt": self.attempt}
+
+    def assert_owned(self, write: Writer) -> str:
+        """Fence a transaction: the job is locked until its end. The job's id.
+
+        Raises:
+            LeaseLostError: the lease belongs to another; the transaction must be rolled back.
+            JobInterrupt: the job shall be cancelled.
+        """
+        row = self.required(write(rows.HoldLeaseRow, "jobs/hold", **self.params))
+        self._stop_if(row.cancel)
+        return row.id
+
+    def stage(self, write: Writer, name: str, progress: float) -> None:
+        """Record that the job has entered a stage.
+
+        Raises:
+            LeaseLostError, JobInterrupt: as `hold`.
+        """
+        told = event("running", name, progress)
+        found = write(bool, "jobs/stage", **self.params, stage=name, progress=progress, event=told)
+        self._stop_if(self.required(found))
+
+    def part(self, write: Writer, part: str, name: str, progress: float) -> None:
+        """Record that a part of the job is stored.
+
+        Raises:
+            LeaseLostError, JobInterrupt: as `hold`.
+        """
+        told = event("running", name, progress)
+        found = write(rows.JobPartRow, "jobs/part", **self.params, part=part, event=told)
+        self._stop_if(self.required(found).cancel)
+
+    def succeed(self, write: Writer) -> None:
+        """Finish the job; `ended` is set by the caller, once its transaction is committed.
+
+        Raises:
+            LeaseLostError, JobInterrupt: as `hold`.
+        """
+        told = event("succeeded", "done", 1.0)
+        found = write(
+            rows.FinishJobRow,
+            "jobs/finish",
+            **self.params,
+            status="succeeded",
+            at=now(),
+            event=told,
+        )
+        self._stop_if(not self.required(found).finished)
+
+    def succeed_with(self, db: Database, result: str) -> None:
+        """Finish the job, and record which stored result it made or found.
+
+        Raises:
+            LeaseLostError, JobInterrupt: as `hold`.
+        """
+
+        def finish(tx: Tx) -> None:
+            self.required(tx.run(str, "jobs/set_result", **self.params, result=result))
+            self.succeed(tx.run)
+
+        db.atomically(finish)
+        self.ended = True
+
+    def fail(self, write: Writer, error: BaseException, stage: str | None = None) -> str:
+        """Finish the job without a result; a KeyboardInterrupt cancels it. The job's id.
+
+        Raises:
+            LeaseLostError: the lease belongs to another.
+        """
+        failed = error if isinstance(error, Exception) and not is_interrupt(error) else None
+        problem = describe(failed) if failed else None
+        status = "failed" if problem else "cancelled"
+        found = write(
+            rows.FinishJobRow,
+            "jobs/finish",
+            **self.params,
+            status=status,
+            stage=stage,
+            error=problem.detail if problem else "interrupted",
+            remedy=problem.remedy if problem else "Score it again; nothing was stored.",
+            at=now(),
+            event=event(status, status),
+        )
+        row = self.required(found)
+        self.ended = True
+        return row.id
+
+    def required(self, found: list[T]) -> T:
+        """The row of a fenced write.
+
+        Raises:
+            LeaseLostError: there is none, because the lease belongs to another.
+        """
+        if not found:
+            self.ended = True
+            raise LeaseLostError()
+        return found[0]
+
+    def _stop_if(self, cancel: bool) -> None:
+        if cancel:
+            raise JobInterrupt(cancelled=True)
+
+
+def new_token() -> str:
+    """A random token of a lease, or id of a worker or service."""
+    return uuid.uuid4().hex
+
+
+def this_process(device: str) -> dict[str, Any]:
+    """Return the listed data of a worker, for information only."""
+    return {"device": device, "host": socket.gethostname(), "pid": os.getpid()}
+
+
+def now() -> str:
+    """The time as records have it: ISO 8601 with zone."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def event(status: str, stage: str, progress: float = 0.0) -> str:
+    """An event of a job, as JSON; stored with the job, in order."""
+    told = {"status": status, "stage": stage, "progress": progress, "at": now()}
+    return json.dumps(told)
+
+
+def release(
+    db: Database, lease: Lease, *, crashed: bool = False, lease_until: int | None = None
+) -> rows.ReleaseJobRow | None:
+    """Take a job from its worker: it is queued again, or ends; None where the lease is not valid.
+
+    Args:
+        crashed: True if the worker alone died: after MAX_CRASHES of these the job fails.
+        lease_until: only if the lease still ends then, that is, was not renewed meanwhile.
+    """
+    found = db.write(
+        rows.ReleaseJobRow,
+        "jobs/release",
+        **lease.params,
+        lease_until=lease_until,
+        crashed=crashed,
+        max_crashes=MAX_CRASHES,
+        error=CRASHED,
+        remedy=REMEDY,
+        cancelled=KEPT,
+        at=now(),
+        events={status: event(status, "released") for status in ("queued", "failed", "cancelled")},
+    )
+    lease.ended = True
+    return found[0] if found else None
+
+
+MAX_CRASHES = 3
+"""After how many deaths of its worker a job fails; stored parts set the count back."""
+
+CRASHED = "The worker process exited unexpectedly (killed or crashed)."
+REMEDY = (
+    "What is stored stays; submit it again. The log of the worker or the system may name the"
+    " reason: if memory ran out, choose a smaller model or dtype."
+)
+
+
+# The heartbeat: a second thread that renews a lease, reports progress, and learns of cancelling.
+#
+# One query each time: as soon as the progress has changed (at most twice a second), else every
+# ten seconds, or six times within a short lease. The server commits it, so a process that is
+# stopped meanwhile does not keep its job locked. Workers and commands use the same.
+
+TICK_S = 0.25
+CHANGED_S = 0.5
+"""Progress that changes all the time is not sent more often."""
+QUIET_S = 10.0
+"""Longest time between two heartbeats."""
+
+
+class State(NamedTuple):
+    """The content of a heartbeat: the lease (None: idle), and the progress of the job."""
+
+    lease: Lease | None = None
+    stage: str | None = None
+    progress: float | None = None
+
+
+class Heartbeat:
+    """A context manager: the thread lives as long as the block.
+
+    Args:
+        database: the open database; None while there is none.
+        state: the state to send.
+        interrupt: called after each heartbeat of a job with its lease, True if that belongs to
+            another now, and True if the job shall be cancelled.
+        lease_s: length of the leases.
+        worker: the worker's entry in the list: its id and its properties; empty for a command.
+        tick: called a few times a second.
+    """
+
+    def __init__(
+        self,
+        database: Callable[[], Database | None],
+        state: Callable[[], State],
+        interrupt: Callable[[Lease, bool, bool], None],
+        *,
+        lease_s: float,
+        worker: dict[str, Any] | None = None,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._database, self._state, self._interrupt = database, state, interrupt
+        self._worker, self._tick = worker or {}, tick
+        self._quiet_s = min(QUIET_S, lease_s / 6)
+        self._end = threading.Event()
+        self._wake = threading.Event()
+        self._exchange = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._wake.set()
+        self._thread.join()
+
+    def wake(self) -> None:
+        """Send the next heartbeat at once; may be called from any thread."""
+        self._wake.set()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """No heartbeat while the block runs: the database is exchanged."""
+        with self._exchange:
+            yield
+
+    def _run(self) -> None:
+        sent, at = State(), -self._quiet_s
+        while not self._end.is_set():
+            self._tick()
+            state, quiet = self._state(), time.monotonic() - at
+            changed = state != sent and quiet >= CHANGED_S
+            if changed or quiet >= self._quiet_s or self._wake.is_set():
+                self._wake.clear()
+                self._send(state)
+                sent, at = state, time.monotonic()
+            self._wake.wait(min(TICK_S, self._quiet_s / 2))
+
+    def _send(self, state: State) -> None:
+        lease = None if state.lease is None or state.lease.ended else state.lease
+        if lease is None and not self._worker:
+            return
+        with self._exchange:
+            database = self._database()
+            if database is None:
+                return
+            try:
+                told = database.write_implicitly(
+                    rows.HeartbeatRow,
+                    "jobs/heartbeat",
+                    **self._worker,
+                    **(lease.params if lease else {}),
+                    stage=state.stage,
+                    progress=state.progress,
+                )[0]
+            except GraphError:
+                return  # the main thread notices by itself
+        if lease is not None and not lease.ended:
+            self._interrupt(lease, not told.valid, told.cancel)

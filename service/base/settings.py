@@ -1,0 +1,202 @@
+"""Settings from environment variables (`THINKEVAL_*`); each has a working default."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import platformdirs
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from .errors import UsageError
+
+PREFIX = "THINKEVAL_"
+
+ELSEWHERE = frozenset(
+    # The client, the embedded server, `db user`, `grow audit`, and data of tests and benchmarks.
+    ("URL", "JAVA", "MAVEN_URL", "NEW_PASSWORD", "API_KEY", "DATA")
+)
+"""Variables that are read elsewhere, without the prefix."""
+
+PUBLISHED = (
+    "smollm2,gpt2-xl,openai-community/gpt2-xl,EleutherAI/gpt-j-6b,EleutherAI/gpt-j-6B,"
+    "meta-llama/Meta-Llama-3-8B,meta-llama/Meta-Llama-3-8B-Instruct,"
+    "Qwen/Qwen2.5-7B,Qwen/Qwen2.5-7B-Instruct"
+)
+"""SmolLM2 and hub models with shipped hyperparameters: the default of THINKEVAL_MODELS."""
+
+
+def _listed(separator: str) -> BeforeValidator:
+    def split(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return tuple(part.strip() for part in value.split(separator) if part.strip())
+
+    return BeforeValidator(split)
+
+
+Names = Annotated[tuple[str, ...], NoDecode, _listed(",")]
+"""Several names in one variable, separated by commas."""
+Folders = Annotated[tuple[Path, ...], NoDecode, _listed(os.pathsep)]
+"""Several folders in one variable, separated as in PATH."""
+
+
+class Settings(BaseSettings):
+    """Environment variables of ThinkEval; `thinkeval doctor` prints the effective values."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
+
+    home: Path = Field(
+        default_factory=lambda: Path(platformdirs.user_data_dir("thinkeval")),
+        description="Folder of the embedded database and the saved edits.",
+    )
+    cache: Path = Field(
+        default_factory=lambda: Path(platformdirs.user_cache_dir("thinkeval")),
+        description="Cache directory; safe to delete: Neo4j's files, organisms, covariances.",
+    )
+    neo4j_uri: str | None = Field(
+        default=None, description="Use this server instead of the embedded one."
+    )
+    neo4j_user: str = Field(default="neo4j", description="User of that server.")
+    neo4j_password: SecretStr | None = Field(default=None, description="Its password.")
+    neo4j_database: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Name of the database on the server; default: the server's own default.",
+    )
+    browser_url: str | None = Field(
+        default=None, description="Address of Neo4j Browser, if it is not served by that server."
+    )
+    neo4j_heap: str = Field(default="1g", description="Heap of the embedded server.")
+    bolt_port: int | None = Field(default=None, description="Bolt port of the embedded server.")
+    http_port: int | None = Field(default=None, description="HTTP port of the embedded server.")
+    query_timeout_s: float = Field(
+        default=120.0, gt=0, description="Time limit of a query, in seconds."
+    )
+    delta_limit_mb: int = Field(
+        default=200,
+        ge=0,
+        description="Largest update of a scored edit that is saved, in MB; 0: none is saved.",
+    )
+    checkpoint_s: float = Field(
+        default=60.0,
+        ge=0,
+        description="Seconds between two checkpoints of a covariance; 0: after every batch.",
+    )
+    device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1 ...")
+    probe_all_limit: int = Field(
+        default=5000,
+        ge=1,
+        description="Graphs with more facts are probed per rewrite, not completely.",
+    )
+
+    host: str = Field(default="127.0.0.1", description="Address the service listens on.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port of the service; 0: any.")
+    root_path: str = Field(
+        default="",
+        pattern=r"^(?:/[A-Za-z0-9._~-]+)*$",
+        description="Path below which a proxy shows the service, such as /thinkeval.",
+    )
+    workers: int = Field(
+        default=1,
+        ge=0,
+        le=64,
+        description="Worker processes of the service; 0: use external workers.",
+    )
+    restart_pause_s: float = Field(
+        default=30.0,
+        ge=0,
+        description="Longest pause before a worker that keeps crashing is restarted, in seconds.",
+    )
+    lease_s: float = Field(
+        default=60.0,
+        ge=1,
+        description="Seconds after its worker's last heartbeat when a job is taken from it.",
+    )
+    stop_grace_s: float = Field(
+        default=30.0,
+        gt=0,
+        description="Seconds a worker may take to stop a cancelled job; then it is killed.",
+    )
+    api_token: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        description="Token that clients must send; see `thinkeval serve`.",
+    )
+    allowed_hosts: Names = Field(
+        default=(),
+        description="Host names the service answers to, in addition to this machine's own.",
+    )
+    import_dir: Path | None = Field(
+        default=None, description="Folder that data sets may be imported from by path."
+    )
+    models: Names = Field(
+        default=tuple(PUBLISHED.split(",")),
+        description="Hub models the service may load (* matches any text).",
+    )
+    model_dirs: Folders = Field(default=(), description="Folders the service may load models from.")
+    llm_base_url: str | None = Field(
+        default=None, description="Address of a server of the OpenAI protocol, ending in /v1."
+    )
+    llm_api_key: SecretStr | None = Field(default=None, description="Key of that server.")
+    llm_model: str | None = Field(default=None, description="Name of its model.")
+    llm_endpoints: Names = Field(
+        default=(),
+        description="Addresses of further such servers that clients of the service may name.",
+    )
+    queue_limit: int = Field(
+        default=2000, ge=1, description="Maximum number of queued and running edits."
+    )
+    body_limit_mb: int = Field(default=64, ge=1, description="Largest upload, in megabytes.")
+
+    @property
+    def database_name(self) -> str:
+        """The name of the database, for display."""
+        default = "neo4j" if self.neo4j_uri is None else "the server's default"
+        return self.neo4j_database or default
+
+    @property
+    def lease_ms(self) -> int:
+        """The length of a lease in milliseconds."""
+        return round(1000 * self.lease_s)
+
+    def __init__(self, **values: Any) -> None:
+        """Read the environment.
+
+        Raises:
+            UsageError: a variable has an invalid value, or a name that is not read.
+        """
+        _require_known(os.environ)
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = f"{PREFIX}{first['loc'][0]}".upper()
+            secret = name.endswith(("_TOKEN", "_PASSWORD", "_KEY"))
+            shown = "..." if secret else repr(first["input"])
+            raise UsageError(
+                f"{name}={shown} is invalid: {first['msg']}.",
+                remedy="Correct the variable, or unset it to use the default.",
+            ) from error
+
+
+def _require_known(environment: Mapping[str, str]) -> None:
+    """Refuse variables with the prefix that are not read: a misspelt one would be ignored.
+
+    Raises:
+        UsageError: there is one; names it, and the nearest that is read.
+    """
+    known = {PREFIX + name for name in ELSEWHERE}
+    known |= {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
+    for name in sorted(environment):
+        if name.upper().startswith(PREFIX) and name.upper() not in known:
+            near = difflib.get_close_matches(name.upper(), known, n=1)
+            meant = f"Did you mean {near[0]}? " if near else ""
+            raise UsageError(
+                f"The environment variable {name} is not read by ThinkEval.",
+                remedy=f"{meant}Correct its name or unset it; the reference of settings has all.",
+            )

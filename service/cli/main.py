@@ -1,0 +1,175 @@
+"""The command line: `thinkeval`. One file a group of commands; this file assembles them.
+
+Exit codes: 0 it worked, 1 a gate (`--max-ifr`, `--min-preservation`, `--min-subject-retention`)
+failed, 2 an error. An error is one line on standard error: the problem and its place, then the
+remedy. Nothing here imports torch, so that `--help` starts quickly.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from functools import cache
+from typing import Any
+
+import typer
+import typer.main
+
+from ...cypher.driver_tables import leave_out_tables
+from .. import __version__
+from ..base.errors import KNOWN_ERRORS, describe, is_interrupt
+from ..base.processes import collect_seldom
+from ..kinds import KINDS
+from .catalog import doctor, methods, metrics, queries
+from .compare import audit, compare, diff
+from .crawl import crawl
+from .deltas import deltas
+from .demo import demo
+from .depedit import depedit
+from .experiments import command_of
+from .graphs import graphs, import_, rewrites
+from .grow import grow
+from .leakcut import coedit, leakcut
+from .models import audit_knowledge, covariance, hparams, organism, probe, train_mend
+from .options import GroupedCommand, GroupOfCommands
+from .output import print_unencodable
+from .report import chains, report
+from .rules import rules
+from .score import score
+from .serve import db, serve, worker
+from .show import show
+from .sweep import sequence, sweep
+
+app = typer.Typer(
+    name="thinkeval",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Measure how deep an edit of a language model goes.\n\n"
+        "Edits a model, probes the facts around the edit before and after, and finds the chains of"
+        " facts through which the old answer can still be recovered, in a Neo4j graph.\n\n"
+        "Begin with [bold]thinkeval demo[/bold]. Then: [bold]import[/bold] a data set,"
+        " [bold]score[/bold] an edit, [bold]show[/bold] what is left of the old fact, and"
+        " [bold]report[/bold] over several."
+    ),
+)
+
+INTERRUPTED = 130
+MAIN, LOOK, MORE = "Score an edit", "Read stored results", "Models, methods and the database"
+
+app.command(rich_help_panel=MAIN)(demo)
+app.command("import", rich_help_panel=MAIN)(import_)
+app.command(rich_help_panel=MAIN)(score)
+app.command(rich_help_panel=MAIN)(sweep)
+app.command(rich_help_panel=MAIN)(sequence)
+app.command(rich_help_panel=MAIN)(show)
+app.command(rich_help_panel=MAIN)(chains)
+app.command(rich_help_panel=MAIN)(leakcut)
+app.command(rich_help_panel=MAIN)(coedit)
+app.command(rich_help_panel=MAIN)(diff)
+app.command(rich_help_panel=MAIN)(compare)
+app.command(rich_help_panel=MAIN)(audit)
+app.command(rich_help_panel=MAIN)(report)
+app.command(rich_help_panel=MAIN)(serve)
+for _kind in KINDS:
+    app.command(_kind.plural, rich_help_panel=LOOK)(command_of(_kind))
+app.command(rich_help_panel=LOOK)(graphs)
+app.command(rich_help_panel=LOOK)(rewrites)
+app.command(rich_help_panel=LOOK)(metrics)
+app.command(rich_help_panel=LOOK)(queries)
+app.command(rich_help_panel=MORE)(methods)
+app.command(rich_help_panel=MORE)(probe)
+app.command("audit-knowledge", rich_help_panel=MORE)(audit_knowledge)
+app.command("train-mend", rich_help_panel=MORE)(train_mend)
+app.command(rich_help_panel=MORE)(worker)
+app.command(rich_help_panel=MORE)(doctor)
+app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
+app.add_typer(grow, name="grow", rich_help_panel=MAIN)
+app.add_typer(crawl, name="crawl", rich_help_panel=MAIN)
+app.add_typer(deltas, name="deltas", rich_help_panel=LOOK)
+app.add_typer(rules, name="rules", rich_help_panel=LOOK)
+app.add_typer(covariance, name="covariance", rich_help_panel=MORE)
+app.add_typer(hparams, name="hparams", rich_help_panel=MORE)
+app.add_typer(organism, name="organism", rich_help_panel=MORE)
+app.add_typer(db, name="db", rich_help_panel=MORE)
+
+
+_WRAPPED = re.compile(r"\n(?!\s*(?:thinkeval |curl |\$ |[-*] |\d+\. ))")
+"""Line breaks of a paragraph in source, not those before an example or an item of a list."""
+
+
+def _arrange(group: typer.Typer) -> None:
+    """Have help texts flow at the terminal's width, not the source's, and options be grouped."""
+    if not isinstance(group.info.cls, type):  # it has none of its own
+        group.info.cls = GroupOfCommands
+    for command in group.registered_commands:
+        command.cls = GroupedCommand
+        text = command.help or inspect.getdoc(command.callback) or ""
+        command.help = "\n\n".join(_WRAPPED.sub(" ", each) for each in text.split("\n\n"))
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            _arrange(inner.typer_instance)
+
+
+_arrange(app)
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"thinkeval {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    del version
+
+
+@cache
+def _command() -> Any:
+    """Every command with its options; made once a process, also where `main` runs many times."""
+    return typer.main.get_command(app)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
+    print_unencodable()
+    collect_seldom()
+    leave_out_tables()
+    try:
+        code = _command()(args=argv, standalone_mode=False)
+    except typer.TyperException as error:
+        where = getattr(error, "ctx", None)
+        command = where.command_path if where is not None else "thinkeval"
+        _print_error(error.format_message(), f"See `{command} --help`.")
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except Exception as error:
+        if is_interrupt(error):
+            code = INTERRUPTED
+        elif isinstance(error, KNOWN_ERRORS):
+            problem = describe(error)
+            _print_error(problem.detail, problem.remedy)
+            code = 2
+        else:
+            raise
+    if code == INTERRUPTED:  # typer turns Ctrl-C into this code and prints nothing
+        typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _print_error(detail: str, remedy: str) -> None:
+    """Print an error as one line; library messages may have several."""
+    typer.echo(" ".join(f"error: {detail} → {remedy}".split()), err=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Stored results in a terminal: tables over several edits, and one edit on a screen."""

@@ -1,0 +1,261 @@
+"""`thinkeval show`: one edit on a screen: verdict, the chains as a tree, and what to edit next.
+
+The verdict and the tree are those of the edit's page; the next step is that of the leak cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+from rich.tree import Tree
+
+from ..base.formatting import UNDEFINED, number, objects, percent, pluralize, with_interval
+from ..base.settings import Settings
+from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
+from ..reports.edit import chain_tree, measure_of
+from ..reports.formats import Column, Table
+from ..reports.verdict import judged
+from ..scoring import record
+from ..scoring.metrics import chain_rows
+from ..scoring.runtime import Runtime
+from .options import JsonFlag, MeasureName, MeasureOption
+from .output import ProgressBars, console, emit_command, emit_json, emit_note, emit_table
+from .render import show_score
+
+if TYPE_CHECKING:
+    from ...cypher.run import Database
+    from ..models.leakcut import CutOut
+    from ..reports.edit import Branch
+    from ..reports.verdict import Part, Verdict
+
+
+METRICS = {
+    "efficacy": "Efficacy",
+    "ifr": "IFR",
+    "preservation": "Preservation",
+    "subject_retention": "Subject retention",
+}
+"""The metric of each part of a verdict, in their order."""
+
+
+def metrics_of(score: Score) -> dict[str, str]:
+    """The metrics of the parts: a request to forget has forgetting in place of efficacy."""
+    if score.kind != "forget":
+        return METRICS
+    return {"forgetting": "Forgetting"} | {k: v for k, v in METRICS.items() if k != "efficacy"}
+
+
+STYLES = {"good": "green", "fair": "yellow", "bad": "red", "none": "dim"}
+FACTS_SHOWN = 3
+"""Facts of the leak cut that are listed."""
+
+
+def show(
+    edit: Annotated[str, typer.Argument(help="Id of a scored edit (see `thinkeval edits`).")],
+    depth: Annotated[
+        int, typer.Option(min=1, max=5, help="Facts of each chain that the tree unfolds.")
+    ] = 1,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Branches at most below a fact; 0 shows all.")
+    ] = 6,
+    measure: MeasureOption = MeasureName.likelihood,
+    json: JsonFlag = False,
+) -> None:
+    """Show one edit on a screen: its verdict, the chains that are left, and what to edit next.
+
+    The verdict grades efficacy, IFR, Preservation and subject retention in words, and says by which
+    thresholds. The tree folds the chains by their first facts: a branch has all chains that begin
+    with it, its fraction of IFR, and the largest retention R'/R of its chains. The next step is the
+    smallest set of further facts that closes every chain (`thinkeval leakcut EDIT` has options).
+    """
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        score = record.get_score(runtime.db, edit)
+        if score.kind == "append":
+            _show_append(score, json)
+            return
+        measure_of(score, measure.key)  # not taken: refused
+        rows = chain_rows(runtime.db, score, measure.key)
+        found, branches = judged(runtime.db, score, measure.key, rows), chain_tree(rows)
+        cut = next_cut(runtime.db, score, measure.key)
+    if json:
+        emit_json(_as_dict(score, measure.key, found, branches, cut))
+        return
+    show_verdict(score, measure.key, found)
+    show_subject(score)
+    if found.nothing:
+        return
+    show_tree(score, branches, depth=depth, limit=limit)
+    show_next(score, cut)
+
+
+def _show_append(score: Score, json: bool) -> None:
+    """Print an appended answer, which leaves no old fact: its score has its additivity."""
+    if json:
+        emit_json(score.model_dump())
+    else:
+        show_score(score)
+
+
+def next_cut(db: Database, score: Score, measure: Measure) -> CutOut:
+    """The fewest further facts that close every chain that still leaks."""
+    from ..leakcut.request import edit_cut
+
+    return edit_cut(db, score, measure)
+
+
+def _as_dict(
+    score: Score, measure: Measure, found: Verdict, branches: Sequence[Branch], cut: CutOut
+) -> dict[str, Any]:
+    from ..leakcut import words
+
+    parts = [
+        {
+            "metric": metric,
+            **asdict(part),
+            "grade": part.grade,
+            **_bounds(score.get(metric, measure)),
+        }
+        for metric, part in zip(metrics_of(score), found.parts, strict=True)
+    ]
+    return {
+        "edit": score.edit,
+        "measure": measure,
+        "headline": found.headline,
+        "verdict": [] if found.nothing else parts,
+        "about_subject": score.about_subject.model_dump() if score.about_subject else None,
+        "side_effects": score.side_effects.model_dump() | {"word": found.unrelated.word},
+        "tree": [] if found.nothing else [asdict(branch) for branch in branches],
+        "next": {
+            "headline": words.headline(cut),
+            "facts": [fact.model_dump() for fact in cut.facts],
+            "command": words.next_step(cut, score)[1] if cut.facts else None,
+        },
+    }
+
+
+def _bounds(value: MetricValue | None) -> dict[str, Any]:
+    return {name: getattr(value, name, None) for name in ("low", "high", "n", "excluded", "reason")}
+
+
+def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
+    """The edit, the headline, and the four metrics with their words and thresholds."""
+    out = console()
+    out.print(
+        f"{score.subject} {score.relation}: {objects(score.target_true, score.target_new)}",
+        style="bold", highlight=False, markup=False,
+    )  # fmt: skip
+    emit_note(f"{score.edit}: {score.method} on {score.model}, graph {score.dataset}", "dim")
+    if found.nothing:
+        emit_note(found.nothing, "dim")
+        return
+    emit_note(found.headline, "bold")
+    metrics = metrics_of(score)
+    rows = list(zip(metrics.items(), found.parts, strict=True))
+    bounded = any(_bounds(score.get(name, measure))["low"] is not None for name in metrics)
+    columns: list[Column[tuple[tuple[str, str], Part]]] = [
+        Column("metric", lambda row: row[0][1], whole=True),
+        Column(
+            "value [low, high]" if bounded else "value",
+            lambda row: _value(row[1], score.get(row[0][0], measure)),
+            whole=True,
+        ),
+        Column("verdict", lambda row: row[1].word, whole=True),
+        Column("which means", lambda row: row[1].sentence),
+    ]
+    interval = (
+        " [low, high]: 95 % interval of the sampled answers: were they drawn again, the value"
+        " would be in it 95 times of 100."
+    )
+    note = f"Grades: {'; '.join(part.rule for part in found.parts)}." + interval * bounded
+    emit_table(Table("verdict", f"Verdict: {MEASURE_NAMES[measure]}", columns, rows, note))
+    if found.unrelated.value is not None:
+        emit_note(found.unrelated.sentence)
+
+
+def _value(part: Part, value: MetricValue | None) -> str:
+    if part.value is None or value is None:
+        return number(None)
+    return with_interval(part.value, value.low, value.high)
+
+
+def show_subject(score: Score) -> None:
+    """The known facts about the subject that are not kept, with the answer given instead."""
+    found = score.about_subject
+    moved = [fact for fact in found.facts if fact.outcome != "kept"] if found else []
+    for fact in moved:
+        outcome = f"follows {score.target_new}" if fact.outcome == "followed" else "lost"
+        emit_note(
+            f"{score.subject} {fact.relation} {fact.object}: {number(fact.pre)} →"
+            f" {number(fact.post)}, {outcome}; likeliest now: {fact.answer}"
+            f" ({number(fact.answer_likelihood)})",
+            indent=2,
+        )
+
+
+def show_tree(score: Score, branches: Sequence[Branch], *, depth: int, limit: int) -> None:
+    """The chains folded by their first facts: fraction of IFR, chains, fact, largest retention."""
+    if not branches:
+        return
+    chains = pluralize(sum(branch.chains for branch in branches), "chain")
+    emit_note(f"Through whom: {chains} by first fact, with their fraction of IFR", "bold")
+    tree = Tree(Text(score.subject))
+    _grow(tree, branches, depth, limit)
+    console().print(tree)
+
+
+def _grow(tree: Tree, branches: Sequence[Branch], depth: int, limit: int) -> None:
+    shown = branches[:limit] if 0 < limit < len(branches) - 1 else branches
+    for branch in shown:
+        node = tree.add(_branch_text(branch))
+        if depth > 1:
+            _grow(node, branch.branches, depth - 1, limit)
+    if rest := branches[len(shown) :]:
+        share = sum(branch.ifr_share or 0.0 for branch in rest)
+        chains = sum(branch.chains for branch in rest)
+        tree.add(Text(f"{_counts(share, chains)}  {len(rest)} more", "dim"))
+
+
+def _counts(share: float | None, chains: int) -> str:
+    """Fraction of IFR and number of chains, in columns of equal width."""
+    fraction = UNDEFINED if share is None else percent(share)
+    return f"{fraction:>5}  {pluralize(chains, 'chain'):<10}"
+
+
+def _branch_text(branch: Branch) -> Text:
+    """A branch in a line; dim where none of its chains survives."""
+    keeps = "" if branch.best is None else f"  keeps {percent(branch.best)}"
+    if keeps and branch.chains > 1:
+        keeps = f"  best retention {percent(branch.best or 0.0)}"
+    style = "" if branch.surviving else "dim"
+    return Text.assemble(
+        (_counts(branch.ifr_share, branch.chains), "cyan" if branch.surviving else "dim"),
+        (f"  {branch.link.relation} → {branch.link.object}", style),
+        (keeps, "dim"),
+    )
+
+
+def show_next(score: Score, cut: CutOut) -> None:
+    """Print the leak cut, and the commands that apply it and that say more."""
+    from ..leakcut import words
+
+    emit_note(f"Next: {words.headline(cut)}", "bold")
+    for fact in cut.facts[:FACTS_SHOWN]:
+        closes = pluralize(fact.closes, "chain")
+        after = f"closes {closes}; expected IFR {number(fact.expected)}"
+        emit_note(f"{words.fact_text(cut, fact.id)} ({after})", indent=2)
+    if len(cut.facts) > FACTS_SHOWN:
+        emit_note(
+            f"and {len(cut.facts) - FACTS_SHOWN} more (all: thinkeval leakcut {score.edit})",
+            "dim",
+            indent=2,
+        )
+    if cut.facts:
+        said, command = words.next_step(cut, score)
+        emit_note(said)
+        emit_command(command)
+    emit_note("More of this edit: --depth 2 unfolds the tree, and")
+    emit_command(f"thinkeval chains {score.edit} --surviving")

@@ -1,0 +1,429 @@
+"""Sources of further triplets (component 2 of ThinkEval, §4.2): reasoning, a crawl, given texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import BaseModel
+
+from ...editing.probe.matching import contains, first_sentence, normalise
+from ...loaders.records import digest, unique
+from ..base.errors import UsageError
+from . import prompts, writer
+from .candidates import Elicited, Found, Statement
+from .context import LONG, SHORT
+from .crawl import Crawler, Level, Names, Pair, examples, relations_of, unknown_entity
+from .crawl import Found as Named
+from .endpoint import Sampling, state_of
+from .schemas import CrawlOptions
+from .texts import statements
+
+if TYPE_CHECKING:
+    from ...loaders.records import KnowledgeGraph
+    from .candidates import Candidate
+    from .context import Answer, Context
+    from .endpoint import Request
+    from .schemas import GrowthIn
+
+
+class Elicitor(Protocol):
+    """One way to find triplets.
+
+    Attributes:
+        expands_chains: True if the questions of new chains are asked, and reasoned about.
+        stopped: why it will find nothing more; None while it may.
+    """
+
+    expands_chains: bool
+
+    @property
+    def stopped(self) -> str | None:
+        """See the class."""
+        ...
+
+    def start(self) -> Elicited:
+        """Return the knowledge before the first iteration; nothing for most."""
+        ...
+
+    def elicit(self, passed: Sequence[Candidate]) -> Elicited:
+        """Triplets from candidates that passed, each given once in the order of appearance.
+
+        Raises:
+            BudgetReached: nothing of this call counts.
+            EndpointError: the endpoint does not answer.
+        """
+        ...
+
+    def first_calls(self) -> list[tuple[str, int | None]]:
+        """List the first iteration's requests after the seed: (kind, number or None: unknown)."""
+        ...
+
+
+def open_elicitor(context: Context) -> Elicitor:
+    """The elicitor that the request of a run names."""
+    return ELICITORS[context.posted.elicit](context)
+
+
+# Step-by-step reasoning as the source of triplets (ThinkEval, §4.2 and App. P).
+#
+# The model answers each passed question by reasoning; the answer is cut into statements by rules;
+# triplets are read from each statement by the extractor as JSON. A statement from which nothing
+# can be read is kept as unparsed. Statements are data: they go into a delimited block, and a
+# triplet whose names its statement does not contain goes to review.
+
+RELATIONS = 100
+"""Known relations that the extractor is shown, at most."""
+
+
+class ExtractedTriplet(BaseModel):
+    """One fact of a statement."""
+
+    subject: str
+    relation: str
+    object: str
+
+
+class Extracted(BaseModel):
+    """All facts of a statement."""
+
+    triplets: list[ExtractedTriplet]
+
+
+class StepByStep:
+    """Component 2 by reasoning."""
+
+    expands_chains = True
+    stopped = None
+
+    def __init__(self, context: Context) -> None:
+        if not context.main.chat:
+            raise UsageError(
+                f"{context.main.answers.endpoint.model} answers no messages, so it cannot reason"
+                " step by step.",
+                remedy="Use a chat model, or --elicit crawl, which needs relation templates only.",
+            )
+        self._context = context
+
+    def start(self) -> Elicited:
+        """Nothing is known before the first question."""
+        return Elicited([])
+
+    def first_calls(self) -> list[tuple[str, int | None]]:
+        """Reasoning about the seed's question, then one extraction a statement."""
+        return [("reasoning", self._context.posted.cot_samples), ("extraction", None)]
+
+    def elicit(self, passed: Sequence[Candidate]) -> Elicited:
+        """Reason about each question, and read triplets from every statement."""
+        context = self._context
+        texts = list(dict.fromkeys(one.question or "" for one in passed))
+        asked = [
+            (text, request)
+            for text in texts
+            for request in context.requests(
+                prompts.fill("cot", question=text),
+                "cot",
+                n=context.posted.cot_samples,
+                max_tokens=LONG,
+            )
+        ]
+        answers = context.main.answers.ask([request for _, request in asked], "reasoning")
+        found: list[tuple[str, Statement]] = []
+        for (question, _), answer in zip(asked, answers, strict=True):
+            found += [(question, one) for one in self._statements(answer)]
+        return self._extract(found, len(asked))
+
+    def _statements(self, answer: Answer) -> list[Statement]:
+        if state_of(answer.reply) == "refused":
+            return []
+        return [
+            Statement(digest([answer.id, place], 20), text, place, answer=answer.id)
+            for place, text in enumerate(statements(answer.text))
+        ]
+
+    def _extract(self, asked: Sequence[tuple[str, Statement]], queries: int) -> Elicited:
+        context, seat = self._context, self._context.role("extractor")
+        known = ", ".join(context.relations.names[:RELATIONS]) or "none so far"
+        requests = [
+            context.requests(
+                prompts.fill(
+                    "extract",
+                    relations=known,
+                    question=prompts.data(question),
+                    statement=prompts.data(one.text),
+                ),
+                "extract",
+                max_tokens=LONG,
+                temperature=0.0,
+            )[0]
+            for question, one in asked
+        ]
+        extracted = writer.ask_for(
+            Extracted,
+            requests,
+            lambda more: seat.answers.texts(more, "extraction"),
+            form=seat.form,
+        )
+        found, stored = [], []
+        for (question, one), each in zip(asked, extracted, strict=True):
+            parsed = each.value is not None
+            stored.append(replace(one, parsed=parsed))
+            for triplet in each.value.triplets if each.value else ():
+                found.append(_found(question, one, triplet))
+        return Elicited(found, stored, queries)
+
+
+def _found(question: str, statement: Statement, extracted: ExtractedTriplet) -> Found:
+    subject_named = contains(f"{question} {statement.text}", [extracted.subject])
+    object_named = contains(statement.text, [extracted.object])
+    return Found(
+        extracted.subject,
+        extracted.relation,
+        extracted.object,
+        (statement.id,),
+        checks={"asked": question},
+        review=None if subject_named and object_named else "its statement does not name it",
+    )
+
+
+def elicit_by_reasoning(context: Context) -> StepByStep:
+    """The elicitor of a run."""
+    return StepByStep(context)
+
+
+# A crawl as the source of triplets: relation templates asked of every new entity.
+#
+# An iteration of the run is a level of the crawl (`service.growth.crawl`). Its triplets carry the
+# fraction of answers that name them, so they are not validated again; objects below the
+# thresholds and unknown pairs are recorded with their figures, and are no facts.
+
+SHOWN = 3
+"""Answers of a triplet that are stored as its statements; its queries lead to all."""
+
+
+class Crawl:
+    """Component 2 by relation templates."""
+
+    expands_chains = False
+
+    def __init__(self, context: Context) -> None:
+        if context.base is None:
+            raise UsageError(
+                "A crawl takes its relations from a stored graph, and none is named.",
+                remedy="Name it with --base.",
+            )
+        self._context, self._base = context, context.base
+        self._answers: dict[str, Answer] = {}
+        names = Names(self._base.entities)
+        start = start_entities(self._base, names, context.posted)
+        options = context.posted.crawl
+        self._relations = relations_of(self._base.facts, options.wordings)
+        self._crawler = Crawler(
+            self._relations,
+            self._ask,
+            _options(context.posted),
+            sampling=_sampling(context.posted),
+            names=names,
+            examples=examples(self._base),
+            kinds={e.name: e.kind for e in self._base.entities if e.kind},
+            chat=asks_in_chat(context),
+            accepted=self._accepted,
+        )
+        self._levels: Iterator[Level] = self._crawler.levels(start)
+
+    @property
+    def stopped(self) -> str | None:
+        """The reason why no level follows; None while one does."""
+        reason = self._crawler.reason
+        return None if reason == "frontier empty" and self._crawler.following() else reason
+
+    def start(self) -> Elicited:
+        """Nothing is known before the first level."""
+        return Elicited([])
+
+    def first_calls(self) -> list[tuple[str, int | None]]:
+        """The first level: kinds, then at most all wordings of all relations."""
+        samples = _options(self._context.posted).samples
+        most = sum(len(relation.wordings) for relation in self._relations) * samples
+        return [("kinds", None), ("relations of the start, at most", most)]
+
+    def elicit(self, passed: Sequence[Candidate]) -> Elicited:
+        """The next level, whatever passed: its entities are those the crawl found."""
+        level = next(self._levels, None)
+        if level is None:
+            return Elicited([])
+        statements: dict[str, Statement] = {}
+        found = [
+            self._found(pair, named, level, statements)
+            for pair in level.pairs
+            for named in _recorded(pair)
+        ]
+        return Elicited(found, tuple(statements.values()))
+
+    def _accepted(self, fact: Named) -> str | None:
+        """The object of a fact as person or judge decided; None where it does not count."""
+        candidates = self._context.candidates
+        one = candidates.found((fact.subject, fact.relation, fact.object))
+        if one is None:
+            return fact.object
+        if one.state == "pruned":
+            return None
+        # A corrected triplet leads on once it counts, whichever candidate has it.
+        there = one if one.corrected is not None else candidates.other(one)
+        if there is None:
+            return fact.object
+        return there.triplet[2] if there.state in ("new", "validated", "duplicate") else None
+
+    def _ask(self, requests: Sequence[Request]) -> list[Answer]:
+        level = self._context.main.answers.iteration
+        answers = self._context.main.answers.ask(requests, f"crawl: level {level}")
+        self._answers |= {answer.id: answer for answer in answers}
+        return answers
+
+    def _found(
+        self, pair: Pair, named: Named | None, level: Level, statements: dict[str, Statement]
+    ) -> Found:
+        ids = []
+        for answer in named.answers[:SHOWN] if named else pair.answers[:1]:
+            one = digest([answer, 0], 20)
+            text = first_sentence(self._answers[answer].text)
+            statements.setdefault(one, Statement(one, text, 0, answer=answer))
+            ids.append(one)
+        fact = named is not None and named.state == "fact"
+        checks = {
+            "depth": level.depth,
+            "chat": asks_in_chat(self._context),
+            "pair": pair.state,
+            "unknown": round(pair.unknown, 4),
+            "kind": level.entities.get(pair.subject),
+            "agree": round(named.agree, 4) if named else 0.0,
+            "share": round(named.share, 4) if named else 0.0,
+            "inverse": self._crawler.inverse(named) if named and fact else None,
+        }
+        if named and self._context.posted.crawl.invented:
+            guessed = self._crawler.guessed(named)
+            checks["invented"] = guessed
+            checks["lift"] = named.share / guessed if guessed else None
+        return Found(
+            pair.subject,
+            pair.relation,
+            named.object if named else "",
+            tuple(ids),
+            share=named.share if named and fact else None,
+            n_answers=len(pair.answers),
+            queries=tuple(dict.fromkeys(self._answers[each].query for each in pair.answers)),
+            unknown=pair.state != "known",
+            discarded=None if fact or pair.state != "known" else "below the thresholds",
+            checks=checks,
+        )
+
+
+def asks_in_chat(context: Context) -> bool:
+    """Return True if a crawl asks in a chat: as measured here, or as the server is able to.
+
+    Where a server gives no form of JSON, sentences are continued: a list needs an instructed model.
+    """
+    main = context.main
+    return main.chat and main.form != "prompt" if main.in_chat is None else main.in_chat
+
+
+def _recorded(pair: Pair) -> Sequence[Named | None]:
+    """All objects of a known pair; of another one the first, or none."""
+    if pair.state == "known":
+        return pair.objects
+    return pair.objects[:1] or (None,)
+
+
+def _options(posted: GrowthIn) -> CrawlOptions:
+    """Return the options of a request's crawl: a greedy model is asked once."""
+    return posted.crawl.model_copy(update={"samples": 1}) if posted.greedy else posted.crawl
+
+
+def _sampling(posted: GrowthIn) -> Sampling:
+    return Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed)
+
+
+def start_entities(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> list[str]:
+    """The entity that a request begins with, by name or alias; without one all of its graph's.
+
+    Raises:
+        UsageError: the seed is empty.
+        NotFoundError: the base graph does not have it; close names are suggested.
+    """
+    if posted.seed is None:
+        return list(unique(name for fact in base.facts for name in (fact.subject, fact.object)))
+    if not normalise(posted.seed.split("|")[0]):
+        raise UsageError("A crawl needs an entity to begin with.", remedy="Name it with --start.")
+    text = posted.seed.split("|")[0].strip()
+    found = names.find(text)
+    if found is None:
+        raise unknown_entity(text, base.name, names)
+    return [found]
+
+
+def elicit_by_crawl(context: Context) -> Crawl:
+    """The elicitor of a run."""
+    return Crawl(context)
+
+
+# Given texts as the source of triplets: the extractor reads them from each statement.
+#
+# The triplets are known before the first question; each is then validated and reviewed like any
+# other, with the sentence that it comes from as its source.
+
+
+class Texts(StepByStep):
+    """Component 2 from the statements of the request's texts."""
+
+    expands_chains = False
+
+    def __init__(self, context: Context) -> None:
+        seat = context.role("extractor")
+        if not seat.chat:
+            raise UsageError(
+                f"{seat.answers.endpoint.model} answers no messages, so it cannot extract"
+                " triplets.",
+                remedy="Use a chat model: --model, or --endpoint for one behind a server.",
+            )
+        self._context = context
+
+    def start(self) -> Elicited:
+        """Return all triplets of the texts."""
+        return self._extract([(one.source or "", one) for one in self._all()], 0)
+
+    def elicit(self, passed: Sequence[Candidate]) -> Elicited:
+        """Return nothing: all triplets of a text are known at the start."""
+        del passed
+        return Elicited([])
+
+    def first_calls(self) -> list[tuple[str, int | None]]:
+        """Return one extraction a statement."""
+        return [("extraction", len(self._all()))]
+
+    def _all(self) -> list[Statement]:
+        base = self._context.base
+        names = tuple(
+            name
+            for entity in (base.entities if base is not None else ())
+            for name in (entity.name, *entity.aliases)
+            if "." in name
+        )
+        return [
+            Statement(digest([text.name, place, each], 20), each, place, source=text.name)
+            for text in self._context.posted.texts
+            for place, each in enumerate(statements(text.text, names))
+        ]
+
+
+def elicit_from_text(context: Context) -> Texts:
+    """Return the elicitor of a run."""
+    return Texts(context)
+
+
+ELICITORS: dict[str, Callable[[Any], Elicitor]] = {
+    "cot": elicit_by_reasoning,
+    "crawl": elicit_by_crawl,
+    "text": elicit_from_text,
+}
+"""Elicitors by the name that a request gives."""

@@ -1,1 +1,0 @@
-"""Files of growth: published intermediate files replayed, graphs and runs exported."""

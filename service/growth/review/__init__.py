@@ -1,1 +1,0 @@
-"""Review of a run's candidates: decisions of people and of a judge, and how far they agree."""

@@ -1,1 +1,0 @@
-"""Edits and other long work as durable jobs of one queue in the database."""

@@ -1,1 +1,0 @@
-"""Co-edits: further facts edited with a rewrite, round by round; read `run` first."""

@@ -1,0 +1,113 @@
+"""Damage of an edit beside the graph: KL divergence and perplexity ratio on the model's own texts.
+
+The texts are sampled from the unedited model once and kept in the cache. An edit is measured on
+`STEP` of them, and on further ones only where the result is near or above a line of `LINES` and not
+yet exact to `EXACT`: an edit that changes next to nothing costs a fourth of one that does damage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from ..models.edit import SideEffects
+
+if TYPE_CHECKING:
+    from ...editing.deltas import EditEffect
+    from ...editing.probe.own_samples import OwnSamples, TextChange
+    from ...loaders.records import RewriteRequest
+    from .resolved import Resolved
+
+
+LINES = ((0.3, "collapsed"), (0.05, "damaged"), (0.02, "changed"))
+"""(KL divergence from which on, word), worst first; calibrated on eleven edited states of two
+models (docs/concepts/side-effects.md)."""
+PERPLEXITY_DAMAGED = 1.1
+"""Perplexity ratio from which on an edit is damaging whatever its KL divergence."""
+
+STEP = 16
+"""Texts that are read before the interval is looked at, each time."""
+EXACT = 0.3
+"""Half the width of the interval, as a fraction of the mean, that is exact enough."""
+
+OFF = "left out by --no-side-effects"
+NO_TEXT = "each of the model's own texts names the subject"
+OF_PROMPT = "the method changes the prompts of questions, and no weight: texts of its own stay"
+
+
+def measured(
+    resolved: Resolved, effect: EditEffect, edited: Sequence[RewriteRequest]
+) -> SideEffects:
+    """The side effects of an edit on the unedited model's own texts; the model is restored.
+
+    Args:
+        edited: all requests that the effect carries out.
+    """
+    from ...editing.probe.mentions import contains
+    from ...editing.probe.own_samples import changes, hidden, stored_samples, update_norm
+
+    if not resolved.request.side_effects:
+        return SideEffects(reason=OFF)
+    if effect.changes_nothing:
+        return SideEffects(kl=0, kl_low=0, kl_high=0, perplexity_ratio=1)
+    if effect.prompt_change is not None:
+        return SideEffects(reason=OF_PROMPT)
+    runtime, loaded = resolved.runtime, resolved.model.loaded
+    key = (loaded.info.digest, loaded.info.dtype)
+    samples: OwnSamples = runtime.memoised(
+        ("own samples", *key),
+        lambda: stored_samples(
+            loaded,
+            runtime.settings.cache / "own-samples",
+            lambda done, all_: runtime.progress(done, all_, "sampling the model's own texts"),
+        ),
+    )
+    subjects = {request.subject for request in edited}
+    names = [n for s in subjects for n in (s, *resolved.scope.aliases.get(s, ()))]
+    found: list[TextChange] = []
+    out, excluded = SideEffects(reason=NO_TEXT), 0
+    for at in range(0, len(samples.texts), STEP):
+        part = type(samples)(samples.start, samples.texts[at : at + STEP])
+        texts = [loaded.tokenizer.decode(text) for text in part.texts]
+        kept = [i for i, text in enumerate(texts) if not contains(text, names)]
+        excluded += len(texts) - len(kept)
+        before = runtime.memoised(
+            ("own states", *key, f"{at}"), lambda part=part: hidden(loaded, part)
+        )
+        if kept:
+            chosen = type(part)(part.start, tuple(part.texts[i] for i in kept))
+            found += changes(loaded, effect, chosen, before[kept])
+            out = _summed(found, len(samples.texts[0]))
+        if _is_exact(out):
+            break
+    norm = update_norm(loaded.model, effect)
+    return out.model_copy(update={"update_norm": norm, "excluded": excluded})
+
+
+def _summed(found: Sequence[TextChange], length: int) -> SideEffects:
+    """The means over texts, which are of equal length, and the interval."""
+    from .intervals import bootstrap  # numpy; `--help` should not wait for it
+
+    kl = [change.kl for change in found]
+    bounds = next(
+        iter(bootstrap(lambda drawn: [sum(kl[i] for i in drawn) / len(kl)], len(kl))), None
+    )
+    low, high = bounds or (None, None)
+    return SideEffects(
+        kl=max(0.0, fmean(kl)),
+        kl_low=low,
+        kl_high=high,
+        perplexity_ratio=math.exp(fmean(change.nll for change in found)),
+        texts=len(found),
+        tokens=len(found) * length,
+    )
+
+
+def _is_exact(found: SideEffects) -> bool:
+    """Return True if the interval is below all lines, or narrow."""
+    if found.kl is None or found.kl_low is None or found.kl_high is None:
+        return False
+    narrow = (found.kl_high - found.kl_low) / 2 <= EXACT * found.kl
+    return narrow or found.kl_high < LINES[-1][0]

@@ -1,1 +1,0 @@
-"""Requests to forget: the object's replacement, and the facts to retain."""

@@ -1,0 +1,552 @@
+"""Values of the pages of sweeps: rewrites by methods, chains by edits, forms and lists."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal
+
+from ....cypher import rows
+from ....editing import registry
+from ...base.errors import NothingStoredError
+from ...experiments import sweep as edit_sweeps
+from ...graphs import datasets
+from ...models.edit import MEASURE_NAMES, Measure, Score
+from ...models.experiment import SweepOut
+from ...reports.comparison import COUNTED, Comparison, compare
+from ...reports.paired import paired
+from ...reports.pooling import pooled, terms
+from ...scoring import record
+from ...scoring.metrics import chain_rows
+from . import charts
+
+if TYPE_CHECKING:
+    from ....cypher.rows import ScoredChainRow
+    from ....cypher.run import Database
+    from ...base.cache import Cache
+
+
+ROWS = 25
+"""Rewrites on one page of the matrix."""
+BANDS = (0.05, 0.2, 0.4, 0.6, 0.8)
+"""Upper bounds of the classes of IFR by which a cell is coloured; the last class is above them."""
+
+Order = Literal["name", "ifr", "spread"]
+"""Rewrites by subject, by the IFR they leak on average, or by how far methods differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One edit of the matrix, scored or not; fields as those of the edit."""
+
+    edit: str
+    dataset: str
+    rewrite: str
+    fact: str
+    target_true: str
+    target_new: str
+    model: str
+    method: str
+    status: str
+    error: str | None = None
+    score: Score | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The edits of one rewrite by one method; several where there are several seeds.
+
+    Attributes:
+        edit: the one that the cell links to.
+        n: number of scored edits that `ifr` and `efficacy` are means of.
+        took: True if the efficacy is above one half.
+        best: True if it is the lowest IFR of its row among those that took.
+    """
+
+    edit: str
+    status: str
+    error: str | None
+    ifr: float | None
+    efficacy: float | None
+    n: int
+    best: bool = False
+
+    @property
+    def took(self) -> bool:
+        """True if the efficacy is above one half."""
+        return self.efficacy is not None and self.efficacy > COUNTED
+
+    @property
+    def band(self) -> str:
+        """Class of its colour: h0 to h5, or empty without an IFR and for an edit without effect."""
+        return band(self.ifr) if self.took else ""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """One rewrite, its cells in the order of the columns; None without an edit."""
+
+    entry: Entry
+    cells: tuple[Cell | None, ...]
+
+    @property
+    def known(self) -> list[Cell]:
+        """The cells that took and have an IFR."""
+        return [cell for cell in self.cells if cell and cell.took and cell.ifr is not None]
+
+    @property
+    def mean(self) -> float | None:
+        """Mean IFR of the methods that took."""
+        return fmean(cell.ifr or 0.0 for cell in self.known) if self.known else None
+
+    @property
+    def spread(self) -> float:
+        """Largest minus lowest IFR of the methods that took."""
+        values = [cell.ifr or 0.0 for cell in self.known]
+        return max(values) - min(values) if values else 0.0
+
+
+Columns = tuple[tuple[str, str], ...]
+"""(model, method) of each column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """One page of the matrix.
+
+    Attributes:
+        columns: (model, method) of each column.
+        several: True if there are several models, which then head the columns.
+        foot: IFR of each column pooled over the rewrites common to all; None without any.
+        total: rewrites on all pages.
+    """
+
+    columns: Columns
+    several: bool
+    rows: tuple[MatrixRow, ...]
+    foot: tuple[float | None, ...]
+    page: int
+    total: int
+
+    @property
+    def pages(self) -> int:
+        """Number of pages, at least 1."""
+        return max(1, -(-self.total // ROWS))
+
+
+def band(ifr: float | None) -> str:
+    """The class of the colour of an IFR, h0 to h5; empty for None."""
+    return "" if ifr is None else f"h{sum(ifr > bound for bound in BANDS)}"
+
+
+def of_scores(scores: Iterable[Score]) -> list[Entry]:
+    """Entries of stored scores."""
+    return [
+        Entry(
+            score.edit, score.dataset, score.rewrite, score.prompt.replace("{}", score.subject),
+            score.target_true, score.target_new, score.model, score.method, "succeeded",
+            score=score,
+        )
+        for score in scores
+    ]  # fmt: skip
+
+
+def of_rows(found: Iterable[rows.PageEditRow], scores: Mapping[str, Score]) -> list[Entry]:
+    """Entries of edits as they are listed, with the scores of those that have one."""
+    return [
+        Entry(
+            row.id, row.dataset, row.rewrite, row.prompt.replace("{}", row.subject),
+            row.target_true, row.target_new, row.model, row.method, row.status,
+            row.error, scores.get(row.id),
+        )
+        for row in found
+    ]  # fmt: skip
+
+
+def table(
+    entries: Sequence[Entry], measure: str, *, by_model: bool = True
+) -> tuple[Columns, list[MatrixRow]]:
+    """The columns, and every row in the order in which its rewrite first comes."""
+    grouped: dict[tuple[str, str], dict[tuple[str, str], list[Entry]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for entry in entries:
+        column = (entry.model if by_model else "", entry.method)
+        grouped[entry.dataset, entry.rewrite][column].append(entry)
+    columns = tuple(sorted({column for row in grouped.values() for column in row}))
+    return columns, [_row(cells, columns, measure) for cells in grouped.values()]
+
+
+def build(
+    entries: Sequence[Entry],
+    measure: str,
+    compared: Comparison | None = None,
+    *,
+    order: Order = "name",
+    page: int = 1,
+    by_model: bool = True,
+) -> Matrix:
+    """One page of the matrix of these edits.
+
+    Args:
+        compared: the scores that the last line pools; without, it is empty.
+        by_model: False where the edits are of one model, whose name a worker may still complete.
+    """
+    columns, found = table(entries, measure, by_model=by_model)
+    found.sort(key=_order(order))
+    page = min(max(page, 1), max(1, -(-len(found) // ROWS)))
+    return Matrix(
+        columns=columns,
+        several=len({model for model, _ in columns}) > 1,
+        rows=tuple(found[(page - 1) * ROWS : page * ROWS]),
+        foot=_foot(columns, compared, measure, by_model),
+        page=page,
+        total=len(found),
+    )
+
+
+def _order(order: Order) -> Callable[[MatrixRow], tuple[Any, ...]]:
+    if order == "ifr":
+        return lambda row: (-(row.mean if row.mean is not None else -1.0), row.entry.fact)
+    if order == "spread":
+        return lambda row: (-row.spread, row.entry.fact)
+    return lambda row: (row.entry.fact, row.entry.rewrite)
+
+
+def _row(
+    by_column: Mapping[tuple[str, str], Sequence[Entry]],
+    columns: Sequence[tuple[str, str]],
+    measure: str,
+) -> MatrixRow:
+    cells = [_cell(by_column[c], measure) if c in by_column else None for c in columns]
+    took = [cell.ifr for cell in cells if cell and cell.took and cell.ifr is not None]
+    lowest = min(took) if len(took) > 1 else None
+    marked = tuple(_marked(cell, lowest) for cell in cells)
+    return MatrixRow(next(iter(by_column.values()))[0], marked)
+
+
+def _marked(cell: Cell | None, lowest: float | None) -> Cell | None:
+    if cell is None or lowest is None or not cell.took or cell.ifr != lowest:
+        return cell
+    return Cell(cell.edit, cell.status, cell.error, cell.ifr, cell.efficacy, cell.n, best=True)
+
+
+def _cell(entries: Sequence[Entry], measure: str) -> Cell:
+    """One cell; an unfinished or failed edit is shown only where none is scored."""
+    scored = [e for e in entries if e.score is not None and measure in e.score.measures]
+    if not scored:
+        entry = entries[-1]
+        return Cell(entry.edit, entry.status, entry.error, None, None, 0)
+    return Cell(
+        scored[-1].edit,
+        "succeeded",
+        None,
+        _mean(scored, "ifr", measure),
+        _mean(scored, "efficacy", measure),
+        len(scored),
+    )
+
+
+def _mean(entries: Sequence[Entry], metric: str, measure: str) -> float | None:
+    values = [
+        value
+        for entry in entries
+        if entry.score and (value := entry.score.number(metric, measure)) is not None
+    ]
+    return fmean(values) if values else None
+
+
+def _foot(
+    columns: Sequence[tuple[str, str]],
+    compared: Comparison | None,
+    measure: str,
+    by_model: bool,
+) -> tuple[float | None, ...]:
+    """Pooled IFR (Definition 3 over the chains of all rewrites) of each column."""
+    of: dict[tuple[str, str], list[Score]] = defaultdict(list)
+    for score in compared.scores if compared and compared.comparable else ():
+        if measure in score.measures:
+            of[score.model if by_model else "", score.method].append(score)
+    found = [
+        pooled(terms(of[column], measure))[1] if of.get(column) else None for column in columns
+    ]
+    return tuple(None if value is None or math.isnan(value) else value for value in found)
+
+
+# Chains by edits: how much of each chain's reliability every one of several edits leaves.
+#
+# A chain is its sequence of entities, as in the diff of two edits; each edit counts its chains by
+# its own options.
+
+CHAINS_ON_PAGE = 15
+"""Chains on one page."""
+
+Which = Literal["all", "differ", "survive", "cut"]
+"""All chains, those that only some edits cut, those that all leave, those that all cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """One chain after one edit; `ratio` is R'/R, None where R is 0."""
+
+    ratio: float | None
+    surviving: bool
+
+    @property
+    def band(self) -> str:
+        """Class of its colour."""
+        return band(self.ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """One chain; a cell is None where that edit does not count the chain.
+
+    Attributes:
+        compared: places of the edits by which the chain's kind and spread are taken.
+    """
+
+    entities: tuple[str, ...]
+    steps: int
+    cells: tuple[GridCell | None, ...]
+    compared: tuple[int, ...]
+
+    @property
+    def _compared(self) -> list[GridCell]:
+        return [cell for place in self.compared if (cell := self.cells[place])]
+
+    @property
+    def kind(self) -> Which:
+        """Outcome of the compared edits that count it: all cut it, all leave it, or they differ."""
+        surviving = [cell.surviving for cell in self._compared]
+        return "survive" if all(surviving) else "differ" if any(surviving) else "cut"
+
+    @property
+    def spread(self) -> float:
+        """Largest minus lowest retention."""
+        found = [cell.ratio for cell in self._compared if cell.ratio is not None]
+        return max(found) - min(found) if found else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """One page of the chains, those first on which the edits differ most.
+
+    Attributes:
+        counts: number of chains by kind, and of `all`.
+        total: chains of the chosen kind.
+    """
+
+    rows: tuple[GridRow, ...]
+    counts: Mapping[str, int]
+    which: Which
+    page: int
+    total: int
+
+    @property
+    def pages(self) -> int:
+        """Number of pages, at least 1."""
+        return max(1, -(-self.total // CHAINS_ON_PAGE))
+
+
+def read(db: Database, scores: Sequence[Score], measure: Measure) -> list[GridRow]:
+    """Every chain of these edits, of one subject and old object, in the order of the scores.
+
+    Chains differ by the edits that took (efficacy above .5), if two did: one that installs nothing
+    leaves every chain.
+    """
+    took = [i for i, s in enumerate(scores) if (s.number("efficacy", measure) or 0.0) > COUNTED]
+    compared = tuple(took) if len(took) > 1 else tuple(range(len(scores)))
+    of = [{row.entities: row for row in chain_rows(db, score, measure)} for score in scores]
+    chains = {entities: row for each in of for entities, row in each.items()}
+    found = [
+        GridRow(entities, row.steps, tuple(_grid_cell(each.get(entities)) for each in of), compared)
+        for entities, row in chains.items()
+    ]
+    kinds = ("differ", "survive", "cut")
+    found.sort(key=lambda row: (kinds.index(row.kind), -row.spread, row.steps, row.entities))
+    return found
+
+
+def _grid_cell(row: ScoredChainRow | None) -> GridCell | None:
+    return None if row is None else GridCell(row.ratio, row.surviving)
+
+
+def shown(found: Sequence[GridRow], which: Which, page: int) -> Grid:
+    """One page of the chains of a kind."""
+    counts = {"all": len(found)} | {
+        kind: sum(row.kind == kind for row in found) for kind in ("differ", "survive", "cut")
+    }
+    rows = [row for row in found if which in ("all", row.kind)]
+    page = min(max(page, 1), max(1, -(-len(rows) // CHAINS_ON_PAGE)))
+    return Grid(
+        tuple(rows[(page - 1) * CHAINS_ON_PAGE : page * CHAINS_ON_PAGE]),
+        counts,
+        which,
+        page,
+        len(rows),
+    )
+
+
+# Values of the pages of experiments: the form and list of sweeps, a sweep, a data set's matrix.
+
+SWEEPS_ON_PAGE = 12
+"""Sweeps on one page of their list."""
+FAILURES = 10
+"""Failed cells shown before the others, which are folded."""
+CHOSEN = ("none", "rome", "memit", "alphaedit")
+"""Methods ticked in an empty form."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The parameters in the address of a matrix."""
+
+    measure: Measure = "likelihood"
+    order: Order = "name"
+    page: int = 1
+
+
+def progress(sweep: SweepOut) -> dict[str, Any]:
+    """Return the progress of a sweep: numbers of all, ended and scored cells, open or not."""
+    counts = sweep.counts
+    total = sum(counts.values())
+    open_ = counts["queued"] + counts["running"]
+    return {"total": total, "ended": total - open_, "live": open_ > 0, "counts": counts}
+
+
+def list_values(db: Database, graph: str, page: int) -> dict[str, Any]:
+    """The form, one page of the sweeps, and the data sets whose matrix can be opened."""
+    sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
+    graph = graph or (sets[0] if sets else "")
+    if graph:
+        datasets.require_graph(db, graph)
+    every = db.read(rows.SweepRow, "jobs/sweeps")
+    shown = [
+        edit_sweeps.counted(db, row)
+        for row in every[(page - 1) * SWEEPS_ON_PAGE : page * SWEEPS_ON_PAGE]
+    ]
+    return {
+        "sets": sets,
+        "graph": graph,
+        "rewrites": datasets.list_rewrites(db, graph) if graph else [],
+        "methods": [registry.info(name) for name in registry.names()],
+        "ticked": CHOSEN,
+        "sweeps": [(sweep, progress(sweep)) for sweep in shown],
+        "total": len(every),
+        "page": page,
+        "pages": max(1, -(-len(every) // SWEEPS_ON_PAGE)),
+    }
+
+
+def sweep_values(db: Database, boards: Cache[dict[str, Any]], name: str, view: View) -> dict:
+    """One sweep: progress, failed cells, matrix, paired differences.
+
+    Raises:
+        NotFoundError: no such sweep.
+    """
+    sweep = edit_sweeps.read(db, name)
+    done = progress(sweep)
+    entries = _entries(db, boards, name, sweep)
+    scores = [entry.score for entry in entries if entry.score is not None]
+    compared = _compared(db, boards, ("sweep", name, view.measure), scores, view.measure)
+    request = sweep.request
+    one = len(request["models"]) == 1 and len(request["seeds"]) == 1
+    return {
+        "sweep": sweep,
+        "asked": request,
+        "again": json.dumps(request),
+        "done": done,
+        "failed": sweep.failed,
+        "first": FAILURES,
+        **_shown(entries, scores, compared, view, by_model=not one),
+    }
+
+
+def graph_values(
+    db: Database, boards: Cache[dict[str, Any]], graph: str, model: str, view: View
+) -> dict[str, Any]:
+    """The newest edit of each rewrite by each method of a data set, whatever started it.
+
+    Raises:
+        NotFoundError: no such data set.
+    """
+    datasets.require_graph(db, graph)
+    every = stored_scores(db, boards, graph)
+    models = sorted({score.model for score in every})
+    model = model if model in models else (models[0] if len(models) == 1 else model)
+    scores = [score for score in every if not model or score.model == model]
+    compared = _compared(db, boards, ("matrix", graph, model, view.measure), scores, view.measure)
+    return {
+        "graph": graph,
+        "model": model,
+        "models": models,
+        **_shown(of_scores(scores), scores, compared, view, by_model=True),
+    }
+
+
+def stored_scores(db: Database, boards: Cache[dict[str, Any]], graph: str) -> list[Score]:
+    """The newest scores of a data set by model, method and rewrite; cached until one changes."""
+    state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph)[0]
+
+    def read() -> dict[str, Any]:
+        try:
+            return {"scores": record.scores(db, [], graph=graph)}
+        except NothingStoredError:
+            return {"scores": []}
+
+    return boards.get(("scores", graph, state.edits, state.newest), read)["scores"]
+
+
+def _compared(
+    db: Database,
+    boards: Cache[dict[str, Any]],
+    of: tuple[str, ...],
+    scores: Sequence[Score],
+    measure: Measure,
+) -> Comparison:
+    """The comparison of these scores; it reads chains, so it is cached by the scored edits."""
+    held = [score for score in scores if measure in score.measures]
+    edits = tuple((score.edit, score.provenance.get("created_at")) for score in held)
+    return boards.get((*of, hash(edits)), lambda: {"found": compare(db, held, measure)})["found"]
+
+
+def _shown(
+    entries: Sequence[Entry],
+    scores: Sequence[Score],
+    compared: Comparison,
+    view: View,
+    *,
+    by_model: bool,
+) -> dict[str, Any]:
+    """Values that a sweep's page and a data set's matrix share."""
+    return {
+        "view": view,
+        "matrix": build(
+            entries, view.measure, compared, order=view.order, page=view.page, by_model=by_model
+        ),
+        "bands": BANDS,
+        "warnings": compared.warnings,
+        "paired": charts.tables(paired(compared, view.measure)),
+        "measures": [m for m in MEASURE_NAMES if any(m in score.measures for score in scores)],
+        "names": MEASURE_NAMES,
+    }
+
+
+def _entries(
+    db: Database, boards: Cache[dict[str, Any]], name: str, sweep: SweepOut
+) -> list[Entry]:
+    """Every edit of a sweep with its score; scores are read again when their number changes."""
+    found = edit_sweeps.edits(db, sweep, scores=False)
+    scored = sorted(row.id for row in found if row.status == "succeeded")
+    ended = max((row.finished_at or "" for row in found), default="")
+
+    def read() -> dict[str, Any]:
+        return {score.edit: score for score in edit_sweeps.scores(db, sweep)}
+
+    scores = boards.get(("scores of", name, len(scored), ended), read)
+    return of_rows(found, scores)

@@ -1,0 +1,252 @@
+"""Access control (Host allow-list, cross-site check, bearer token) and limits of request bodies.
+
+- Without a token the service listens on this machine only and answers to its host names only,
+  which defeats DNS rebinding.
+- Requests that change data are refused if they come from another site's page, token or not.
+- With THINKEVAL_API_TOKEN every route outside a short list requires it: as a Bearer token, or as
+  the web UI's cookie, which is derived from it, same-site, and not readable by scripts.
+- A body is refused if its Content-Length, or the bytes received, exceed the limit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import quote, urlsplit
+
+from fastapi import APIRouter, Form, Request
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..base.errors import ForbiddenError, Problem, UsageError, describe
+from ..base.settings import Settings
+from . import problems
+
+COOKIE = "thinkeval"
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+SAFE = ("GET", "HEAD", "OPTIONS")
+OPEN = ("/health", "/ready", "/login", "/favicon.ico")
+OPEN_FOLDERS = ("/static/", "/neo4j/")
+"""Routes that need no token: none shows stored data (`/ready` does to clients with access only)."""
+
+WRONG = "Wrong token. Upper and lower case differ; spaces around the token are ignored."
+
+router = APIRouter(include_in_schema=False)
+
+
+def require_token_elsewhere(settings: Settings, host: str) -> None:
+    """Refuse to listen to other machines without a token.
+
+    Raises:
+        UsageError: says how to set a token.
+    """
+    if host not in LOOPBACK and settings.api_token is None:
+        raise UsageError(
+            f"--host {host} accepts requests from other machines, but no token is set.",
+            remedy="Set THINKEVAL_API_TOKEN to at least 16 characters, for example the output of"
+            " `openssl rand -hex 24`; or listen on 127.0.0.1.",
+        )
+
+
+def is_open(path: str) -> bool:
+    """Return True if a path needs no token."""
+    return path in OPEN or path.startswith(OPEN_FOLDERS)
+
+
+def cookie_of(token: str) -> str:
+    """Value of the web UI's cookie: proves the token without containing it."""
+    return hmac.new(token.encode(), b"thinkeval page", hashlib.sha256).hexdigest()
+
+
+class Guard:
+    """ASGI middleware that refuses requests without access."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        secret = settings.api_token
+        self.token = secret.get_secret_value() if secret else None
+        self.cookie = cookie_of(self.token) if self.token else ""
+        self.hosts = {*LOOPBACK, settings.host, *settings.allowed_hosts}
+        self.any_host = self.token is not None and not settings.allowed_hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it with a problem."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        refused = self._refused(scope)
+        if refused is None:
+            await self.app(scope, receive, send)
+        else:
+            await refused(scope, receive, send)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        request = Request(scope)
+        headers, path, method = request.headers, scope["path"], scope["method"]
+        if not self.any_host and _host(headers) not in self.hosts:
+            return _refuse(
+                request,
+                f"This service does not answer to the name {_host(headers)!r}.",
+                "Use 127.0.0.1, or ask the operator to add the name to THINKEVAL_ALLOWED_HOSTS.",
+                421,
+            )
+        if method not in SAFE and _foreign(headers):
+            return _refuse(
+                request,
+                f"{method} {path} was sent by a page of another site.",
+                "Use this service's web UI, or a program that sends no Origin header.",
+                403,
+            )
+        # In the scope, where the routes find both.
+        request.state.signed_in = self._has_cookie(request)
+        request.state.has_access = self.token is None or self._knows_token(request)
+        if request.state.has_access or is_open(path):
+            return None
+        if method == "GET" and problems.wants_page(request):
+            query = f"?{request.url.query}" if request.url.query else ""
+            return RedirectResponse(f"/login?next={quote(path + query, safe='/')}", 303)
+        error = ForbiddenError("This service requires its token.", status=401)
+        return problems.respond(
+            request, describe(error), headers={"WWW-Authenticate": 'Bearer realm="thinkeval"'}
+        )
+
+    def _knows_token(self, request: HTTPConnection) -> bool:
+        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
+        token = (self.token or "").encode()
+        # Starlette decodes headers as Latin-1; a token with other letters was sent as UTF-8.
+        sent = shown.strip().encode("latin-1")
+        if scheme.lower() == "bearer" and hmac.compare_digest(sent, token):
+            return True
+        return self._has_cookie(request)
+
+    def _has_cookie(self, request: HTTPConnection) -> bool:
+        shown = request.cookies.get(COOKIE, "").encode()
+        return bool(self.cookie) and hmac.compare_digest(shown, self.cookie.encode())
+
+
+def _host(headers: Mapping[str, str]) -> str:
+    try:
+        return (urlsplit(f"//{headers.get('host', '')}").hostname or "").lower()
+    except ValueError:  # such as an incomplete IPv6 address
+        return ""
+
+
+def _foreign(headers: Headers) -> bool:
+    """Return True if the browser's headers say that another site's page sent the request."""
+    origin = headers.get("origin")
+    if origin is not None:
+        own = {f"{scheme}://{headers.get('host', '')}".lower() for scheme in ("http", "https")}
+        return origin.lower() not in own
+    return headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+
+
+def _refuse(request: Request, detail: str, remedy: str, status: int) -> Response:
+    return problems.respond(request, Problem("The request was refused", detail, remedy, status))
+
+
+@router.get("/login")
+def login_page(request: Request, next: str = "/", out: bool = False) -> Response:
+    """The form for the token; `out` confirms a sign-out."""
+    from .pages.routes import login_form
+
+    return login_form(request, next=_own_path(next), error=None, out=out)
+
+
+@router.post("/login")
+def login(request: Request, token: Annotated[str, Form()], next: Annotated[str, Form()] = "/"):
+    """Set the web UI's cookie if the token is right."""
+    from .pages.routes import login_form
+
+    secret = request.app.state.thinkeval.settings.api_token
+    right = secret.get_secret_value() if secret else ""
+    if not right or not hmac.compare_digest(token.strip().encode(), right.encode()):
+        return login_form(request, next=_own_path(next), error=WRONG)
+    response = RedirectResponse(_own_path(next), 303)
+    response.set_cookie(
+        COOKIE,
+        cookie_of(right),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+        max_age=30 * 24 * 3600,
+    )
+    return response
+
+
+@router.post("/logout")
+def logout() -> Response:
+    """Delete the cookie."""
+    response = RedirectResponse("/login?out=1", 303)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+def _own_path(path: str) -> str:
+    """The path if it belongs to this service, else the front page: no redirect to other sites."""
+    own = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if own and path.isprintable() else "/"
+
+
+JSON_LIMIT = 2**20
+"""Maximum bytes of a body that is not an upload."""
+
+
+class BodyLimit:
+    """ASGI middleware that stops reading a body at the limit."""
+
+    def __init__(self, app: ASGIApp, upload_bytes: int) -> None:
+        self.app, self.upload_bytes = app, upload_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the body on while it is within the limit."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        upload = request.headers.get("content-type", "").startswith("multipart/form-data")
+        limit = self.upload_bytes if upload else JSON_LIMIT
+        length = request.headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()):
+            reason = f"Content-Length {length!r} is not a number"
+            await _refused(request, reason)(scope, receive, send)
+            return
+        # Above 15 digits it exceeds every limit, and parsing thousands of digits is slow.
+        if len(length) > 15 or int(length) > limit:
+            await _too_long(request, limit)(scope, receive, send)
+            return
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise HTTPException(413, f"the body exceeds {limit:,} bytes")
+            return message
+
+        await self.app(scope, counted, send)
+
+
+def _refused(request: Request, reason: str) -> Response:
+    problem = Problem(
+        title="The request was refused",
+        detail=f"{request.method} {request.url.path}: {reason}.",
+        remedy="Send Content-Length as a number of bytes, or let the HTTP library set it.",
+        status=400,
+    )
+    return problems.respond(request, problem, headers={"Connection": "close"})
+
+
+def _too_long(request: Request, limit: int) -> Response:
+    problem = Problem(
+        title="The request body is too large",
+        detail=f"{request.method} {request.url.path}: the body exceeds {limit:,} bytes.",
+        remedy="Send less, or ask the operator to raise THINKEVAL_BODY_LIMIT_MB for uploads.",
+        status=413,
+    )
+    return problems.respond(request, problem, headers={"Connection": "close"})

@@ -1,0 +1,68 @@
+"""`thinkeval` with workers that stay in the stages that a test names.
+
+A script: `support.serving` starts it in place of the program. The environment variable `HOLD` names
+a file with one stage a line; a worker that enters one of them stays as long as the file says so.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from thinkeval.service import worker
+from thinkeval.service.cli import main
+from thinkeval.service.experiments.job import Job
+from thinkeval.service.experiments.worker import STARTING, Worker
+from thinkeval.service.scoring.runtime import Runtime
+
+HOLD = "HELD_STAGES"
+
+
+class HoldingWorker(Worker):
+    """A worker that waits before a job, and wherever the job reports its progress."""
+
+    def _run(self, job: Job) -> None:
+        run, enter, update = job.run, job.progress.enter, job.progress.update
+
+        def held_run(runtime: Runtime) -> None:
+            self._hold(STARTING)
+            run(runtime)
+
+        def held_enter(stage: str, reached: float, upto: float | None = None) -> None:
+            enter(stage, reached, upto)
+            self._hold(stage)
+
+        def held_update(done: int, total: int, stage: str) -> None:
+            update(done, total, stage)
+            self._hold(stage)
+
+        job.run = held_run
+        job.progress.enter, job.progress.update = held_enter, held_update
+        super()._run(job)
+
+    def _hold(self, stage: str) -> None:
+        while stage in _named():
+            self._check()
+            time.sleep(0.02)
+
+
+def _named() -> list[str]:
+    try:
+        return Path(os.environ[HOLD]).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def supervised(id: str, service: str, wakes: Connection) -> None:
+    """Run a worker process; stands for `thinkeval.service.worker.supervised`."""
+    worker.Worker = HoldingWorker
+    worker.supervised(id, service, wakes)
+
+
+if __name__ == "__main__":
+    from thinkeval.service.web import app
+
+    app.supervised = supervised
+    main.main()

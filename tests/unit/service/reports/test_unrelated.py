@@ -1,0 +1,95 @@
+"""The verdict on the model's own texts: its lines, and that a collapse outranks the edit."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.service.reports.test_verdict import judged
+
+from thinkeval.service.cli.score import Limits, check
+from thinkeval.service.models.edit import MetricValue, Score, SideEffects
+from thinkeval.service.reports.verdict import best_method, unrelated, verdict
+
+
+def score(method: str = "rome", ifr: float = 0.3, **effects: float | int | str | None) -> Score:
+    values = {"efficacy": 0.98, "ifr": ifr}
+    return Score(
+        edit="e", dataset="d", rewrite="r", subject="Harry", relation="in", prompt="{} in",
+        target_true="a", target_new="b", model="m", method=method, n_facts=9,
+        values=[
+            MetricValue(metric=name, measure="likelihood", value=value, n=3)
+            for name, value in values.items()
+        ],
+        side_effects=SideEffects.model_validate(effects),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kl", "ratio", "word", "grade"),
+    [
+        (0.0199, 1.02, "as before", "good"),
+        (0.02, 1.02, "changed", "fair"),
+        (0.05, 1.05, "damaged", "bad"),
+        (0.01, 1.1, "damaged", "bad"),
+        (0.299, 1.3, "damaged", "bad"),
+        (0.3, 1.3, "collapsed", "bad"),
+    ],
+)
+def test_a_word_begins_at_its_line(kl: float, ratio: float, word: str, grade: str) -> None:
+    part = unrelated(SideEffects(kl=kl, perplexity_ratio=ratio, texts=16))
+    assert (part.word, part.grade, part.value) == (word, grade, kl)
+    assert part.rule == (
+        "KL per token: from 0.3 “collapsed”, from 0.05 “damaged” (or from perplexity ratio 1.1),"
+        " from 0.02 “changed”, below “as before”"
+    )
+
+
+def test_a_sentence_has_the_number_with_its_interval_and_n() -> None:
+    found = SideEffects(
+        kl=0.0004,
+        kl_low=0.0003,
+        kl_high=0.0005,
+        perplexity_ratio=1.001,
+        update_norm=0.035,
+        texts=16,
+    )
+    assert unrelated(found).sentence == (
+        "Own texts: KL 0.0004 [0.0003, 0.0005] a token over 16 texts, perplexity ratio 1.001:"
+        " as before; update 4 % of the weights."
+    )
+
+
+def test_a_collapse_outranks_that_the_edit_took() -> None:
+    found = verdict(score(kl=1.13, perplexity_ratio=3.1, texts=16), "likelihood", [])
+    assert found.headline == (
+        "The edit collapsed the model (KL 1.130 a token on its own texts):"
+        " other results say little."
+    )
+    damaged = verdict(score(kl=0.06, perplexity_ratio=1.06, texts=16), "likelihood", [])
+    assert damaged.headline.startswith("The edit took, but damaged the model; ")
+    changed = verdict(score(kl=0.03, perplexity_ratio=1.03, texts=16), "likelihood", [])
+    assert changed.headline.startswith("The edit took, but changed unrelated text; ")
+
+
+def test_what_was_not_measured_has_no_word_and_its_reason() -> None:
+    found = judged()
+    assert (found.unrelated.word, found.unrelated.value) == ("undefined", None)
+    assert "not measured when it was scored" in found.unrelated.sentence
+    assert found.headline.startswith("The edit took; ")
+    none = unrelated(SideEffects(kl=0, perplexity_ratio=1))
+    assert none.sentence == "The edit changes nothing, so texts of its own stay."
+
+
+def test_a_collapsed_model_is_never_the_best() -> None:
+    ruined, whole = score("rome", 0.01, kl=2.0), score("memit", 0.4, kl=0.001)
+    assert best_method([ruined, whole], "likelihood").score == whole
+    assert "without a collapse" in best_method([ruined], "likelihood").why
+
+
+def test_a_gate_fails_above_its_limit_and_where_nothing_was_measured() -> None:
+    limits = Limits(max_kl=0.02)
+    assert check(score(kl=0.02, texts=16), limits, "likelihood") == []
+    assert check(score(kl=0.5, texts=16), limits, "likelihood") == [
+        "gate: e: KL 0.5000 > 0.02 over 16 texts"
+    ]
+    (line,) = check(score(reason="left out"), limits, "likelihood")
+    assert line == "gate: e: KL is undefined: left out"
