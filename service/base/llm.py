@@ -1,4 +1,10 @@
-"""The client of servers that speak the OpenAI protocol: the only importer of `openai`."""
+"""The client of servers that speak the OpenAI protocol: the only importer of `openai`.
+
+It sends one request at a time, tries again where that can help (no connection, 408, 429, 5xx,
+an answer that is no JSON), and turns every other failure into an `EndpointError` that names the
+address, the status and the server's own text. The key is sent in the request's header only: it
+is part of no error, log, representation, record or address.
+"""
 
 from __future__ import annotations
 
@@ -122,13 +128,6 @@ def _tokens(found: object) -> tuple[ScoredToken, ...]:
         return ()
     return tuple(ScoredToken(*pair) for pair in zip(texts, values, strict=True))
 
-
-# The client of servers that speak the OpenAI protocol: the only importer of `openai`.
-#
-# It sends one request at a time, tries again where that can help (no connection, 408, 429, 5xx,
-# an answer that is no JSON), and turns every other failure into an `EndpointError` that names the
-# address, the status and the server's own text. The key is sent in the request's header only: it
-# is part of no error, log, representation, record or address.
 
 TRIES = 5
 TIMEOUT_S = 120.0

@@ -118,8 +118,6 @@ def _show_rows(
     emit_table(Table(first, title, _columns(first), [(name, row) for name, row in rows]))
 
 
-# `thinkeval crawl`: a model's knowledge around an entity, as a graph; and its report.
-
 RUN = "run"
 MOST = 10**9
 """Neither chains nor iterations stop a crawl: its depth, its budget, or the frontier does."""

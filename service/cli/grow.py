@@ -530,8 +530,6 @@ def _show_first_calls(runtime: Runtime, posted: GrowthIn, *, json: bool) -> None
     emit_table(Table("first-iteration", title, indexed("what", "answers"), rows, note))
 
 
-# `thinkeval grow`: graphs grown from a model. One file a group of commands.
-
 grow = typer.Typer(
     no_args_is_help=True,
     help=(

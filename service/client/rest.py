@@ -1,4 +1,14 @@
-"""A client for notebooks: scores as objects, tables as DataFrames, edits as graphs for networkx."""
+"""A client for notebooks: scores as objects, tables as DataFrames, edits as graphs for networkx.
+
+    from thinkeval.service.client.rest import Client
+
+    with Client() as te:
+        score = te.score(graph="hogwarts", rewrite="harry-potter--studied-at", method="rome")
+        te.chains(score.edit, surviving=True)
+
+It connects to a running `thinkeval serve` and loads no model; pandas and networkx are imported
+for the first table or graph. docs/how-to/notebook.md is its guide.
+"""
 
 from __future__ import annotations
 
@@ -625,17 +635,6 @@ class Results:
         """Every Cypher query of the service, with its complete text."""
         return frame(self._http.json("/v1/queries")["items"])
 
-
-# A client for notebooks: scores as objects, tables as DataFrames, edits as graphs for networkx.
-#
-#     from thinkeval.service.client.rest import Client
-#
-#     with Client() as te:
-#         score = te.score(graph="hogwarts", rewrite="harry-potter--studied-at", method="rome")
-#         te.chains(score.edit, surviving=True)
-#
-# It connects to a running `thinkeval serve` and loads no model; pandas and networkx are imported
-# for the first table or graph. docs/how-to/notebook.md is its guide.
 
 __all__ = ["CHAIN_COLUMNS", "LEAK_COLUMNS", "Client", "ProblemError"]
 

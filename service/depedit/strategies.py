@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     from .editor import Editor
 
 
-# The strategies of establish-and-update: the base class, and one file for each, named by its key.
-#
-# A strategy decides how a set is established, how it is updated and how questions are answered.
-# The base class edits nothing and gives the model's answers; the class `Strategy` of each file
-# overrides a part of it. The first paragraph of a file's docstring is its summary in the help. A
-# strategy never changes the model: it returns effects, which `service.depedit.protocol` applies
-# and reverts.
-
-
 def names() -> tuple[str, ...]:
     """All strategies, sorted."""
     return tuple(sorted(STRATEGIES))

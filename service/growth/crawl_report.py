@@ -1,4 +1,8 @@
-"""The report of a stored crawl, alone or against a graph that holds the truth."""
+"""The report of a stored crawl, alone or against a graph that holds the truth.
+
+Facts, unknown pairs and levels are read off the run's candidates; chains are enumerated by the
+project's Cypher on both stored graphs.
+"""
 
 from __future__ import annotations
 
@@ -121,11 +125,6 @@ def jaccard(one: Collection[Triplet], other: Collection[Triplet]) -> float | Non
     either = set(one) | set(other)
     return len(set(one) & set(other)) / len(either) if either else None
 
-
-# The report of a stored crawl, alone or against a graph that holds the truth.
-#
-# Facts, unknown pairs and levels are read off the run's candidates; chains are enumerated by the
-# project's Cypher on both stored graphs.
 
 LONGEST_CHAIN = 5
 

@@ -11,8 +11,6 @@ from ...cypher.rows.growth import Reply
 from ...editing.probe.reasoning import answer_of
 from ...loaders.records import digest
 
-# An endpoint: something that answers texts. Requests, replies, and abilities.
-#
 # `service.growth.context` is the only caller: it stores every answer before it is used, so that a
 # run which is killed and resumed asks nothing twice. Imports neither torch nor a client.
 

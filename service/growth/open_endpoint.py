@@ -99,9 +99,6 @@ class InProcess:
         self._loaded = None
 
 
-# Open the model that a request names: in this process, or at an address.
-
-
 @dataclass(frozen=True, slots=True)
 class Opened:
     """An endpoint with its abilities.

@@ -1,4 +1,13 @@
-"""Co-edits: edit further facts together with a rewrite, score again, round by round."""
+"""Co-edits: edit further facts together with a rewrite, score again, round by round.
+
+    0 edit     the rewrite alone, scored as ever
+    1 choose   further facts of the leak cut of the edit alone, with new objects that lead nowhere
+    2 edit     all requests at once from the unedited model, never on top of an edit
+    3 score    the first rewrite again, beside it the edited facts and those they moved
+    … again    until the objective is met, nothing leaks, or more edits only cost
+
+Each round is a stored edit, found by its id: run again, a co-edit resumes where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -537,16 +546,6 @@ def _opened(db: Database, posted: CoEditIn, score: Score, coedits: Sequence[CoEd
     )  # fmt: skip
     return len(found)
 
-
-# Co-edits: edit further facts together with a rewrite, score again, round by round.
-#
-#     0 edit     the rewrite alone, scored as ever
-#     1 choose   further facts of the leak cut of the edit alone, with new objects that lead nowhere
-#     2 edit     all requests at once from the unedited model, never on top of an edit
-#     3 score    the first rewrite again, beside it the edited facts and those they moved
-#     … again    until the objective is met, nothing leaks, or more edits only cost
-#
-# Each round is a stored edit, found by its id: run again, a co-edit resumes where it stopped.
 
 JOINT = {"joint_targets": True}
 """Hyperparameter of a round with anchors: one target vector for all requests of a key."""

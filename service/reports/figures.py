@@ -1,4 +1,10 @@
-"""Figures of stored edits, as bytes of a PNG, SVG or PDF. No model is touched."""
+"""Figures of stored edits, as bytes of a PNG, SVG or PDF. No model is touched.
+
+Of one edit (`draw_edit`): `leakage`, the graph of the chains by which the old fact still comes
+through; `chain`, one of them with the retention of each link. Of many (`draw_methods`):
+`ifr_by_steps`, IFR by steps for each method; `ifr_preservation`, IFR against Preservation.
+Where there is nothing to draw, the figure says so in words.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +42,6 @@ if TYPE_CHECKING:
     from ...cypher.rows.chains import Link
     from ...cypher.run import Database
 
-
-# Figures of stored edits, as bytes of a PNG, SVG or PDF. No model is touched.
-#
-# Of one edit (`draw_edit`): `leakage`, the graph of the chains by which the old fact still comes
-# through; `chain`, one of them with the retention of each link. Of many (`draw_methods`):
-# `ifr_by_steps`, IFR by steps for each method; `ifr_preservation`, IFR against Preservation.
-# Where there is nothing to draw, the figure says so in words.
 
 EditKind = Literal["leakage", "chain"]
 MethodsKind = Literal["ifr_by_steps", "ifr_preservation"]

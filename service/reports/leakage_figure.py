@@ -1,4 +1,8 @@
-"""The leakage map of an edit as a figure: from subject (blue) to old object (red) by its chains."""
+"""The leakage map of an edit as a figure: from subject (blue) to old object (red) by its chains.
+
+Facts on surviving chains are solid, those of cut chains alone dashed; the colour of a line is
+the retention of its fact, its width p_post. Places are those of the web UI's map.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,6 @@ if TYPE_CHECKING:
 
     from ...cypher.rows import FactRow, ScoredChainRow
 
-
-# The leakage map of an edit as a figure: from subject (blue) to old object (red) by its chains.
-#
-# Facts on surviving chains are solid, those of cut chains alone dashed; the colour of a line is
-# the retention of its fact, its width p_post. Places are those of the web UI's map.
 
 UNIT = 96.0
 """Units of the map in an inch."""

@@ -1,4 +1,8 @@
-"""A model's knowledge of a graph before any edit, and so the rewrites worth scoring."""
+"""A model's knowledge of a graph before any edit, and so the rewrites worth scoring.
+
+An edit of a fact that the model does not know measures nothing, and a chain that it does not
+know cannot leak.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +33,6 @@ if TYPE_CHECKING:
     from .probe import ProbedFact
     from .resolved import Resolved
 
-
-# A model's knowledge of a graph before any edit, and so the rewrites worth scoring.
-#
-# An edit of a fact that the model does not know measures nothing, and a chain that it does not
-# know cannot leak.
 
 THRESHOLDS = (0.5, 0.2, KNOWN)
 """Probabilities from which facts are counted."""

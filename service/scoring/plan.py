@@ -1,4 +1,14 @@
-"""The plan of an edit: everything it depends on, gathered before the model is touched."""
+"""The plan of an edit: everything it depends on, gathered before the model is touched.
+
+The edit's id is a digest of the plan's `identity`: two edits share an id exactly when they must
+give the same numbers. A reader needs its `provenance` to check or repeat the score.
+
+MEMIT, RECT, PRUNE and AlphaEdit start from the same target vectors, and finding them is nearly
+all of their time. So a vector is found once and shared by the methods that would find the same
+one: its key is a digest of everything it depends on, the shared vector is bit-identical to the
+one that the method would have found, and the score's identity does not depend on who found it.
+Vectors live as long as their Runtime.
+"""
 
 from __future__ import annotations
 
@@ -174,18 +184,6 @@ def _clozes(rewrite: RewriteRequest, facts: Iterable[Fact], near: Pairs) -> list
 
 def _questions(rewrite: RewriteRequest, facts: Iterable[Fact]) -> list[str]:
     return list(unique((rewrite.question or "", *(f.question or "" for f in facts))))
-
-
-# The plan of an edit: everything it depends on, gathered before the model is touched.
-#
-# The edit's id is a digest of the plan's `identity`: two edits share an id exactly when they must
-# give the same numbers. A reader needs its `provenance` to check or repeat the score.
-#
-# MEMIT, RECT, PRUNE and AlphaEdit start from the same target vectors, and finding them is nearly
-# all of their time. So a vector is found once and shared by the methods that would find the same
-# one: its key is a digest of everything it depends on, the shared vector is bit-identical to the
-# one that the method would have found, and the score's identity does not depend on who found it.
-# Vectors live as long as their Runtime.
 
 
 @dataclass(frozen=True, slots=True)

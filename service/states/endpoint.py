@@ -1,4 +1,19 @@
-"""A state behind a server of the OpenAI protocol: vLLM, llama.cpp, Ollama, OpenAI and others."""
+"""A state behind a server of the OpenAI protocol: vLLM, llama.cpp, Ollama, OpenAI and others.
+
+Its answers are sampled, k for each distinct prompt, each with a seed of its own, and matched as
+those of a model in this process (`editing.probe.matching`). A server that gives one answer
+only, whatever the seed, is refused: copies would count as agreement. Where the server scores a
+prompt (`echo` with `logprobs` on `/completions`, as vLLM does), likelihoods are taken too;
+whether it does is found by what it answers, not by its status. One text is scored twice, at the
+opening and after the questions: the record has the largest difference, and above MOST_REPEATED
+there is an error.
+
+Empty answers and refusals state no object, so they count in the denominator of a share.
+Undecided answers do not (`editing.probe.matching`): a share is (right answers) / (decided
+answers), and is missing where no answer is decided. Among them are replies that end inside a
+reasoning block, or consist of a server's field for reasoning alone. The record has the numbers
+of all of these.
+"""
 
 from __future__ import annotations
 
@@ -120,22 +135,6 @@ def _read(file: Path | None) -> tuple[str, dict[str, Any]]:
     except (ValueError, KeyError, TypeError):
         return new, {}
 
-
-# A state behind a server of the OpenAI protocol: vLLM, llama.cpp, Ollama, OpenAI and others.
-#
-# Its answers are sampled, k for each distinct prompt, each with a seed of its own, and matched as
-# those of a model in this process (`editing.probe.matching`). A server that gives one answer
-# only, whatever the seed, is refused: copies would count as agreement. Where the server scores a
-# prompt (`echo` with `logprobs` on `/completions`, as vLLM does), likelihoods are taken too;
-# whether it does is found by what it answers, not by its status. One text is scored twice, at the
-# opening and after the questions: the record has the largest difference, and above MOST_REPEATED
-# there is an error.
-#
-# Empty answers and refusals state no object, so they count in the denominator of a share.
-# Undecided answers do not (`editing.probe.matching`): a share is (right answers) / (decided
-# answers), and is missing where no answer is decided. Among them are replies that end inside a
-# reasoning block, or consist of a server's field for reasoning alone. The record has the numbers
-# of all of these.
 
 FOLDER = "endpoints"
 COUNTS = ("answers", "empty", "refused", "cut", "undecided", "unclosed")

@@ -131,8 +131,6 @@ def _of_line(line: dict[str, Any], compared: list[dict[str, Any]]) -> dict[str, 
 _KEPT = ("retention", "change", "target_true", "reopened")
 
 
-# Requests and results of comparisons of states: the same for CLI, REST, web UI and client.
-
 FactText = Annotated[str, Field(min_length=1, max_length=1200)]
 
 

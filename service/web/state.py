@@ -206,8 +206,6 @@ class Connection:
         self.problem = f"The database is being started: {stage} ({done} of {total})."
 
 
-# State of one running service that its routes share: settings, database, workers, caches.
-
 CACHE_BYTES = 64 * 2**20
 """Total size of the cached response bodies."""
 TABLES = 32
