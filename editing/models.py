@@ -273,7 +273,6 @@ def _source(name: str, revision: str | None) -> tuple[str, dict[str, Any], str |
 
     Raises:
         ModelLoadError: neither a model's folder or file nor the name of a model of the hub.
-        MissingExtraError: the packages that read GGUF are not installed.
     """
     options: dict[str, Any] = {"trust_remote_code": False}
     path = fetch_smollm2() if name == smollm2.NAME else Path(name).expanduser()

@@ -23,7 +23,6 @@ from .schema import Schema, read_json, require
 from .yaml_file import read_yaml
 
 __all__ = [
-    "FILES",
     "Entry",
     "Schema",
     "available",
@@ -37,10 +36,6 @@ __all__ = [
     "require",
     "without_file",
 ]
-
-
-FILES = (".json", ".yaml", ".yml")
-"""Endings of files of hyperparameters."""
 
 
 def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = None) -> Schema:
@@ -67,7 +62,7 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
     source = f"defaults of '{method}'"
     if path.suffix == ".json":
         values, source = read_json(path), str(path)
-    elif path.suffix in FILES:
+    elif path.suffix in (".yaml", ".yml"):
         values, source = read_yaml(path), str(path)
     elif available(method):
         name = file_for(method, model)

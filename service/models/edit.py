@@ -297,7 +297,7 @@ UNMEASURED = "not measured when it was scored; `--force` scores it again"
 
 
 class SideEffects(BaseModel):
-    """How far an edit changes the model on its own texts, and how large the update is.
+    """The change of the model on its own texts, and the size of the update.
 
     The texts are sampled from the unedited model, and both models read them. Those that name the
     subject are left out: the edit shall change them.

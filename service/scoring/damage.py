@@ -16,7 +16,7 @@ from ..models.edit import SideEffects
 
 if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
-    from ...editing.probe.own_samples import OwnSamples, TextChange
+    from ...editing.probe.own_samples import TextChange
     from ...loaders.records import RewriteRequest
     from .resolved import Resolved
 
@@ -46,7 +46,8 @@ def measured(
         edited: all requests that the effect carries out.
     """
     from ...editing.probe.mentions import contains
-    from ...editing.probe.own_samples import changes, hidden, stored_samples, update_norm
+    from ...editing.probe.own_samples import LENGTH, changes, hidden, update_norm
+    from .method_inputs import own_samples
 
     if not resolved.request.side_effects:
         return SideEffects(reason=OFF)
@@ -56,14 +57,7 @@ def measured(
         return SideEffects(reason=OF_PROMPT)
     runtime, loaded = resolved.runtime, resolved.model.loaded
     key = (loaded.info.digest, loaded.info.dtype)
-    samples: OwnSamples = runtime.memoised(
-        ("own samples", *key),
-        lambda: stored_samples(
-            loaded,
-            runtime.settings.cache / "own-samples",
-            lambda done, all_: runtime.progress(done, all_, "sampling the model's own texts"),
-        ),
-    )
+    samples = own_samples(runtime, loaded, LENGTH)
     subjects = {request.subject for request in edited}
     names = [n for s in subjects for n in (s, *resolved.scope.aliases.get(s, ()))]
     found: list[TextChange] = []

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ...editing import architectures, hparams
@@ -30,6 +29,7 @@ class Chosen:
 
 
 def chosen(
+    runtime: Runtime,
     method: str,
     source: str,
     overrides: Mapping[str, Any],
@@ -38,6 +38,8 @@ def chosen(
     config: Callable[[], Any],
 ) -> Chosen:
     """The hyperparameters of a method: of the file that a source names, or suggested.
+
+    A suggestion is announced.
 
     Args:
         source: a file, or the name or folder of a model.
@@ -49,14 +51,16 @@ def chosen(
         HparamsError: an unreadable file; or a key that is unknown, or of a wrong type.
         ModelLoadError: the configuration cannot be read.
     """
-    is_file = Path(source).suffix in hparams.FILES
-    if name is None or is_file or not hparams.without_file([method], source):
+    if name is None or not hparams.without_file([method], source):
         return Chosen(hparams.load(method, source, overrides))
     suggestion = for_config(method, config())
     values = hparams.from_values(
         method, suggestion.values, overrides, source=f"suggestion for {method!r}"
     )
-    return Chosen(values, suggestion.notice(name))
+    notice = suggestion.notice(name)
+    if notice is not None:
+        runtime.announce(notice)
+    return Chosen(values, notice)
 
 
 BEYOND_REACH = (
@@ -72,20 +76,19 @@ def chosen_for(
     named: str | None,
     overrides: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The hyperparameters of a method for a loaded model; a suggestion is announced.
+    """The hyperparameters of a method for a loaded model, as `chosen`.
 
     Args:
         named: a file or a published name; None finds them by the model.
     """
     found = chosen(
+        runtime,
         method,
         named or model.source,
         overrides or {},
         name=None if named else model.name,
         config=lambda: model.loaded.model.config,
     )
-    if found.notice is not None:
-        runtime.announce(found.notice)
     return found.values
 
 

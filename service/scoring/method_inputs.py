@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ...editing.mend.network import Hypernetwork
     from ...editing.mend.store import About
     from ...editing.models import LoadedModel
+    from ...editing.probe.own_samples import OwnSamples
     from .resolved import Resolved
 
 
@@ -131,17 +132,19 @@ def _is_organism(model: RuntimeModel) -> bool:
     return model.trained_on is not None or bool(getattr(config, "thinkeval_organism", None))
 
 
-def _own_texts(runtime: Runtime, loaded: LoadedModel) -> tuple[str, ...]:
-    """Texts that the unedited model wrote, drawn at the first use."""
+def own_samples(runtime: Runtime, loaded: LoadedModel, length: int) -> OwnSamples:
+    """Texts of so many tokens that the unedited model wrote, drawn at the first use."""
     from ...editing.probe.own_samples import stored_samples
 
-    samples = stored_samples(
-        loaded,
-        runtime.settings.cache / OWN_SAMPLES,
-        lambda done, all_: runtime.progress(done, all_, "sampling the model's own texts"),
-        length=OWN_LENGTH,
+    return runtime.memoised(
+        ("own samples", loaded.info.digest, loaded.info.dtype, f"{length}"),
+        lambda: stored_samples(
+            loaded,
+            runtime.settings.cache / OWN_SAMPLES,
+            lambda done, all_: runtime.progress(done, all_, "sampling the model's own texts"),
+            length=length,
+        ),
     )
-    return tuple(loaded.tokenizer.batch_decode(samples.texts, skip_special_tokens=True))
 
 
 def covariance_of(
@@ -156,7 +159,8 @@ def covariance_of(
     loaded = model.loaded
     source = corpus.source
     if source is None:
-        source = _own_texts(runtime, loaded)
+        texts = own_samples(runtime, loaded, OWN_LENGTH).texts
+        source = tuple(loaded.tokenizer.batch_decode(texts, skip_special_tokens=True))
     if isinstance(source, published.Imported):
         return published.get(
             loaded.model,

@@ -142,7 +142,6 @@ def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
 
     dataset = datasets.dataset(runtime.db, request.graph)
     method = registry.get(request.method)
-    require_hparams(runtime, [request])
     found = hyperparameters(runtime, request)
     model = runtime.model_of(request, dataset)
     if _edits_weights(request.method):
@@ -164,9 +163,7 @@ def require_hparams(runtime: Runtime, requests: Iterable[EditOptions]) -> None:
     """
     distinct = {request.model_dump_json(include=_DECIDES): request for request in requests}
     for request in distinct.values():
-        found = hyperparameters(runtime, request)
-        if found.notice is not None:
-            runtime.announce(found.notice)
+        hyperparameters(runtime, request)
 
 
 _DECIDES = {"model", "revision", "organism_seed", "method", "hparams", "overrides"}
@@ -183,6 +180,7 @@ def hyperparameters(runtime: Runtime, request: EditOptions) -> Chosen:
     if source is None:  # an organism whose training refuses its architecture
         source = runtime.model_of(request).source
     return given.chosen(
+        runtime,
         request.method,
         request.hparams or source,
         request.overrides,

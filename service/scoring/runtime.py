@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...editing.smollm2 import NAME as SMOLLM2
 from ..base.database import Progress, connect, silent
 from ..base.errors import UsageError
 from ..base.settings import Settings
@@ -307,11 +308,10 @@ class Runtime:
         trained_on = _trained_on(spec, graph)
         key = _key(spec, trained_on, dtype, revision)
         if key not in self._models:
-            source = str(self.train(text, graph, seed=seed).path) if spec.organism else spec.text
-            from ...editing import models, smollm2
+            trained = str(self.train(text, graph, seed=seed).path) if spec.organism else None
+            source = trained or self._fetched(spec.text)
+            from ...editing import models
 
-            if source == smollm2.NAME:
-                source = str(models.fetch_smollm2(self.settings.cache, self.progress))
             loaded = models.load(
                 source, revision=revision, dtype=dtype, device=self.settings.device
             )
@@ -365,10 +365,18 @@ class Runtime:
             return self._lent[request.model].source
         spec = parse(request.model, seed=request.organism_seed)
         if spec.organism is None:
-            return spec.text
+            return self._fetched(spec.text)
         from ...editing import hparams
 
         return hparams.short_name(f"{ORGANISM}-{spec.organism}")
+
+    def _fetched(self, text: str) -> str:
+        """The name or folder of a ready model; one that is fetched shows its progress."""
+        if text != SMOLLM2:
+            return text
+        from ...editing import models
+
+        return str(models.fetch_smollm2(self.settings.cache, self.progress))
 
     def lends(self, text: str) -> bool:
         """Return True if a model of the caller is found by this name."""
