@@ -26,7 +26,7 @@ from ..evaluation_mode import evaluating
 from ..models import LoadedModel
 from .decoding import Continuation, position_limit
 
-TEXTS, LENGTH = 64, 64
+TEXTS, LENGTH = 64, 128
 """Number of texts of a model, and their length in tokens."""
 SEED = 0
 DOCUMENT_END = "<|endoftext|>"
@@ -51,6 +51,10 @@ class OwnSamples:
         """Of the tokens: equal for equal texts."""
         return digest([self.start, self.texts])
 
+    def beginnings(self, length: int) -> OwnSamples:
+        """Return the first tokens of each text: the texts that a shorter sampling draws."""
+        return OwnSamples(self.start, tuple(text[:length] for text in self.texts))
+
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
@@ -65,17 +69,15 @@ class TextChange:
     nll: float
 
 
-def key_of(loaded: LoadedModel, length: int = LENGTH) -> str:
+def key_of(loaded: LoadedModel) -> str:
     """Return the digest that identifies the texts of a model, without drawing them."""
-    return digest([loaded.info.digest, loaded.info.dtype, SEED, TEXTS, length])
+    return digest([loaded.info.digest, loaded.info.dtype, SEED, TEXTS, LENGTH])
 
 
 def stored_samples(
     loaded: LoadedModel,
     folder: Path,
     done: Callable[[int, int], None] | None = None,
-    *,
-    length: int = LENGTH,
 ) -> OwnSamples:
     """The texts of an unedited model, sampled once and kept under the digest of its identity.
 
@@ -83,11 +85,11 @@ def stored_samples(
         loaded: without an edit.
         done: called with the numbers of sampled and of all tokens of a text.
     """
-    path = folder / f"{key_of(loaded, length)}.json"
+    path = folder / f"{key_of(loaded)}.json"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{path}.lock"):
         if not path.is_file():
-            found = sample(loaded, length=length, done=done)
+            found = sample(loaded, done=done)
             with whole_file(path) as out:
                 out.write_text(json.dumps({"start": found.start, "texts": found.texts}))
         kept = json.loads(path.read_text())

@@ -27,6 +27,8 @@ models (docs/concepts/side-effects.md)."""
 PERPLEXITY_DAMAGED = 1.1
 """Perplexity ratio from which on an edit is damaging whatever its KL divergence."""
 
+LENGTH = 64
+"""Tokens of a text that are read; the covariance is collected from whole texts."""
 STEP = 16
 """Texts that are read before the interval is looked at, each time."""
 EXACT = 0.3
@@ -46,7 +48,7 @@ def measured(
         edited: all requests that the effect carries out.
     """
     from ...editing.probe.mentions import contains
-    from ...editing.probe.own_samples import LENGTH, changes, hidden, update_norm
+    from ...editing.probe.own_samples import changes, hidden, update_norm
     from .method_inputs import own_samples
 
     if not resolved.request.side_effects:
@@ -57,7 +59,7 @@ def measured(
         return SideEffects(reason=OF_PROMPT)
     runtime, loaded = resolved.runtime, resolved.model.loaded
     key = (loaded.info.digest, loaded.info.dtype)
-    samples = own_samples(runtime, loaded, LENGTH)
+    samples = own_samples(runtime, loaded).beginnings(LENGTH)
     subjects = {request.subject for request in edited}
     names = [n for s in subjects for n in (s, *resolved.scope.aliases.get(s, ()))]
     found: list[TextChange] = []

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 #   imported          stored by `thinkeval covariance import` for this model
 
 DATASETS, IMPORTED, OWN_SAMPLES, SENTENCES = "datasets:", "imported", "own-samples", "graph"
-OWN_LENGTH = 128
-"""Tokens of a text of the model's own."""
 OPTIONS = ("config", "split", "column", "limit", "revision")
 
 
@@ -87,10 +85,10 @@ def resolve(
     if text is None:
         text = SENTENCES if _is_organism(model) else OWN_SAMPLES
     if text == OWN_SAMPLES:
-        from ...editing.probe.own_samples import SEED, TEXTS, key_of
+        from ...editing.probe.own_samples import LENGTH, SEED, TEXTS, key_of
 
-        name = f"{OWN_SAMPLES} ({TEXTS} texts of {OWN_LENGTH} tokens, seed {SEED})"
-        return Corpus(name, key_of(model.loaded, OWN_LENGTH)[:16], None)
+        name = f"{OWN_SAMPLES} ({TEXTS} texts of {LENGTH} tokens, seed {SEED})"
+        return Corpus(name, key_of(model.loaded)[:16], None)
     if text == SENTENCES:
         from ...editing.organism import sentences
 
@@ -132,17 +130,16 @@ def _is_organism(model: RuntimeModel) -> bool:
     return model.trained_on is not None or bool(getattr(config, "thinkeval_organism", None))
 
 
-def own_samples(runtime: Runtime, loaded: LoadedModel, length: int) -> OwnSamples:
-    """Texts of so many tokens that the unedited model wrote, drawn at the first use."""
+def own_samples(runtime: Runtime, loaded: LoadedModel) -> OwnSamples:
+    """Texts that the unedited model wrote, drawn at the first use."""
     from ...editing.probe.own_samples import stored_samples
 
     return runtime.memoised(
-        ("own samples", loaded.info.digest, loaded.info.dtype, f"{length}"),
+        ("own samples", loaded.info.digest, loaded.info.dtype),
         lambda: stored_samples(
             loaded,
             runtime.settings.cache / OWN_SAMPLES,
             lambda done, all_: runtime.progress(done, all_, "sampling the model's own texts"),
-            length=length,
         ),
     )
 
@@ -159,7 +156,7 @@ def covariance_of(
     loaded = model.loaded
     source = corpus.source
     if source is None:
-        texts = own_samples(runtime, loaded, OWN_LENGTH).texts
+        texts = own_samples(runtime, loaded).texts
         source = tuple(loaded.tokenizer.batch_decode(texts, skip_special_tokens=True))
     if isinstance(source, published.Imported):
         return published.get(

@@ -35,7 +35,7 @@ def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
 def by_hand(walk: Walk, edit: str, n: int) -> tuple[float, float]:
     """KL and perplexity ratio over the first n texts that do not name the subject."""
     loaded = walk.model.loaded
-    samples = stored_samples(loaded, walk.runtime.settings.cache / "own-samples")
+    samples = stored_samples(loaded, walk.runtime.settings.cache / "own-samples").beginnings(64)
     named = [walk.rewrite.subject in loaded.tokenizer.decode(text) for text in samples.texts]
     texts = [text for text, is_named in zip(samples.texts, named, strict=True) if not is_named][:n]
     before = copy.deepcopy(loaded.model).double()
