@@ -26,6 +26,10 @@ class ModelLoadError(EditingError):
     remedy = "Give a hub name or a folder with config.json, weights and tokenizer files."
 
 
+class FetchError(ModelLoadError):
+    """A model could not be fetched from anywhere."""
+
+
 class UnsupportedArchitectureError(EditingError):
     """There is no adapter for this architecture."""
 

@@ -23,7 +23,7 @@ import platformdirs
 from filelock import FileLock
 
 from .atomic_write import whole_file
-from .errors import ModelLoadError
+from .errors import FetchError, ModelLoadError
 
 NAME = "smollm2"
 """The text of `--model` that means it."""
@@ -58,7 +58,8 @@ def folder(
         progress: called with (done, total, stage).
 
     Raises:
-        ModelLoadError: nothing can be fetched, the file has another digest, or the disk is full.
+        FetchError: nothing can be fetched, or the file has another digest.
+        ModelLoadError: the disk is full.
     """
     report = progress or (lambda done, total, stage: None)
     if cache is None:
@@ -107,7 +108,7 @@ def _fetch(file: Path, report: Progress) -> None:
             with whole_file(file) as whole:
                 shutil.move(found, whole)
             return
-    raise ModelLoadError(
+    raise FetchError(
         f"{FOLDER} could not be fetched ({'; '.join(failed)})",
         remedy="Check the network and run it again, or take `--model organism`, which needs none.",
     )

@@ -78,9 +78,9 @@ class Settings(BaseSettings):
         default=120.0, gt=0, description="Time limit of a query, in seconds."
     )
     delta_limit_mb: int = Field(
-        default=200,
+        default=600,  # all weights of SmolLM2-135M in float32 are 538 MB
         ge=0,
-        description="Largest update of a scored edit that is saved, in MB; 0: none is saved.",
+        description="Largest update of an edit or fine-tune that is saved, in MB; 0: none.",
     )
     checkpoint_s: float = Field(
         default=60.0,

@@ -1,4 +1,4 @@
-"""`thinkeval demo`: import, train, edit and score on a shipped graph, without downloaded weights.
+"""`thinkeval demo`: edit a real model by every method, or a small one that is trained here.
 
 `run_demo` makes the same calls as the commands `import`, `score` and `report`.
 """
@@ -32,7 +32,7 @@ from ..reports.verdict import BestMethod, best_method, judged
 from ..scoring.forget import methods_for
 from ..scoring.metrics import chain_rows
 from ..scoring.request import ScoreRequest
-from ..scoring.runtime import Runtime, parse
+from ..scoring.runtime import ORGANISM, SMOLLM2, Runtime, parse
 from .experiments import emit_result
 from .options import JsonFlag
 from .output import ProgressBars, emit_command, emit_json, emit_note, emit_table
@@ -40,7 +40,7 @@ from .render import show_method_table
 from .show import show_tree, show_verdict
 
 MEASURE: Measure = "likelihood"
-"""Measure of the demo's table and verdict; `report --measure p` has the sampled answers."""
+"""Measure of the demo's table and verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,11 @@ TAUGHT = Story(
 """For organisms, which are trained on the graph."""
 KNOWN = Story(
     "world",
-    "eiffel-tower--stands-in-the-country",
-    'Changes "the Eiffel Tower is in the country of France" to Italy in a real model, by one'
-    " method after the other, and measures how much of France can still be deduced. The first time"
-    " takes some minutes: Neo4j and, for smollm2, the model are fetched.",
+    "athens--is-a-city-on",
+    'Changes "Athens is located on the continent of Europe" to Africa in a real model, by one'
+    " method after the other, and measures how much of Europe can still be deduced: Athens is a"
+    " city in Greece, and Greece is a country of Europe. The first time takes some minutes: Neo4j"
+    " and, for smollm2, the model are fetched.",
 )
 """For real models, which know the graph's facts as they are."""
 
@@ -95,6 +96,18 @@ class Demo:
     shown: BestMethod
     failed: list[tuple[str, str]]
     seconds: dict[str, float]
+
+
+def default_model(runtime: Runtime) -> str:
+    """Return SmolLM2 after it is fetched, or the organism where nothing can be fetched."""
+    from ...editing.errors import FetchError
+
+    try:
+        runtime.fetch(SMOLLM2)
+    except FetchError as error:
+        runtime.announce(f"{error.detail}. A small model is trained here and edited instead.")
+        return ORGANISM
+    return SMOLLM2
 
 
 def run_demo(
@@ -184,35 +197,46 @@ def browser_address(runtime: Runtime) -> str:
 
 def demo(
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="A real model instead of the small trained one: smollm2 (fetched), a hub name, a"
-            " folder or a GGUF file."
+            help="smollm2 (fetched), a hub name, a folder, a GGUF file, or organism: a small model"
+            " that is trained here; default: smollm2, or organism without a network."
         ),
-    ] = "organism",
+    ] = None,
     method: Annotated[
         list[str] | None,
         typer.Option("--method", "-m", help="Editing method; repeatable; default: all."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the small model, sampling and editing.")] = 0,
-    samples: Annotated[int, typer.Option(help="Sampled answers a prompt.")] = 5,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            help="Sampled answers a prompt; default: 5 of the organism, none of a real model, whose"
+            " answers take minutes on a CPU."
+        ),
+    ] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda ...")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Edit "Harry Potter studied at Hogwarts" to Ilvermorny and show what still implies Hogwarts.
+    """Edit a fact that a real model knows, and show through which chains it survives.
 
-    Starts Neo4j, loads a graph of Harry Potter's school, trains a small model on its facts, probes
-    it, edits it by each method, probes again, and prints efficacy, IFR and
+    Starts Neo4j, fetches SmolLM2-135M-Instruct, loads a graph of countries, cities and landmarks,
+    probes the model, edits it by each method, probes again, and prints efficacy, IFR and
     Preservation. It ends with the method to look at, why, its verdict, and the chains through which
-    the old fact survives. The first time fetches Neo4j
-    (about 150 MB) and trains for a minute or two; everything is cached after that.
-    A real model (--model smollm2) is edited to answer that the Eiffel Tower is in Italy.
+    the old fact survives. The first time fetches Neo4j and the model (about 250 MB); everything is
+    kept after that, and what is interrupted goes on where it stopped.
+    With --model organism, or without a network, a model of a million weights is trained on the
+    facts of Harry Potter's school, and "Harry Potter studied at Hogwarts" is changed.
     """
     began = time.perf_counter()
     settings = Settings() if device is None else Settings(device=device)
     if not json:
-        emit_note(story_of(model).opening)
+        emit_note(story_of(model or SMOLLM2).opening)
     with ProgressBars() as progress, Runtime(settings, progress) as runtime:
+        if model is None and (model := default_model(runtime)) == ORGANISM and not json:
+            emit_note(story_of(model).opening)
+        if samples is None:
+            samples = 0 if story_of(model) is KNOWN else 5
         found = run_demo(runtime, model=model, methods=method, seed=seed, samples=samples)
         if json:
             emit_json(
@@ -249,9 +273,9 @@ def _show_end(runtime: Runtime, found: Demo, seconds: float) -> None:
     show_verdict(shown, MEASURE, found_out)
     if not found_out.nothing:
         show_tree(shown, chain_tree(rows), depth=1, limit=6)
-    emit_note("Next: what to edit as well; all methods by the sampled answers; the web UI.")
+    emit_note("Next: what to edit as well; all methods as a table; the web UI.")
     emit_command(f"thinkeval show {shown.edit}")
-    emit_command(f"thinkeval report -g {shown.dataset} --measure p")
+    emit_command(f"thinkeval report -g {shown.dataset}")
     emit_command("thinkeval serve")
     emit_note(
         f"Or open Neo4j at {browser_address(runtime)} and paste what this prints:",

@@ -309,7 +309,7 @@ class Runtime:
         key = _key(spec, trained_on, dtype, revision)
         if key not in self._models:
             trained = str(self.train(text, graph, seed=seed).path) if spec.organism else None
-            source = trained or self._fetched(spec.text)
+            source = trained or self.fetch(spec.text)
             from ...editing import models
 
             loaded = models.load(
@@ -365,12 +365,12 @@ class Runtime:
             return self._lent[request.model].source
         spec = parse(request.model, seed=request.organism_seed)
         if spec.organism is None:
-            return self._fetched(spec.text)
+            return self.fetch(spec.text)
         from ...editing import hparams
 
         return hparams.short_name(f"{ORGANISM}-{spec.organism}")
 
-    def _fetched(self, text: str) -> str:
+    def fetch(self, text: str) -> str:
         """The name or folder of a ready model; one that is fetched shows its progress."""
         if text != SMOLLM2:
             return text

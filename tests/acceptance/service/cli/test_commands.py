@@ -9,20 +9,22 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support import real_model
 from support.commands import Cli, Done, Mine
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.editing import registry
-from thinkeval.editing.errors import EditFailedError
+from thinkeval.editing import models, registry
+from thinkeval.editing.errors import EditFailedError, FetchError
 from thinkeval.editing.methods import memit
-from thinkeval.service.cli.demo import TAUGHT
+from thinkeval.service.cli.demo import KNOWN, TAUGHT
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.runtime import RuntimeModel
 
@@ -339,9 +341,9 @@ def test_the_demo_tells_the_whole_story(
     at_once: Call, db: Database, organism: RuntimeModel
 ) -> None:
     """On the organism of the session: by every method, with chains that survive and times."""
-    before = {edit.id for edit in db.read(rows.EditRow, "edits/list_edits")}
-    try:
-        result = at_once("demo", "--samples", "1", "--json").json
+    with without_traces(db, "hogwarts"):
+        demo = ("demo", "--model", "organism", "--samples", "1")
+        result = at_once(*demo, "--json").json
         scores = {s["method"]: Scored(s["edit"], s) for s in result["scores"]}
         replacing = {name for name in registry.names() if not registry.forgets(name)}
         assert set(scores) == replacing
@@ -352,7 +354,7 @@ def test_the_demo_tells_the_whole_story(
             assert 0 < scores[method].value("ifr") < 1
         assert result["failed"] == []
         assert result["seconds"] >= sum(result["stages"].values()) * 0.5
-        shown = at_once("demo", "--samples", "1")
+        shown = at_once(*demo)
         assert (shown.code, shown.err) == (0, "")
         assert shown.out.startswith(TAUGHT.opening)
         for part in ("fine_tuning", "Hogwarts", "Scores by method"):
@@ -362,10 +364,61 @@ def test_the_demo_tells_the_whole_story(
         assert end.partition(": ")[2].startswith(why)
         for part in ("Verdict: likelihood", "Through whom: ", f"thinkeval show {edit}"):
             assert part in end
+
+
+def test_the_demo_edits_a_real_model(
+    at_once: Call, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "fetch_smollm2", lambda *_: real_model.model_folder())
+    with without_traces(db, "world"):
+        shown = at_once("demo", "-m", "memit", "-m", "none")
+        assert shown.code == 0
+        assert shown.out.startswith(KNOWN.opening)
+        for part in ("Look at memit: ", "memit: ", "Frontier", "Greece", "report -g world"):
+            assert part in shown.out
+        told = at_once("demo", "-m", "memit", "--json").json
+        (score,) = (Scored(s["edit"], s) for s in told["scores"])
+        assert score.score["reused"]
+        assert score.value("efficacy") > 0.9
+        assert 0.05 < score.value("ifr") < 0.6
+        assert "p" not in {v["measure"] for v in score.score["values"]}
+
+
+def test_the_demo_takes_the_organism_where_no_model_can_be_fetched(
+    at_once: Call, db: Database, organism: RuntimeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise FetchError("SmolLM2 could not be fetched (index: no route; hub: no route)")
+
+    monkeypatch.setattr(models, "fetch_smollm2", fails)
+    with without_traces(db, "hogwarts"):
+        done = at_once("demo", "-m", "none")
+        assert done.code == 0
+        assert "no route" in done.err
+        assert done.out.startswith(KNOWN.opening)
+        assert TAUGHT.opening in done.out
+        asked = at_once("demo", "--model", "smollm2", "-m", "none")
+        assert (asked.code, "no route" in asked.err) == (2, True)
+
+
+@contextmanager
+def without_traces(db: Database, dataset: str) -> Iterator[None]:
+    """Delete the edits of a data set, and the model graphs, that a block stores."""
+
+    def stored() -> tuple[set[str], set[str]]:
+        edits = db.read(rows.EditRow, "edits/list_edits")
+        graphs = db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)
+        return {e.id for e in edits if e.dataset == dataset}, {g.graph for g in graphs if g.model}
+
+    edits, graphs = stored()
+    try:
+        yield
     finally:
-        for edit in db.read(rows.EditRow, "edits/list_edits"):
-            if edit.id not in before and edit.dataset == "hogwarts":
-                db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
+        new_edits, new_graphs = stored()
+        for edit in new_edits - edits:
+            db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit)
+        for graph in new_graphs - graphs:
+            db.autocommit(int, "graph/delete_graph", graph=graph)
 
 
 def test_the_demo_goes_on_without_a_method_that_cannot_edit_the_model(
@@ -381,18 +434,10 @@ def test_the_demo_goes_on_without_a_method_that_cannot_edit_the_model(
     monkeypatch.setattr(memit, "execute", fails)
     for part in tiny_gpt2:
         part.save_pretrained(tmp_path / "mine")
-    before = {edit.id for edit in db.read(rows.EditRow, "edits/list_edits")}
     asked = ("demo", "--model", tmp_path / "mine", "--samples", "1", "-m", "memit")
-    try:
+    with without_traces(db, "world"):
         told = at_once(*asked, "-m", "none", "--json").json
         assert [score["method"] for score in told["scores"]] == ["none"]
         assert [failed["method"] for failed in told["failed"]] == ["memit"]
         assert "not finite" in told["failed"][0]["reason"]
         assert "not finite" in at_once(*asked, code=2).err
-    finally:
-        for edit in db.read(rows.EditRow, "edits/list_edits"):
-            if edit.id not in before and edit.dataset == "hogwarts":
-                db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)
-        for graph in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True):
-            if graph.model == "mine":
-                db.autocommit(int, "graph/delete_graph", graph=graph.graph)

@@ -107,7 +107,10 @@ def test_texts_are_sampled_once_a_model_and_kept(
     loaded: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = stored_samples(loaded, tmp_path)
-    assert (len(first.texts), {len(text) for text in first.texts}) == (64, {127})  # of 128 positions
+    assert (len(first.texts), {len(text) for text in first.texts}) == (
+        64,
+        {127},
+    )  # of 128 positions
     monkeypatch.setattr("thinkeval.editing.probe.own_samples.sample", None)
     assert stored_samples(loaded, tmp_path) == first
     with applied(loaded.model, effect_of(loaded, mlp_of(loaded))):
