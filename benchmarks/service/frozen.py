@@ -101,8 +101,8 @@ closure-of-edit: rules closure {edit} --new --limit 0
 groundings-of-edit: rules instantiate {edit}
 report-one: report {edit} -f json
 maps: report {edit} -f json --figures {out} --figure-format svg
-edit-verify: edits verify {edit}
-edit-export: edits export {edit} -o {work}/model --as model
+edit-verify: deltas verify {edit}
+edit-export: deltas export {edit} -o {work}/model --as model
 hparams: hparams suggest {work}/model -m memit
 report-json: report -g hogwarts -f json
 report-csv: report -g hogwarts -f csv

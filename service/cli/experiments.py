@@ -192,8 +192,10 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
 
     command.__doc__ = (
         f"List {kind.noun}s, or show one: the {kind.noun} is a stored result, found by its id.\n\n"
-        f"{kind.about} [bold]--figure[/bold] draws one of: {', '.join(kind.figures) or 'none'}."
+        f"{kind.about}"
     )
+    if kind.figures:
+        command.__doc__ += f" [bold]--figure[/bold] draws one of: {', '.join(kind.figures)}."
     return command
 
 

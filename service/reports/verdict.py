@@ -373,12 +373,15 @@ def _rule(metric: str, grades: Sequence[tuple[float, str]]) -> str:
 
 # The edit of several on one fact that a reader should look at first, and why.
 #
-# Of the edits that took, the one that leaves least of the old fact: the others leave its leaks as
-# well. IFR is also low where the other facts about the subject changed, so the reason says what
-# it would be had they been kept.
+# Of the edits that took and kept the facts around the edited one, the one that leaves least of the
+# old fact: the others leave its leaks as well. IFR is also low where the other facts about the
+# subject changed, so the reason says what it would be had they been kept.
 
 EFFECTIVE = TOOK[0][0]
 """Efficacy from which on an edit took."""
+
+INTACT = KEPT[1][0]
+"""Preservation below which an edit is not compared by IFR, unless all that took are below it."""
 
 FORGOTTEN = KEPT[1][0]
 """Subject retention below which the IFR beyond the subject is named."""
@@ -400,7 +403,9 @@ class BestMethod:
 def best_method(scores: Sequence[Score], measure: Measure) -> BestMethod:
     """The edit to look at: of those that took, the one with the lowest IFR.
 
-    Where none took, the one of the greatest efficacy. An edit without IFR comes last.
+    An edit that damaged the facts around it is one only where all others that took did so too: IFR
+    is also low where everything is lost. Where none took, the one of the greatest efficacy. An edit
+    without IFR comes last.
 
     Args:
         scores: at least one; of one rewrite by several methods.
@@ -425,15 +430,28 @@ def best_method(scores: Sequence[Score], measure: Measure) -> BestMethod:
             f"no edit took (efficacy from {EFFECTIVE:g}){unharmed}; {best.method} came nearest with"
             f" {number(best.number('efficacy', measure))}.",
         )
-    least = min(took, key=lambda score: value(score, "ifr", float("inf")))
-    return BestMethod(least, _why(least, took, len(scores), measure))
+    keep = [score for score in took if value(score, "preservation", 1.0) >= INTACT] or took
+    least = min(keep, key=lambda score: value(score, "ifr", float("inf")))
+    return BestMethod(least, _why(least, keep, len(took), len(scores), measure))
 
 
-def _why(least: Score, took: Sequence[Score], n: int, measure: Measure) -> str:
-    """Return the reason to look at the edit with the lowest IFR of those that took."""
+def _why(least: Score, keep: Sequence[Score], took: int, n: int, measure: Measure) -> str:
+    """Return the reason to look at the edit with the lowest IFR of those that took.
+
+    Args:
+        keep: those that are compared.
+        took: number of edits that took.
+        n: number of all edits.
+    """
     ifr = least.number("ifr", measure)
-    if len(took) > 1:
-        rank = f"of the {len(took)} edits that took (of {n}), it leaves the least of the old fact"
+    if len(keep) < took:
+        rank = (
+            f"of the {took} edits that took (of {n}), {len(keep)} kept the facts around it"
+            f" (Preservation of {INTACT:g} or more)"
+        )
+        rank += ", of which it leaves the least of the old fact" * (len(keep) > 1)
+    elif took > 1:
+        rank = f"of the {took} edits that took (of {n}), it leaves the least of the old fact"
     else:
         rank = f"it is the only edit of {n} that took" if n > 1 else "it took"
     if ifr is None:
@@ -451,7 +469,7 @@ def _why(least: Score, took: Sequence[Score], n: int, measure: Measure) -> str:
         f" Part of the drop comes from the subject: the other facts about {least.subject} keep"
         f" {percent(retention)}; had they been kept, IFR would be {number(beyond)}."
     )
-    known = [s for s in took if s.number("ifr_beyond_subject", measure) is not None]
+    known = [s for s in keep if s.number("ifr_beyond_subject", measure) is not None]
     other = min(known, key=lambda s: s.number("ifr_beyond_subject", measure) or 0.0)
     if other.edit != least.edit:
         text += f" By that number {other.method} leaves least: {_beyond(other, measure)}."

@@ -5,17 +5,17 @@ from __future__ import annotations
 from thinkeval.service.models.edit import MetricValue, Score
 from thinkeval.service.reports.verdict import best_method
 
-METRICS = ("efficacy", "ifr", "subject_retention", "ifr_beyond_subject")
+METRICS = ("efficacy", "ifr", "subject_retention", "ifr_beyond_subject", "preservation")
 
 
 def scored(method: str, *values: float | None) -> Score:
-    """A score by likelihood; the values are those of METRICS."""
+    """A score by likelihood; the values are those of METRICS, the last may be missing."""
     return Score(
         edit=f"{method}-edit", dataset="d", rewrite="r", subject="s", relation="r", prompt="{} r",
         target_true="o", target_new="n", model="m", method=method, n_facts=3,
         values=[
             MetricValue(metric=name, measure="likelihood", step=None, value=value, n=1)
-            for name, value in zip(METRICS, values, strict=True)
+            for name, value in zip(METRICS, values, strict=False)
         ],
     )  # fmt: skip
 
@@ -57,3 +57,20 @@ def test_an_edit_without_ifr_comes_last() -> None:
 def test_an_ifr_of_nearly_nothing_is_said_so() -> None:
     found = best_method([scored("rome", 0.99, 0.0004, 0.9, 0.1), KEEPS], "likelihood")
     assert "the old fact; nearly nothing of that fact can still be deduced (IFR 0.000)" in found.why
+
+
+def test_an_edit_that_breaks_the_facts_around_it_is_not_the_best() -> None:
+    breaks = scored("fine_tuning", 0.99, 0.01, 1.0, 0.01, 0.53)
+    rome, memit = (
+        scored(name, 0.98, ifr, 0.9, ifr, 0.94) for name, ifr in (("rome", 0.2), ("memit", 0.3))
+    )
+    found = best_method([breaks, memit, rome, NOTHING], "likelihood")
+    assert found.score == rome
+    assert found.why.startswith(
+        "of the 3 edits that took (of 4), 2 kept the facts around it (Preservation of 0.7 or more),"
+        " of which it leaves the least of the old fact; even so 20 %"
+    )
+    found = best_method([breaks, rome], "likelihood")
+    assert found.why.startswith("of the 2 edits that took (of 2), 1 kept the facts around it (")
+    assert "of which" not in found.why
+    assert best_method([breaks, NOTHING], "likelihood").score == breaks
