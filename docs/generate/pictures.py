@@ -3,8 +3,8 @@
     python docs/generate/pictures.py
 
 Scores the edit if it is not stored, in the user's own database, and draws it by
-`thinkeval report EDIT --figures`. The map depends on the small model, which another processor
-trains a little differently; so the picture is made by hand and is not compared by a test.
+`thinkeval report EDIT --figures`. Another processor edits SmolLM2 to slightly other numbers, so the
+picture is made by hand and is not compared by a test.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import tempfile
 from pathlib import Path
 
 PICTURES = Path(__file__).resolve().parents[1] / "pictures"
-REWRITE, METHOD = "harry-potter--studied-at", "memit"
+GRAPH, REWRITE = "world", "athens--is-a-city-on--africa"
+EDITED = ("--model", "smollm2", "-m", "memit")
 
 
 def thinkeval(*arguments: str) -> str:
@@ -29,9 +30,9 @@ def thinkeval(*arguments: str) -> str:
 
 def main() -> None:
     """Score, draw, and copy the picture under its name."""
-    thinkeval("import", "hogwarts")
+    thinkeval("import", GRAPH)
     (score,) = json.loads(
-        thinkeval("score", REWRITE, "-g", "hogwarts", "-m", METHOD, "--samples", "0", "--json")
+        thinkeval("score", REWRITE, "-g", GRAPH, *EDITED, "--samples", "0", "--json")
     )
     with tempfile.TemporaryDirectory() as folder:
         edit = score["edit"]
