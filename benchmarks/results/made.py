@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from columns import Made, Stored, numbers, rounded
@@ -68,6 +68,33 @@ def subject(outputs: Sequence[str], before: Stored) -> Made:
         [name, *rounded([rows[name][key] for key in of]), rounded(_correlation(edits, name))]
         for name in ("rome", "memit")
     ]
+
+
+def counted(outputs: Sequence[str], before: Stored) -> Made:
+    """The same edits: of how many rewrites a value passes a line.
+
+    Args:
+        outputs: of the sweep, and of the report with a row an edit.
+    """
+    swept = json.loads(outputs[0])
+    edits = [row for row in json.loads(outputs[1]) if row["edit"] in set(swept["edits"])]
+    rows = []
+    for method in sorted({row["method"] for row in edits}, key=_place):
+        cells: list[Any] = [method]
+        for key, _, passes in LINES:
+            values = [e[key] for e in edits if e["method"] == method and e[f"{key}.n"]]
+            cells.append(f"{sum(map(passes, values))} of {len(values)}")
+        rows.append(cells)
+    return [{"title": "method"}, *({"title": title} for _, title, _ in LINES)], rows
+
+
+LINES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
+    ("efficacy", "efficacy ≥ .9", lambda value: value >= 0.9),
+    ("ifr", "IFR < .5", lambda value: value < 0.5),
+    ("ifr_beyond_subject", "IFR beyond subject < .5", lambda value: value < 0.5),
+    ("preservation", "Preservation ≥ .9", lambda value: value >= 0.9),
+    ("subject_retention", "subject retention ≥ .9", lambda value: value >= 0.9),
+)
 
 
 def _correlation(edits: Sequence[Stored], method: str) -> float:

@@ -77,6 +77,23 @@ PAGES = {
             "subject": Table(made.subject, (1, 2)),
         },
     ),
+    "smollm2": Page(
+        "four methods on the 26 rewrites of world, on SmolLM2-135M",
+        40,
+        (
+            Step("thinkeval import world"),
+            Step(
+                "thinkeval sweep -g world --model smollm2 -m rome -m memit -m alphaedit"
+                " -m fine_tuning --samples 0 --json"
+            ),
+            Step("thinkeval report -g world --each -f json"),
+        ),
+        {
+            "methods": Table(made.methods, (1,)),
+            "steps": Table(made.steps, (1,)),
+            "edits": Table(made.counted, (1, 2)),
+        },
+    ),
     "matched": Page(
         "the same at equal efficacy",
         8,

@@ -170,6 +170,24 @@ def test_correlation_is_over_the_edits_of_the_sweep() -> None:
     assert len(columns) == len(rows[0])
 
 
+def test_values_that_pass_a_line_are_counted_with_their_number() -> None:
+    def edit(id: str, method: str, efficacy: float, ifr: float | None) -> dict[str, Any]:
+        others = ("ifr_beyond_subject", "preservation", "subject_retention")
+        values = {"efficacy": efficacy, "ifr": ifr, **dict.fromkeys(others, 0.9)}
+        counts = {f"{key}.n": 0 if value is None else 1 for key, value in values.items()}
+        return {"edit": id, "method": method, **values, **counts}
+
+    edits = [edit("a", "rome", 0.9, 0.5), edit("b", "rome", 0.89, 0.4), edit("c", "rome", 1, None),
+             edit("d", "none", 0, 1.0), edit("e", "rome", 1, 0.1)]  # fmt: skip
+    swept = json.dumps({"edits": ["a", "b", "c", "d"]})
+    columns, rows = module("made").counted([swept, json.dumps(edits)], {})
+    assert [column["title"] for column in columns[:3]] == ["method", "efficacy ≥ .9", "IFR < .5"]
+    assert rows == [
+        ["none", "0 of 1", "0 of 1", "0 of 1", "1 of 1", "1 of 1"],
+        ["rome", "2 of 3", "1 of 2", "0 of 3", "3 of 3", "3 of 3"],
+    ]
+
+
 def test_differences_that_exceed_chance() -> None:
     base = {"efficacy": 0.7, "metric": "ifr", "first": "a", "second": "b", "value": 0.1}
     rows = [
