@@ -189,8 +189,9 @@ def unrelated(found: SideEffects) -> Part:
         f"KL per token: {named[0]}, {named[1]} (or from perplexity ratio {PERPLEXITY_DAMAGED:g}),"
     )
     rule += f" {named[2]}, below “as before”"
+    facts = known_facts(found)
     if found.kl is None:
-        sentence = f"KL on texts of its own is undefined: {found.reason}."
+        sentence = f"KL on texts of its own is undefined: {found.reason}. {facts}".rstrip()
         return Part(UNKNOWN, sentence, rule, None)
     word = next((word for line, word in LINES if found.kl >= line), "as before")
     ratio = found.perplexity_ratio or 1.0
@@ -207,7 +208,30 @@ def unrelated(found: SideEffects) -> Part:
     )
     if found.update_norm is not None:
         sentence = f"{sentence[:-1]}; update {percent(found.update_norm)} of the weights."
-    return Part(word, sentence, rule, found.kl)
+    return Part(word, f"{sentence} {facts}".rstrip(), rule, found.kl)
+
+
+def known_facts(found: SideEffects) -> str:
+    """The drift of the known facts in a sentence; empty where it was not measured."""
+    drift = found.drift
+    if drift is None:
+        return ""
+    if not drift.total.n:
+        return f"Known facts: none of {drift.excluded + drift.unasked} was known and asked."
+    total = drift.total
+    asked = f"{total.n + drift.excluded} of {total.n + drift.excluded + drift.unasked}"
+    drawn = f", {asked} facts drawn" * (drift.unasked > 0)
+    sentence = (
+        f"Known facts (n = {total.n}{drawn}): {total.kept} kept, {total.weakened} weakened,"
+        f" {total.removed} removed"
+    )
+    if drift.far is None or drift.far.median_change is None:
+        return f"{sentence}."
+    median = number(drift.far.median_change)
+    return (
+        f"{sentence}; median change at 2 steps and more from the subject {median}"
+        f" (n = {drift.far.n})."
+    )
 
 
 def _moved(score: Score) -> str:

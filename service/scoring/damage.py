@@ -35,6 +35,7 @@ EXACT = 0.3
 OFF = "left out by --no-side-effects"
 NO_TEXT = "each of the model's own texts names the subject"
 OF_PROMPT = "the method changes the prompts of questions, and no weight: texts of its own stay"
+SHOWN = "the method shows facts of the graph in its prompts"
 
 
 def measured(
@@ -50,11 +51,11 @@ def measured(
     from .method_inputs import own_samples
 
     if not resolved.request.side_effects:
-        return SideEffects(reason=OFF)
+        return SideEffects(reason=OFF, drift_reason=OFF)
     if effect.changes_nothing:
         return SideEffects(kl=0, kl_low=0, kl_high=0, perplexity_ratio=1)
     if effect.prompt_change is not None:
-        return SideEffects(reason=OF_PROMPT)
+        return SideEffects(reason=OF_PROMPT, drift_reason=SHOWN)
     runtime, loaded = resolved.runtime, resolved.model.loaded
     key = (loaded.info.digest, loaded.info.dtype)
     samples = own_samples(runtime, loaded, LENGTH)
