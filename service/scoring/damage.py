@@ -26,6 +26,12 @@ LINES = ((0.3, "collapsed"), (0.05, "damaged"), (0.02, "changed"))
 models (docs/concepts/side-effects.md)."""
 PERPLEXITY_DAMAGED = 1.1
 """Perplexity ratio from which on an edit is damaging whatever its KL divergence."""
+FAR_LINES = ((0.5, "collapsed"), (0.9, "damaged"))
+"""(Median change of known facts at distance 2 and more below which, word), worst first."""
+LEAST_FAR = 5
+"""Known facts at distance 2 and more from which on their median change decides a word."""
+WORDS = ("collapsed", "damaged", "changed", "as before")
+"""The words for side effects, worst first."""
 
 STEP = 16
 """Texts that are read before the interval is looked at, each time."""
@@ -79,6 +85,28 @@ def measured(
             break
     norm = update_norm(loaded.model, effect)
     return out.model_copy(update={"update_norm": norm, "excluded": excluded})
+
+
+def word(found: SideEffects) -> str | None:
+    """The worst word of `WORDS` that KL divergence, perplexity ratio or known facts reach.
+
+    None without a KL divergence where the known facts reach no line.
+    """
+    reached = []
+    if found.kl is not None:
+        reached.append(next((word for line, word in LINES if found.kl >= line), WORDS[-1]))
+        if (found.perplexity_ratio or 1.0) >= PERPLEXITY_DAMAGED:
+            reached.append("damaged")
+    change = far_change(found)
+    if change is not None:
+        reached += [word for line, word in FAR_LINES if change < line]
+    return min(reached, key=WORDS.index, default=None)
+
+
+def far_change(found: SideEffects) -> float | None:
+    """The median change of known facts at distance 2 and more; None where they are too few."""
+    far = found.drift.far if found.drift else None
+    return far.median_change if far and far.n >= LEAST_FAR else None
 
 
 def _summed(found: Sequence[TextChange], length: int) -> SideEffects:

@@ -2,7 +2,7 @@
 
 A comparison asks both states for all facts. A score asks the edited model, by likelihood, for the
 facts that the unedited one knows: those on chains and about the subject are asked anyway, the
-others here. They are stored in the edit's graph with the role `elsewhere`, which no chain passes.
+others here. They are stored in the edit's graph with the role `outside`, which no chain passes.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ NOTHING = DriftLine(
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Outside:
     """Known facts of the graph that are asked for no other number of a score.
 
     Attributes:
@@ -108,12 +108,12 @@ class Elsewhere:
     unasked: int = 0
 
 
-def elsewhere(
+def outside(
     resolved: Resolved,
     effect: EditEffect,
     asked: Sequence[ProbedFact],
     edited: Sequence[RewriteRequest],
-) -> Elsewhere | None:
+) -> Outside | None:
     """Ask the edited model for known facts that are not asked yet; it is restored.
 
     None where side effects are left out, and of a method that shows facts in its prompts.
@@ -136,7 +136,7 @@ def elsewhere(
     known = {id for id, value in before.items() if value > 0 and value >= least}
     aliases = resolved.scope.aliases
     questions = [
-        Question(fact, aliases.get(fact.object, ()), role="elsewhere", listed=False)
+        Question(fact, aliases.get(fact.object, ()), role="outside", listed=False)
         for fact in new
         if fact.id in known
     ]
@@ -146,7 +146,7 @@ def elsewhere(
         with applied(resolved.model.loaded.model, effect):
             post = ask(resolved, effect, questions)
     ids = {fact.id for fact in facts} - without
-    return Elsewhere(
+    return Outside(
         [ProbedFact(*each) for each in zip(questions, pre, post, strict=True)],
         excluded=len(ids & before.keys() - known),
         unasked=len(ids - before.keys()),
@@ -186,7 +186,7 @@ def measured(
     resolved: Resolved,
     edit: str,
     edited: Sequence[RewriteRequest],
-    found: Elsewhere | None,
+    found: Outside | None,
     effects: SideEffects,
 ) -> SideEffects:
     """The side effects with the drift over the known facts of a stored edit graph."""

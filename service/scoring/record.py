@@ -229,7 +229,7 @@ def write_edit_graph(
 ) -> None:
     """Step 5: both sides on every edge, all of it or nothing."""
     # Facts beside the chains are asked by likelihood alone.
-    beside = ("subject", "elsewhere")
+    beside = ("subject", "outside")
     measures = complete([each for each in probed if each.question.role not in beside])
     header = rows.GraphHeader(
         record.edit, "edit", request.graph, model=model, edit=record.edit,

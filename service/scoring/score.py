@@ -159,7 +159,7 @@ def _score(
         shown = side_effects.after(resolved, effect, probed, about)
     with watch.stage("side effects"):
         changed = damage.measured(resolved, effect, edited)
-        known = drift.elsewhere(resolved, effect, [*shown, *further, *beside], edited)
+        known = drift.outside(resolved, effect, [*shown, *further, *beside], edited)
     texts = None
     if request.generate:
         with watch.stage("generate"):

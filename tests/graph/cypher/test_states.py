@@ -56,7 +56,7 @@ def test_drift_of_known_facts_equals_brute_force(db: Database, graph_id: str, se
     graph, random = random_edges(seed), Random(seed)
     around = [replace(edge, role="fact") for edge in graph if edge.role != "implication"]
     store(db, graph_id, around)
-    roles = ["fact", "subject", "elsewhere", "target_true"]
+    roles = ["fact", "subject", "outside", "target_true"]
     edges = [replace(e, role=random.choice(roles)) for e in graph if random.random() < 0.8]
     store(db, f"{graph_id}-edit", edges)
     edited = [edge.id for edge in around if random.random() < 0.2]

@@ -87,16 +87,16 @@ def test_the_drift_of_an_edit_is_that_of_two_whole_models(walk: Walk) -> None:
             assert getattr(line, name) == pytest.approx(wanted[group][name], rel=1e-3, abs=1e-5)
         assert (line.added, line.unknown, line.missing) == (0, 0, 0)
     assert get_score(walk.runtime.db, score.edit).side_effects.drift == found
-    elsewhere = {e.id for e in stored_edges(walk.runtime.db, score.edit, "likelihood")
-                 if e.role == "elsewhere"}  # fmt: skip
-    assert 0 < len(elsewhere) < found.total.n
+    outside = {e.id for e in stored_edges(walk.runtime.db, score.edit, "likelihood")
+                 if e.role == "outside"}  # fmt: skip
+    assert 0 < len(outside) < found.total.n
 
 
-def test_a_sampled_edit_asks_facts_elsewhere_by_likelihood(walk: Walk) -> None:
+def test_a_sampled_edit_asks_facts_outside_by_likelihood(walk: Walk) -> None:
     score = walk.score("random_delta", samples=2)
     drift = drift_of(score)
     assert score.measures == ("likelihood", "p", "likelihood_norm")
-    sampled = [e for e in stored_edges(walk.runtime.db, score.edit, "p") if e.role == "elsewhere"]
+    sampled = [e for e in stored_edges(walk.runtime.db, score.edit, "p") if e.role == "outside"]
     assert sampled
     assert {(edge.pre, edge.post) for edge in sampled} == {(None, None)}
     assert drift.total.n > len(sampled)
@@ -120,10 +120,10 @@ def test_a_limit_draws_facts_of_a_graph_too_large_to_be_probed_whole(
         rows.FactRow, "graph/facts", graph=walk.graph
     )]  # fmt: skip
     stored = stored_edges(walk.runtime.db, score.edit, "likelihood")
-    elsewhere = {edge.id for edge in stored if edge.role == "elsewhere"}
+    outside = {edge.id for edge in stored if edge.role == "outside"}
     chosen = {fact.id for fact in drawn(walk.graph, facts, limit)}
     assert len(chosen) == limit
-    assert elsewhere <= chosen
+    assert outside <= chosen
     assert drift.total.n + drift.excluded + drift.unasked == len(facts) - 1
     assert drift.unasked > 0
 
