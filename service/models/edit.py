@@ -261,7 +261,7 @@ class SubjectFactOut(BaseModel):
     post: float = Field(description="Probability of the object after the edit.")
     outcome: Literal["kept", "followed", "lost"] = Field(
         description="Kept (post is at least half of pre), followed (the answer follows from the"
-        " new object), or lost."
+        " new object, by a chain or a rule of the graph), or lost."
     )
     answer: str | None = Field(
         default=None,

@@ -200,7 +200,7 @@ def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | 
     (found,) = db.read(
         SubjectOutcome, "edits/subject_facts",
         edit=edit, graph=request.graph, subject=rewrite.subject, relation=rewrite.relation,
-        new=rewrite.target_new or None, known=request.known,
+        new=rewrite.target_new or None, known=request.known, entailed=entailed(db, request),
     )  # fmt: skip
     reason = None
     if not found.n:
@@ -211,6 +211,24 @@ def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | 
                 f" about {rewrite.subject}"
             )
     return found.model_copy(update={"reason": reason})
+
+
+def entailed(db: Database, request: ScoreRequest) -> list[dict[str, str]]:
+    """The conclusions about the subject that the kept rules of the graph draw from the new object.
+
+    The other premise of a rule, if it has two, is a fact of the graph.
+    """
+    rewrite = request.rewrite
+    edited = (rewrite.subject, rewrite.relation, rewrite.target_true, rewrite.target_new)
+    found = read(db, request.graph, edited, rules_of(db, request.graph))
+    return [
+        {"relation": relation, "object": name}
+        for relation, name in dict.fromkeys(
+            (row.relation, row.conclusion)
+            for row in found
+            if row.side == "new" and row.subject == rewrite.subject
+        )
+    ]
 
 
 def settings_of(resolved: Resolved) -> ProbeSettings:
@@ -250,6 +268,7 @@ def _options(resolved: Resolved, moved: Sequence[ProbedFact]) -> list[list[Quest
         graph=graph,
         relations=sorted({each.question.fact.relation for each in moved}),
         new=resolved.request.rewrite.target_new or None,
+        entailed=entailed(resolved.runtime.db, resolved.request),
     )
     of = {row.relation: row for row in found}
     aliases = resolved.scope.aliases
