@@ -6,7 +6,8 @@
 
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
 WHERE f.id STARTS WITH $graph + '|'
-  AND NOT (coalesce(f.role, 'fact') IN ['implication', 'coedit', 'subject'] AND NOT f.listed)
+  AND NOT (coalesce(f.role, 'fact') IN ['implication', 'coedit', 'subject', 'outside']
+    AND NOT f.listed)
 RETURN f.id AS id, false AS implied, s.name AS subject, f.relation AS relation, o.name AS object,
   coalesce(f.role, 'fact') AS role, 0 AS round, 1 AS leaves, f[$pre] AS strength_pre,
   f[$post] AS strength_post, true AS sized

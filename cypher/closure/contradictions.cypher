@@ -8,7 +8,8 @@
 CALL () {
   MATCH (s:Entity)-[f:FACT]->(o:Entity)
   WHERE f.id STARTS WITH $graph + '|'
-    AND NOT (coalesce(f.role, 'fact') IN ['implication', 'coedit', 'subject'] AND NOT f.listed)
+    AND NOT (coalesce(f.role, 'fact') IN ['implication', 'coedit', 'subject', 'outside']
+    AND NOT f.listed)
     AND coalesce(f.role, 'fact') <> 'target_new'
   WITH f.relation AS relation, s, count(DISTINCT o) AS objects
   WITH relation, max(objects) AS most, count(s) AS subjects
@@ -19,7 +20,8 @@ MATCH (s:Entity)-[i:IMPLIED]->(o:Entity)
 WHERE i.id STARTS WITH $graph + '|' AND i.relation IN functional
 MATCH (s)-[j:FACT|IMPLIED]->(p:Entity)
 WHERE j.relation = i.relation AND p <> o
-  AND NOT (coalesce(j.role, 'fact') IN ['implication', 'coedit', 'subject'] AND NOT j.listed)
+  AND NOT (coalesce(j.role, 'fact') IN ['implication', 'coedit', 'subject', 'outside']
+    AND NOT j.listed)
   AND coalesce(j.role, 'fact') <> 'target_new'
   AND (type(j) = 'FACT' OR o.name < p.name)
 RETURN s.name AS subject, i.relation AS relation, o.name AS object, i.id AS conclusion,

@@ -2,12 +2,16 @@
 // The facts of the subject, without those of the edited relation, that the model knew before the
 // edit by likelihood. Kept: the probability is at least half of what it was. Followed: not kept,
 // and the edited model's best answer is the new object, or a chain of at most 2 facts of the data
-// set leads to it from the new object. Lost: neither. The best answer is stored on the fact.
+// set leads to it from the new object, or a rule entails it. Lost: neither. The best answer is
+// stored on the fact.
 // params:
 //   $edit      GRAPH_ID      id of the edit
 //   $subject   STRING        name of the subject
 //   $relation  STRING        the edited relation
 //   $known     FLOAT = 0.05  a fact is known if its likelihood before is >= $known and not 0
+//   $entailed           LIST<MAP> = []  conclusions of rules about the subject, by the new object
+//   $entailed.relation  STRING          relation of the conclusion
+//   $entailed.object    STRING          its object
 
 // include: edits/_following
 OPTIONAL MATCH (:Entity {key: $edit + '|' + $subject})-[f:FACT]->(o:Entity)
@@ -19,7 +23,9 @@ WITH follows, collect({fact: f, object: object}) AS pairs
 WITH [each IN pairs WHERE each.fact IS NOT NULL | each {
     .fact, .object, known: each.fact.likelihood_pre > 0 AND each.fact.likelihood_pre >= $known,
     outcome: CASE WHEN each.fact.likelihood_post >= 0.5 * each.fact.likelihood_pre THEN 'kept'
-      WHEN coalesce(each.fact.answer_post IN follows, false) THEN 'followed' ELSE 'lost' END
+      WHEN coalesce(each.fact.answer_post IN follows, false) OR any(e IN $entailed WHERE
+        e.relation = each.fact.relation AND e.object = each.fact.answer_post) THEN 'followed'
+      ELSE 'lost' END
   }] AS every
 WITH every, [each IN every WHERE each.known] AS known
 RETURN CASE WHEN known <> [] THEN size([each IN known WHERE each.outcome = 'kept']) END AS kept,

@@ -13,7 +13,7 @@
 //   $rows.questions     LIST<STRING>|NULL       all questions the data set has
 //   $rows.paraphrases   LIST<STRING>|NULL       further clozes
 //   $rows.cases         LIST<STRING>|NULL       rewrites that may use it; empty for any
-//   $rows.role          STRING(fact|target_true|target_new|implication|coedit|context|subject)|NULL
+//   $rows.role  STRING(fact|target_true|target_new|implication|coedit|context|subject|outside)|NULL
 //   $rows.candidate     STRING|NULL  of a grown graph: id of the candidate within its run
 //   $rows.listed        BOOLEAN|NULL            whether the data set states it; null for true
 //   $rows.p_{pre,post}  PROBABILITY|NULL        sampled probability before and after the edit

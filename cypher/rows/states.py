@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -11,7 +11,7 @@ from .base import Row
 
 
 class DriftCounts(BaseModel):
-    """Numbers of facts, by how far two states differ on them."""
+    """Numbers of facts by how far two states differ on them, and how far in the mean."""
 
     n: int = Field(
         description="Facts that both states were asked for: kept + weakened + removed + added +"
@@ -23,21 +23,27 @@ class DriftCounts(BaseModel):
     removed: int = Field(description="Facts whose probability fell below .1 of what it was.")
     added: int = Field(description="Facts that were not known (p_pre < .05), and are now.")
     unknown: int = Field(description="Facts that neither state knows (p below .05 in both).")
+    mean_moved: float | None = Field(description="Mean of |p_post - p_pre|; null without facts.")
+    mean_shift: float | None = Field(description="Mean of p_post - p_pre.")
+    median_change: float | None = Field(
+        default=None,
+        description="Median of p_post / p_pre over the facts known before, kept + weakened +"
+        " removed; null without one.",
+    )
 
 
 class DriftRow(DriftCounts):
-    """How far two states differ on the facts of one relation at one distance.
+    """How far two states differ on some facts.
 
     Attributes:
-        distance: facts between a subject and the nearest end, 3 for three and more; None without
-            subjects.
-        moved, shift: sums of |p_post - p_pre| and of p_post - p_pre.
+        by: `all`, `relation`, `distance`, or `far` for the facts at distance 2 and more.
+        relation: of the facts, by relation.
+        distance: facts between a subject and the nearest end, 3 for three and more; by distance.
     """
 
-    relation: str
+    by: Literal["all", "relation", "distance", "far"]
+    relation: str | None
     distance: int | None
-    moved: float
-    shift: float
 
 
 class RouteCounts(BaseModel):

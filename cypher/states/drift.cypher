@@ -1,20 +1,25 @@
-// How far two states of a model differ on the facts of a graph, by relation and distance.
+// How far two states of a model differ on the facts of a graph: all, by relation and by distance.
 // A fact is unknown where both probabilities are below $known, added where only that of the second
 // state is not; the others are kept, weakened or removed by the ratio of their probabilities. Its
 // distance from the subjects is the smallest number of facts, in either direction, between a
 // subject and one of the fact's ends: 0 where it is one of them, 3 for three and more, and for a
-// fact that no subject is connected with. Facts of the roles `fact` and `target_true` count.
+// fact that no subject is connected with. Facts of the roles `fact` and `target_true` count. The
+// row `far` has those at distance 2 and more.
 // params:
-//   $graph     GRAPH_ID           id of the graph with the probabilities of both states
-//   $subjects  LIST<STRING> = []  names of the subjects; without any, distances are null
-//   $pre       STRING = p_pre     property with the probability in the first state
-//   $post      STRING = p_post    property with the probability in the second state
-//   $known     FLOAT = 0.05       probability from which a fact counts as known
-//   $kept      FLOAT = 0.9        ratio from which a fact counts as kept
-//   $removed   FLOAT = 0.1        ratio below which a fact counts as removed
+//   $graph         GRAPH_ID           id of the graph with the probabilities of both states
+//   $around        GRAPH_ID           id of the graph that has the facts, and their distances; a
+//                                     fact that $graph lacks does not count
+//   $subjects      LIST<STRING> = []  names of the subjects; without any, there are no distances
+//   $edited        LIST<STRING> = []  ids within the graph of facts that do not count
+//   $known_before  BOOLEAN = false    count only facts that the first state knows
+//   $pre           STRING = p_pre     property with the probability in the first state
+//   $post          STRING = p_post    property with the probability in the second state
+//   $known         FLOAT = 0.05       probability from which a fact counts as known
+//   $kept          FLOAT = 0.9        ratio from which a fact counts as kept
+//   $removed       FLOAT = 0.1        ratio below which a fact counts as removed
 
 OPTIONAL MATCH (e:Entity)
-WHERE e.key IN [name IN $subjects | $graph + '|' + name]
+WHERE e.key IN [name IN $subjects | $around + '|' + name]
 WITH collect(e) AS ring0
 CALL (ring0) {
   UNWIND ring0 AS e
@@ -28,12 +33,16 @@ CALL (ring1) {
   WHERE coalesce(f.role, 'fact') IN ['fact', 'target_true']
   RETURN collect(DISTINCT x) AS ring2
 }
-MATCH (s:Entity)-[f:FACT]->(o:Entity)
-WHERE f.id STARTS WITH $graph + '|' AND coalesce(f.role, 'fact') IN ['fact', 'target_true']
-WITH f.relation AS relation, f[$pre] AS pre, f[$post] AS post,
+MATCH (s:Entity)-[d:FACT]->(o:Entity)
+WHERE d.id STARTS WITH $around + '|' AND coalesce(d.role, 'fact') IN ['fact', 'target_true']
+WITH d.relation AS relation, substring(d.id, size($around) + 1) AS id,
   CASE WHEN $subjects = [] THEN null WHEN s IN ring0 OR o IN ring0 THEN 0
     WHEN s IN ring1 OR o IN ring1 THEN 1 WHEN s IN ring2 OR o IN ring2 THEN 2
     ELSE 3 END AS distance
+WHERE NOT id IN $edited
+MATCH ()-[f:FACT {id: $graph + '|' + id}]->()
+WITH relation, distance, f[$pre] AS pre, f[$post] AS post
+WHERE NOT $known_before OR (pre >= $known AND pre > 0)
 WITH relation, distance, pre, post, CASE
     WHEN pre IS NULL OR post IS NULL THEN 'missing'
     WHEN pre < $known AND post < $known THEN 'unknown'
@@ -42,11 +51,17 @@ WITH relation, distance, pre, post, CASE
     WHEN post < $removed * pre THEN 'removed'
     ELSE 'weakened'
   END AS state
-RETURN relation, distance, count(pre + post) AS n, count(*) - count(pre + post) AS missing,
+UNWIND [{by: 'all'}, {by: 'relation', relation: relation}]
+  + CASE WHEN distance IS NULL THEN [] ELSE [{by: 'distance', distance: distance}] END
+  + CASE WHEN distance >= 2 THEN [{by: 'far'}] ELSE [] END AS line
+RETURN line.by AS by, line.relation AS relation, line.distance AS distance,
+  count(pre + post) AS n, count(*) - count(pre + post) AS missing,
   count(CASE WHEN state = 'kept' THEN 1 END) AS kept,
   count(CASE WHEN state = 'weakened' THEN 1 END) AS weakened,
   count(CASE WHEN state = 'removed' THEN 1 END) AS removed,
   count(CASE WHEN state = 'added' THEN 1 END) AS added,
   count(CASE WHEN state = 'unknown' THEN 1 END) AS unknown,
-  sum(abs(post - pre)) AS moved, sum(post - pre) AS shift
-ORDER BY relation, distance
+  avg(abs(post - pre)) AS mean_moved, avg(post - pre) AS mean_shift,
+  percentileCont(CASE WHEN state IN ['kept', 'weakened', 'removed'] AND pre > 0
+    THEN post / pre END, 0.5) AS median_change
+ORDER BY by, distance, mean_moved DESC, relation

@@ -23,12 +23,12 @@ from ..growth.output import write
 from ..growth.schemas import CandidateDetail, GrowthOut, Recorded, RecordedFile
 from ..models.depedit import ProtocolOut
 from ..models.diff import Diff
-from ..models.edit import ENDED, Measure, RewriteIn, Score, Status
+from ..models.edit import ENDED, DriftLine, Measure, RewriteIn, Score, Status
 from ..models.experiment import EditOut, Experiment, Result, SweepOut
 from ..models.leakcut import CoEditOut, CutOut
 from ..models.notebook import Picture, Plotted, drawn_by
 from ..reports.leakage_selection import Selection
-from ..states.schemas import ComparisonOut, DriftLine
+from ..states.schemas import ComparisonOut
 from .http import Http, Named, ProblemError, Progress, failure, follow, frame, id_of, part
 
 if TYPE_CHECKING:

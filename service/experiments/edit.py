@@ -14,7 +14,7 @@ from ..base.errors import NotFoundError
 from ..base.formatting import fine
 from ..graphs import datasets
 from ..graphs.datasets import own_or_stored
-from ..models.edit import MEASURE_NAMES, EditIn, Measure, Score, SideEffects
+from ..models.edit import MEASURE_NAMES, DriftLine, EditIn, Measure, Score, SideEffects
 from ..models.experiment import EditFilters, EditOut
 from ..reports.edit import ScoreLine, leakage_table, lines, measure_of
 from ..reports.formats import Column, Table
@@ -265,7 +265,14 @@ def _tables(score: Score, measure: Measure | None = None) -> list[Table[Any]]:
     return [
         Table("metrics", "Metrics", columns, lines(score), values=values),
         Table("side_effects", "The model's own texts", SIDE_EFFECTS, [score.side_effects]),
+        Table("drift", "Known facts by distance from the subject", DRIFT, _drift(score)),
     ]
+
+
+def _drift(score: Score) -> list[DriftLine]:
+    """The known facts: all of them, then by distance; empty where they were not asked."""
+    found = score.side_effects.drift
+    return [found.total, *found.by_distance] if found else []
 
 
 SIDE_EFFECTS: list[Column[SideEffects]] = [
@@ -286,6 +293,16 @@ def _further(db: Database, score: Score, measure: Measure | None = None) -> list
     if score.append is not None or not score.measures:
         return []
     return [leakage_table(metrics.leakage_rows(db, score, measure_of(score, measure)))]
+
+
+DRIFT: list[Column[DriftLine]] = [
+    Column("facts", lambda line: line.label),
+    Column("n", lambda line: line.n),
+    Column("kept", lambda line: line.kept),
+    Column("weakened", lambda line: line.weakened),
+    Column("removed", lambda line: line.removed),
+    Column("median change", lambda line: line.median_change),
+]
 
 
 DESCRIBED: list[Column[EditOut]] = [

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
 
+from ...cypher.rows.states import DriftCounts
 from ...loaders.records import RequestKind, kind_of
 from .notebook import ShownScore
 from .options import Option, option_of
@@ -260,7 +261,7 @@ class SubjectFactOut(BaseModel):
     post: float = Field(description="Probability of the object after the edit.")
     outcome: Literal["kept", "followed", "lost"] = Field(
         description="Kept (post is at least half of pre), followed (the answer follows from the"
-        " new object), or lost."
+        " new object, by a chain or a rule of the graph), or lost."
     )
     answer: str | None = Field(
         default=None,
@@ -290,14 +291,51 @@ class SubjectOutcome(BaseModel):
     )
 
 
-# Side effects of an edit: on texts that are not about any fact of the graph.
+# Drift: how far two states of a model differ on the facts of a graph.
+
+
+class DriftLine(DriftCounts):
+    """Differences between the states over some facts."""
+
+    label: str = Field(description='The relation, or the distance; "all facts".')
+
+
+class DriftOut(BaseModel):
+    """Drift over a graph by one measure."""
+
+    total: DriftLine = Field(description="Drift over all facts.")
+    far: DriftLine | None = Field(
+        default=None,
+        description="Drift over the facts at distance 2 and more; null without such facts.",
+    )
+    by_distance: list[DriftLine] = Field(
+        default=[],
+        description="Drift by the smallest number of facts between a request's subject and the"
+        " fact: 0 are facts about it; empty without requests.",
+    )
+    by_relation: list[DriftLine] = Field(
+        default=[], description="Drift by relation, those that moved most first."
+    )
+
+
+class KnownDrift(DriftOut):
+    """Drift of an edit over the facts of the graph that the model knew before, by likelihood.
+
+    The edited fact does not count.
+    """
+
+    excluded: int = Field(description="Facts left out, as the model did not know them before.")
+    unasked: int = Field(description="Facts that were not drawn, as `drift_facts` limits them.")
+
+
+# Side effects of an edit: on texts that are not about any fact of the graph, and on known facts.
 
 
 UNMEASURED = "not measured when it was scored; `--force` scores it again"
 
 
 class SideEffects(BaseModel):
-    """The change of the model on its own texts, and the size of the update.
+    """The change of the model on its own texts and on known facts, and the size of the update.
 
     The texts are sampled from the unedited model, and both models read them. Those that name the
     subject are left out: the edit shall change them.
@@ -326,6 +364,12 @@ class SideEffects(BaseModel):
     tokens: int = Field(default=0, description="Tokens of these texts.")
     excluded: int = Field(default=0, description="Texts left out, as they name the subject.")
     reason: str | None = Field(default=None, description="Why `kl` is null; else null.")
+    drift: KnownDrift | None = Field(
+        default=None, description="Change of the known facts of the graph; null if not measured."
+    )
+    drift_reason: str | None = Field(
+        default=UNMEASURED, description="Why `drift` is null; else null."
+    )
 
 
 # Request and response models of edits: the same for CLI, REST, web UI and client.
@@ -521,7 +565,8 @@ class Score(ShownScore, EditedFact):
     )
     side_effects: SideEffects = Field(
         default=SideEffects(reason=UNMEASURED),
-        description="Change of the model on texts of its own, and size of the update.",
+        description="Change of the model on texts of its own and on known facts; size of the"
+        " update.",
     )
     reused: bool = Field(
         default=False,
@@ -660,7 +705,15 @@ class SharedOptions(MeasuredOptions):
     )
     side_effects: Annotated[bool, Option(("--side-effects/--no-side-effects",), since=9)] = Field(
         default=True,
-        description="Measure how far the edit changes the model on texts of its own.",
+        description="Measure how far the edit changes the model on texts of its own, and on the"
+        " known facts of the graph.",
+    )
+    drift_facts: Annotated[int, Option(recorded="drift_facts", since=9)] = Field(
+        default=1000,
+        ge=0,
+        le=100_000,
+        description="Side effects on known facts: facts beside those on chains that are asked, at"
+        " most; of more, as many are drawn.",
     )
 
 

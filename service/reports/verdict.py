@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..base.formatting import least, number, percent, pluralize
 from ..models.edit import Measure, MetricValue, Score, SideEffects
-from ..scoring.damage import LINES, PERPLEXITY_DAMAGED
+from ..scoring.damage import FAR_LINES, LEAST_FAR, LINES, PERPLEXITY_DAMAGED, far_change
+from ..scoring.damage import word as damage_word
 from ..scoring.metrics import chain_rows, told_before
 
 if TYPE_CHECKING:
@@ -80,9 +81,11 @@ class Verdict:
     Attributes:
         nothing: a sentence that says why there is nothing to measure; empty where there is. With it
             no part is to be shown: each would be about facts that the model never knew.
-        unrelated: the model on texts of its own; "collapsed" takes precedence over all other parts.
+        unrelated: the model on texts of its own and on known facts.
         moved: says by counts that the model moved the subject, or lost its knowledge of it; empty
             where most known facts about it are kept, or they were not counted.
+        collapsed: the number that says so where the edit collapsed the model, which takes
+            precedence over all other parts; else empty.
     """
 
     installed: Part
@@ -92,6 +95,7 @@ class Verdict:
     unrelated: Part
     nothing: str = ""
     moved: str = ""
+    collapsed: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -103,9 +107,8 @@ class Verdict:
         """One sentence with the answer: success and depth of the edit."""
         if self.nothing:
             return self.nothing
-        if self.unrelated.word == "collapsed":
-            told = f"KL {least(self.unrelated.value or 0.0)} a token on its own texts"
-            return f"The edit collapsed the model ({told}): other results say little."
+        if self.collapsed:
+            return f"The edit collapsed the model ({self.collapsed}): other results say little."
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
         took = f"The edit {self.installed.word}"
         if self.installed.word == UNKNOWN:
@@ -179,35 +182,68 @@ def verdict(
         unrelated(score.side_effects),
         _nothing(score, chains, before),
         _moved(score),
+        _collapse(score.side_effects),
     )
 
 
 def unrelated(found: SideEffects) -> Part:
-    """The part of a verdict on the model's own texts, by the worst line that is reached."""
+    """The part of a verdict on side effects, by the worst line that is reached."""
     named = [f"from {kl:g} “{word}”" for kl, word in LINES]
+    far = [f"below {line:g} “{word}”" for line, word in FAR_LINES]
     rule = (
         f"KL per token: {named[0]}, {named[1]} (or from perplexity ratio {PERPLEXITY_DAMAGED:g}),"
+        f" {named[2]}, below “as before”; median change of known facts at 2 steps and more:"
+        f" {', '.join(far)}"
     )
-    rule += f" {named[2]}, below “as before”"
+    word, facts = damage_word(found) or UNKNOWN, known_facts(found)
     if found.kl is None:
-        sentence = f"KL on texts of its own is undefined: {found.reason}."
-        return Part(UNKNOWN, sentence, rule, None)
-    word = next((word for line, word in LINES if found.kl >= line), "as before")
-    ratio = found.perplexity_ratio or 1.0
-    if ratio >= PERPLEXITY_DAMAGED and word != "collapsed":
-        word = "damaged"
+        sentence = f"KL on texts of its own is undefined: {found.reason}. {facts}".rstrip()
+        return Part(word, sentence, rule, None)
     if not found.texts:
         return Part(word, "The edit changes nothing, so texts of its own stay.", rule, found.kl)
     bounds = ""
     if found.kl_low is not None and found.kl_high is not None:
         bounds = f" [{least(found.kl_low)}, {least(found.kl_high)}]"
     sentence = (
-        f"Own texts: KL {least(found.kl)}{bounds} a token over {pluralize(found.texts, 'text')},"
-        f" perplexity ratio {number(ratio)}: {word}."
+        f"Side effects: {word}. Own texts: KL {least(found.kl)}{bounds} a token over"
+        f" {pluralize(found.texts, 'text')}, perplexity ratio {number(found.perplexity_ratio)}"
     )
     if found.update_norm is not None:
-        sentence = f"{sentence[:-1]}; update {percent(found.update_norm)} of the weights."
-    return Part(word, sentence, rule, found.kl)
+        sentence += f"; update {percent(found.update_norm)} of the weights"
+    return Part(word, f"{sentence}. {facts}".rstrip(), rule, found.kl)
+
+
+def _collapse(found: SideEffects) -> str:
+    """The number by which the model collapsed; empty where it did not."""
+    if damage_word(found) != "collapsed":
+        return ""
+    if found.kl is not None and found.kl >= LINES[0][0]:
+        return f"KL {least(found.kl)} a token on its own texts"
+    return f"known facts away from the subject keep {percent(far_change(found) or 0.0)}"
+
+
+def known_facts(found: SideEffects) -> str:
+    """The drift of the known facts in a sentence; empty where it was not measured."""
+    drift = found.drift
+    if drift is None:
+        return ""
+    if not drift.total.n:
+        return f"Known facts: none of {drift.excluded + drift.unasked} was known and asked."
+    total = drift.total
+    asked = f"{total.n + drift.excluded} of {total.n + drift.excluded + drift.unasked}"
+    drawn = f", {asked} facts drawn" * (drift.unasked > 0)
+    sentence = (
+        f"Known facts (n = {total.n}{drawn}): {total.kept} kept, {total.weakened} weakened,"
+        f" {total.removed} removed"
+    )
+    if drift.far is None or drift.far.median_change is None:
+        return f"{sentence}."
+    median = number(drift.far.median_change)
+    few = ", too few to judge by" * (drift.far.n < LEAST_FAR)
+    return (
+        f"{sentence}; median change at 2 steps and more from the subject {median}"
+        f" (n = {drift.far.n}{few})."
+    )
 
 
 def _moved(score: Score) -> str:

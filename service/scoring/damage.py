@@ -26,6 +26,12 @@ LINES = ((0.3, "collapsed"), (0.05, "damaged"), (0.02, "changed"))
 models (docs/concepts/side-effects.md)."""
 PERPLEXITY_DAMAGED = 1.1
 """Perplexity ratio from which on an edit is damaging whatever its KL divergence."""
+FAR_LINES = ((0.5, "collapsed"), (0.9, "damaged"))
+"""(Median change of known facts at distance 2 and more below which, word), worst first."""
+LEAST_FAR = 5
+"""Known facts at distance 2 and more from which on their median change decides a word."""
+WORDS = ("collapsed", "damaged", "changed", "as before")
+"""The words for side effects, worst first."""
 
 LENGTH = 64
 """Tokens of a text that are read; the covariance is collected from whole texts."""
@@ -37,6 +43,7 @@ EXACT = 0.3
 OFF = "left out by --no-side-effects"
 NO_TEXT = "each of the model's own texts names the subject"
 OF_PROMPT = "the method changes the prompts of questions, and no weight: texts of its own stay"
+SHOWN = "the method shows facts of the graph in its prompts"
 
 
 def measured(
@@ -52,11 +59,11 @@ def measured(
     from .method_inputs import own_samples
 
     if not resolved.request.side_effects:
-        return SideEffects(reason=OFF)
+        return SideEffects(reason=OFF, drift_reason=OFF)
     if effect.changes_nothing:
         return SideEffects(kl=0, kl_low=0, kl_high=0, perplexity_ratio=1)
     if effect.prompt_change is not None:
-        return SideEffects(reason=OF_PROMPT)
+        return SideEffects(reason=OF_PROMPT, drift_reason=SHOWN)
     runtime, loaded = resolved.runtime, resolved.model.loaded
     key = (loaded.info.digest, loaded.info.dtype)
     samples = own_samples(runtime, loaded).beginnings(LENGTH)
@@ -80,6 +87,28 @@ def measured(
             break
     norm = update_norm(loaded.model, effect)
     return out.model_copy(update={"update_norm": norm, "excluded": excluded})
+
+
+def word(found: SideEffects) -> str | None:
+    """The worst word of `WORDS` that KL divergence, perplexity ratio or known facts reach.
+
+    None without a KL divergence where the known facts reach no line.
+    """
+    reached = []
+    if found.kl is not None:
+        reached.append(next((word for line, word in LINES if found.kl >= line), WORDS[-1]))
+        if (found.perplexity_ratio or 1.0) >= PERPLEXITY_DAMAGED:
+            reached.append("damaged")
+    change = far_change(found)
+    if change is not None:
+        reached += [word for line, word in FAR_LINES if change < line]
+    return min(reached, key=WORDS.index, default=None)
+
+
+def far_change(found: SideEffects) -> float | None:
+    """The median change of known facts at distance 2 and more; None where they are too few."""
+    far = found.drift.far if found.drift else None
+    return far.median_change if far and far.n >= LEAST_FAR else None
 
 
 def _summed(found: Sequence[TextChange], length: int) -> SideEffects:

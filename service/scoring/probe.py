@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 # efficacy. The prompts of its neighborhood are part of the same probe, so that they are in its
 # batches.
 
-Role = Literal["fact", "target_true", "target_new", "implication", "coedit", "context", "subject"]
+Role = Literal[
+    "fact", "target_true", "target_new", "implication", "coedit", "context", "subject", "outside"
+]  # fmt: skip
 """Role of a fact in an edit graph. Chains pass `fact` and `target_true` only. `coedit` states the
 new object of a co-edit, `context` is a further fact about its subject (`service.leakcut`),
-`subject` a fact about the edited subject that is on no chain (`service.scoring.side_effects`)."""
+`subject` a fact about the edited subject that is on no chain (`service.scoring.side_effects`),
+`outside` another known fact (`service.scoring.drift`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,8 +228,9 @@ def write_edit_graph(
     aliases: Mapping[str, tuple[str, ...]],
 ) -> None:
     """Step 5: both sides on every edge, all of it or nothing."""
-    # Facts about the subject beside the chains are asked by likelihood alone.
-    measures = complete([each for each in probed if each.question.role != "subject"])
+    # Facts beside the chains are asked by likelihood alone.
+    beside = ("subject", "outside")
+    measures = complete([each for each in probed if each.question.role not in beside])
     header = rows.GraphHeader(
         record.edit, "edit", request.graph, model=model, edit=record.edit,
         probe=request.probe.digest, measures=measures,

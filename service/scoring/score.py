@@ -28,6 +28,7 @@ from . import (
     conversation,
     damage,
     deltas,
+    drift,
     forget,
     generation,
     knowledge,
@@ -158,15 +159,15 @@ def _score(
         shown = side_effects.after(resolved, effect, probed, about)
     with watch.stage("side effects"):
         changed = damage.measured(resolved, effect, edited)
+        known = drift.outside(resolved, effect, [*shown, *further, *beside], edited)
     texts = None
     if request.generate:
         with watch.stage("generate"):
             texts = generation.both(resolved, effect)
     record.stage("write", 0.9)
     with watch.stage("write"):
-        editrecords.write_edit_graph(
-            record, request, model.name, [*shown, *further, *beside], scope.aliases
-        )
+        written = [*shown, *further, *beside, *(known.facts if known else ())]
+        editrecords.write_edit_graph(record, request, model.name, written, scope.aliases)
         if answers:
             record.write_answers(answers)
     with watch.stage("metrics"):
@@ -176,6 +177,7 @@ def _score(
         if texts is not None:
             values += generation.measured(resolved, record, texts)
         outcome = side_effects.counted(db, record.edit, request)
+        changed = drift.measured(resolved, record.edit, edited, known, changed)
     plan.provenance["replies"] = {
         side: undecided(answer for each in probed if (answer := getattr(each, side)))
         for side in ("pre", "post")

@@ -149,7 +149,7 @@ def before(resolved: Resolved, probed: Sequence[ProbedFact]) -> list[ProbedFact]
     ]
     if not questions:
         return []
-    runtime, loaded, settings = resolved.runtime, resolved.model.loaded, _settings(resolved)
+    runtime, loaded, settings = resolved.runtime, resolved.model.loaded, settings_of(resolved)
     key = digest([asdict(question) for question in questions])
     answers: Sequence[Answer] = runtime.memoised(
         ("subject", loaded.info.digest, loaded.info.dtype, settings.digest, key),
@@ -178,14 +178,14 @@ def after(
         return [*probed, *(replace(each, post=each.pre) for each in further)]
     loaded = resolved.model.loaded
     with applied(loaded.model, effect):
-        later = _ask(resolved, effect, [each.question for each in further])
+        later = ask(resolved, effect, [each.question for each in further])
         both = [
             *probed,
             *(replace(each, post=now) for each, now in zip(further, later, strict=True)),
         ]
         moved = [place for place, each in enumerate(both) if _is_moved(resolved, each)]
         options = _options(resolved, [both[place] for place in moved])
-        answers = iter(_ask(resolved, effect, [q for each in options for q in each]))
+        answers = iter(ask(resolved, effect, [q for each in options for q in each]))
     for place, questions in zip(moved, options, strict=True):
         found = [(q.fact.object, next(answers).values[EXACT]) for q in questions]
         both[place] = replace(both[place], instead=max(found, key=lambda pair: pair[1]))
@@ -200,7 +200,7 @@ def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | 
     (found,) = db.read(
         SubjectOutcome, "edits/subject_facts",
         edit=edit, graph=request.graph, subject=rewrite.subject, relation=rewrite.relation,
-        new=rewrite.target_new or None, known=request.known,
+        new=rewrite.target_new or None, known=request.known, entailed=entailed(db, request),
     )  # fmt: skip
     reason = None
     if not found.n:
@@ -213,15 +213,35 @@ def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | 
     return found.model_copy(update={"reason": reason})
 
 
-def _settings(resolved: Resolved) -> ProbeSettings:
+def entailed(db: Database, request: ScoreRequest) -> list[dict[str, str]]:
+    """The conclusions about the subject that the kept rules of the graph draw from the new object.
+
+    The other premise of a rule, if it has two, is a fact of the graph.
+    """
+    rewrite = request.rewrite
+    edited = (rewrite.subject, rewrite.relation, rewrite.target_true, rewrite.target_new)
+    found = read(db, request.graph, edited, rules_of(db, request.graph))
+    return [
+        {"relation": relation, "object": name}
+        for relation, name in dict.fromkeys(
+            (row.relation, row.conclusion)
+            for row in found
+            if row.side == "new" and row.subject == rewrite.subject
+        )
+    ]
+
+
+def settings_of(resolved: Resolved) -> ProbeSettings:
+    """The settings of the request's probe, by likelihood alone."""
     return replace(resolved.request.probe, measures=(EXACT,))
 
 
-def _ask(resolved: Resolved, effect: EditEffect, questions: Sequence[Question]) -> list[Answer]:
+def ask(resolved: Resolved, effect: EditEffect, questions: Sequence[Question]) -> list[Answer]:
+    """Ask the model, to which the effect is applied; by likelihood."""
     if not questions:
         return []
     return probe(
-        resolved.model.loaded, questions, _settings(resolved),
+        resolved.model.loaded, questions, settings_of(resolved),
         prompt_change=effect.prompt_change, progress=resolved.runtime.progress,
     )  # fmt: skip
 
@@ -248,6 +268,7 @@ def _options(resolved: Resolved, moved: Sequence[ProbedFact]) -> list[list[Quest
         graph=graph,
         relations=sorted({each.question.fact.relation for each in moved}),
         new=resolved.request.rewrite.target_new or None,
+        entailed=entailed(resolved.runtime.db, resolved.request),
     )
     of = {row.relation: row for row in found}
     aliases = resolved.scope.aliases

@@ -50,6 +50,7 @@ SWEPT = frozenset(
         "revision",
         "covariance",
         "side_effects",
+        "drift_facts",
     )
 )
 """Options that a sweep has beside its axes."""

@@ -31,7 +31,8 @@ from ..base.errors import UsageError
 from ..experiments import store
 from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
-from ..models.edit import Measure, MeasuredOptions, MetricValue, Score
+from ..models.edit import DriftOut, Measure, MeasuredOptions, MetricValue, Score
+from ..scoring import drift as drifting
 from ..scoring import metrics
 from ..scoring.chat import ChatChosen, settled
 from ..scoring.model_graph import complete
@@ -40,7 +41,6 @@ from ..scoring.probe import ProbedFact, questions_for, undecided
 from ..scoring.record import write_probed
 from ..scoring.request import ScoreRequest, probe_settings
 from . import finetune, measures
-from . import measures as drifting
 from . import measures as probing
 from .checks import requests_of
 from .measures import Answers, ProbeBatch, ProbePlan, routes
@@ -49,7 +49,6 @@ from .schemas import (
     ComparedRequest,
     ComparisonIn,
     ComparisonOut,
-    DriftOut,
     StateComparison,
     StateOut,
 )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ...cypher.rows.states import DriftCounts, RevivedLink, RouteCounts
+from ...cypher.rows.states import RevivedLink, RouteCounts
 from ...loaders.records import RequestKind
 from ..base.errors import UsageError
-from ..models.edit import Measure, MeasuredOptions, MetricValue, Name
+from ..models.edit import DriftOut, Measure, MeasuredOptions, MetricValue, Name
 from ..models.experiment import Result
 from ..models.notebook import Plotted, table_html
 from ..models.options import Option
@@ -290,28 +290,6 @@ class ComparedRequest(BaseModel):
         """A headline metric; None where it was not taken or is undefined."""
         found = self.value(metric, measure)
         return found.value if found else None
-
-
-class DriftLine(DriftCounts):
-    """Differences between the states over some facts."""
-
-    label: str = Field(description='The relation, or the distance; "all facts".')
-    mean_moved: float | None = Field(description="Mean of |p_post - p_pre|; null without facts.")
-    mean_shift: float | None = Field(description="Mean of p_post - p_pre.")
-
-
-class DriftOut(BaseModel):
-    """Drift over a graph by one measure."""
-
-    total: DriftLine = Field(description="Number of items on all pages.")
-    by_distance: list[DriftLine] = Field(
-        default=[],
-        description="Drift by the smallest number of facts between a request's subject and the"
-        " fact: 0 are facts about it; empty without requests.",
-    )
-    by_relation: list[DriftLine] = Field(
-        default=[], description="Drift by relation, those that moved most first."
-    )
 
 
 def first_measure(measures: Sequence[Measure]) -> Measure:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import UsageError
 from ..base.formatting import cell, fine, number, objects, pluralize, signed
-from ..models.edit import MEASURE_NAMES, Measure
+from ..models.edit import MEASURE_NAMES, DriftLine, Measure
 from ..reports import series_figures as drawing
 from ..reports.figure_style import encode
 from ..reports.formats import Column, Table
-from .schemas import ComparedRequest, ComparisonOut, DriftLine, StateComparison
+from .schemas import ComparedRequest, ComparisonOut, StateComparison
 
 if TYPE_CHECKING:
     from ...loaders.records import RequestKind

@@ -47,7 +47,8 @@ class Walk:
     def roles(self, score: Score) -> dict[str, rows.FactRow]:
         """The edited fact in both forms, by its role."""
         facts = self.runtime.db.read(rows.FactRow, "graph/facts", graph=score.edit)
-        return {row.role: row for row in facts if row.role not in ("fact", "subject")}
+        beside = ("fact", "subject", "outside")
+        return {row.role: row for row in facts if row.role not in beside}
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from random import Random
@@ -16,7 +17,8 @@ from support.stored_graphs import case_map, scalars, store
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 
-COUNTS = ("n", "kept", "weakened", "removed", "added", "unknown", "moved", "shift")
+COUNTS = ("n", "kept", "weakened", "removed", "added", "unknown")
+MEANS = ("mean_moved", "mean_shift", "median_change")
 
 
 def random_edges(seed: int) -> list[Edge]:
@@ -42,14 +44,42 @@ def test_drift_equals_brute_force(db: Database, graph_id: str, seed: int) -> Non
     edges = random_edges(seed)
     store(db, graph_id, edges)
     for subjects in ([], ["s"], ["a", "o", "nowhere"]):
-        found = db.read(rows.DriftRow, "states/drift", graph=graph_id, subjects=subjects)
-        expected = states.drift(edges, subjects)
-        assert {(row.relation, row.distance) for row in found} == set(expected)
-        for row in found:
-            counts = expected[row.relation, row.distance]
-            assert row.missing == 0
-            for name in COUNTS:
-                assert getattr(row, name) == pytest.approx(counts[name]), (row, name)
+        found = db.read(
+            rows.DriftRow, "states/drift", graph=graph_id, around=graph_id, subjects=subjects
+        )
+        same_drift(found, states.drift(edges, subjects))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_drift_of_known_facts_equals_brute_force(db: Database, graph_id: str, seed: int) -> None:
+    """An edit's graph has some facts of the data set, and others of its own."""
+    graph, random = random_edges(seed), Random(seed)
+    around = [replace(edge, role="fact") for edge in graph if edge.role != "implication"]
+    store(db, graph_id, around)
+    roles = ["fact", "subject", "outside", "target_true"]
+    edges = [replace(e, role=random.choice(roles)) for e in graph if random.random() < 0.8]
+    store(db, f"{graph_id}-edit", edges)
+    edited = [edge.id for edge in around if random.random() < 0.2]
+    for subjects in (["s"], ["a", "o"]):
+        found = db.read(
+            rows.DriftRow, "states/drift", graph=f"{graph_id}-edit", around=graph_id,
+            subjects=subjects, edited=edited, known_before=True,
+        )  # fmt: skip
+        same_drift(found, states.drift(edges, subjects, around, edited, known_before=True))
+        assert all(row.added == row.unknown == 0 for row in found)
+
+
+def same_drift(found: Sequence[rows.DriftRow], expected: dict[states.Group, Any]) -> None:
+    by = {(row.by, row.relation if row.by == "relation" else row.distance): row for row in found}
+    assert by.keys() == expected.keys()
+    for group, row in by.items():
+        assert row.missing == 0
+        wanted = expected[group]
+        assert {name: getattr(row, name) for name in COUNTS} == {
+            name: wanted.get(name, 0) for name in COUNTS
+        }
+        for name in MEANS:
+            assert getattr(row, name) == pytest.approx(wanted[name]), (row, name)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -66,8 +96,13 @@ def test_routes_equal_brute_force(db: Database, graph_id: str, seed: int, floor:
 
 def test_a_missing_probability_is_counted(db: Database, graph_id: str) -> None:
     store(db, graph_id, [Edge(id="f", subject="s", object="o", pre=0.5, post=0.5)])
-    (row,) = db.read(rows.DriftRow, "states/drift", graph=graph_id, post="likelihood_post")
-    assert (row.n, row.missing, row.kept, row.moved) == (0, 1, 0, 0.0)
+    rows_ = db.read(
+        rows.DriftRow, "states/drift", graph=graph_id, around=graph_id, post="likelihood_post"
+    )
+    for row in rows_:
+        assert (row.n, row.missing, row.kept) == (0, 1, 0)
+        assert (row.mean_moved, row.median_change) == (None, None)
+    assert [row.by for row in rows_] == ["all", "relation"]
 
 
 def parallel_facts(seed: int) -> tuple[list[Edge], list[Edge]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from math import prod
+from statistics import fmean, median
 from typing import Any
 
 from support.references.reference import Case, Chain, Edge, alternatives, reliability
@@ -35,23 +36,56 @@ def distances(edges: Sequence[Edge], subjects: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def drift(edges: Sequence[Edge], subjects: Sequence[str]) -> dict[tuple[str, int | None], Counter]:
-    """{(relation, distance): counts, and the sums `moved` and `shift`}."""
-    counted = [e for e in edges if e.role in ("fact", "target_true")]
+Group = tuple[str, str | int | None]
+"""`all`, `far`, `relation` or `distance`, and which one."""
+
+
+def drift(
+    edges: Sequence[Edge],
+    subjects: Sequence[str],
+    around: Sequence[Edge] | None = None,
+    edited: Sequence[str] = (),
+    *,
+    known_before: bool = False,
+) -> dict[Group, dict[str, Any]]:
+    """The counts of each group of facts, mean change and shift, and the median of p_post / p_pre.
+
+    Args:
+        around: the facts that count and that distances go along; None: the edges.
+        edited: ids of facts that do not count.
+        known_before: count facts known before the edit only.
+    """
+    counted = [e for e in around or edges if e.role in ("fact", "target_true")]
     near = distances(counted, subjects)
-    out: dict[tuple[str, int | None], Counter] = defaultdict(Counter)
-    for edge in counted:
-        steps = [near[name] for name in (edge.subject, edge.object) if name in near]
-        distance = min([*steps, 3]) if subjects else None
-        out[edge.relation, distance].update(
-            {
-                "n": 1,
-                state_of(edge): 1,
-                "moved": abs(edge.post - edge.pre),
-                "shift": edge.post - edge.pre,
-            }
-        )
-    return dict(out)
+    stored = {edge.id: edge for edge in edges}
+    groups: dict[Group, list[Edge]] = defaultdict(list)
+    for fact in counted:
+        edge = stored.get(fact.id)
+        if edge is None or fact.id in edited or (known_before and edge.pre < KNOWN):
+            continue
+        groups["all", None].append(edge)
+        groups["relation", fact.relation].append(edge)
+        if subjects:
+            steps = [near[name] for name in (fact.subject, fact.object) if name in near]
+            distance = min([*steps, 3])
+            groups["distance", distance].append(edge)
+            if distance >= 2:
+                groups["far", None].append(edge)
+    return {
+        group: Counter(state_of(edge) for edge in found)
+        | {
+            "n": len(found),
+            "mean_moved": fmean(abs(edge.post - edge.pre) for edge in found),
+            "mean_shift": fmean(edge.post - edge.pre for edge in found),
+            "median_change": middle([e.post / e.pre for e in found if e.pre >= KNOWN]),
+        }
+        for group, found in groups.items()
+    }
+
+
+def middle(values: Sequence[float]) -> float | None:
+    """The median, or None without a value."""
+    return median(values) if values else None
 
 
 def routes(chains: Sequence[Chain], floor: float) -> dict[str, int]:

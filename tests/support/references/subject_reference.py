@@ -33,8 +33,13 @@ def outcomes(
     relation: str,
     new: str | None,
     known: float,
+    entailed: Sequence[tuple[str, str]] = (),
 ) -> dict[tuple[str, str], str]:
-    """The outcome of each known fact by relation and object."""
+    """The outcome of each known fact by relation and object.
+
+    Args:
+        entailed: (relation, object) that rules draw for the subject from the new object.
+    """
     found = {}
     for each in told:
         s, r, o = each.fact
@@ -44,7 +49,10 @@ def outcomes(
             continue
         if each.post >= each.pre / 2:
             found[r, o] = "kept"
-        elif new is not None and each.answer is not None and reaches(graph, new, each.answer):
+        elif (new is not None and each.answer is not None and reaches(graph, new, each.answer)) or (
+            r,
+            each.answer,
+        ) in entailed:
             found[r, o] = "followed"
         else:
             found[r, o] = "lost"

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from thinkeval.cypher.rows.states import RevivedLink
-from thinkeval.service.models.edit import MetricValue
+from thinkeval.service.models.edit import DriftLine, DriftOut, MetricValue
 from thinkeval.service.states.schemas import (
     ComparedRequest,
     ComparisonIn,
     ComparisonOut,
-    DriftLine,
-    DriftOut,
     Reopened,
     Retention,
     RoutesOut,

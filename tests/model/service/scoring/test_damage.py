@@ -81,12 +81,12 @@ def test_an_edit_that_changes_nothing_and_one_of_the_prompt(walk: Walk) -> None:
     none = walk.score("none", samples=0).side_effects
     assert (none.kl, none.perplexity_ratio, none.update_norm, none.texts) == (0, 1, None, 0)
     ike = walk.score("ike", samples=0).side_effects
-    assert ike == SideEffects(reason=damage.OF_PROMPT)
+    assert ike == SideEffects(reason=damage.OF_PROMPT, drift_reason=damage.SHOWN)
 
 
 def test_without_side_effects_the_edit_is_the_same(walk: Walk) -> None:
     score = walk.score("fine_tuning", samples=0, side_effects=False)
-    assert score.side_effects == SideEffects(reason=damage.OFF)
+    assert score.side_effects == SideEffects(reason=damage.OFF, drift_reason=damage.OFF)
     again = walk.score("fine_tuning", samples=0)
     assert (again.edit, again.reused) == (score.edit, True)
     assert "side_effects" not in posted(score)
@@ -102,6 +102,10 @@ def test_a_score_of_an_earlier_version_says_that_it_has_none(walk: Walk) -> None
     read = type(score).model_validate(older)
     assert read.side_effects.kl is None
     assert "--force" in (read.side_effects.reason or "")
+    older["side_effects"] = {"kl": 0.01, "texts": 16, "tokens": 1024}
+    found = type(score).model_validate(older).side_effects
+    assert (found.kl, found.drift) == (0.01, None)
+    assert "--force" in (found.drift_reason or "")
 
 
 def test_a_random_update_grows_into_a_collapse(walk: Walk) -> None:

@@ -70,7 +70,7 @@ def test_every_number_equals_brute_force(walk: Walk, scored: Score) -> None:
     assert {"efficacy", "generalization"}.isdisjoint(v.metric for v in scored.values)
     for measure in MEASURES:
         edges = stored_edges(walk.runtime.db, scored.edit, measure)
-        assert {edge.role for edge in edges} <= {"fact", "target_true", "subject"}
+        assert {edge.role for edge in edges} <= {"fact", "target_true", "subject", "outside"}
         values = {(v.metric, v.step): v for v in scored.values if v.measure == measure}
         same(values, expected(edges, scored, measure, "rewrite"))
 

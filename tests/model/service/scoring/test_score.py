@@ -142,7 +142,8 @@ def test_the_edit_graph_holds_both_sides_of_every_edge(
 ) -> None:
     score = scored["rome"]
     stored = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=score.edit)
-    facts = [row for row in stored if row.role != "subject"]  # on no chain, by likelihood only
+    # Facts on no chain are asked by likelihood only.
+    facts = [row for row in stored if row.role not in ("subject", "outside")]
     roles = {row.role: row for row in facts if row.role != "fact"}
     assert set(roles) == {"target_true", "target_new"}
     assert roles["target_true"].listed
@@ -318,7 +319,7 @@ def test_a_rewrite_without_any_chain_is_undefined_and_says_why(walk: Walk) -> No
         assert preservation.reason == "the graph has no such fact"
     assert sorted(walk.roles(score)) == ["target_new", "target_true"]
     facts = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=score.edit)
-    assert {row.role for row in facts} <= {"target_new", "target_true", "subject"}
+    assert {row.role for row in facts} <= {"target_new", "target_true", "subject", "outside"}
 
 
 def ended(walk: Walk, known: set[str]) -> rows.EditRow:

@@ -153,14 +153,14 @@ def test_drift_is_that_of_the_facts(walk: Walk, compared: ComparisonOut) -> None
     drift = compared.states[0].drift["likelihood"]
     assert drift.total.n == len(edges)
     for line in drift.by_relation:
-        wanted = [count for (relation, _), count in counts.items() if relation == line.label]
-        assert line.n == sum(count["n"] for count in wanted)
-        assert line.removed == sum(count["removed"] for count in wanted)
-        moved = sum(count["moved"] for count in wanted) / line.n
-        assert line.mean_moved == pytest.approx(moved)
+        wanted = counts["relation", line.label]
+        assert (line.n, line.removed) == (wanted["n"], wanted.get("removed", 0))
+        assert line.mean_moved == pytest.approx(wanted["mean_moved"])
+        assert line.median_change == pytest.approx(wanted["median_change"])
     assert sum(line.n for line in drift.by_distance) == drift.total.n
-    about = [count for (_, distance), count in counts.items() if distance == 0]
-    assert drift.by_distance[0].n == sum(count["n"] for count in about)
+    assert drift.by_distance[0].n == counts["distance", 0]["n"]
+    assert drift.far is not None
+    assert drift.far.n == counts["far", None]["n"] == sum(x.n for x in drift.by_distance[2:])
     moved = [line.mean_moved for line in drift.by_relation]
     assert moved == sorted(moved, key=lambda value: -(value or 0.0))
 

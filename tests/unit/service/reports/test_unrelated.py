@@ -6,8 +6,8 @@ import pytest
 from tests.unit.service.reports.test_verdict import judged
 
 from thinkeval.service.cli.score import Limits, check
-from thinkeval.service.models.edit import MetricValue, Score, SideEffects
-from thinkeval.service.reports.verdict import best_method, unrelated, verdict
+from thinkeval.service.models.edit import DriftLine, KnownDrift, MetricValue, Score, SideEffects
+from thinkeval.service.reports.verdict import best_method, known_facts, unrelated, verdict
 
 
 def score(method: str = "rome", ifr: float = 0.3, **effects: float | int | str | None) -> Score:
@@ -39,8 +39,71 @@ def test_a_word_begins_at_its_line(kl: float, ratio: float, word: str, grade: st
     assert (part.word, part.grade, part.value) == (word, grade, kl)
     assert part.rule == (
         "KL per token: from 0.3 “collapsed”, from 0.05 “damaged” (or from perplexity ratio 1.1),"
-        " from 0.02 “changed”, below “as before”"
+        " from 0.02 “changed”, below “as before”; median change of known facts at 2 steps and more:"
+        " below 0.5 “collapsed”, below 0.9 “damaged”"
     )
+
+
+def drifted(median: float, n: int, unasked: int = 0) -> KnownDrift:
+    """Ten known facts, of which n are far from the subject."""
+
+    def line(label: str, n: int) -> DriftLine:
+        return DriftLine(
+            label=label, n=n, missing=0, kept=n - 3, weakened=2, removed=1, added=0, unknown=0,
+            mean_moved=0.1, mean_shift=-0.1, median_change=median,
+        )  # fmt: skip
+
+    return KnownDrift(total=line("all facts", 10), far=line("far", n), excluded=4, unasked=unasked)
+
+
+@pytest.mark.parametrize(
+    ("median", "n", "kl", "word"),
+    [
+        (0.9, 5, 0.0, "as before"),
+        (0.9, 5, 0.02, "changed"),
+        (0.899, 5, 0.0, "damaged"),
+        (0.5, 5, 0.02, "damaged"),
+        (0.499, 5, 0.0, "collapsed"),
+        (0.1, 4, 0.0, "as before"),
+        (0.99, 5, 0.3, "collapsed"),
+        (0.899, 5, None, "damaged"),
+        (0.9, 5, None, "undefined"),
+    ],
+)
+def test_known_facts_and_own_texts_give_the_worse_word(
+    median: float, n: int, kl: float | None, word: str
+) -> None:
+    found = SideEffects(
+        kl=kl, perplexity_ratio=None if kl is None else 1.0, texts=16, reason="no text",
+        drift=drifted(median, n), drift_reason=None,
+    )  # fmt: skip
+    assert unrelated(found).word == word
+
+
+def test_known_facts_are_counted_in_a_sentence() -> None:
+    found = SideEffects(kl=0.01, texts=16, drift=drifted(0.97, 6))
+    assert known_facts(found) == (
+        "Known facts (n = 10): 7 kept, 2 weakened, 1 removed; median change at 2 steps and more"
+        " from the subject 0.970 (n = 6)."
+    )
+    assert unrelated(found).sentence.endswith(known_facts(found))
+    few = SideEffects(kl=0.01, texts=16, drift=drifted(0.97, 4, unasked=6))
+    assert known_facts(few) == (
+        "Known facts (n = 10, 14 of 20 facts drawn): 7 kept, 2 weakened, 1 removed; median change"
+        " at 2 steps and more from the subject 0.970 (n = 4, too few to judge by)."
+    )
+    assert known_facts(SideEffects(kl=0.01)) == ""
+
+
+def test_the_headline_of_a_collapse_names_the_number_that_says_so() -> None:
+    ruined = score(kl=0.01, perplexity_ratio=1.0, texts=16)
+    effects = ruined.side_effects.model_copy(update={"drift": drifted(0.31, 6)})
+    ruined = ruined.model_copy(update={"side_effects": effects})
+    assert verdict(ruined, "likelihood", []).headline == (
+        "The edit collapsed the model (known facts away from the subject keep 31 %):"
+        " other results say little."
+    )
+    assert "without a collapse" in best_method([ruined], "likelihood").why
 
 
 def test_a_sentence_has_the_number_with_its_interval_and_n() -> None:
@@ -53,8 +116,8 @@ def test_a_sentence_has_the_number_with_its_interval_and_n() -> None:
         texts=16,
     )
     assert unrelated(found).sentence == (
-        "Own texts: KL 0.0004 [0.0003, 0.0005] a token over 16 texts, perplexity ratio 1.001:"
-        " as before; update 4 % of the weights."
+        "Side effects: as before. Own texts: KL 0.0004 [0.0003, 0.0005] a token over 16 texts,"
+        " perplexity ratio 1.001; update 4 % of the weights."
     )
 
 
