@@ -97,9 +97,6 @@ def compare(
         emit_result(runtime.db, COMPARISON, found, printed)
 
 
-# `thinkeval audit`: a comparison as a folder that opens without a server.
-
-
 def audit(
     comparison: Annotated[
         str, typer.Argument(help="Id of a comparison: `thinkeval comparisons` lists them.")

@@ -129,8 +129,6 @@ class GroupedCommand(_PlainFlags, TyperCommand):
         return option
 
 
-# Options that several commands share.
-#
 # Those of commands that score are generated from the fields of the request (`EditOptions`), those
 # of others from their own request (`of`): flags, help texts, defaults and bounds are the model's,
 # and what only the command line has (a short flag, its own help where it accepts more) is in the

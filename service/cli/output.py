@@ -45,8 +45,6 @@ from ..reports.formats import (
     require_known,
 )
 
-# Output of the commands: tables, JSON and text, on standard output or into a file.
-#
 # A terminal gets boxed tables that fit its width: optional columns are omitted, with a note,
 # until the texts of the others are readable; then texts become narrower; no identifier and no
 # word of ordinary length is broken. Where standard output is not a terminal, tables are plain

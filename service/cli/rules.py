@@ -279,15 +279,6 @@ def print_groundings(title: str, found: Instances) -> None:
     emit_table(Table("groundings", title, GROUNDINGS, shown, note))
 
 
-# Implications of an edit in a terminal: leaks, stale facts, due conclusions.
-#
-# A list of rules as `thinkeval rules` prints it: a table, or a format to paste.
-#
-# Chains over facts and conclusions together in a terminal.
-#
-# The implications of several edits in a terminal: one row a method.
-
-
 def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) -> None:
     """Print the conclusions of the data set's rules for an edit; nothing without rules."""
     rules = kept_rules(db, score.dataset)
@@ -491,11 +482,6 @@ def _parsed(text: str) -> tuple[str, str]:
         raise UsageError(f"{text!r} is no label of a rule.", remedy="Write RULE=a, with a to e.")
     return rule.strip(), said.strip()
 
-
-# `thinkeval rules`: find If-Then rules in a graph, write some, review them, ground them.
-#
-# This file has the commands that find, add, list and delete rules; `rules_apply` and
-# `rules_review` have the others.
 
 rules = typer.Typer(
     no_args_is_help=True,

@@ -273,10 +273,6 @@ def _line(each: ChosenSummary) -> str:
     )
 
 
-# `thinkeval sweep`: all methods on all rewrites, one report; run again, it resumes.
-#
-# `thinkeval sequence`: edits one after the other, scored after each and again at the end.
-
 MATCHING = (0.25, 0.5, 0.75, 1.0)
 """Strengths that --matched scores each edit at."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from .rest import Rewrite
 
 
-# `thinkeval.open()`: this machine's models and database from Python, by the verbs of the client.
-#
 #     import thinkeval as te
 #
 #     with te.open() as t:

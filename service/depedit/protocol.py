@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from .strategies import Strategy
 
 
-# Establish and update: the protocol of DepEdit, section 3, for one set, model and strategy.
-#
 #     establish   the strategy edits the set's facts into the model, which answers all questions
 #     update      for each copy, from the established model: the updates are applied, the model
 #                 answers all questions again, and the updates are reverted, bit-identically

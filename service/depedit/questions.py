@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ...editing.models import LoadedModel
 
 
-# Questions of a knowledge set, their wording, and a model's answers to them.
-#
 # Every fact is asked once established, and again for every updated copy. The id of a question has
 # set, phase or copy, role and index: `SET|establish|specific|0`, `SET|2|implication|11`.
 #

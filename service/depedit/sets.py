@@ -165,8 +165,6 @@ def _attempt(
     return [drawn[i] for i in range(len(facts))]
 
 
-# Draw knowledge sets from a stored graph and its rules (DepEdit, section 5.1).
-#
 # `draw` makes one set from facts and one rule, without the database; `build` reads facts and
 # rules and draws the sets of all rules.
 

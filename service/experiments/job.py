@@ -88,8 +88,6 @@ class JobProgress:
         self.shown = (counted, max(before, self._reached + part * (self._upto - self._reached)))
 
 
-# Experiments as jobs of the queue: a worker runs them under a lease.
-#
 # A worker that is killed leaves parts that its successor finds. Nothing here imports torch.
 
 

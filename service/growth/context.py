@@ -274,8 +274,6 @@ def spent(db: Database, run: str, budget: Budget) -> None:
     budget.tokens = sum(row.tokens_in + row.tokens_out for row in usage)
 
 
-# Shared data of one pass over a run: request, answers, entities, relations.
-
 SHORT, LONG = 64, 512
 """Tokens of a direct answer, and of reasoning or JSON, at most."""
 

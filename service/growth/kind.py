@@ -110,8 +110,6 @@ class GrowthStore(Store[GrowthOut]):
         return links | {name: f"{links['self']}/{name}" for name in ("candidates", "decisions")}
 
 
-# The kind of experiment `growth`: a graph from the answers of a model.
-
 STATES = {
     "growing": "It is growing",
     "waiting_review": "It waits for people",

@@ -107,8 +107,6 @@ def relation_names(fact: Fact) -> tuple[str, ...]:
     return unique([*texts, *short])
 
 
-# The pre-edit audit: which questions of a graph a model answers, and how it fails on the others.
-#
 # A fact is `known` if the model names its object often enough when asked for it. Every other fact
 # is asked in two further directions (`service.growth.knowledge`), each in one probe. It is
 # `inconsistent` if the model affirms the whole fact though it does not name the object, `unknown`

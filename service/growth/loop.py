@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from .schemas import GrowthIn
 
 
-# Growing a graph from a model: validation, elicitation, synthesis, again (ThinkEval, Algorithm
-# 1).
-#
 # A pass is a function of the request, the stored answers and the decisions: it begins at the seed
 # each time, and asks only new questions. Work goes breadth-first, ties by first appearance.
 

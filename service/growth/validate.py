@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from .endpoint import Request
 
 
-# Component 1 of ThinkEval (§4.1): does the model know a triplet, or the answer of a chain?
-#
 # A candidate's question is asked k times; the fraction of the decided answers that give the
 # object (or an alias) is compared with the threshold. A failed question is replaced by another
 # one, at most k_max in all; then the candidate is discarded, and every question with its answers

@@ -86,8 +86,6 @@ def _lines(problem: Problem, free: frozenset[Fact]) -> Iterator[tuple[dict[Fact,
         yield {**row, **dict.fromkeys(certain, top)}, top
 
 
-# The facts that lower IFR most, for each number of facts that may be edited.
-#
 #     IFR(S) = Σ_c w_c t_c Π_{f ∈ c ∩ S} (1 − e_f) / Σ_c w_c
 #
 # for a chain's weight w_c and retention t_c and a fact's expected efficacy e_f

@@ -215,9 +215,6 @@ def effect_of(
     )
 
 
-# The facts that a round of co-edits adds: those that lower IFR most, a whole cut, a control.
-
-
 def chosen(
     leaks: Leaks,
     limits: Constraints,

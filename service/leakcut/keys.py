@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
 
 
-# Facts that share a key, and the collateral of editing one: the known others of its key.
-#
 # A method that writes at the subject's last token (`editing.registry.writes_at_subject`) changes
 # a model's answer about every fact of a key at once: facts of one key cannot be edited to values
 # of their own together, and a fact that is not edited moves with the one that is. Keys are

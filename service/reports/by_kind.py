@@ -397,9 +397,6 @@ def _unknown(scores: Mapping[str, Score], requests: Mapping[str, object], measur
     return sum(value.excluded for value in known if value is not None)
 
 
-# The table of requests that replace no object: of those to append, or of those to forget.
-
-
 def table_by_kind(
     scores: Sequence[Score],
     measure: Measure,

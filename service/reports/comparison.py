@@ -77,8 +77,6 @@ def _dataset(rewrite: str) -> str:
     return rewrite.split("|", 1)[0]
 
 
-# Scores that a table of methods is over: those of the rewrites that all methods have.
-#
 # A method that was scored on one easy rewrite looks better than one that was scored on all of
 # them. So methods of one model are compared over their common rewrites, and a warning names the
 # others.

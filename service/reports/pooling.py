@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Several edits as one: means of efficacy, Preservation and retention, IFR over all their chains.
-#
 # Definition 3 on the union of chains: within one length the weights cancel, so each edit adds Σ_n
 # (N_n / √n) · IFR_n to the numerator and Σ_n N_n / √n to the denominator, N_n its chains of n
 # steps that count. IFR beyond the subject is over the same chains. Terms are an array, so that

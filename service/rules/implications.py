@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
 
 
-# Implications of an edit: conclusions that lose a premise or are newly entailed; verdicts on
-# them.
-#
 # A rule's grounding with the old form of the edited fact entails a conclusion before the edit,
 # one with the new form after it. The other premise is a fact of the data set. The probabilities
 # of a conclusion are those of the edit's graph. Without a probe they are undefined, not 0;

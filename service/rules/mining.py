@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
 
 
-# Mine rules from a graph: triangles of facts and pairs of facts, and the counts of their rules.
-#
 #     mined = mine(db, "knowgic")
 #     mined.rules[0].rule.text(), .support, .body, .confidence
 #

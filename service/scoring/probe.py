@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ...editing.probe import ProbeItem, ProbeResult, ProbeSettings
 
 
-# Questions about facts, a model's answers, and both together before and after an edit.
-#
 # The edited fact is probed with target_true and with target_new. The rewrite's paraphrases are
 # probed beside it and left out of its mean: they measure generalization, the fact itself
 # efficacy. The prompts of its neighborhood are part of the same probe, so that they are in its

@@ -174,9 +174,6 @@ def _override(text: str) -> tuple[str, object]:
         ) from error
 
 
-# The request that scores a stored edit again: for commands, for REST, and to co-edit it.
-
-
 def posted(score: Score) -> dict[str, Any]:
     """Return the request body that scores this edit again; default options are left out."""
     rewrite: Any = score.rewrite

@@ -98,9 +98,6 @@ def near_questions(
     )
 
 
-# A resolved request: the data set, model, method and hyperparameters it names, looked up once.
-
-
 @dataclass(frozen=True)
 class Resolved:
     """A score request with everything that it names.

@@ -106,8 +106,6 @@ def _number(text: str, name: str, value: str) -> int | float:
     return found
 
 
-# The notation of a state: one specification on the command line, one object in REST and Python.
-#
 #     organism · organism:llama:seed=1      a model organism, trained on the graph
 #     gpt2-xl · gpt2-xl@REVISION · FOLDER   a model of the hub, or of a folder
 #     BASE+edit:EDIT[+edit:EDIT ...]        with saved edits, in this order

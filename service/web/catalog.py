@@ -109,8 +109,6 @@ def _coded(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
-# Catalogue (/v1/methods, models, metrics, queries, leaderboard) and files for Neo4j Browser.
-#
 # Neo4j Browser fetches the guide and the graph style from another origin, so both carry CORS
 # headers and answer its preflight. They contain no stored data, so they need no token.
 

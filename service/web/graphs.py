@@ -217,8 +217,6 @@ def _known(path: Path) -> bool:
     return True
 
 
-# Graph routes: stored graphs (/v1/graphs), import of data sets, rewrite requests (/v1/rewrites).
-#
 # A data set is uploaded, or imported by its path from the one folder that the operator allows.
 
 router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)

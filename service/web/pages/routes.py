@@ -126,8 +126,6 @@ def delete_with_derived(db: Database, graph: str) -> None:
     delete.delete_graph(db, graph, with_dependents=True)
 
 
-# Routes of the web UI: HTML pages, errors as pages, and the forms that delete.
-#
 # The JSON interface is in the other modules of `service.web`.
 
 HEADERS = {

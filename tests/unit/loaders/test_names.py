@@ -72,6 +72,13 @@ facts: {Portishead: {title: [Unknown, Roads]}}
 """
 
 
+def test_aliases_are_of_the_entity_in_whatever_case_they_name_it(tmp_path: Path) -> None:
+    named = "entities: {PORTISHEAD: {aliases: [The Trio]}}\n"
+    loaded = load(tmp_path, "songs.yaml", GRAPH + named)
+    assert loaded.graph.aliases("Portishead") == ("The Trio",)
+    assert "'PORTISHEAD' for 'Portishead'" in notes(loaded)["repaired 1 alias entries"]
+
+
 def test_a_declared_entity_is_a_name(tmp_path: Path) -> None:
     loaded = load(tmp_path, "songs.yaml", GRAPH)
     assert [fact.object for fact in loaded.graph.facts] == ["Roads"]

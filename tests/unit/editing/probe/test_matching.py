@@ -42,6 +42,7 @@ def test_the_first_answer_wins_where_the_options_are_known():
     assert gives(answer, ["Paris"]) is True
     assert gives(answer, ["Paris"], ["Lyon", "Nice"]) is False
     assert gives("Not Lyon but Paris.", ["Paris"], ["Lyon"]) is True
+    assert gives("Paris, which is larger than Lyon, is Paris.", ["Paris"], ["Lyon"]) is True
     assert gives("New York is the city.", ["New York"], ["York"]) is True
     assert gives("York is not New York.", ["York"], ["New York"]) is True
 
