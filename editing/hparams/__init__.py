@@ -32,6 +32,7 @@ __all__ = [
     "from_values",
     "load",
     "missing",
+    "read",
     "read_json",
     "require",
     "without_file",
@@ -60,15 +61,22 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
     path = Path(model).expanduser()
     values: dict[str, Any] = {}
     source = f"defaults of '{method}'"
-    if path.suffix == ".json":
-        values, source = read_json(path), str(path)
-    elif path.suffix in (".yaml", ".yml"):
-        values, source = read_yaml(path), str(path)
+    if path.suffix in (".json", ".yaml", ".yml"):
+        values, source = read(path), str(path)
     elif available(method):
         name = file_for(method, model)
         stored = files(__name__) / method / f"{name}.json"
         values, source = json.loads(stored.read_text(encoding="utf-8")), f"{method}/{name}.json"
     return from_values(method, values, overrides, source=source)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The keys and values of a `.json` or `.yaml` file.
+
+    Raises:
+        HparamsError: it cannot be read.
+    """
+    return read_json(path) if path.suffix == ".json" else read_yaml(path)
 
 
 def from_values(

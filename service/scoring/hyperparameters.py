@@ -5,14 +5,97 @@ Every command finds them by `chosen`; `thinkeval hparams suggest` prints a sugge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from ...editing import architectures, hparams
+from ...editing import architectures, hparams, registry
 from ...editing.errors import HparamsError
 from ...editing.hparams.suggestion import Suggestion, for_config
+from ..base.errors import UsageError
 from .runtime import Runtime, RuntimeModel
+
+# The files of `--hparams`: several, each of one method, or a folder with a file for each method.
+
+SUFFIXES = (".json", ".yaml", ".yml")
+_HEADER = re.compile(r"# Starting point for (\w+) on ")
+"""The first line of a file that `thinkeval hparams suggest` writes."""
+
+
+def by_method(methods: Sequence[str], named: Sequence[str]) -> dict[str, str]:
+    """The file, or the published name, that `--hparams` has for each method; some may have none.
+
+    A file is of the method that its name or its first line says, else of each that takes its keys.
+
+    Raises:
+        UsageError: a file is of none of the methods, or a method has two.
+        HparamsError: a file cannot be read.
+    """
+    found: dict[str, str] = {}
+    for text in named:
+        matched = {m: file for file in _files(text) for m in _methods_of(file, methods, text)}
+        if not matched:
+            raise UsageError(
+                f"--hparams {text} has hyperparameters of none of the methods"
+                f" {', '.join(methods)}.",
+                remedy="Name the file by its method (memit.yaml), or give that method with -m;"
+                " `thinkeval methods NAME` lists the keys that a file must have.",
+            )
+        for method, file in matched.items():
+            if method in found:
+                raise UsageError(
+                    f"--hparams has two sources for {method}: {found[method]} and {file}.",
+                    remedy="Leave one out, or name each file by its method (memit.yaml).",
+                )
+            found[method] = file
+    return found
+
+
+def source_for(method: str, named: str | None) -> str | None:
+    """A method's file or published name: as named, or in a named folder, which may have none."""
+    if named is None or not _is_folder(named):
+        return named
+    return next((f for f in _files(named) if _methods_of(f, [method], named)), None)
+
+
+def _is_folder(text: str) -> bool:
+    """Return True for a folder of hyperparameter files; one of a model names published ones."""
+    path = Path(text).expanduser()
+    return path.is_dir() and not (path / "config.json").is_file()
+
+
+def _files(text: str) -> list[str]:
+    if not _is_folder(text):
+        return [text]
+    found = sorted(Path(text).expanduser().iterdir())
+    return [str(path) for path in found if path.suffix in SUFFIXES]
+
+
+def _methods_of(file: str, methods: Sequence[str], named: str) -> list[str]:
+    """Those of the methods that a file, named itself or in a folder, has hyperparameters of."""
+    path = Path(file).expanduser()
+    if path.suffix not in SUFFIXES:  # a published name
+        return list(methods)
+    stem = path.stem.lower().replace("-", "_")
+    own = {m for m in registry.names() if re.search(f"(?<![a-z]){m}(?![a-z])", stem)}
+    if len(own) != 1 and path.is_file():
+        own = set(_HEADER.findall(path.read_text(encoding="utf-8", errors="replace")[:200]))
+    if len(own) == 1:
+        return [method for method in methods if method in own]
+    if file == named and len(methods) == 1:
+        return list(methods)  # what is wrong with it is said when it is read
+    values = hparams.read(path)
+    return [method for method in methods if _takes(method, values)]
+
+
+def _takes(method: str, values: Mapping[str, Any]) -> bool:
+    try:
+        hparams.from_values(method, values, None, source="")
+    except HparamsError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +162,9 @@ def chosen_for(
     """The hyperparameters of a method for a loaded model, as `chosen`.
 
     Args:
-        named: a file or a published name; None finds them by the model.
+        named: a file, a folder of files or a published name; None finds them by the model.
     """
+    named = source_for(method, named)
     found = chosen(
         runtime,
         method,

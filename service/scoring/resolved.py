@@ -179,12 +179,13 @@ def hyperparameters(runtime: Runtime, request: EditOptions) -> Chosen:
     source = runtime.source_of(request)
     if source is None:  # an organism whose training refuses its architecture
         source = runtime.model_of(request).source
+    named = given.source_for(request.method, request.hparams)
     return given.chosen(
         runtime,
         request.method,
-        request.hparams or source,
+        named or source,
         request.overrides,
-        name=None if request.hparams else Path(request.model).name,
+        name=None if named else Path(request.model).name,
         config=lambda: _config(runtime, request, source),
     )
 
