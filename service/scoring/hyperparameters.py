@@ -85,7 +85,7 @@ def _methods_of(file: str, methods: Sequence[str], named: str) -> list[str]:
     if len(own) == 1:
         return [method for method in methods if method in own]
     if file == named and len(methods) == 1:
-        return list(methods)  # what is wrong with it is said when it is read
+        return list(methods)  # an error in it is raised when it is read
     values = hparams.read(path)
     return [method for method in methods if _takes(method, values)]
 
@@ -105,10 +105,12 @@ class Chosen:
     Attributes:
         notice: says that they are a suggestion, for the output and the record; None where a file
             was named or ships.
+        corpus: that the file names as the source of its authors' statistics, if it names one.
     """
 
     values: Any
     notice: str | None = None
+    corpus: str | None = None
 
 
 def chosen(
@@ -135,7 +137,9 @@ def chosen(
         ModelLoadError: the configuration cannot be read.
     """
     if name is None or not hparams.without_file([method], source):
-        return Chosen(hparams.load(method, source, overrides))
+        stored, origin = hparams.stored(method, source)
+        values = hparams.from_values(method, stored, overrides, source=origin)
+        return Chosen(values, corpus=stored.get("mom2_dataset"))
     suggestion = for_config(method, config())
     values = hparams.from_values(
         method, suggestion.values, overrides, source=f"suggestion for {method!r}"
@@ -144,6 +148,33 @@ def chosen(
     if notice is not None:
         runtime.announce(notice)
     return Chosen(values, notice)
+
+
+CONSTANTS = {"nullspace_threshold": "nullspace_rank=0.7", "mom2_update_weight": "update_share=0.95"}
+"""Published constants whose size is that of a covariance, and the rule in place of each."""
+
+
+def of_another_corpus(
+    method: str, found: Chosen, overrides: Mapping[str, Any], corpus: str
+) -> str | None:
+    """A notice where published constants meet a covariance of other texts than their authors'.
+
+    Args:
+        overrides: a constant among these is the user's own.
+        corpus: the name of the covariance's source; one that has the name of the authors' fits.
+    """
+    key = next((key for key in CONSTANTS if hasattr(found.values, key)), None)
+    if found.corpus is None or key is None or key in overrides or found.corpus in corpus.lower():
+        return None
+    value = getattr(found.values, key)
+    if value is None:
+        return None
+    return (
+        f"{key} {value:g} of {method} is published for a covariance of {found.corpus}, and this one"
+        f" is of {corpus}: the edit may install too little or too much. Use their covariance"
+        " (`thinkeval covariance import --help`), or the rule in place of the constant, --set"
+        f" {CONSTANTS[key]}."
+    )
 
 
 BEYOND_REACH = (

@@ -106,7 +106,7 @@ class Resolved:
     """A score request with everything that it names.
 
     Its request says `always` or `never` for the chat template, and `chat` how that was measured.
-    `notice` says that the hyperparameters are a suggestion.
+    `chosen` says where the hyperparameters are from.
     Data that only some requests need is read at its first use, and then no more.
     """
 
@@ -116,8 +116,8 @@ class Resolved:
     model: RuntimeModel
     method: Any
     hparams: Any
+    chosen: Chosen
     chat: ChatChosen | None = None
-    notice: str | None = None
 
     @cached_property
     def scope(self) -> Scope:
@@ -148,7 +148,7 @@ def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
         adapter_for(model.loaded.model)  # refused now, not after an hour of probing
     settings, chat = settled(runtime, dataset, model.loaded, request.probe)
     request = request.model_copy(update={"chat": settings.chat})
-    return Resolved(runtime, request, dataset, model, method, found.values, chat, found.notice)
+    return Resolved(runtime, request, dataset, model, method, found.values, found, chat)
 
 
 def require_hparams(runtime: Runtime, requests: Iterable[EditOptions]) -> None:

@@ -1,15 +1,29 @@
-"""`--hparams`: a file for each method, or a folder; each file is of the method that it fits."""
+"""`--hparams`: a file for each method, or a folder; each file is of the method that it fits.
+
+And constants that were published for statistics of another corpus.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from support.scored_walk import walked
+from thinkeval.editing import hparams
+from thinkeval.editing.deltas import files
 from thinkeval.editing.errors import HparamsError
 from thinkeval.editing.hparams.suggestion import suggest
 from thinkeval.service.base.errors import UsageError
-from thinkeval.service.scoring.hyperparameters import by_method, source_for
+from thinkeval.service.scoring import deltas
+from thinkeval.service.scoring.hyperparameters import (
+    Chosen,
+    by_method,
+    of_another_corpus,
+    source_for,
+)
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 
 def write(folder: Path, method: str, name: str, *, header: bool = True) -> str:
@@ -60,3 +74,40 @@ def test_a_file_of_another_method_and_a_second_file_are_refused(tmp_path: Path) 
         by_method(["rome", "memit"], [rome, again])
     with pytest.raises(HparamsError, match=r"no\.yaml could not be read"):
         by_method(["rome", "memit"], [str(tmp_path / "no.yaml")])
+
+
+@pytest.mark.parametrize(
+    ("method", "corpus", "overrides", "said"),
+    [
+        ("memit", "own-samples (64 texts)", {}, "mom2_update_weight 15000 of memit"),
+        ("alphaedit", "graph", {}, "nullspace_threshold 0.02 of alphaedit"),
+        ("memit", "datasets:wikimedia/Wikipedia?limit=10", {}, None),
+        ("memit", "graph", {"mom2_update_weight": 20}, None),
+        ("memit", "graph", {"update_share": 0.9}, None),
+        ("rome", "graph", {}, None),
+    ],
+)
+def test_published_constants_with_statistics_of_another_corpus(
+    method: str, corpus: str, overrides: dict[str, float], said: str | None
+) -> None:
+    values = hparams.load(method, "llama3-8b", overrides)
+    found = of_another_corpus(method, Chosen(values, corpus="wikipedia"), overrides, corpus)
+    assert found == said or str(found).startswith(f"{said} is published for a covariance of wik")
+    assert of_another_corpus(method, Chosen(values), overrides, corpus) is None
+
+
+def test_the_record_has_the_notice_and_not_the_authors_corpus(
+    runtime: Runtime, organism: RuntimeModel, tmp_path: Path
+) -> None:
+    ours, _ = hparams.stored("memit", "organism-gpt2")
+    theirs = ours | {"mom2_dataset": "wikipedia", "mom2_n_samples": 100_000}
+    (tmp_path / "memit.json").write_text(json.dumps(theirs))
+    with walked(runtime, organism, 3) as walk:
+        score = walk.score("memit", samples=0, hparams=str(tmp_path / "memit.json"))
+        about = score.provenance
+        assert f"this one is of sentences of graph {walk.graph}" in about["hparams_notice"]
+        saved = files.load(deltas.path_of(walk.runtime.settings, score.edit)).meta
+        assert not {"mom2_dataset", "mom2_n_samples"} & {*about["hparams"], *saved.hparams}
+        again = walk.score("memit", samples=0, force=True)
+        assert "hparams_notice" not in again.provenance
+        assert again.edit == score.edit
