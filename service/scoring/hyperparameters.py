@@ -7,15 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
 
 from ...editing import architectures, hparams, registry
+from ...editing.atomic_write import whole_file
 from ...editing.errors import HparamsError
 from ...editing.hparams.suggestion import Suggestion, for_config
 from ..base.errors import UsageError
+from ..base.formatting import short
 from .runtime import Runtime, RuntimeModel
+
+if TYPE_CHECKING:
+    from ..base.settings import Settings
+
 
 # The files of `--hparams`: several, each of one method, or a folder with a file for each method.
 
@@ -98,13 +106,121 @@ def _takes(method: str, values: Mapping[str, Any]) -> bool:
     return True
 
 
+# The results of `thinkeval tune` (`service.scoring.tuning`), one file for each method, model state
+# and graph. They are found by the state's digest, so by a copy under another name too.
+
+FOLDER = "tuned"
+
+
+class Tuned(BaseModel):
+    """A tuned setting of a method, or that no setting was found.
+
+    Attributes:
+        state: digest of the model as it is asked.
+        graph: whose facts were edited; `content` is its digest.
+        values: all hyperparameters; of a failure, those of the highest efficacy without ruin.
+        changed: those that differ from where the search began.
+        reached: False for a failure.
+        efficacy: mean over `n` facts; `least` is the lowest.
+        kl: mean KL divergence a token on the model's own texts; null where no text is left.
+        held_out: efficacy on facts that did not decide; empty for a failure, or interrupted.
+        interrupted: by the user: the best setting so far.
+        edits: that were computed; a target that was found before is not computed again.
+        settings: that were tried.
+        covariance: the source of the statistics; null where the method needs none.
+    """
+
+    method: str
+    model: str
+    state: str
+    graph: str
+    content: str
+    values: dict[str, Any]
+    changed: dict[str, Any]
+    reached: bool
+    efficacy: float
+    least: float
+    n: int
+    kl: float | None
+    held_out: list[float]
+    interrupted: bool
+    edits: int
+    settings: int
+    facts: list[str]
+    covariance: str | None
+    seed: int
+    dtype: str
+    seconds: float
+    version: str
+    created_at: str
+
+    @property
+    def measured(self) -> str:
+        """The result in words, each mean with its n."""
+        held = (
+            "" if not self.held_out else f", {short(self._held)} on {len(self.held_out)} held out"
+        )
+        return f"efficacy {short(self.efficacy)} (n = {self.n}{held}), KL {short(self.kl)}"
+
+    @property
+    def _held(self) -> float:
+        return sum(self.held_out) / len(self.held_out)
+
+    @property
+    def notice(self) -> str:
+        """One sentence for the record of an edit that was made with these values."""
+        said = f"Hyperparameters of {self.method} for {self.model} are tuned on {self.graph}"
+        if self.reached:
+            return f"{said}: {self.measured}."
+        return f"{said} without success, and used by --anyway: {self.failure}"
+
+    @property
+    def failure(self) -> str:
+        """That no setting was found, with the best that was."""
+        best = f"best {short(self.efficacy)} (n = {self.n}) at KL {short(self.kl)}"
+        return f"no setting reaches .9 without ruining the model: {best}."
+
+
+def tuned_path(settings: Settings, method: str, state: str, content: str) -> Path:
+    """The file of a method's tuned setting for a model state and a graph's content."""
+    return settings.home / FOLDER / f"{method}-{state[:16]}-{content[:16]}.json"
+
+
+def store_tuned(settings: Settings, found: Tuned) -> Tuned:
+    """Store a setting in place of an earlier one of the same key; returns it as it is read."""
+    text = found.model_dump_json(indent=2)
+    with whole_file(tuned_path(settings, found.method, found.state, found.content)) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return Tuned.model_validate_json(text)
+
+
+def tuned_for(settings: Settings, method: str, state: str, content: str = "") -> Tuned | None:
+    """The stored setting for a model state: that of this graph, else the newest."""
+    found = []
+    for path in (settings.home / FOLDER).glob(f"{method}-{state[:16]}-*.json"):
+        try:
+            found.append(Tuned.model_validate_json(path.read_text(encoding="utf-8")))
+        except (OSError, ValidationError) as error:
+            raise HparamsError(
+                f"{path} could not be read ({type(error).__name__})",
+                remedy="Delete it, and run `thinkeval tune` again.",
+            ) from error
+    found.sort(key=lambda each: (each.content == content, each.created_at))
+    return found[-1] if found else None
+
+
+def any_tuned(settings: Settings, method: str) -> bool:
+    """Return True if a setting of the method is stored, for whatever model."""
+    return any((settings.home / FOLDER).glob(f"{method}-*.json"))
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The hyperparameters that a method runs with.
 
     Attributes:
-        notice: says that they are a suggestion, for the output and the record; None where a file
-            was named or ships.
+        notice: says that they are tuned, or a suggestion, for the output and the record; None where
+            a file was named or ships.
         corpus: that the file names as the source of its authors' statistics, if it names one.
     """
 
@@ -121,33 +237,48 @@ def chosen(
     *,
     name: str | None,
     config: Callable[[], Any],
+    tuned: Tuned | None = None,
+    anyway: bool = False,
+    state_known: bool = True,
 ) -> Chosen:
-    """The hyperparameters of a method: of the file that a source names, or suggested.
+    """The hyperparameters of a method: named, else tuned, else of a file, else suggested.
 
-    A suggestion is announced.
+    Those that are tuned or suggested are announced.
 
     Args:
         source: a file, or the name or folder of a model.
         overrides: keys that replace those values.
         name: of the model, for the notice; None: the source is a user's choice, and must exist.
         config: the model's configuration; read only where no file is found.
+        tuned: the stored setting for the model's state; a failure is used only `anyway`.
+        state_known: False before the model is loaded: where a stored setting may turn out to be of
+            its state, nothing is announced yet.
 
     Raises:
         HparamsError: an unreadable file; or a key that is unknown, or of a wrong type.
         ModelLoadError: the configuration cannot be read.
     """
-    if name is None or not hparams.without_file([method], source):
+    stated = name is None
+    if tuned is not None and not stated and (tuned.reached or anyway):
+        origin = f"tuned on {tuned.graph}"
+        found = Chosen(
+            hparams.from_values(method, tuned.values, overrides, source=origin), tuned.notice
+        )
+    elif name is None or not hparams.without_file([method], source):
         stored, origin = hparams.stored(method, source)
         values = hparams.from_values(method, stored, overrides, source=origin)
-        return Chosen(values, corpus=stored.get("mom2_dataset"))
-    suggestion = for_config(method, config())
-    values = hparams.from_values(
-        method, suggestion.values, overrides, source=f"suggestion for {method!r}"
-    )
-    notice = suggestion.notice(name)
-    if notice is not None:
-        runtime.announce(notice)
-    return Chosen(values, notice)
+        found = Chosen(values, corpus=stored.get("mom2_dataset"))
+    else:
+        suggestion = for_config(method, config())
+        origin = f"suggestion for {method!r}"
+        values = hparams.from_values(method, suggestion.values, overrides, source=origin)
+        found = Chosen(values, suggestion.notice(name))
+    if tuned is not None and not (stated or tuned.reached or anyway):
+        failed = f"Tuned on {tuned.graph}, {tuned.failure} --anyway uses that."
+        found = replace(found, notice=" ".join(filter(None, (found.notice, failed))))
+    if found.notice is not None and (state_known or not any_tuned(runtime.settings, method)):
+        runtime.announce(found.notice)
+    return found
 
 
 CONSTANTS = {"nullspace_threshold": "nullspace_rank=0.7", "mom2_update_weight": "update_share=0.95"}
@@ -203,6 +334,7 @@ def chosen_for(
         overrides or {},
         name=None if named else model.name,
         config=lambda: model.loaded.model.config,
+        tuned=tuned_for(runtime.settings, method, model.loaded.info.digest),
     )
     return found.values
 

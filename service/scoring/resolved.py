@@ -142,8 +142,9 @@ def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
 
     dataset = datasets.dataset(runtime.db, request.graph)
     method = registry.get(request.method)
-    found = hyperparameters(runtime, request)
+    hyperparameters(runtime, request)  # an error of theirs comes before the model is loaded
     model = runtime.model_of(request, dataset)
+    found = hyperparameters(runtime, request, model.loaded.info.digest, dataset.digest)
     if _edits_weights(request.method):
         adapter_for(model.loaded.model)  # refused now, not after an hour of probing
     settings, chat = settled(runtime, dataset, model.loaded, request.probe)
@@ -170,8 +171,14 @@ _DECIDES = {"model", "revision", "organism_seed", "method", "hparams", "override
 """Options that decide which hyperparameters a request has."""
 
 
-def hyperparameters(runtime: Runtime, request: EditOptions) -> Chosen:
-    """The hyperparameters of a request, by its model's name and configuration alone.
+def hyperparameters(
+    runtime: Runtime, request: EditOptions, state: str | None = None, content: str = ""
+) -> Chosen:
+    """The hyperparameters of a request, by its model's name and configuration.
+
+    Args:
+        state: digest of the loaded model, and `content` of the graph, by which tuned ones are
+            found; None: the model is not loaded, and what could be tuned is not announced.
 
     Raises:
         HparamsError, ModelLoadError, UnsupportedArchitectureError: as `require_hparams`.
@@ -187,6 +194,9 @@ def hyperparameters(runtime: Runtime, request: EditOptions) -> Chosen:
         request.overrides,
         name=None if named else Path(request.model).name,
         config=lambda: _config(runtime, request, source),
+        tuned=given.tuned_for(runtime.settings, request.method, state, content) if state else None,
+        anyway=request.anyway,
+        state_known=state is not None,
     )
 
 
