@@ -435,7 +435,8 @@ def suggest(
     """Print starting hyperparameters as YAML, with a comment on where each value comes from.
 
     Values of the nearest published model, its layers at the same depth. A starting point, not tuned
-    for the model: score a few rewrites with [bold]--hparams FILE.yaml[/bold] and adjust.
+    for the model: score a few rewrites with [bold]--hparams FILE.yaml[/bold] and adjust, or let
+    [bold]thinkeval tune[/bold] search.
     """
     from ..scoring.hyperparameters import for_model
 
