@@ -32,8 +32,10 @@ __all__ = [
     "from_values",
     "load",
     "missing",
+    "read",
     "read_json",
     "require",
+    "stored",
     "without_file",
 ]
 
@@ -57,18 +59,33 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
         UnknownMethodError: no such method.
         HparamsError: no file for the model, or a key that is unknown, missing or of a wrong type.
     """
-    path = Path(model).expanduser()
-    values: dict[str, Any] = {}
-    source = f"defaults of '{method}'"
-    if path.suffix == ".json":
-        values, source = read_json(path), str(path)
-    elif path.suffix in (".yaml", ".yml"):
-        values, source = read_yaml(path), str(path)
-    elif available(method):
-        name = file_for(method, model)
-        stored = files(__name__) / method / f"{name}.json"
-        values, source = json.loads(stored.read_text(encoding="utf-8")), f"{method}/{name}.json"
+    values, source = stored(method, model)
     return from_values(method, values, overrides, source=source)
+
+
+def stored(method: str, model: str | Path) -> tuple[dict[str, Any], str]:
+    """The keys and values of the file that `load` reads, and its name.
+
+    Raises:
+        UnknownMethodError, HparamsError: as `load`.
+    """
+    path = Path(model).expanduser()
+    if path.suffix in (".json", ".yaml", ".yml"):
+        return read(path), str(path)
+    if not available(method):
+        return {}, f"defaults of '{method}'"
+    name = file_for(method, model)
+    found = files(__name__) / method / f"{name}.json"
+    return json.loads(found.read_text(encoding="utf-8")), f"{method}/{name}.json"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The keys and values of a `.json` or `.yaml` file.
+
+    Raises:
+        HparamsError: it cannot be read.
+    """
+    return read_json(path) if path.suffix == ".json" else read_yaml(path)
 
 
 def from_values(

@@ -52,7 +52,7 @@ class Settings(BaseSettings):
 
     home: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("thinkeval")),
-        description="Folder of the embedded database and the saved edits.",
+        description="Folder of the embedded database, saved edits and tuned hyperparameters.",
     )
     cache: Path = Field(
         default_factory=lambda: Path(platformdirs.user_cache_dir("thinkeval")),

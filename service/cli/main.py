@@ -31,7 +31,7 @@ from .experiments import command_of
 from .graphs import graphs, import_, rewrites
 from .grow import grow
 from .leakcut import coedit, leakcut
-from .models import audit_knowledge, covariance, hparams, organism, probe, train_mend
+from .models import audit_knowledge, covariance, hparams, organism, probe, train_mend, tune
 from .options import GroupedCommand, GroupOfCommands
 from .output import print_unencodable
 from .report import chains, report
@@ -83,6 +83,7 @@ app.command(rich_help_panel=LOOK)(queries)
 app.command(rich_help_panel=MORE)(methods)
 app.command(rich_help_panel=MORE)(probe)
 app.command("audit-knowledge", rich_help_panel=MORE)(audit_knowledge)
+app.command(rich_help_panel=MORE)(tune)
 app.command("train-mend", rich_help_panel=MORE)(train_mend)
 app.command(rich_help_panel=MORE)(worker)
 app.command(rich_help_panel=MORE)(doctor)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..base.errors import UsageError
-from ..base.formatting import cell, least_of, number, pluralize
+from ..base.formatting import UNDEFINED, cell, least_of, number, pluralize, short
 from ..base.settings import Settings
 from ..graphs import datasets
 from ..models.edit import KNOWN, KNOWN_CHAIN
 from ..reports.formats import Column, Table, indexed
 from ..scoring import knowledge, method_inputs
 from ..scoring import method_inputs as corpora
-from ..scoring.hyperparameters import chosen_for
+from ..scoring.hyperparameters import Tuned, by_method, chosen_for
 from ..scoring.knowledge import THRESHOLDS
 from ..scoring.probe import WORDINGS
 from ..scoring.request import read_overrides
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ..growth.knowledge import FailureOut, KnowledgeOut
     from ..models.edit import Measure
     from ..scoring.knowledge import AskedRelation, KnownRewrite, KnownSummary
+    from ..scoring.tuning import Plan
 
 
 REWRITES_SHOWN, RELATIONS_SHOWN = 10, 20
@@ -434,7 +435,8 @@ def suggest(
     """Print starting hyperparameters as YAML, with a comment on where each value comes from.
 
     Values of the nearest published model, its layers at the same depth. A starting point, not tuned
-    for the model: score a few rewrites with [bold]--hparams FILE.yaml[/bold] and adjust.
+    for the model: score a few rewrites with [bold]--hparams FILE.yaml[/bold] and adjust, or let
+    [bold]thinkeval tune[/bold] search.
     """
     from ..scoring.hyperparameters import for_model
 
@@ -443,6 +445,101 @@ def suggest(
         emit_json({"model": model, "notes": found.notes, **asdict(found.suggestion)}, output)
     else:
         emit_text(found.as_yaml(), output)
+
+
+# `thinkeval tune`: hyperparameters that reach a target at the least damage.
+
+TUNED: list[Column[Tuned]] = [
+    Column("method", lambda each: each.method),
+    Column("reached", lambda each: each.reached),
+    Column("efficacy", lambda each: f"{short(each.efficacy)} (n = {each.n})"),
+    Column("least", lambda each: each.least),
+    Column("held out", lambda each: ", ".join(map(short, each.held_out)) or UNDEFINED),
+    Column("KL", lambda each: short(each.kl)),
+    Column("changed", lambda each: ", ".join(f"{k}={v}" for k, v in each.changed.items())),
+    Column("edits", lambda each: each.edits, optional=1),
+]
+
+
+@takes(
+    "graph", "method", "hparams", "covariance", "chat", "dtype", "revision", "seed", "force",
+    many=("method", "hparams"),
+    defaults={"graph": "world"},
+    help={
+        "method": "Editing method; repeatable; default: all that are tuned.",
+        "hparams": "Where the search begins: a file, a folder with one a method, or a shipped one;"
+        " repeatable.",
+        "force": "Tune again what is stored.",
+    },
+)  # fmt: skip
+def tune(
+    model: Annotated[str, typer.Argument(help="Model, as `score --model` takes it.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the facts and the number of edits only.")
+    ] = False,
+    json: JsonFlag = False,
+    **options: Any,
+) -> None:
+    """Search hyperparameters by which edits take at the least damage; later commands find them.
+
+    Five known facts of the graph, of different subjects and relations, are edited one by one; a
+    setting must reach a mean efficacy of .9 (each fact .5) at the least KL divergence on the
+    model's own texts, and two further facts check it. At most 12 edits a method. Ctrl-C keeps the
+    best so far. `score`, `sweep` and all others then use it for this model, with a notice.
+    """
+    from ...editing import registry
+    from ..scoring import tuning
+
+    methods = list(dict.fromkeys(options.pop("method") or tuning.KNOBS))
+    for name in methods:
+        if registry.info(name).name not in tuning.KNOBS:
+            typer.echo(f"{name}: nothing is tuned; it keeps its values.", err=True)
+    methods = [name for name in methods if name in tuning.KNOBS]
+    if not methods:
+        if json:
+            emit_json([])
+        return
+    files, force = by_method(methods, options.pop("hparams") or []), options.pop("force")
+    edit = edit_options(options | {"model": model, "samples": 0})
+    found: list[Tuned] = []
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        plan = tuning.plan(runtime, edit, methods, files)
+        for name in () if dry_run else methods:
+            found.append(tuning.tune(runtime, plan, name, force=force))
+            if found[-1].interrupted:
+                break
+    if dry_run:
+        _show_plan(plan, json)
+        return
+    for each in found:
+        if not each.reached:
+            typer.echo(f"{each.method}: {each.failure} --anyway uses it.", err=True)
+    if json:
+        emit_json([each.model_dump() for each in found])
+    else:
+        note = "Later commands find these; --hparams names others. KL: on the model's own texts."
+        emit_table(Table("tuned", f"{model} tuned on {edit.graph}", TUNED, found, note))
+    if any(each.interrupted for each in found):
+        raise KeyboardInterrupt
+    if not all(each.reached for each in found):
+        raise typer.Exit(1)
+
+
+def _show_plan(plan: Plan, json: bool) -> None:
+    from ..scoring.tuning import EDITS, FACTS, HELD_OUT
+
+    edits = {"edits": EDITS, "held_out": HELD_OUT, "methods": list(plan.starts)}
+    if json:
+        facts = [rewrite.identity for rewrite in plan.rewrites]
+        emit_json(edits | {"facts": facts})
+        return
+    rows = [
+        ("decides" if i < FACTS else "held out", r.subject, r.relation, r.target_true, r.target_new)
+        for i, r in enumerate(plan.rewrites)
+    ]
+    columns = indexed("fact", "subject", "relation", "object", "edited to")
+    note = f"At most {EDITS} edits for each of {', '.join(plan.starts)}, those held out included."
+    emit_table(Table("plan", "Facts to edit", columns, rows, note))
 
 
 # `thinkeval audit-knowledge`: a model's knowledge of a graph before any edit.

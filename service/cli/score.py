@@ -6,7 +6,7 @@ The gate: does an edit stay within the limits a team has set? For use in their C
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,7 +92,7 @@ def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
     return broken
 
 
-@takes("graph", "model", "method", ..., many=("method",))
+@takes("graph", "model", "method", ..., many=("method", "hparams"))
 def score(
     rewrite: Annotated[
         list[str] | None,
@@ -146,7 +146,10 @@ def score(
     """
     if output is not None and not (json or csv):
         raise UsageError("-o writes --json or --csv, and neither is given.", remedy="Add one.")
+    from ..scoring.hyperparameters import by_method
+
     methods = options.pop("method") or [EditOptions.model_fields["method"].default]
+    files = by_method(methods, options.pop("hparams") or [])
     edit = edit_options(options)
     require_taken(measure.key, edit.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
@@ -161,7 +164,7 @@ def score(
         ]
         if (max_ifr, min_subject_retention) != (None, None):
             _require_old_fact(rewrites)
-        scores, failed, skipped = score_all(runtime, requests_of(edit, methods, rewrites))
+        scores, failed, skipped = score_all(runtime, requests_of(edit, methods, rewrites, files))
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
     limits = Limits(max_ifr, min_preservation, min_subject_retention, max_kl)
     broken = [line for each in scores for line in check(each, limits, measure.key)]
@@ -183,9 +186,15 @@ def _require_old_fact(rewrites: Sequence[RewriteRequest]) -> None:
 
 
 def requests_of(
-    edit: EditOptions, methods: Sequence[str], rewrites: Sequence[RewriteRequest]
+    edit: EditOptions,
+    methods: Sequence[str],
+    rewrites: Sequence[RewriteRequest],
+    files: Mapping[str, str] | None = None,
 ) -> list[ScoreRequest]:
     """A request for each method and rewrite, in this order.
+
+    Args:
+        files: of hyperparameters, by method.
 
     Raises:
         UnknownMethodError: before a model is trained or loaded for nothing.
@@ -194,7 +203,12 @@ def requests_of(
 
     for name in methods:
         registry.info(name)
-    return [ScoreRequest.of(rewrite, edit, method=name) for name in methods for rewrite in rewrites]
+    given = files or {}
+    return [
+        ScoreRequest.of(rewrite, edit, method=name, hparams=given.get(name))
+        for name in methods
+        for rewrite in rewrites
+    ]
 
 
 def score_all(

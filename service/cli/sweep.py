@@ -198,9 +198,16 @@ def sweep_coedits(
     from ..leakcut import coedit_sweep as sweeps
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
-    if further or options.pop("overrides") or len(models or ()) > 1 or len(seeds or ()) > 1:
+    if (
+        further
+        or options.pop("hparams")
+        or options.pop("overrides")
+        or len(models or ()) > 1
+        or len(seeds or ()) > 1
+    ):
         raise UsageError(
-            "--coedit takes one model and one seed, and no --matched, --axis, --kind or --set.",
+            "--coedit takes one model and one seed, and no --matched, --axis, --kind, --hparams or"
+            " --set.",
             remedy="Run it once for each model or seed.",
         )
     edit = edit_options(options)
@@ -278,8 +285,8 @@ MATCHING = (0.25, 0.5, 0.75, 1.0)
 
 
 @takes(
-    *MEASURED, "model", "method", "seed", "overrides", "covariance", "anyway",
-    many=("model", "method", "seed"),
+    *MEASURED, "model", "method", "seed", "hparams", "overrides", "covariance", "anyway",
+    many=("model", "method", "seed", "hparams"),
     defaults={"samples": 0},
     help={
         "model": "As `score` takes it; repeatable; default: organism.",
@@ -356,23 +363,26 @@ def sweep(
     from ..scoring import sweep
     from ..scoring import sweep as sweeps
     from ..scoring.forget import methods_for
+    from ..scoring.hyperparameters import by_method
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
+    named = options.pop("hparams") or []
     overrides = _overrides(options.pop("overrides") or [])
     edit = edit_options(options)
     require_taken(measure.key, edit.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         rewrites = tuple(_rewrites(runtime, edit.graph, rewrite or [], kind))
-        every = methods_for(rewrites, registry.names())
+        chosen = tuple(dict.fromkeys(methods or methods_for(rewrites, registry.names())))
         swept = sweeps.Sweep(
             options=edit,
             rewrites=rewrites,
-            methods=tuple(dict.fromkeys(methods or every)),
+            methods=chosen,
             models=tuple(models or ["organism"]),
             seeds=tuple(dict.fromkeys(seeds or [0])),
             strengths=MATCHING if matched else (1.0,),
             overrides=overrides,
             axes=sweep.read(axis or []),
+            hparams=by_method(chosen, named),
         )
         found, implied = _run(runtime, swept, workers, measure.key)
     _print_sweep(found, implied, measure.key, json=json, output=output)
@@ -441,7 +451,7 @@ def _print_sweep(
 
 
 @takes(
-    "graph", "model", "method", "overrides", "samples", "dtype", "seed", "implications",
+    "graph", "model", "method", "hparams", "overrides", "samples", "dtype", "seed", "implications",
     defaults={"method": "alphaedit", "samples": 0},
 )  # fmt: skip
 def sequence(

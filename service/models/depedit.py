@@ -279,7 +279,8 @@ class RunsIn(BaseModel):
         default="organism", description="One of `GET /v1/models`."
     )
     hparams: Annotated[
-        Name | None, Option(help="Hyperparameter file, or name of a shipped one.")
+        Name | None,
+        Option(help="Hyperparameter file, folder with one a method, or name of a shipped one."),
     ] = Field(
         default=None, description="Name of a shipped hyperparameter file; default: the model's."
     )

@@ -737,7 +737,8 @@ class EditOptions(SharedOptions, AppendOptions, ForgetOptions):
         default=None, description="Branch, tag or commit of a hub model; the commit is recorded."
     )
     hparams: Annotated[
-        Name | None, Option(help="Hyperparameter file, or name of a shipped one.")
+        Name | None,
+        Option(help="Hyperparameter file, folder with one a method, or name of a shipped one."),
     ] = Field(
         default=None, description="Name of a shipped hyperparameter file; default: the model's."
     )

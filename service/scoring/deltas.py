@@ -68,7 +68,7 @@ def save(
         weights_digest=info.weights_digest,
         inputs=info.inputs,
         method=request.method,
-        hparams=_mapping(plan.identity["hparams"]),
+        hparams=_mapping(plan.provenance["hparams"]),
         requests=tuple(rewrite.identity for rewrite in edited),
         seed=request.seed,
         model=lasting_name(request.model, request.organism_seed),

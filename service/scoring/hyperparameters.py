@@ -5,14 +5,213 @@ Every command finds them by `chosen`; `thinkeval hparams suggest` prints a sugge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ...editing import architectures, hparams
+from pydantic import BaseModel, ValidationError
+
+from ...editing import architectures, hparams, registry
+from ...editing.atomic_write import whole_file
 from ...editing.errors import HparamsError
 from ...editing.hparams.suggestion import Suggestion, for_config
+from ..base.errors import UsageError
+from ..base.formatting import short
 from .runtime import Runtime, RuntimeModel
+
+if TYPE_CHECKING:
+    from ..base.settings import Settings
+
+
+# The files of `--hparams`: several, each of one method, or a folder with a file for each method.
+
+SUFFIXES = (".json", ".yaml", ".yml")
+_HEADER = re.compile(r"# Starting point for (\w+) on ")
+"""The first line of a file that `thinkeval hparams suggest` writes."""
+
+
+def by_method(methods: Sequence[str], named: Sequence[str]) -> dict[str, str]:
+    """The file, or the published name, that `--hparams` has for each method; some may have none.
+
+    A file is of the method that its name or its first line says, else of each that takes its keys.
+
+    Raises:
+        UsageError: a file is of none of the methods, or a method has two.
+        HparamsError: a file cannot be read.
+    """
+    found: dict[str, str] = {}
+    for text in named:
+        matched = {m: file for file in _files(text) for m in _methods_of(file, methods, text)}
+        if not matched:
+            raise UsageError(
+                f"--hparams {text} has hyperparameters of none of the methods"
+                f" {', '.join(methods)}.",
+                remedy="Name the file by its method (memit.yaml), or give that method with -m;"
+                " `thinkeval methods NAME` lists the keys that a file must have.",
+            )
+        for method, file in matched.items():
+            if method in found:
+                raise UsageError(
+                    f"--hparams has two sources for {method}: {found[method]} and {file}.",
+                    remedy="Leave one out, or name each file by its method (memit.yaml).",
+                )
+            found[method] = file
+    return found
+
+
+def source_for(method: str, named: str | None) -> str | None:
+    """A method's file or published name: as named, or in a named folder, which may have none."""
+    if named is None or not _is_folder(named):
+        return named
+    return next((f for f in _files(named) if _methods_of(f, [method], named)), None)
+
+
+def _is_folder(text: str) -> bool:
+    """Return True for a folder of hyperparameter files; one of a model names published ones."""
+    path = Path(text).expanduser()
+    return path.is_dir() and not (path / "config.json").is_file()
+
+
+def _files(text: str) -> list[str]:
+    if not _is_folder(text):
+        return [text]
+    found = sorted(Path(text).expanduser().iterdir())
+    return [str(path) for path in found if path.suffix in SUFFIXES]
+
+
+def _methods_of(file: str, methods: Sequence[str], named: str) -> list[str]:
+    """Those of the methods that a file, named itself or in a folder, has hyperparameters of."""
+    path = Path(file).expanduser()
+    if path.suffix not in SUFFIXES:  # a published name
+        return list(methods)
+    stem = path.stem.lower().replace("-", "_")
+    own = {m for m in registry.names() if re.search(f"(?<![a-z]){m}(?![a-z])", stem)}
+    if len(own) != 1 and path.is_file():
+        own = set(_HEADER.findall(path.read_text(encoding="utf-8", errors="replace")[:200]))
+    if len(own) == 1:
+        return [method for method in methods if method in own]
+    if file == named and len(methods) == 1:
+        return list(methods)  # an error in it is raised when it is read
+    values = hparams.read(path)
+    return [method for method in methods if _takes(method, values)]
+
+
+def _takes(method: str, values: Mapping[str, Any]) -> bool:
+    try:
+        hparams.from_values(method, values, None, source="")
+    except HparamsError:
+        return False
+    return True
+
+
+# The results of `thinkeval tune` (`service.scoring.tuning`), one file for each method, model state
+# and graph. They are found by the state's digest, so by a copy under another name too.
+
+FOLDER = "tuned"
+
+
+class Tuned(BaseModel):
+    """A tuned setting of a method, or that no setting was found.
+
+    Attributes:
+        state: digest of the model as it is asked.
+        graph: whose facts were edited; `content` is its digest.
+        values: all hyperparameters; of a failure, those of the highest efficacy without ruin.
+        changed: those that differ from where the search began.
+        reached: False for a failure.
+        efficacy: mean over `n` facts; `least` is the lowest.
+        kl: mean KL divergence a token on the model's own texts; null where no text is left.
+        held_out: efficacy on facts that did not decide; empty for a failure, or interrupted.
+        interrupted: by the user: the best setting so far.
+        edits: that were computed; a target that was found before is not computed again.
+        settings: that were tried.
+        covariance: the source of the statistics; null where the method needs none.
+    """
+
+    method: str
+    model: str
+    state: str
+    graph: str
+    content: str
+    values: dict[str, Any]
+    changed: dict[str, Any]
+    reached: bool
+    efficacy: float
+    least: float
+    n: int
+    kl: float | None
+    held_out: list[float]
+    interrupted: bool
+    edits: int
+    settings: int
+    facts: list[str]
+    covariance: str | None
+    seed: int
+    dtype: str
+    seconds: float
+    version: str
+    created_at: str
+
+    @property
+    def measured(self) -> str:
+        """The result in words, each mean with its n."""
+        held = (
+            "" if not self.held_out else f", {short(self._held)} on {len(self.held_out)} held out"
+        )
+        return f"efficacy {short(self.efficacy)} (n = {self.n}{held}), KL {short(self.kl)}"
+
+    @property
+    def _held(self) -> float:
+        return sum(self.held_out) / len(self.held_out)
+
+    @property
+    def notice(self) -> str:
+        """One sentence for the record of an edit that was made with these values."""
+        said = f"Hyperparameters of {self.method} for {self.model} are tuned on {self.graph}"
+        if self.reached:
+            return f"{said}: {self.measured}."
+        return f"{said} without success, and used by --anyway: {self.failure}"
+
+    @property
+    def failure(self) -> str:
+        """That no setting was found, with the best that was."""
+        best = f"best {short(self.efficacy)} (n = {self.n}) at KL {short(self.kl)}"
+        return f"no setting reaches .9 without ruining the model: {best}."
+
+
+def tuned_path(settings: Settings, method: str, state: str, content: str) -> Path:
+    """The file of a method's tuned setting for a model state and a graph's content."""
+    return settings.home / FOLDER / f"{method}-{state[:16]}-{content[:16]}.json"
+
+
+def store_tuned(settings: Settings, found: Tuned) -> Tuned:
+    """Store a setting in place of an earlier one of the same key; returns it as it is read."""
+    text = found.model_dump_json(indent=2)
+    with whole_file(tuned_path(settings, found.method, found.state, found.content)) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return Tuned.model_validate_json(text)
+
+
+def tuned_for(settings: Settings, method: str, state: str, content: str = "") -> Tuned | None:
+    """The stored setting for a model state: that of this graph, else the newest."""
+    found = []
+    for path in (settings.home / FOLDER).glob(f"{method}-{state[:16]}-*.json"):
+        try:
+            found.append(Tuned.model_validate_json(path.read_text(encoding="utf-8")))
+        except (OSError, ValidationError) as error:
+            raise HparamsError(
+                f"{path} could not be read ({type(error).__name__})",
+                remedy="Delete it, and run `thinkeval tune` again.",
+            ) from error
+    found.sort(key=lambda each: (each.content == content, each.created_at))
+    return found[-1] if found else None
+
+
+def any_tuned(settings: Settings, method: str) -> bool:
+    """Return True if a setting of the method is stored, for whatever model."""
+    return any((settings.home / FOLDER).glob(f"{method}-*.json"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +219,14 @@ class Chosen:
     """The hyperparameters that a method runs with.
 
     Attributes:
-        notice: says that they are a suggestion, for the output and the record; None where a file
-            was named or ships.
+        notice: says that they are tuned, or a suggestion, for the output and the record; None where
+            a file was named or ships.
+        corpus: that the file names as the source of its authors' statistics, if it names one.
     """
 
     values: Any
     notice: str | None = None
+    corpus: str | None = None
 
 
 def chosen(
@@ -36,31 +237,75 @@ def chosen(
     *,
     name: str | None,
     config: Callable[[], Any],
+    tuned: Tuned | None = None,
+    anyway: bool = False,
+    state_known: bool = True,
 ) -> Chosen:
-    """The hyperparameters of a method: of the file that a source names, or suggested.
+    """The hyperparameters of a method: named, else tuned, else of a file, else suggested.
 
-    A suggestion is announced.
+    Those that are tuned or suggested are announced.
 
     Args:
         source: a file, or the name or folder of a model.
         overrides: keys that replace those values.
         name: of the model, for the notice; None: the source is a user's choice, and must exist.
         config: the model's configuration; read only where no file is found.
+        tuned: the stored setting for the model's state; a failure is used only `anyway`.
+        state_known: False before the model is loaded: where a stored setting may turn out to be of
+            its state, nothing is announced yet.
 
     Raises:
         HparamsError: an unreadable file; or a key that is unknown, or of a wrong type.
         ModelLoadError: the configuration cannot be read.
     """
-    if name is None or not hparams.without_file([method], source):
-        return Chosen(hparams.load(method, source, overrides))
-    suggestion = for_config(method, config())
-    values = hparams.from_values(
-        method, suggestion.values, overrides, source=f"suggestion for {method!r}"
+    stated = name is None
+    if tuned is not None and not stated and (tuned.reached or anyway):
+        origin = f"tuned on {tuned.graph}"
+        found = Chosen(
+            hparams.from_values(method, tuned.values, overrides, source=origin), tuned.notice
+        )
+    elif name is None or not hparams.without_file([method], source):
+        stored, origin = hparams.stored(method, source)
+        values = hparams.from_values(method, stored, overrides, source=origin)
+        found = Chosen(values, corpus=stored.get("mom2_dataset"))
+    else:
+        suggestion = for_config(method, config())
+        origin = f"suggestion for {method!r}"
+        values = hparams.from_values(method, suggestion.values, overrides, source=origin)
+        found = Chosen(values, suggestion.notice(name))
+    if tuned is not None and not (stated or tuned.reached or anyway):
+        failed = f"Tuned on {tuned.graph}, {tuned.failure} --anyway uses that."
+        found = replace(found, notice=" ".join(filter(None, (found.notice, failed))))
+    if found.notice is not None and (state_known or not any_tuned(runtime.settings, method)):
+        runtime.announce(found.notice)
+    return found
+
+
+CONSTANTS = {"nullspace_threshold": "nullspace_rank=0.7", "mom2_update_weight": "update_share=0.95"}
+"""Published constants whose size is that of a covariance, and the rule in place of each."""
+
+
+def of_another_corpus(
+    method: str, found: Chosen, overrides: Mapping[str, Any], corpus: str
+) -> str | None:
+    """A notice where published constants meet a covariance of other texts than their authors'.
+
+    Args:
+        overrides: a constant among these is the user's own.
+        corpus: the name of the covariance's source; one that has the name of the authors' fits.
+    """
+    key = next((key for key in CONSTANTS if hasattr(found.values, key)), None)
+    if found.corpus is None or key is None or key in overrides or found.corpus in corpus.lower():
+        return None
+    value = getattr(found.values, key)
+    if value is None:
+        return None
+    return (
+        f"{key} {value:g} of {method} is published for a covariance of {found.corpus}, and this one"
+        f" is of {corpus}: the edit may install too little or too much. Use their covariance"
+        " (`thinkeval covariance import --help`), or the rule in place of the constant, --set"
+        f" {CONSTANTS[key]}."
     )
-    notice = suggestion.notice(name)
-    if notice is not None:
-        runtime.announce(notice)
-    return Chosen(values, notice)
 
 
 BEYOND_REACH = (
@@ -79,8 +324,9 @@ def chosen_for(
     """The hyperparameters of a method for a loaded model, as `chosen`.
 
     Args:
-        named: a file or a published name; None finds them by the model.
+        named: a file, a folder of files or a published name; None finds them by the model.
     """
+    named = source_for(method, named)
     found = chosen(
         runtime,
         method,
@@ -88,6 +334,7 @@ def chosen_for(
         overrides or {},
         name=None if named else model.name,
         config=lambda: model.loaded.model.config,
+        tuned=tuned_for(runtime.settings, method, model.loaded.info.digest),
     )
     return found.values
 

@@ -34,6 +34,7 @@ from . import forget as retaining
 from . import method_inputs, model_graph
 from . import method_inputs as corpora
 from .forget import refuses, with_refusal_target
+from .hyperparameters import of_another_corpus
 from .method_inputs import Corpus, Wanted
 from .resolved import Pairs, Resolved, Scope, resolve
 from .runtime import Runtime, Shared
@@ -236,8 +237,8 @@ def plan_edit(resolved: Resolved) -> Plan:
     if kept is not None:
         identity["retain"] = kept.identity
     provenance = _provenance(resolved, corpus, identity)
-    if resolved.notice is not None:
-        provenance["hparams_notice"] = resolved.notice
+    if notice := _notice(resolved, corpus, layers):
+        provenance["hparams_notice"] = notice
     if resolved.chat is not None:
         provenance["chat_chosen"] = resolved.chat.as_dict()
     elif request.chat == "always":
@@ -255,6 +256,19 @@ def plan_edit(resolved: Resolved) -> Plan:
         identity["demonstrations"] = description
         provenance["demonstrations"] = description
     return Plan(resolved, corpus, layers, identity, provenance, network, state, appended, kept)
+
+
+def _notice(resolved: Resolved, corpus: Corpus, layers: Sequence[int]) -> str | None:
+    """What a reader must know of the hyperparameters' origin; None where all of them fit."""
+    from ...editing.covariance.published import Imported
+
+    request, found = resolved.request, resolved.chosen
+    if found.notice is None and layers and not isinstance(corpus.source, Imported):
+        notice = of_another_corpus(request.method, found, request.overrides, corpus.name)
+        if notice is not None:
+            resolved.runtime.announce(notice)
+        return notice
+    return found.notice
 
 
 def _forget(resolved: Resolved, kept: Retained | None) -> dict[str, object]:

@@ -103,7 +103,7 @@ class Resolved:
     """A score request with everything that it names.
 
     Its request says `always` or `never` for the chat template, and `chat` how that was measured.
-    `notice` says that the hyperparameters are a suggestion.
+    `chosen` says where the hyperparameters are from.
     Data that only some requests need is read at its first use, and then no more.
     """
 
@@ -113,8 +113,8 @@ class Resolved:
     model: RuntimeModel
     method: Any
     hparams: Any
+    chosen: Chosen
     chat: ChatChosen | None = None
-    notice: str | None = None
 
     @cached_property
     def scope(self) -> Scope:
@@ -139,13 +139,14 @@ def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
 
     dataset = datasets.dataset(runtime.db, request.graph)
     method = registry.get(request.method)
-    found = hyperparameters(runtime, request)
+    hyperparameters(runtime, request)  # an error of theirs comes before the model is loaded
     model = runtime.model_of(request, dataset)
+    found = hyperparameters(runtime, request, model.loaded.info.digest, dataset.digest)
     if _edits_weights(request.method):
         adapter_for(model.loaded.model)  # refused now, not after an hour of probing
     settings, chat = settled(runtime, dataset, model.loaded, request.probe)
     request = request.model_copy(update={"chat": settings.chat})
-    return Resolved(runtime, request, dataset, model, method, found.values, chat, found.notice)
+    return Resolved(runtime, request, dataset, model, method, found.values, found, chat)
 
 
 def require_hparams(runtime: Runtime, requests: Iterable[EditOptions]) -> None:
@@ -167,8 +168,14 @@ _DECIDES = {"model", "revision", "organism_seed", "method", "hparams", "override
 """Options that decide which hyperparameters a request has."""
 
 
-def hyperparameters(runtime: Runtime, request: EditOptions) -> Chosen:
-    """The hyperparameters of a request, by its model's name and configuration alone.
+def hyperparameters(
+    runtime: Runtime, request: EditOptions, state: str | None = None, content: str = ""
+) -> Chosen:
+    """The hyperparameters of a request, by its model's name and configuration.
+
+    Args:
+        state: digest of the loaded model, and `content` of the graph, by which tuned ones are
+            found; None: the model is not loaded, and what could be tuned is not announced.
 
     Raises:
         HparamsError, ModelLoadError, UnsupportedArchitectureError: as `require_hparams`.
@@ -176,13 +183,17 @@ def hyperparameters(runtime: Runtime, request: EditOptions) -> Chosen:
     source = runtime.source_of(request)
     if source is None:  # an organism whose training refuses its architecture
         source = runtime.model_of(request).source
+    named = given.source_for(request.method, request.hparams)
     return given.chosen(
         runtime,
         request.method,
-        request.hparams or source,
+        named or source,
         request.overrides,
-        name=None if request.hparams else Path(request.model).name,
+        name=None if named else Path(request.model).name,
         config=lambda: _config(runtime, request, source),
+        tuned=given.tuned_for(runtime.settings, request.method, state, content) if state else None,
+        anyway=request.anyway,
+        state_known=state is not None,
     )
 
 

@@ -178,6 +178,7 @@ class Sweep:
         seeds: each trains (or finds) an organism; of a real model only editing and sampling change.
         strengths: factors on the update, for methods that change weights; 1 is the whole edit.
         overrides: hyperparameters by method.
+        hparams: files of hyperparameters by method.
         axes: options and hyperparameters with several values; a method's cells are their product.
     """
 
@@ -189,6 +190,7 @@ class Sweep:
     strengths: tuple[float, ...] = (1.0,)
     overrides: Mapping[str, dict[str, object]] = field(default_factory=dict)
     axes: tuple[Axis, ...] = ()
+    hparams: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +283,7 @@ def request_of(sweep: Sweep, cell: Cell) -> ScoreRequest:
         seed=cell.seed,
         organism_seed=cell.seed,
         strength=cell.strength,
-        **cell.setting.options,
+        **{"hparams": sweep.hparams.get(cell.method), **cell.setting.options},
     )
 
 

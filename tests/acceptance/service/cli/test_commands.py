@@ -312,6 +312,19 @@ def test_all_rewrites_by_several_methods_give_one_table(
     assert (control["IFR"], control["Preservation"]) == (1.0, 1.0)
 
 
+def test_tuning_shows_its_plan_first(at_once: Call, mine: Mine) -> None:
+    """Nothing is edited or stored, so no other test scores by a tuned setting."""
+    asked = ("tune", mine.model, "-g", mine.graph, "-m", "memit", "-m", "kn", "--dry-run")
+    plan = at_once(*asked, "--json")
+    assert "kn: nothing is tuned; it keeps its values." in plan.err
+    assert (plan.json["edits"], plan.json["held_out"], plan.json["methods"]) == (12, 2, ["memit"])
+    facts = plan.json["facts"]
+    assert len({fact["subject"] for fact in facts}) == len(facts) == 7
+    shown = at_once(*asked).out
+    assert "At most 12 edits for each of memit, those held out included." in shown
+    assert all(fact["target_new"] in shown for fact in facts)
+
+
 def test_what_there_is_can_be_listed(at_once: Call) -> None:
     methods = {m["name"]: m for m in at_once("methods", "--json").json}
     assert {"rome", "memit", "fine_tuning", "none"} <= set(methods)

@@ -345,6 +345,23 @@ def test_a_model_without_published_hyperparameters(
     assert "notice" not in at_once(*asked[:-1], "-m", "none").out
 
 
+def test_a_method_without_a_file_takes_the_suggestion(
+    at_once: Call, mine: Mine, tmp_path: Path, tiny_gpt2: tuple[Any, Any]
+) -> None:
+    path = saved(tmp_path, "mine", *tiny_gpt2)
+    file = tmp_path / "tuned_ft.yaml"
+    at_once("hparams", "suggest", path, "-m", "fine_tuning", "-o", file)
+    asked = ("-g", mine.graph, "--model", path, "-m", "fine_tuning", "-m", "rome", "--anyway",
+             "--samples", "0", "--hparams", file, "--json")  # fmt: skip
+    done = at_once("score", DEMO, *asked)
+    assert "hyperparameters of rome for mine; used the suggestion" in done.err
+    assert "of fine_tuning" not in done.err
+    swept = at_once("sweep", DEMO, *asked)
+    assert set(swept.json["edits"]) == {edit["edit"] for edit in done.json}
+    line = at_once("score", DEMO, *asked, "--hparams", write(tmp_path, "kn.json", "{}")).error
+    assert "kn.json has hyperparameters of none of the methods fine_tuning, rome" in line
+
+
 def test_a_hyperparameter_file_is_named(at_once: Call, mine: Mine, tmp_path: Path) -> None:
     score = ("score", DEMO, "-g", mine.graph, "--model", mine.model, "--hparams")
     assert "no.json" in at_once(*score, tmp_path / "no.json").error

@@ -186,6 +186,7 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
         patch.setattr(Runtime, "train", lambda *_: trained(folder))
         assert session("organism train", graph)["share"] == 1.0
     assert session("hparams suggest", folder / "tiny", "-m", "rome")["notes"]
+    assert session("tune", folder / "tiny", "-g", graph, "-m", "kn") == []
     assert session("train-mend", graph, *model, "--hparams", folder / "mend.json")["file"]
     rome = ("--method", "rome", "--hparams", folder / "rome.json")
     assert session("covariance", graph, *model, *rome)
