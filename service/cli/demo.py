@@ -233,11 +233,12 @@ def demo(
     if not json:
         emit_note(story_of(model or SMOLLM2).opening)
     with ProgressBars() as progress, Runtime(settings, progress) as runtime:
-        if model is None and (model := default_model(runtime)) == ORGANISM and not json:
-            emit_note(story_of(model).opening)
+        chosen = model or default_model(runtime)
+        if model is None and chosen == ORGANISM and not json:
+            emit_note(story_of(chosen).opening)
         if samples is None:
-            samples = 0 if story_of(model) is KNOWN else 5
-        found = run_demo(runtime, model=model, methods=method, seed=seed, samples=samples)
+            samples = 0 if story_of(chosen) is KNOWN else 5
+        found = run_demo(runtime, model=chosen, methods=method, seed=seed, samples=samples)
         if json:
             emit_json(
                 {
@@ -250,7 +251,7 @@ def demo(
             )
             return
         show_method_table(compare(runtime.db, found.scores, MEASURE), MEASURE)
-        cut, frontier = _what_else(runtime, found, model, seed)
+        cut, frontier = _what_else(runtime, found, chosen, seed)
         if cut is not None and frontier is not None:
             emit_note(f"{CO_EDITED}: {words.headline(cut)}", "bold")
             if cut.facts:
