@@ -266,7 +266,7 @@ def map_values(view: View, next_facts: Collection[str] = ()) -> dict[str, Any]:
         "map": drawing,
         "map_svg": Markup(page_svg(drawing, title, chosen, next_facts)),
         "map_chains": {number: _said(row) for number, row in drawing.shown},
-        "map_facts": {edge.id: _described(edge) for edge in graph.edges},
+        "map_facts": {edge.id: _described(edge) for edge in graph.edges if edge.role != "outside"},
         "map_names": sorted({name for row in view.rows for name in row.entities}),
         "map_first": {
             row.links[0].id: f"{row.links[0].relation} {row.links[0].object}" for row in view.rows
