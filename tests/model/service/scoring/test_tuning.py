@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,11 +95,12 @@ def test_scores_find_the_tuned_setting_and_measure_the_same(
 def test_a_failure_is_used_only_with_anyway(
     mine: Runtime, walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "measured", lambda resolved: (0.4, 0.01, None))
+    tried = itertools.chain([0.4, 0.45], itertools.repeat(0.4))
+    monkeypatch.setattr(tuning, "measured", lambda resolved: (next(tried), 0.01, None))
     planned, found = tuned(mine, walk, "fine_tuning")
     assert not found.reached
     assert found.held_out == []
-    expected = "no setting reaches .9 without ruining the model: best .40 (n = 1) at KL .010."
+    expected = "no setting reaches .9 without ruining the model: best .45 (n = 1) at KL .010."
     assert found.failure == expected
     first = ScoreRequest.of(planned.rewrites[0], planned.options, method="fine_tuning")
     (suggested, used) = (
