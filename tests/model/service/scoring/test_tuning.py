@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,11 +95,13 @@ def test_scores_find_the_tuned_setting_and_measure_the_same(
 def test_a_failure_is_used_only_with_anyway(
     mine: Runtime, walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "REACHED", 1.1)
+    tried = itertools.chain([0.4, 0.45], itertools.repeat(0.4))
+    monkeypatch.setattr(tuning, "measured", lambda resolved: (next(tried), 0.01, None))
     planned, found = tuned(mine, walk, "fine_tuning")
     assert not found.reached
     assert found.held_out == []
-    assert found.failure.startswith("no setting reaches .9 without ruining the model: best ")
+    expected = "no setting reaches .9 without ruining the model: best .45 (n = 1) at KL .010."
+    assert found.failure == expected
     first = ScoreRequest.of(planned.rewrites[0], planned.options, method="fine_tuning")
     (suggested, used) = (
         score_edit(mine, first.model_copy(update={"anyway": anyway})) for anyway in (False, True)
@@ -113,14 +116,14 @@ def test_a_failure_is_used_only_with_anyway(
 def test_an_interrupted_search_stores_the_best_so_far_or_nothing(
     mine: Runtime, walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls, measured = 0, tuning.measured
+    calls = 0
 
-    def interrupted(resolved: Any) -> Any:
+    def interrupted(resolved: Any) -> tuple[float, float, None]:
         nonlocal calls
         calls += 1
         if calls in (3, 10):
             raise KeyboardInterrupt
-        return measured(resolved)
+        return 0.95, 0.001, None
 
     monkeypatch.setattr(tuning, "measured", interrupted)
     planned = tuning.plan(mine, options(walk), ["fine_tuning"], {})
