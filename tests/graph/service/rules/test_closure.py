@@ -288,6 +288,17 @@ def test_contradicting_conclusions_are_both_reported(db: Database, prefix: str) 
     ]
 
 
+def test_a_relation_of_a_single_subject_is_not_functional(db: Database, prefix: str) -> None:
+    graph = f"{prefix}-single"
+    facts: Facts = {
+        ("A", "r", "B"): (0.9, 0.9), ("B", "s", "C"): (0.9, 0.9), ("A", "t", "D"): (0.9, 0.9),
+    }  # fmt: skip
+    write(db, graph, facts, KINDS)
+    found = closure.closure(db, graph, [stored(PlainRule("r", False, "s", False, "t"))])
+    assert [closure.triple_of(atom) for atom in found.conclusions] == [("A", "t", "C")]
+    assert db.read(rows.ContradictionRow, "closure/contradictions", graph=graph) == []
+
+
 def test_bad_input_is_refused_with_a_reason(
     db: Database, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ FACTS: tuple[tuple[str, str, str, float, float, Role], ...] = (
     ("s", "knows", "a", 0.8, 0.4, "fact"),
     ("s", "likes", "a", 0.4, 0.04, "fact"),  # parallel, and not on the chain that counts
     ("s", "knows", "b", 0.5, 0.45, "fact"),
+    ("s", "likes", "b", 0.02, 0.0, "fact"),  # parallel, and the model did not know it
     ("a", "is at", "o", 0.9, 0.45, "fact"),
     ("a", "works at", "o", 0.6, 0.6, "fact"),  # parallel, too
     ("b", "is at", "o", 0.5, 0.1, "fact"),

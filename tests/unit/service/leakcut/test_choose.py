@@ -34,6 +34,11 @@ def choice(
     return chosen(leaks, limits, posted, number, leaks.leaking(0.1), listed.split())
 
 
+def test_a_path_leaks_above_the_bound_and_not_at_it(leaks: Leaks) -> None:
+    assert len(leaks.leaking(0.99)) == len(PATHS)
+    assert leaks.leaking(1.0) == ()
+
+
 def test_the_largest_share_of_the_leakage_goes_first(leaks: Leaks) -> None:
     assert choice(leaks, "share") == ["hub"]
     assert choice(leaks, "share", per_round=3) == ["hub", "b", "a"]
