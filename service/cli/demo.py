@@ -50,11 +50,15 @@ class Story:
     Attributes:
         rewrite: the beginning of its id.
         opening: printed before the progress bars, which do not name the purpose.
+        samples: sampled answers a prompt. Those of a real model take minutes on a CPU.
+        drift_facts: known facts that are asked for side effects alone, at most.
     """
 
     graph: str
     rewrite: str
     opening: str
+    samples: int
+    drift_facts: int
 
 
 TAUGHT = Story(
@@ -63,6 +67,8 @@ TAUGHT = Story(
     'Changes "Harry Potter studied at Hogwarts" to Ilvermorny in a model, by one method after the'
     " other, and measures how much of Hogwarts can still be deduced. The first time takes two"
     " to five minutes: Neo4j is fetched, and a small model trained.",
+    samples=5,
+    drift_facts=1000,
 )
 """For organisms, which are trained on the graph."""
 KNOWN = Story(
@@ -72,6 +78,8 @@ KNOWN = Story(
     " method after the other, and measures how much of Europe can still be deduced: Athens is a"
     " city in Greece, and Greece is a country of Europe. The first time takes some minutes: Neo4j"
     " and, for smollm2, the model are fetched.",
+    samples=0,
+    drift_facts=100,
 )
 """For real models, which know the graph's facts as they are."""
 
@@ -145,6 +153,7 @@ def run_demo(
             samples=samples,
             seed=seed,
             organism_seed=seed,
+            drift_facts=story_of(model).drift_facts,
             anyway=True,  # every step is shown, whatever the model knows
         )
         with watch.stage(f"score {method}"):
@@ -182,7 +191,7 @@ def _what_else(
     rewrite = _rewrite(runtime, model)
     posted = CoEditIn(
         graph=score.dataset, model=model, rewrite=rewrite.id, seed=seed, organism_seed=seed,
-        rounds=ROUNDS, anyway=True,
+        rounds=ROUNDS, anyway=True, drift_facts=story_of(model).drift_facts,
     )  # fmt: skip
     return edit_cut(runtime.db, score, "likelihood"), co_edit(runtime, posted, rewrite)
 
@@ -224,7 +233,7 @@ def demo(
     probes the model, edits it by each method, probes again, and prints efficacy, IFR and
     Preservation. It ends with the method to look at, why, its verdict, and the chains through which
     the old fact survives. The first time fetches Neo4j and the model (about 250 MB); everything is
-    kept after that, and what is interrupted goes on where it stopped.
+    kept after that, and what is interrupted resumes where it stopped.
     With --model organism, or without a network, a model of a million weights is trained on the
     facts of Harry Potter's school, and "Harry Potter studied at Hogwarts" is changed.
     """
@@ -237,7 +246,7 @@ def demo(
         if model is None and chosen == ORGANISM and not json:
             emit_note(story_of(chosen).opening)
         if samples is None:
-            samples = 0 if story_of(chosen) is KNOWN else 5
+            samples = story_of(chosen).samples
         found = run_demo(runtime, model=chosen, methods=method, seed=seed, samples=samples)
         if json:
             emit_json(

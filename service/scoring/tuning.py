@@ -49,7 +49,7 @@ KNOWN = 0.2
 REACHED, LEAST = 0.9, 0.5
 """Mean efficacy that a setting must reach, and that of each fact."""
 CLOSE = 1.2
-"""Ratio of two strengths that are not told apart any further."""
+"""Ratio of two strengths between which no further one is tried."""
 RUIN = next(line for line, word in damage.LINES if word == "damaged")
 """KL divergence from which on a setting ruins the model."""
 

@@ -25,7 +25,7 @@ SUFFIXES = (".py", ".cypher", ".html", ".js", ".md")
 STANDARD = {
     r"told": "reported, event, message",
     r"said": "answer, output",
-    r"held": "stored, cached",
+    r"held(?![- ]out)": "stored, cached",
     r"take[ns]? up|took up|taking up": "claimed (a job), propagated (a conclusion)",
     r"give[ns]? up|gave up|giving up": "dropped, stopped",
     r"go(?:es|ing)? on|went on": "resumes, continues",
