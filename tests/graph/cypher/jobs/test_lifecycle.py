@@ -168,6 +168,9 @@ def test_ends_in_good_order_and_deaths_of_the_server_or_service_use_up_no_attemp
         time.sleep(0.01)
         (orphan,) = queue.orphans(started_ms=int(time.time() * 1000) + 10**6)
         assert not orphan.crashed
+        (orphan,) = queue.orphans(started_ms=orphan.lease_until)  # at the end of the lease
+        assert not orphan.crashed
+        assert queue.orphans(started_ms=orphan.lease_until - 1)[0].crashed  # at its beginning
         assert queue.release(held, crashed=orphan.crashed)[0].status == "queued"
     service = f"{queue.kind}-service"
     for _ in range(4):  # the service did not outlive the lease
@@ -342,7 +345,9 @@ def test_a_command_holds_a_lease_too_and_fails_when_it_expires(queue: Queue) -> 
     queue.cypher("MATCH (j:Job {id: $id}) SET j.request = null, j.status = 'failed'",
                  id=queue.name("a"))  # fmt: skip
     begin = {"id": queue.name("a"), "stage": "probe pre", "progress": 0.1, "event": EVENT}
-    (mine,) = queue.db.write(rows.BeginJobRow, "jobs/begin", **begin, lease="mine", lease_ms=300)
+    (mine,) = queue.db.write(
+        rows.BeginJobRow, "jobs/begin", **begin, lease="mine", lease_ms=LEASE_MS
+    )
     assert mine.begun
     (other,) = queue.db.write(
         rows.BeginJobRow, "jobs/begin", **begin, lease="other", lease_ms=LEASE_MS
@@ -350,7 +355,7 @@ def test_a_command_holds_a_lease_too_and_fails_when_it_expires(queue: Queue) -> 
     assert not other.begun  # one works on it at a time
     held = {"lease": "mine", "attempt": mine.attempt}
     assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
-    time.sleep(0.4)
+    queue.cypher("MATCH (j:Job {id: $id}) SET j.lease_until = timestamp() - 1", id=queue.name("a"))
     (orphan,) = queue.orphans()
     assert queue.release(held, crashed=orphan.crashed)[0].status == "failed"
     # An expired lease that nobody has released yet goes to the next command.

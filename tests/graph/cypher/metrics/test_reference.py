@@ -67,6 +67,7 @@ def graphs(draw: st.DrawFn) -> list[Edge]:
                     post=chance(),
                     relation="edited",
                     role=role,
+                    cases=random.choice([(), ("w",), ("v",)]) if scoped else (),
                     listed=draw(st.booleans()),
                     paraphrases_post=tuple(chance() for _ in range(n_paraphrases)),
                     neighborhood_post=tuple(chance() for _ in range(n_neighbors)),
