@@ -19,7 +19,8 @@ from ..reports import graph_tables
 from ..reports.formats import Column, Table, indexed
 from ..reports.graph_tables import RULES, STATISTICS, rules_table, ways_table
 from ..rules.implications import GOOD, MEANINGS, implications, share_text
-from ..rules.omega import OmegaOut, kept_rules, omega
+from ..rules.omega import OmegaOut, omega
+from ..rules.store import kept_rules
 from ..scoring.runtime import Runtime
 from .options import (
     CandidatesFlag,

@@ -30,7 +30,7 @@ from ..graphs import datasets
 from ..models.edit import Measure, Score
 from ..models.leakcut import CoEditFact, CoEditIn, CoEditOut, RoundOut
 from ..rules import implications
-from ..rules.omega import kept_rules
+from ..rules.store import kept_rules
 from ..scoring import method_inputs, metrics
 from ..scoring import plan as planning
 from ..scoring.probe import Question

@@ -12,9 +12,9 @@ from ...cypher.rows.closure import Kind
 from ...loaders.rule_records import Rule
 from ..base.formatting import number, pluralize
 from ..models.edit import KNOWN, Measure, ProbedFact, Score
-from .omega import KINDS, WAYS, Chosen, MixedChainOut, MixedPage, OmegaOut, kept_rules, mixed, omega
+from .omega import KINDS, WAYS, Chosen, MixedChainOut, MixedPage, OmegaOut, mixed, omega
 from .schemas import Triple, rule_rows
-from .store import StoredRule
+from .store import StoredRule, kept_rules
 
 if TYPE_CHECKING:
     from ...cypher.run import Database

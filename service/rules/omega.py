@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field
 
-from ...cypher import rows
 from ...cypher.rows.chains import StoredTriple
 from ...cypher.rows.closure import Kind, OmegaRow
 from ..base.paging import CURSOR, LIMIT, offset_page, read_offset
 from ..graphs import datasets
 from ..models.edit import Measure, Score
-from . import closure, store
+from . import closure
 from . import closure as forward
 from .engine import Best, by_conclusion, cone, solve_sizes
 from .proofs import Prover
 from .schemas import ClosureOptions, ProofOut, Triple
-from .store import StoredRule
+from .store import StoredRule, kept_rules
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -64,13 +63,6 @@ class OmegaOut(BaseModel):
         """The value of one kind; by default up to the score's longest chain."""
         step = step or self.max_steps
         return next(item for item in self.items if (item.kind, item.step) == (kind, step))
-
-
-def kept_rules(db: Database, dataset: str) -> list[StoredRule]:
-    """The kept rules of a data set; none if the data set itself was removed."""
-    if not db.read(rows.GraphRow, "graph/get_graph", graph=dataset):
-        return []
-    return store.rules_of(db, dataset)
 
 
 def omega(

@@ -187,17 +187,22 @@ def rules_of(
     """
     require_graph(db, dataset)
     if ids is not None:
-        stored = [
-            _stored(row) for row in db.read(rows.RuleRow, "rules/list_rules", dataset=dataset)
-        ]
+        stored = _listed(db, dataset, None)
         return list(
             {found.id: found for found in (_named(stored, dataset, i) for i in ids)}.values()
         )
+    return _listed(db, dataset, status)
+
+
+def kept_rules(db: Database, dataset: str) -> list[StoredRule]:
+    """The kept rules of a data set; none if the data set itself was removed."""
+    return _listed(db, dataset, KEPT)
+
+
+def _listed(db: Database, dataset: str, status: Sequence[str] | None) -> list[StoredRule]:
     statuses = None if status is None else list(status)
-    return [
-        _stored(row)
-        for row in db.read(rows.RuleRow, "rules/list_rules", dataset=dataset, statuses=statuses)
-    ]
+    found = db.read(rows.RuleRow, "rules/list_rules", dataset=dataset, statuses=statuses)
+    return [_stored(row) for row in found]
 
 
 def rule_of(db: Database, dataset: str, rule: str) -> StoredRule:

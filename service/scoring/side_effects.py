@@ -16,7 +16,7 @@ from ..graphs.datasets import to_fact
 from ..models.edit import SubjectOutcome
 from ..rules.implications import other_premise, read
 from ..rules.schemas import Triple, rules_digest
-from ..rules.store import StoredRule, rules_of
+from ..rules.store import StoredRule, kept_rules, rules_of
 from .probe import Answer, ProbedFact, Question, probe
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def entailed(db: Database, request: ScoreRequest) -> list[dict[str, str]]:
     """
     rewrite = request.rewrite
     edited = (rewrite.subject, rewrite.relation, rewrite.target_true, rewrite.target_new)
-    found = read(db, request.graph, edited, rules_of(db, request.graph))
+    found = read(db, request.graph, edited, kept_rules(db, request.graph))
     return [
         {"relation": relation, "object": name}
         for relation, name in dict.fromkeys(

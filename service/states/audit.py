@@ -19,8 +19,9 @@ from ..base.formatting import percent, pluralize, short
 from ..models.edit import KNOWN, Measure, Score
 from ..reports.verdict import FORGOT, UNKNOWN, Part
 from ..reports.verdict import verdict as of_score
-from ..rules.omega import Chosen, kept_rules, mixed, omega
+from ..rules.omega import Chosen, mixed, omega
 from ..rules.schemas import rules_digest
+from ..rules.store import kept_rules
 from ..scoring import metrics, record
 from ..scoring.metrics import chain_rows
 from . import table

@@ -43,7 +43,8 @@ from ...reports.leakage_selection import Length, Selection
 from ...reports.table import STEPS
 from ...reports.verdict import Verdict, judged, subject_sentence
 from ...rules.implications import GOOD, MEANINGS, implications
-from ...rules.omega import KINDS, WAYS, Chosen, kept_rules, mixed, omega
+from ...rules.omega import KINDS, WAYS, Chosen, mixed, omega
+from ...rules.store import kept_rules
 from ...scoring import metrics, record
 from ...scoring.append import LISTS, MEASURE, WEIGHTS, kept
 from ...scoring.chat import way_of

@@ -137,9 +137,10 @@ def test_the_neighborhood_goes_into_the_one_probe(
     walk.score("none", samples=0)  # the model graph and the pre side are there now
     monkeypatch.setattr("thinkeval.editing.probe.probe", counted)
     score = walk.score("memit", samples=0)
-    chains, *subject = calls
+    chains, *beside = calls
     assert chains == score.n_facts + 1 + 2
-    assert len(subject) <= 2, "the subject's facts off the chains, and objects that replace theirs"
+    # The subject's facts off the chains, objects that replace theirs, and other known facts.
+    assert len(beside) <= 3
 
 
 def test_a_neighborhood_with_answers_of_its_own(walk: Walk) -> None:
