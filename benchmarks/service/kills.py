@@ -165,7 +165,7 @@ def body(method: str, seed: int, **more: object) -> dict[str, Any]:
 
 def values(edit: dict[str, Any]) -> dict[tuple[object, ...], float]:
     """The numbers of a score by metric, measure and step."""
-    return {(v["metric"], v["measure"], v["step"]): v["value"] for v in edit["score"]["values"]}
+    return {(v["metric"], v["measure"], v["step"]): v["value"] for v in edit["result"]["values"]}
 
 
 def same(a: dict[tuple[object, ...], float], b: dict[tuple[object, ...], float]) -> bool:
