@@ -257,6 +257,8 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
         rows.LeakageRow, "chains/leakage", **about | {"parallel": "before"}, threshold=threshold
     )
     assert sorted(leak.id for leak in found) == sorted(f"{graph}|{fact}" for fact in leaks)
+    order = [(-leak.chains, -leak.ifr_share, leak.id) for leak in found]
+    assert order == sorted(order), "on the most chains first, then the largest part of IFR"
     for leak in found:
         wanted = leaks[leak.id.removeprefix(f"{graph}|")]
         assert leak.chains == wanted.chains
