@@ -19,6 +19,7 @@ from thinkeval.service.scoring.probe import (
     Question,
     edge_properties,
     edited_facts,
+    questions_for,
 )
 from thinkeval.service.scoring.runtime import parse, written
 
@@ -145,3 +146,9 @@ def test_help_imports_neither_torch_nor_pandas_nor_the_driver() -> None:
         "assert not slow, slow"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_question_has_the_aliases_of_the_object_it_asks_for() -> None:
+    (asked,) = questions_for([FACT], {FACT.subject: ("the subject",), FACT.object: ("the object",)})
+    assert asked.aliases == ("the object",)
+    assert questions_for([FACT], {})[0].aliases == ()
