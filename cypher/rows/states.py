@@ -33,7 +33,7 @@ class DriftCounts(BaseModel):
 
 
 class DriftRow(DriftCounts):
-    """How far two states differ on some facts.
+    """Differences of two states on some facts.
 
     Attributes:
         by: `all`, `relation`, `distance`, or `far` for the facts at distance 2 and more.

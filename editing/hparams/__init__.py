@@ -23,6 +23,7 @@ from .schema import Schema, read_json, require
 from .yaml_file import read_yaml
 
 __all__ = [
+    "FILES",
     "Entry",
     "Schema",
     "available",
@@ -38,6 +39,9 @@ __all__ = [
     "stored",
     "without_file",
 ]
+
+FILES = (".json", ".yaml", ".yml")
+"""Endings of files of hyperparameters."""
 
 
 def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = None) -> Schema:
@@ -70,7 +74,7 @@ def stored(method: str, model: str | Path) -> tuple[dict[str, Any], str]:
         UnknownMethodError, HparamsError: as `load`.
     """
     path = Path(model).expanduser()
-    if path.suffix in (".json", ".yaml", ".yml"):
+    if path.suffix in FILES:
         return read(path), str(path)
     if not available(method):
         return {}, f"defaults of '{method}'"

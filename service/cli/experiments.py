@@ -190,12 +190,13 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
             else:
                 emit_result(db, kind, kind.store.result(db, id), printed)
 
+    figures = ""
+    if kind.figures:
+        figures = f" [bold]--figure[/bold] draws one of: {', '.join(kind.figures)}."
     command.__doc__ = (
         f"List {kind.noun}s, or show one: the {kind.noun} is a stored result, found by its id.\n\n"
-        f"{kind.about}"
+        f"{kind.about}{figures}"
     )
-    if kind.figures:
-        command.__doc__ += f" [bold]--figure[/bold] draws one of: {', '.join(kind.figures)}."
     return command
 
 

@@ -16,7 +16,7 @@ from ..graphs import datasets
 from ..graphs.datasets import own_or_stored
 from ..models.edit import MEASURE_NAMES, DriftLine, EditIn, Measure, Score, SideEffects
 from ..models.experiment import EditFilters, EditOut
-from ..reports.edit import ScoreLine, leakage_table, lines, measure_of
+from ..reports.edit import DRIFT_COUNTS, ScoreLine, leakage_table, lines, measure_of
 from ..reports.formats import Column, Table
 from ..scoring import append, deltas, forget, metrics, record
 from ..scoring.request import ScoreRequest, body_digest, posted_id
@@ -296,11 +296,7 @@ def _further(db: Database, score: Score, measure: Measure | None = None) -> list
 
 
 DRIFT: list[Column[DriftLine]] = [
-    Column("facts", lambda line: line.label),
-    Column("n", lambda line: line.n),
-    Column("kept", lambda line: line.kept),
-    Column("weakened", lambda line: line.weakened),
-    Column("removed", lambda line: line.removed),
+    *DRIFT_COUNTS,
     Column("median change", lambda line: line.median_change),
 ]
 

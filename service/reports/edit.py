@@ -16,7 +16,7 @@ from ...cypher.rows.chains import LeakageRow, ScoredChainRow
 from ..base.errors import UsageError
 from ..base.formatting import cell, with_interval
 from ..base.paging import offset_page, read_offset
-from ..models.edit import MEASURE_NAMES, ConversationOut, Measure, MetricValue, Score
+from ..models.edit import MEASURE_NAMES, ConversationOut, DriftLine, Measure, MetricValue, Score
 from .formats import Column, Table
 from .table import STEPS
 
@@ -213,6 +213,16 @@ def _edge(
         chains=chains,
         surviving=surviving,
     )
+
+
+DRIFT_COUNTS: list[Column[DriftLine]] = [
+    Column("facts", lambda line: line.label),
+    Column("n", lambda line: line.n),
+    Column("kept", lambda line: line.kept),
+    Column("weakened", lambda line: line.weakened),
+    Column("removed", lambda line: line.removed),
+]
+"""The first columns of each table of drift."""
 
 
 def leakage_table(

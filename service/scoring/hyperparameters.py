@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 # The files of `--hparams`: several, each of one method, or a folder with a file for each method.
 
-SUFFIXES = (".json", ".yaml", ".yml")
 _HEADER = re.compile(r"# Starting point for (\w+) on ")
 """The first line of a file that `thinkeval hparams suggest` writes."""
 
@@ -78,13 +77,13 @@ def _files(text: str) -> list[str]:
     if not _is_folder(text):
         return [text]
     found = sorted(Path(text).expanduser().iterdir())
-    return [str(path) for path in found if path.suffix in SUFFIXES]
+    return [str(path) for path in found if path.suffix in hparams.FILES]
 
 
 def _methods_of(file: str, methods: Sequence[str], named: str) -> list[str]:
     """Those of the methods that a file, named itself or in a folder, has hyperparameters of."""
     path = Path(file).expanduser()
-    if path.suffix not in SUFFIXES:  # a published name
+    if path.suffix not in hparams.FILES:  # a published name
         return list(methods)
     stem = path.stem.lower().replace("-", "_")
     own = {m for m in registry.names() if re.search(f"(?<![a-z]){m}(?![a-z])", stem)}

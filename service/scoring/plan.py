@@ -259,7 +259,7 @@ def plan_edit(resolved: Resolved) -> Plan:
 
 
 def _notice(resolved: Resolved, corpus: Corpus, layers: Sequence[int]) -> str | None:
-    """What a reader must know of the hyperparameters' origin; None where all of them fit."""
+    """Return the notice on the hyperparameters' origin; None where all of them fit."""
     from ...editing.covariance.published import Imported
 
     request, found = resolved.request, resolved.chosen

@@ -386,10 +386,10 @@ def tune(runtime: Runtime, planned: Plan, method: str, *, force: bool = False) -
     interrupted = False
     try:
         search.run()
-        for place in range(FACTS, FACTS + HELD_OUT):
-            if search.best is not None:
+        if (best := search.best) is not None:
+            for place in range(FACTS, FACTS + HELD_OUT):
                 search.spent += 1
-                held_out.append(_efficacy(edit, search.best.strength, place))
+                held_out.append(_efficacy(edit, best.strength, place))
     except KeyboardInterrupt:
         if search.best is None:
             raise

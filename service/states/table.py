@@ -10,6 +10,7 @@ from ..base.errors import UsageError
 from ..base.formatting import cell, fine, number, objects, pluralize, signed
 from ..models.edit import MEASURE_NAMES, DriftLine, Measure
 from ..reports import series_figures as drawing
+from ..reports.edit import DRIFT_COUNTS
 from ..reports.figure_style import encode
 from ..reports.formats import Column, Table
 from .schemas import ComparedRequest, ComparisonOut, StateComparison
@@ -334,11 +335,7 @@ def request_note(out: StateComparison, measure: Measure) -> str:
 
 
 DRIFT: list[Column[DriftLine]] = [
-    Column("facts", lambda line: line.label),
-    Column("n", lambda line: line.n),
-    Column("kept", lambda line: line.kept),
-    Column("weakened", lambda line: line.weakened),
-    Column("removed", lambda line: line.removed),
+    *DRIFT_COUNTS,
     Column("added", lambda line: line.added),
     Column("unknown", lambda line: line.unknown, optional=1),
     Column("moved", lambda line: line.mean_moved, number),
