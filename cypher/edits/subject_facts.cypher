@@ -1,9 +1,9 @@
-// Known facts about an edited subject that are kept, that follow the new object, and that are lost.
+// Known facts about an edited subject that are kept, weakened, follow the new object, or are lost.
 // The facts of the subject, without those of the edited relation, that the model knew before the
-// edit by likelihood. Kept: the probability is at least half of what it was. Followed: not kept,
-// and the edited model's best answer is the new object, or a chain of at most 2 facts of the data
-// set leads to it from the new object, or a rule entails it. Lost: neither. The best answer is
-// stored on the fact.
+// edit by likelihood. Kept: the probability is at least half of what it was. Weakened: not kept, and
+// the edited model's best answer is still the fact's object. Followed: neither, and the best answer
+// is the new object, or a chain of at most 2 facts of the data set leads to it from the new object,
+// or a rule entails it. Lost: none of these. The best answer is stored on the fact.
 // params:
 //   $edit      GRAPH_ID      id of the edit
 //   $subject   STRING        name of the subject
@@ -23,12 +23,14 @@ WITH follows, collect({fact: f, object: object}) AS pairs
 WITH [each IN pairs WHERE each.fact IS NOT NULL | each {
     .fact, .object, known: each.fact.likelihood_pre > 0 AND each.fact.likelihood_pre >= $known,
     outcome: CASE WHEN each.fact.likelihood_post >= 0.5 * each.fact.likelihood_pre THEN 'kept'
+      WHEN each.fact.answer_post = each.object THEN 'weakened'
       WHEN coalesce(each.fact.answer_post IN follows, false) OR any(e IN $entailed WHERE
         e.relation = each.fact.relation AND e.object = each.fact.answer_post) THEN 'followed'
       ELSE 'lost' END
   }] AS every
 WITH every, [each IN every WHERE each.known] AS known
 RETURN CASE WHEN known <> [] THEN size([each IN known WHERE each.outcome = 'kept']) END AS kept,
+  CASE WHEN known <> [] THEN size([each IN known WHERE each.outcome = 'weakened']) END AS weakened,
   CASE WHEN known <> [] AND $new IS NOT NULL
     THEN size([each IN known WHERE each.outcome = 'followed']) END AS followed,
   CASE WHEN known <> [] THEN size([each IN known WHERE each.outcome = 'lost']) END AS lost,

@@ -187,7 +187,7 @@ def show_subject(score: Score) -> None:
     found = score.about_subject
     moved = [fact for fact in found.facts if fact.outcome != "kept"] if found else []
     for fact in moved:
-        outcome = f"follows {score.target_new}" if fact.outcome == "followed" else "lost"
+        outcome = f"follows {score.target_new}" if fact.outcome == "followed" else fact.outcome
         emit_note(
             f"{score.subject} {fact.relation} {fact.object}: {number(fact.pre)} →"
             f" {number(fact.post)}, {outcome}; likeliest now: {fact.answer}"

@@ -249,7 +249,7 @@ class ConversationOut(BaseModel):
     )
 
 
-# Known facts about an edited subject: kept, following the new object, or lost.
+# Known facts about an edited subject: kept, weakened, following the new object, or lost.
 
 
 class SubjectFactOut(BaseModel):
@@ -259,9 +259,10 @@ class SubjectFactOut(BaseModel):
     object: str = Field(description="Object of the fact.")
     pre: float = Field(description="Probability of the object before the edit.")
     post: float = Field(description="Probability of the object after the edit.")
-    outcome: Literal["kept", "followed", "lost"] = Field(
-        description="Kept (post is at least half of pre), followed (the answer follows from the"
-        " new object, by a chain or a rule of the graph), or lost."
+    outcome: Literal["kept", "weakened", "followed", "lost"] = Field(
+        description="Kept (post is at least half of pre), weakened (less, and still the likeliest"
+        " answer), followed (the answer follows from the new object, by a chain or a rule of the"
+        " graph), or lost."
     )
     answer: str | None = Field(
         default=None,
@@ -275,6 +276,11 @@ class SubjectOutcome(BaseModel):
 
     kept: int | None = Field(
         description="Number of facts that are kept; null without a known fact."
+    )
+    weakened: int | None = Field(
+        default=None,
+        description="Number of facts that have less than half of their probability, and are still"
+        " the likeliest answer; null without a known fact, and in scores of version 0.2.",
     )
     followed: int | None = Field(
         description="Number of facts whose answer follows the new object; null without a known"

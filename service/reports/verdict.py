@@ -247,17 +247,20 @@ def known_facts(found: SideEffects) -> str:
 
 
 def _moved(score: Score) -> str:
-    """The larger of the facts that follow the new object and those that are lost."""
+    """The largest of the facts that are weakened, follow the new object, or are lost."""
     found = score.about_subject
     if found is None or found.kept is None or 2 * found.kept > found.n:
         return ""
     followed, lost = found.followed or 0, found.lost or 0
+    weakened = found.weakened or 0
     known = f"{pluralize(found.n, 'known fact')} about {score.subject}"
     one = {
         "followed": f"the model moved the subject: {followed} of {known}"
         f" follow{'s' * (followed == 1)} {score.target_new}",
         "lost": f"the model lost {lost} of {known}",
     }
+    if weakened > max(followed, lost):
+        return f"{weakened} of {known} {'is' if weakened == 1 else 'are'} weakened"
     if followed and lost and followed == lost:
         return f"{one['followed']}, and {lost} {'is' if lost == 1 else 'are'} lost"
     return one["followed" if followed > lost else "lost"]
@@ -269,8 +272,10 @@ def subject_sentence(score: Score) -> str:
     if found is None:
         return ""
     if found.kept is None:
-        return f"Facts kept and lost are undefined: {found.reason}."
+        return f"Facts kept, weakened and lost are undefined: {found.reason}."
     counts = [f"{found.kept} kept"]
+    if found.weakened is not None:
+        counts.append(f"{found.weakened} weakened")
     if found.followed is not None:
         counts.append(f"{found.followed} followed the new object")
     counts.append(f"{found.lost} lost")

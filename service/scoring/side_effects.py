@@ -118,7 +118,7 @@ def _fact(triple: Triple, clozes: dict[str, str]) -> Fact | None:
     return None if cloze is None else Fact(subject, relation, object_, prompt=cloze)
 
 
-# Known facts about an edited subject: kept, following the new object, or lost.
+# Known facts about an edited subject: kept, weakened, following the new object, or lost.
 #
 # Subject retention cannot tell a subject that was moved (Paris lies in Italy, so that Italian is
 # spoken there) from one that was forgotten. Facts of the subject that are on no chain are asked

@@ -1,4 +1,4 @@
-"""Facts about a subject that are kept, follow or are lost: Cypher against brute force."""
+"""Facts about a subject that are kept, weakened, follow or are lost: Cypher against brute force."""
 
 from __future__ import annotations
 
@@ -88,9 +88,10 @@ def test_the_counts_equal_brute_force(db: Database, graph_id: str, seed: int) ->
         assert found.n == len(wanted)
         if wanted:
             assert (found.kept, found.lost) == (counts["kept"], counts["lost"])
+            assert found.weakened == counts["weakened"]
             assert found.followed == (counts["followed"] if new else None)
         else:
-            assert (found.kept, found.followed, found.lost) == (None, None, None)
+            assert (found.kept, found.weakened, found.followed, found.lost) == (None,) * 4
     for new, by_rule in (("n", False), (None, False), ("n", True)):
         options = db.read(
             rows.SubjectOptionsRow,

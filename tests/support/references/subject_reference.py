@@ -49,6 +49,8 @@ def outcomes(
             continue
         if each.post >= each.pre / 2:
             found[r, o] = "kept"
+        elif each.answer == o:
+            found[r, o] = "weakened"
         elif (new is not None and each.answer is not None and reaches(graph, new, each.answer)) or (
             r,
             each.answer,

@@ -134,14 +134,16 @@ def test_preservation_over_few_facts_says_so() -> None:
         ((1, 1, 3), "the model lost 3 of 5 known facts about Paris."),
         ((2, None, 3), "the model lost 3 of 5 known facts about Paris."),
         ((1, 2, 2), "5 known facts about Paris follow Italy, and 2 are lost."),
+        ((2, 0, 0, 3), "3 of 5 known facts about Paris are weakened."),
+        ((1, 2, 0, 2), "the model moved the subject: 2 of 5 known facts about Paris follow Italy."),
         ((4, 1, 0), "much of the old fact can still be deduced."),
         ((None, None, None), "much of the old fact can still be deduced."),
     ],
 )
 def test_the_headline_says_whether_the_subject_was_moved_or_lost(
-    counts: tuple[int | None, int | None, int | None], ending: str
+    counts: tuple[int | None, ...], ending: str
 ) -> None:
-    kept, followed, lost = counts
+    kept, followed, lost, weakened = (*counts, None)[:4]
     n = sum(each or 0 for each in counts)
     score = Score(
         edit="e", dataset="d", rewrite="r", subject="Paris", relation="in", prompt="{} is in",
@@ -151,7 +153,7 @@ def test_the_headline_says_whether_the_subject_was_moved_or_lost(
             for name, value in VALUES.items()
         ],
         about_subject=SubjectOutcome(
-            kept=kept, followed=followed, lost=lost, n=n, excluded=2,
+            kept=kept, weakened=weakened, followed=followed, lost=lost, n=n, excluded=2,
             reason=None if n else "the model knows 0 of 2 other facts about Paris",
         ),
     )  # fmt: skip
