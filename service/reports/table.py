@@ -24,17 +24,22 @@ if TYPE_CHECKING:
 
 
 STEPS = (1, 2, 3, 4, 5)
-ABOUT = ("edit", "dataset", "rewrite", "model", "method", "measure")
+ABOUT = (
+    "edit", "dataset", "rewrite", "model", "method", "measure", "seed", "weights", "hparams"
+)  # fmt: skip
 """The columns of `scores_frame` before the metrics; all of them where there is no score."""
 
 
 def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     """Return a frame of one row an edit, for notebooks. Missing metrics are NaN, never 0.
 
-    Columns: edit, dataset, rewrite, model, method, measure, then each metric (`ifr`, `efficacy`,
+    Columns: edit, dataset, rewrite, model, method, measure, seed, weights and hparams (digests of
+    the unedited weights and of the hyperparameters), then each metric (`ifr`, `efficacy`,
     `ifr_by_steps_<n>` ...) with `<metric>.n`, its number of items, and, where a 95 % interval is
     stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`, `consistency`)
-    are beside every measure.
+    and side effects, which are by likelihood, are beside every measure: `kl`, `perplexity_ratio`,
+    `update_norm`, `known_kept` of `known.n` facts (`_weakened`, `_removed`), `change_far`, and
+    `subject_kept` of `subject.n` facts (`_weakened`, `_followed`, `_lost`).
     """
     import pandas as pd
 
@@ -47,6 +52,9 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
             "model": score.model,
             "method": score.method,
             "measure": measure,
+            "seed": score.provenance.get("seed"),
+            "weights": (score.provenance.get("model") or {}).get("digest"),
+            "hparams": score.provenance.get("hparams_digest"),
         }
         for value in score.values:
             if value.measure not in (measure, TEXT):
@@ -55,8 +63,32 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
             row[name], row[f"{name}.n"] = value.value, value.n
             if value.low is not None and value.high is not None:
                 row[f"{name}.low"], row[f"{name}.high"] = value.low, value.high
+        row |= _side_effects(score)
         rows.append(row)
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(ABOUT))
+
+
+def _side_effects(score: Score) -> dict[str, float | None]:
+    """Columns of the side effects that were measured."""
+    effects, subject = score.side_effects, score.about_subject
+    row: dict[str, float | None] = {}
+    if effects.kl is not None:
+        row |= {"kl": effects.kl, "kl.n": effects.texts}
+        row |= {"kl.low": effects.kl_low, "kl.high": effects.kl_high}
+        row["perplexity_ratio"] = effects.perplexity_ratio
+    if effects.update_norm is not None:
+        row["update_norm"] = effects.update_norm
+    if effects.drift is not None:
+        total, far = effects.drift.total, effects.drift.far
+        row |= {"known_kept": total.kept, "known_weakened": total.weakened}
+        row |= {"known_removed": total.removed, "known.n": total.n}
+        if far is not None:
+            row |= {"change_far": far.median_change, "change_far.n": far.n}
+    if subject is not None:
+        row |= {"subject_kept": subject.kept, "subject_weakened": subject.weakened}
+        row |= {"subject_followed": subject.followed, "subject_lost": subject.lost}
+        row["subject.n"] = subject.n
+    return row
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -13,7 +13,14 @@ import pytest
 from thinkeval.service.base.errors import NothingStoredError, UsageError
 from thinkeval.service.cli.render import show_each_table, show_method_table
 from thinkeval.service.cli.score import Limits, check
-from thinkeval.service.models.edit import MetricValue, Score
+from thinkeval.service.models.edit import (
+    DriftLine,
+    KnownDrift,
+    MetricValue,
+    Score,
+    SideEffects,
+    SubjectOutcome,
+)
 from thinkeval.service.reports.comparison import common
 from thinkeval.service.reports.formats import (
     FORMATS,
@@ -130,6 +137,34 @@ def test_one_row_an_edit_keeps_counts() -> None:
     frame = scores_frame(SCORES, "likelihood")
     assert list(frame["edit"]) == ["a", "b"]
     assert frame["ifr_by_steps_2.n"].tolist() == [2, 1]
+
+
+def test_one_row_an_edit_has_its_side_effects_with_their_n() -> None:
+    line = DriftLine(
+        label="all facts", n=9, missing=0, kept=6, weakened=2, removed=1, added=0, unknown=0,
+        mean_moved=0.1, mean_shift=-0.1, median_change=0.97,
+    )  # fmt: skip
+    drift = KnownDrift(total=line, far=line.model_copy(update={"n": 4}), excluded=1, unasked=0)
+    score = SCORES[0].model_copy(
+        update={
+            "provenance": {"seed": 2, "hparams_digest": "h", "model": {"digest": "w"}},
+            "side_effects": SideEffects(
+                kl=0.02, kl_low=0.01, kl_high=0.03, texts=60, perplexity_ratio=1.01, drift=drift
+            ),
+            "about_subject": SubjectOutcome(
+                kept=1, weakened=2, followed=0, lost=3, n=6, excluded=0
+            ),
+        }
+    )
+    row = scores_frame([score, SCORES[1]], "p").iloc[0]
+    assert (row["seed"], row["weights"], row["hparams"]) == (2, "w", "h")
+    assert (row["kl"], row["kl.low"], row["kl.high"], row["kl.n"]) == (0.02, 0.01, 0.03, 60)
+    kept = [row[f"known_{name}"] for name in ("kept", "weakened", "removed")]
+    assert (*kept, row["known.n"]) == (6, 2, 1, 9)
+    assert (row["change_far"], row["change_far.n"]) == (0.97, 4)
+    about = [row[f"subject_{name}"] for name in ("kept", "weakened", "followed", "lost")]
+    assert (*about, row["subject.n"]) == (1, 2, 0, 3, 6)
+    assert "update_norm" not in row  # not measured: no column, and never 0
 
 
 def test_nothing_to_report_and_unknown_formats_are_errors() -> None:
