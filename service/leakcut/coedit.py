@@ -14,6 +14,7 @@ from __future__ import annotations
 import operator
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -255,14 +256,15 @@ def _through(chains: Collection[Chain], fact: str) -> float:
     return sum(chain.weight * chain.retention for chain in chains if fact in chain.facts)
 
 
-# New objects of co-edits: each its own, and none from which the old object can be reached.
+# New objects of co-edits: none from which the old object can be reached, each its own if possible.
 #
 # In this order: the object that was given; the one that follows by an If-Then rule from the edit;
 # another object of the same relation; the answer of a model taught not to know; another entity of
-# the graph, of the same kind where it has kinds. A shared object would make a conflicting batch
-# look installed, so no object is used twice.
+# the graph, of the same kind where it has kinds. A shared object makes a conflicting batch look
+# installed, so an object is used again only where a fact has no other (there are few continents),
+# and is shown as shared.
 
-Source = Literal["given", "rule", "relation", "entity", "unknown"]
+Source = Literal["given", "rule", "relation", "entity", "unknown", "shared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,32 +277,32 @@ class NewObject:
 
 @dataclass
 class NewObjects:
-    """The objects that the facts on a rewrite's paths may get; `take` uses each once.
+    """The objects that the facts on a rewrite's paths may get; `take` uses each once if it can.
 
     Attributes:
         refused: a line for each object or fact that was refused, with the reason.
+        used: how many facts each object was given to.
     """
 
     found: Mapping[str, Sequence[NewObject]]
-    used: set[str]
     refused: list[str] = field(default_factory=list)
+    used: Counter[str] = field(default_factory=Counter)
 
     @property
     def without(self) -> dict[str, str]:
-        """{fact: reason} of the facts that no object is left for: they cannot be edited."""
+        """{fact: reason} of the facts that have no object: they cannot be edited."""
         return {
-            fact: "no object is left that leads nowhere"
+            fact: "every object leads on to the old one"
             for fact, objects in self.found.items()
-            if all(each.name in self.used for each in objects)
+            if not objects
         }
 
-    def take(self, fact: str) -> NewObject | None:
-        """The first object of a fact that no other has; None where none is left."""
-        for each in self.found[fact]:
-            if each.name not in self.used:
-                self.used.add(each.name)
-                return each
-        return None
+    def take(self, fact: str) -> NewObject:
+        """The first object of a fact that no other has, else the one that fewest others have."""
+        taken = min(self.found[fact], key=lambda each: self.used[each.name])
+        self.used[taken.name] += 1
+        shared = self.used[taken.name] > 1 and taken.source != "given"
+        return replace(taken, source="shared") if shared else taken
 
 
 def new_objects(
@@ -356,7 +358,8 @@ def new_objects(
         ranked += [NewObject(name, "relation") for name in row.safe if name != follows]
         if unknown is not None:
             ranked.append(NewObject(unknown, "unknown"))
-        known = {about.subject, about.object, *row.safe}
+        ranked = [each for each in ranked if each.name != leaks.target_new]
+        known = {about.subject, about.object, leaks.target_new, *row.safe}
         ranked += [
             NewObject(other.name, "entity")
             for other in others
@@ -365,7 +368,7 @@ def new_objects(
         if not ranked:
             refused[f"{label} → {about.object}: stays, as every entity leads on"] = None
         out[fact] = ranked
-    return NewObjects(out, {leaks.target_new}, list(refused))
+    return NewObjects(out, list(refused))
 
 
 def _safe(
@@ -634,8 +637,6 @@ def _add(run: _Run, score: Score, number: int) -> int:
     before = len(run.coedits)
     for fact in chosen(leaks, limits, run.posted, number, leaking, run.listed):
         new = run.objects.take(fact)
-        if new is None:
-            continue  # two facts of this round had the same last object
         run.coedits.append(_co_edit(leaks.facts[fact], new, run.posted.graph, number))
     return len(run.coedits) - before
 

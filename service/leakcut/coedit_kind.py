@@ -35,6 +35,7 @@ SOURCES = {
     "relation": "another object of the relation",
     "entity": "another entity",
     "unknown": "unknown",
+    "shared": "shared with another fact, as there is no other",
 }
 """Source of a new object, in words."""
 

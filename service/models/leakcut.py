@@ -261,10 +261,11 @@ class CoEditFact(BaseModel):
     object: str = Field(description="Object of the fact.")
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
     target_new: str = Field(description="New object of the edited fact.")
-    source: Literal["given", "rule", "relation", "entity", "unknown"] = Field(
+    source: Literal["given", "rule", "relation", "entity", "unknown", "shared"] = Field(
         description="Source of the new object: given, rule (it follows from the edit), relation"
         " (another object of the relation that leads nowhere), entity (another entity of the graph"
-        " that leads nowhere), unknown (the model's answer for a fact that it does not know)."
+        " that leads nowhere), unknown (the model's answer for a fact that it does not know),"
+        " shared (given to another fact too, as no other is left)."
     )
     added: int = Field(description="Round that edited it first.")
     old_pre: float | None = Field(
