@@ -97,6 +97,86 @@ LINES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
 )
 
 
+def found(outputs: Sequence[str], before: Stored) -> Made:
+    """Of each tuned method: the keys that the search changed, and how its edits took."""
+    columns = [
+        {"title": "method"}, {"title": "changed"}, *numbers(["mean efficacy", "KL"]),
+        {"title": "held-out facts"}, *numbers(["edits"], 0), *numbers(["minutes"], 1),
+    ]  # fmt: skip
+    rows = []
+    for each in json.loads(outputs[0]):
+        changed = ", ".join(f"{key} {value:g}" for key, value in each["changed"].items())
+        held = ", ".join(f"{value:.2f}" for value in each["held_out"]) or "not asked"
+        reached = "" if each["reached"] else " (misses .9)"
+        rows.append(
+            [each["method"], (changed or "as suggested") + reached,
+             *rounded([each["efficacy"], each["kl"]]), held, each["edits"],
+             rounded(each["seconds"] / 60)]
+        )  # fmt: skip
+    return columns, sorted(rows, key=lambda row: _place(row[0]))
+
+
+def tuned(outputs: Sequence[str], before: Stored) -> Made:
+    """Suggested and tuned hyperparameters on the same rewrites.
+
+    Args:
+        outputs: of two reports with a row an edit: of suggested and of tuned hyperparameters.
+    """
+    suggested, changed = (json.loads(output) for output in outputs)
+    both = {edit["rewrite"] for edit in changed}
+    suggested = [edit for edit in suggested if edit["rewrite"] in both]
+    rows = [
+        [f"{row[0]}, {name}", *row[1:]]
+        for edits, name in ((suggested, "suggested"), (changed, "tuned"))
+        for row in _means(edits)
+    ]
+    return _MEANS, sorted(rows, key=lambda row: _place(row[0].split(",")[0]))
+
+
+def effects(outputs: Sequence[str], before: Stored) -> Made:
+    """A row a method: means over its edits, with side effects.
+
+    Args:
+        outputs: of a report with a row an edit.
+    """
+    return _MEANS, _means(json.loads(outputs[0]))
+
+
+_MEANS = [
+    {"title": "method"},
+    {"title": "efficacy ≥ .9"},
+    *numbers(
+        ["efficacy", "IFR", "Preservation", "subject retention", "median KL",
+         "change of known facts at 2 steps and more"]
+    ),
+]  # fmt: skip
+
+
+def _means(edits: Sequence[Stored]) -> list[list[Any]]:
+    """By method: means over the edits for which a value is defined; KL and change as medians."""
+    rows = []
+    for method in sorted({edit["method"] for edit in edits}, key=_place):
+        own = [edit for edit in edits if edit["method"] == method]
+
+        def values(key: str, own: Sequence[Stored] = own) -> list[float]:
+            return [edit[key] for edit in own if edit.get(f"{key}.n") and edit[key] is not None]
+
+        took = values("efficacy")
+        cells = [
+            method,
+            f"{sum(value >= LEAST_EFFICACY for value in took)} of {len(took)}",
+            *(statistics.fmean(values(key)) if values(key) else None
+              for key in ("efficacy", "ifr", "preservation", "subject_retention")),
+            *(statistics.median(values(key)) if values(key) else None
+              for key in ("kl", "change_far")),
+        ]  # fmt: skip
+        rows.append(rounded(cells))
+    return rows
+
+
+LEAST_EFFICACY = 0.9
+
+
 def _correlation(edits: Sequence[Stored], method: str) -> float:
     """Of IFR and subject retention over the rewrites where both are defined (Pearson's)."""
     pairs = [

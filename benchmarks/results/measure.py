@@ -101,18 +101,23 @@ def output(step: Step, path: Path, *, before: Sequence[str] = (), again: bool = 
 
 
 def words(command: str, before: Sequence[str]) -> list[str]:
-    """The words of a command, with the data's folder and the ids of sets filled in.
+    """The words of a command, with folders and the ids of the step before it filled in.
 
     Raises:
-        tables.ResultsError: sets of a step that was not run.
+        tables.ResultsError: ids of a step that was not run, or a model's folder that is not set.
     """
     data = os.environ.get("THINKEVAL_DATA", str(ROOT.parent / "shared" / "data"))
     found: list[str] = []
     for word in command.split():
-        if word == "SETS":
+        if word in ("SETS", "EDITS"):
             if not any(before):
                 raise tables.ResultsError(f"`{command}` needs the step before it.")
-            found += [each["id"] for each in json.loads(before[0])["sets"]]
+            printed = json.loads(before[0])
+            found += printed["edits"] if word == "EDITS" else [e["id"] for e in printed["sets"]]
+        elif word == "$GEMMA":
+            if word[1:] not in os.environ:
+                raise tables.ResultsError("Set GEMMA to the folder of Gemma 3 270M in float32.")
+            found.append(os.environ["GEMMA"])
         else:
             found.append(word.replace("$THINKEVAL_DATA", data))
     return found

@@ -18,8 +18,8 @@ class Step:
 
     Attributes:
         command: `thinkeval …` or `python benchmarks/FOLDER/NAME.py …`, as a user types it;
-            `$THINKEVAL_DATA` is the folder of the published data sets, `SETS` the ids of the
-            knowledge sets that the step before printed.
+            `$THINKEVAL_DATA` is the folder of the published data sets, `$GEMMA` that of a model
+            that is not fetched, `SETS` and `EDITS` the ids that the step before printed.
         ends: exit codes that leave a complete output; benchmarks end with 1 when slow.
     """
 
@@ -60,6 +60,26 @@ class Page:
 
 # The tables are by the papers' rule (`--rule papers`): every chain with R ≠ 0 counts.
 APP = "thinkeval sweep -g inkwell -m rome -m memit --axis append_loss=app"
+ON_REAL_MODELS = (
+    "thinkeval sweep -g world -m rome -m memit -m alphaedit -m fine_tuning --samples 0 --json"
+)
+"""Of the model and the rewrites that are added; tuned hyperparameters are used where there are."""
+HALF = (
+    "athens--is-a-city-on--africa buckingham-palace--stands-in-the-country--ireland"
+    " cairo--speaks--greek delhi--is-a-city-on--africa eiffel-tower--stands-in-the-country--italy"
+    " giza--is-a-city-on--asia kremlin--stands-on-the-continent--asia"
+    " louvre--stands-on-the-continent--asia nanjing--speaks--japanese"
+    " parthenon--stands-in-the-country--egypt roman-forum--stands-on-the-continent--asia"
+    " seine--is-a-river-on--africa shanghai--is-a-city-on--europe"
+)
+"""Every second rewrite of world."""
+TEN = (
+    "barcelona--is-a-city-on--africa buckingham-palace--stands-in-the-country--ireland"
+    " cairo--speaks--greek eiffel-tower--stands-in-the-city--rome ganges--is-a-river-on--europe"
+    " giza--is-a-city-on--asia kremlin--stands-on-the-continent--asia nanjing--speaks--japanese"
+    " paris--is-a-city-in--germany tokyo-tower--stands-in-the-country--china"
+)
+"""Ten rewrites of world that Gemma 3 270M knows at p ≥ .2, of different families."""
 KNOWGIC = Step("thinkeval import $THINKEVAL_DATA/knowgic --name knowgic")
 
 PAGES = {
@@ -87,12 +107,27 @@ PAGES = {
                 " -m fine_tuning --samples 0 --json"
             ),
             Step("thinkeval report -g world --each -f json"),
+            Step("thinkeval tune smollm2 -g world --json"),
+            Step(f"{ON_REAL_MODELS} --model smollm2 {HALF}"),
+            Step("thinkeval report EDITS --each -f json"),
         ),
         {
             "methods": Table(made.methods, (1,)),
             "steps": Table(made.steps, (1,)),
             "edits": Table(made.counted, (1, 2)),
+            "found": Table(made.found, (3,)),
+            "tuned": Table(made.tuned, (2, 5)),
         },
+    ),
+    "gemma3": Page(
+        "the same four methods on Gemma 3 270M, which is not fetched",
+        40,
+        (
+            Step("thinkeval import world"),
+            Step(f"{ON_REAL_MODELS} --model $GEMMA {TEN}"),
+            Step("thinkeval report EDITS --each -f json"),
+        ),
+        {"methods": Table(made.effects, (2,)), "edits": Table(made.counted, (1, 2))},
     ),
     "matched": Page(
         "the same at equal efficacy",

@@ -188,6 +188,34 @@ def test_values_that_pass_a_line_are_counted_with_their_number() -> None:
     ]
 
 
+def test_tuned_hyperparameters_are_beside_suggested_ones_of_the_same_rewrites() -> None:
+    def edit(rewrite: str, efficacy: float, kl: float | None) -> dict[str, Any]:
+        others = ("ifr", "preservation", "subject_retention", "change_far")
+        values = {"efficacy": efficacy, "kl": kl, **dict.fromkeys(others, 0.5)}
+        counts = {f"{key}.n": 0 if value is None else 1 for key, value in values.items()}
+        return {"rewrite": rewrite, "method": "rome", **values, **counts}
+
+    suggested = [edit("a", 0.9, 0.1), edit("b", 0.7, 0.3), edit("elsewhere", 0.0, 9.0)]
+    tuned = [edit("a", 1.0, None), edit("b", 0.95, 0.02)]
+    columns, rows = module("made").tuned([json.dumps(suggested), json.dumps(tuned)], {})
+    assert rows == [
+        ["rome, suggested", "1 of 2", 0.8, 0.5, 0.5, 0.5, 0.2, 0.5],
+        ["rome, tuned", "2 of 2", 0.975, 0.5, 0.5, 0.5, 0.02, 0.5],
+    ]
+    assert len(columns) == len(rows[0])
+    assert module("made").effects([json.dumps(tuned)], {})[1] == [["rome", *rows[1][1:]]]
+
+
+def test_a_search_that_misses_says_so() -> None:
+    search = {
+        "method": "fine_tuning", "changed": {"lr": 0.004}, "reached": False, "efficacy": 0.83,
+        "kl": 0.03, "held_out": [], "edits": 6, "seconds": 90.0,
+    }  # fmt: skip
+    columns, rows = module("made").found([json.dumps([search])], {})
+    assert rows == [["fine_tuning", "lr 0.004 (misses .9)", 0.83, 0.03, "not asked", 6, 1.5]]
+    assert len(columns) == len(rows[0])
+
+
 def test_differences_that_exceed_chance() -> None:
     base = {"efficacy": 0.7, "metric": "ifr", "first": "a", "second": "b", "value": 0.1}
     rows = [
@@ -396,6 +424,12 @@ def test_a_step_is_given_the_data_and_the_sets_of_the_step_before(
     ]  # fmt: skip
     printed = json.dumps({"sets": [{"id": "one"}, {"id": "two"}]})
     assert measure.words("run SETS --json", [printed]) == ["run", "one", "two", "--json"]
+    assert measure.words("report EDITS", [json.dumps({"edits": ["a", "b"]})]) == [
+        "report", "a", "b",
+    ]  # fmt: skip
+    monkeypatch.delenv("GEMMA", raising=False)
+    with pytest.raises(module("tables").ResultsError, match="Set GEMMA"):
+        measure.words("sweep --model $GEMMA", [])
 
 
 def test_tables_are_made_of_steps_of_their_page() -> None:
@@ -405,6 +439,8 @@ def test_tables_are_made_of_steps_of_their_page() -> None:
         for place, step in enumerate(page.steps):
             if "SETS" in step.command.split():
                 assert "build" in page.steps[place - 1].command
+            if "EDITS" in step.command.split():
+                assert "sweep" in page.steps[place - 1].command
 
 
 def test_tables_of_steps_that_were_not_run_stay(
