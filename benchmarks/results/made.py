@@ -119,12 +119,15 @@ def found(outputs: Sequence[str], before: Stored) -> Made:
 def tuned(outputs: Sequence[str], before: Stored) -> Made:
     """Suggested and tuned hyperparameters on the same rewrites.
 
+    A method for which the search found nothing has the suggested edits, and no second row.
+
     Args:
         outputs: of two reports with a row an edit: of suggested and of tuned hyperparameters.
     """
     suggested, changed = (json.loads(output) for output in outputs)
-    both = {edit["rewrite"] for edit in changed}
+    both, ids = {edit["rewrite"] for edit in changed}, {edit["edit"] for edit in suggested}
     suggested = [edit for edit in suggested if edit["rewrite"] in both]
+    changed = [edit for edit in changed if edit["edit"] not in ids]
     rows = [
         [f"{row[0]}, {name}", *row[1:]]
         for edits, name in ((suggested, "suggested"), (changed, "tuned"))

@@ -193,14 +193,17 @@ def test_tuned_hyperparameters_are_beside_suggested_ones_of_the_same_rewrites() 
         others = ("ifr", "preservation", "subject_retention", "change_far")
         values = {"efficacy": efficacy, "kl": kl, **dict.fromkeys(others, 0.5)}
         counts = {f"{key}.n": 0 if value is None else 1 for key, value in values.items()}
-        return {"rewrite": rewrite, "method": "rome", **values, **counts}
+        return {"edit": f"{rewrite}{kl}", "rewrite": rewrite, "method": "rome", **values, **counts}
 
     suggested = [edit("a", 0.9, 0.1), edit("b", 0.7, 0.3), edit("elsewhere", 0.0, 9.0)]
     tuned = [edit("a", 1.0, None), edit("b", 0.95, 0.02)]
-    columns, rows = module("made").tuned([json.dumps(suggested), json.dumps(tuned)], {})
+    again = {**suggested[0], "method": "memit"}
+    outputs = [json.dumps([*suggested, again]), json.dumps([*tuned, again])]
+    columns, rows = module("made").tuned(outputs, {})
     assert rows == [
         ["rome, suggested", "1 of 2", 0.8, 0.5, 0.5, 0.5, 0.2, 0.5],
         ["rome, tuned", "2 of 2", 0.975, 0.5, 0.5, 0.5, 0.02, 0.5],
+        ["memit, suggested", "1 of 1", 0.9, 0.5, 0.5, 0.5, 0.1, 0.5],
     ]
     assert len(columns) == len(rows[0])
     assert module("made").effects([json.dumps(tuned)], {})[1] == [["rome", *rows[1][1:]]]
