@@ -148,15 +148,14 @@ def effects(outputs: Sequence[str], before: Stored) -> Made:
 _MEANS = [
     {"title": "method"},
     {"title": "efficacy ≥ .9"},
-    *numbers(
-        ["efficacy", "IFR", "Preservation", "subject retention", "median KL",
-         "change of known facts at 2 steps and more"]
-    ),
+    *numbers(["efficacy", "IFR", "Preservation", "subject retention"]),
+    *numbers(["median KL"], 4),
+    {"title": "facts about the subject: kept, followed, of"},
 ]  # fmt: skip
 
 
 def _means(edits: Sequence[Stored]) -> list[list[Any]]:
-    """By method: means over the edits for which a value is defined; KL and change as medians."""
+    """By method: means over the edits for which a value is defined, and the median of KL."""
     rows = []
     for method in sorted({edit["method"] for edit in edits}, key=_place):
         own = [edit for edit in edits if edit["method"] == method]
@@ -170,8 +169,11 @@ def _means(edits: Sequence[Stored]) -> list[list[Any]]:
             f"{sum(value >= LEAST_EFFICACY for value in took)} of {len(took)}",
             *(statistics.fmean(values(key)) if values(key) else None
               for key in ("efficacy", "ifr", "preservation", "subject_retention")),
-            *(statistics.median(values(key)) if values(key) else None
-              for key in ("kl", "change_far")),
+            statistics.median(values("kl")) if values("kl") else None,
+            ", ".join(
+                str(sum(int(edit.get(f"subject{key}") or 0) for edit in own))
+                for key in ("_kept", "_followed", ".n")
+            ),
         ]  # fmt: skip
         rows.append(rounded(cells))
     return rows

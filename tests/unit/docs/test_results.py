@@ -190,9 +190,10 @@ def test_values_that_pass_a_line_are_counted_with_their_number() -> None:
 
 def test_tuned_hyperparameters_are_beside_suggested_ones_of_the_same_rewrites() -> None:
     def edit(rewrite: str, efficacy: float, kl: float | None) -> dict[str, Any]:
-        others = ("ifr", "preservation", "subject_retention", "change_far")
+        others = ("ifr", "preservation", "subject_retention")
         values = {"efficacy": efficacy, "kl": kl, **dict.fromkeys(others, 0.5)}
         counts = {f"{key}.n": 0 if value is None else 1 for key, value in values.items()}
+        counts |= {"subject_kept": 2.0, "subject_followed": None, "subject.n": 3.0}
         return {"edit": f"{rewrite}{kl}", "rewrite": rewrite, "method": "rome", **values, **counts}
 
     suggested = [edit("a", 0.9, 0.1), edit("b", 0.7, 0.3), edit("elsewhere", 0.0, 9.0)]
@@ -201,9 +202,9 @@ def test_tuned_hyperparameters_are_beside_suggested_ones_of_the_same_rewrites() 
     outputs = [json.dumps([*suggested, again]), json.dumps([*tuned, again])]
     columns, rows = module("made").tuned(outputs, {})
     assert rows == [
-        ["rome, suggested", "1 of 2", 0.8, 0.5, 0.5, 0.5, 0.2, 0.5],
-        ["rome, tuned", "2 of 2", 0.975, 0.5, 0.5, 0.5, 0.02, 0.5],
-        ["memit, suggested", "1 of 1", 0.9, 0.5, 0.5, 0.5, 0.1, 0.5],
+        ["rome, suggested", "1 of 2", 0.8, 0.5, 0.5, 0.5, 0.2, "4, 0, 6"],
+        ["rome, tuned", "2 of 2", 0.975, 0.5, 0.5, 0.5, 0.02, "4, 0, 6"],
+        ["memit, suggested", "1 of 1", 0.9, 0.5, 0.5, 0.5, 0.1, "2, 0, 3"],
     ]
     assert len(columns) == len(rows[0])
     assert module("made").effects([json.dumps(tuned)], {})[1] == [["rome", *rows[1][1:]]]
