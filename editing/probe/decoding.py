@@ -134,7 +134,7 @@ class Continuation:
         return output.logits[:, -n_last:]
 
 
-def shared_head(model: Any, prompts: Collection[Sequence[int]], pad_id: int) -> Continuation | None:
+def shared_head(model: Any, prompts: Collection[list[int]], pad_id: int) -> Continuation | None:
     """Read the tokens that all prompts begin with: the demonstrations of in-context editing.
 
     None where these are few, or the model cannot go on from them.

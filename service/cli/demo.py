@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -130,22 +131,22 @@ def run_demo(
     """
     from ...editing.errors import EditingError
     from ...editing.registry import names
+    from ..scoring.resolved import require_hparams
     from ..scoring.score import Stopwatch, score_edit
 
     watch, graph = Stopwatch(), story_of(model).graph
+    runtime.log("Neo4j starts")
     with watch.stage("database"):
         db = runtime.db
+    runtime.log(f"the graph {graph} is imported")
     with watch.stage("import"):
         datasets.store(db, datasets.read(graphs.path(graph)), replace=True)
+    runtime.log(f"the model {model} is loaded")
     with watch.stage("model"):
         runtime.model(model, graph, seed=seed)
     rewrite = _rewrite(runtime, model)
-    scores: list[Score] = []
-    errors: dict[str, EditingError] = {}
-    chosen = methods or methods_for([rewrite], names())
-    for done, method in enumerate(chosen):
-        runtime.progress(done, len(chosen), "edits")
-        request = ScoreRequest.of(
+    requests = [
+        ScoreRequest.of(
             rewrite,
             graph=graph,
             model=model,
@@ -156,11 +157,22 @@ def run_demo(
             drift_facts=story_of(model).drift_facts,
             anyway=True,  # every step is shown, whatever the model knows
         )
-        with watch.stage(f"score {method}"):
+        for method in methods or methods_for([rewrite], names())
+    ]
+    with suppress(EditingError):  # of a method: raised again below
+        require_hparams(runtime, requests)
+    scores: list[Score] = []
+    errors: dict[str, EditingError] = {}
+    for done, request in enumerate(requests):
+        runtime.progress(done, len(requests), "edits")
+        runtime.log(f"{done + 1} of {len(requests)}: {request.method} begins")
+        with watch.stage(f"score {request.method}"):
             try:
                 scores.append(score_edit(runtime, request))
+                runtime.log(f"{request.method}: {scores[-1].in_brief()}")
             except EditingError as error:
-                errors[method] = error
+                errors[request.method] = error
+                runtime.log(f"{request.method}: {in_one_line(error)}")
     if not scores:
         raise next(iter(errors.values()))
     failed = [(method, in_one_line(error)) for method, error in errors.items()]
@@ -241,7 +253,7 @@ def demo(
     settings = Settings() if device is None else Settings(device=device)
     if not json:
         emit_note(story_of(model or SMOLLM2).opening)
-    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
+    with ProgressBars(lines=True) as progress, Runtime(settings, progress) as runtime:
         chosen = model or default_model(runtime)
         if model is None and chosen == ORGANISM and not json:
             emit_note(story_of(chosen).opening)
