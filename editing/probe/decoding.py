@@ -19,7 +19,7 @@ from transformers.cache_utils import DynamicLayer
 
 from ..padding import pad
 
-HEAD_TOKENS = 64
+HEAD_TOKENS = 16
 """Least number of tokens at the beginning of all prompts that are read by themselves."""
 
 
@@ -135,7 +135,7 @@ class Continuation:
 
 
 def shared_head(model: Any, prompts: Collection[list[int]], pad_id: int) -> Continuation | None:
-    """Read the tokens that all prompts begin with: the demonstrations of in-context editing.
+    """Read the tokens that all prompts begin with: a chat template's, or demonstrations in context.
 
     None where these are few, or the model cannot go on from them.
     """
