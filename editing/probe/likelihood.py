@@ -16,6 +16,7 @@ objects of different length; it is not the probability of an event.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -24,7 +25,7 @@ from torch import Tensor
 from ..errors import ProbeError
 from ..models import LoadedModel
 from .batching import in_batches, room_for
-from .decoding import Continuation, position_limit
+from .decoding import Continuation, position_limit, shared_head
 from .prompts import Query, Rendered, answer_ids, prompt_ids
 
 Tokens = tuple[int, ...]
@@ -132,9 +133,13 @@ def _score(
     """Log-probability of each token of each row, float32 on the CPU."""
     scores: dict[_Row, Tensor] = {}
 
+    @cache
+    def head() -> Continuation | None:
+        return shared_head(loaded.model, prompts.values(), loaded.tokenizer.pad_token_id)
+
     def work(indices: list[int]) -> None:
         batch = [rows[i] for i in indices]
-        for row, value in zip(batch, _forward(loaded, batch, prompts), strict=True):
+        for row, value in zip(batch, _forward(loaded, batch, prompts, head()), strict=True):
             if not torch.isfinite(value).all():
                 raise ProbeError(
                     f"the model gives NaN or infinite probabilities for '{owner[row]}'"
@@ -151,12 +156,15 @@ def _score(
 
 
 def _forward(
-    loaded: LoadedModel, batch: Sequence[_Row], prompts: dict[Rendered, list[int]]
+    loaded: LoadedModel,
+    batch: Sequence[_Row],
+    prompts: dict[Rendered, list[int]],
+    head: Continuation | None,
 ) -> list[Tensor]:
     """Log-probabilities of the answers' tokens for one batch."""
     texts = {rendered: i for i, rendered in enumerate(dict.fromkeys(r.rendered for r in batch))}
     pad_id = loaded.tokenizer.pad_token_id
-    state = Continuation(loaded.model, [prompts[text] for text in texts], pad_id)
+    state = Continuation(loaded.model, [prompts[text] for text in texts], pad_id, head)
     device = state.logits.device
     width = max(len(row.answer) for row in batch)
     target = torch.full((len(batch), width), pad_id)

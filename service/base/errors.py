@@ -20,7 +20,9 @@ of a class's docstring is the `title` that users see.
 from __future__ import annotations
 
 import difflib
+import errno
 import heapq
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -219,6 +221,17 @@ def is_interrupt(error: BaseException | None) -> bool:
         seen.add(id(error))
         error = error.__cause__ or error.__context__
     return False
+
+
+DISK_REMEDY = (
+    "Free some space, or name folders on another disk by THINKEVAL_HOME and THINKEVAL_CACHE, and"
+    " run it again: what is stored is not done again."
+)
+
+
+def is_disk_full(error: Exception) -> bool:
+    """Return True if a disk has no space left; not every library raises an OSError then."""
+    return os.strerror(errno.ENOSPC) in str(error)
 
 
 def in_one_line(error: GraphError | EditingError | LoaderError | ServiceError) -> str:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,6 +41,9 @@ from .options import JsonFlag
 from .output import ProgressBars, emit_command, emit_json, emit_note, emit_table
 from .render import show_method_table
 from .show import show_tree, show_verdict
+
+if TYPE_CHECKING:
+    from ...cypher.run import Database
 
 MEASURE: Measure = "likelihood"
 """Measure of the demo's table and verdict."""
@@ -118,34 +124,65 @@ def default_model(runtime: Runtime) -> str:
     return SMOLLM2
 
 
+def begun(start: Callable[[], Any]) -> Future[Any]:
+    """The result of a call in a thread that ends with the process: Ctrl-C waits for none."""
+    found: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(start())
+        except BaseException as error:  # raised where the result is needed
+            found.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return found
+
+
 def run_demo(
-    runtime: Runtime, *, model: str, methods: Sequence[str] | None, seed: int, samples: int
+    runtime: Runtime,
+    database: Future[Database],
+    *,
+    model: str,
+    methods: Sequence[str] | None,
+    seed: int,
+    samples: int,
 ) -> Demo:
-    """Import the graph, train or load the model, score the edit by every method.
+    """Load the model or train it, import the graph, score the edit by every method.
 
     A method that cannot edit this model (say MEND without its hypernetwork) is reported at the end.
+
+    Args:
+        database: the runtime's; nothing may open it before this has a result.
 
     Raises:
         EditingError: of the first method, when none gave a score.
     """
     from ...editing.errors import EditingError
     from ...editing.registry import names
+    from ..scoring.resolved import require_hparams
     from ..scoring.score import Stopwatch, score_edit
 
     watch, graph = Stopwatch(), story_of(model).graph
+
+    def load() -> None:
+        runtime.log(f"loads {model}")
+        with watch.stage("model"):
+            runtime.model(model, graph, seed=seed)
+
+    trained = parse(model).organism is not None  # on the imported graph
+    if not trained:
+        load()
+    runtime.log("starts Neo4j")
     with watch.stage("database"):
-        db = runtime.db
+        db = database.result()
+    runtime.log(f"imports the graph {graph}")
     with watch.stage("import"):
         datasets.store(db, datasets.read(graphs.path(graph)), replace=True)
-    with watch.stage("model"):
-        runtime.model(model, graph, seed=seed)
+    if trained:
+        load()
     rewrite = _rewrite(runtime, model)
-    scores: list[Score] = []
-    errors: dict[str, EditingError] = {}
-    chosen = methods or methods_for([rewrite], names())
-    for done, method in enumerate(chosen):
-        runtime.progress(done, len(chosen), "edits")
-        request = ScoreRequest.of(
+    requests = [
+        ScoreRequest.of(
             rewrite,
             graph=graph,
             model=model,
@@ -156,11 +193,22 @@ def run_demo(
             drift_facts=story_of(model).drift_facts,
             anyway=True,  # every step is shown, whatever the model knows
         )
-        with watch.stage(f"score {method}"):
+        for method in methods or methods_for([rewrite], names())
+    ]
+    with suppress(EditingError):  # of a method: raised again below
+        require_hparams(runtime, requests)
+    scores: list[Score] = []
+    errors: dict[str, EditingError] = {}
+    for done, request in enumerate(requests):
+        runtime.progress(done, len(requests), "edits")
+        runtime.log(f"{done + 1} of {len(requests)}: {request.method}")
+        with watch.stage(f"score {request.method}"):
             try:
                 scores.append(score_edit(runtime, request))
+                runtime.log(f"{request.method}: {scores[-1].in_brief()}")
             except EditingError as error:
-                errors[method] = error
+                errors[request.method] = error
+                runtime.log(f"{request.method}: {in_one_line(error)}")
     if not scores:
         raise next(iter(errors.values()))
     failed = [(method, in_one_line(error)) for method, error in errors.items()]
@@ -241,13 +289,17 @@ def demo(
     settings = Settings() if device is None else Settings(device=device)
     if not json:
         emit_note(story_of(model or SMOLLM2).opening)
-    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
+    with ProgressBars(lines=True) as progress, Runtime(settings, progress) as runtime:
+        runtime.log("fetches Neo4j and the model, where they are not stored yet")
+        database = begun(lambda: runtime.db)  # starts meanwhile
         chosen = model or default_model(runtime)
         if model is None and chosen == ORGANISM and not json:
             emit_note(story_of(chosen).opening)
         if samples is None:
             samples = story_of(chosen).samples
-        found = run_demo(runtime, model=chosen, methods=method, seed=seed, samples=samples)
+        found = run_demo(
+            runtime, database, model=chosen, methods=method, seed=seed, samples=samples
+        )
         if json:
             emit_json(
                 {
@@ -260,6 +312,7 @@ def demo(
             )
             return
         show_method_table(compare(runtime.db, found.scores, MEASURE), MEASURE)
+        runtime.log(f"what else to edit, by {CO_EDITED}")
         cut, frontier = _what_else(runtime, found, chosen, seed)
         if cut is not None and frontier is not None:
             emit_note(f"{CO_EDITED}: {words.headline(cut)}", "bold")

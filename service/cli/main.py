@@ -18,7 +18,7 @@ import typer.main
 
 from ...cypher.driver_tables import leave_out_tables
 from .. import __version__
-from ..base.errors import KNOWN_ERRORS, describe, is_interrupt
+from ..base.errors import DISK_REMEDY, KNOWN_ERRORS, describe, is_disk_full, is_interrupt
 from ..base.processes import collect_seldom
 from ..kinds import KINDS
 from .catalog import doctor, methods, metrics, queries
@@ -160,10 +160,17 @@ def main(argv: list[str] | None = None) -> None:
             problem = describe(error)
             _print_error(problem.detail, problem.remedy)
             code = 2
+        elif is_disk_full(error):
+            _print_error(f"{error}.", DISK_REMEDY)
+            code = 2
         else:
             raise
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code and prints nothing
-        typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
+        typer.echo(
+            "Interrupted: the model is as it was, and no partial graph is stored. Run again, it"
+            " goes on where it stopped.",
+            err=True,
+        )
     sys.exit(code if isinstance(code, int) else 0)
 
 

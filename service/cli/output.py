@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import textwrap
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -337,16 +338,23 @@ def _print_line(out: Console, text: str, style: str | None = None, indent: int =
 # Progress of long work, shown as one bar a stage on standard error.
 #
 # Everything below the service reports through a plain callable `(done, total, stage)`; only this
-# file knows its appearance. Without a terminal nothing is drawn, so logs stay clean.
+# file knows its appearance. Without a terminal nothing is drawn, so logs stay clean; a command
+# that takes minutes writes lines instead.
 
 OVERALL = ("edits", "states")
 """The stages that count the others; their bars stay in sight."""
+SILENT_S = 3.0
+"""Seconds without a line after which progress is one."""
 
 
 class ProgressBars:
-    """A context manager that is itself the callback: `with ProgressBars() as show: work(show)`."""
+    """A context manager that is itself the callback: `with ProgressBars() as show: work(show)`.
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    Args:
+        lines: True to write lines where nothing is drawn.
+    """
+
+    def __init__(self, *, quiet: bool = False, lines: bool = False) -> None:
         self._bars = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -361,6 +369,8 @@ class ProgressBars:
         )
         self._tasks: dict[str, TaskID] = {}
         self._quiet = quiet
+        self._lines = lines and not quiet and self._bars.disable
+        self._began = self._written = time.monotonic()
 
     def __enter__(self) -> ProgressBars:
         self._bars.start()
@@ -381,8 +391,16 @@ class ProgressBars:
             Console(stderr=True).print(text, style="dim", highlight=False, soft_wrap=True)
             self._bars.start()
 
+    def line(self, text: str) -> None:
+        """Write a line with the elapsed time on the standard error, where no bar is drawn."""
+        if self._lines:
+            self._written = time.monotonic()
+            typer.echo(f"{self._written - self._began:6.1f} s  {text}", err=True)
+
     def __call__(self, done: int, total: int, stage: str) -> None:
         """Show that `done` of `total` steps of `stage` are finished."""
+        if stage not in OVERALL and time.monotonic() - self._written > SILENT_S:
+            self.line(f"  {stage}: {done} of {total}" if total > 1 else f"  {stage}")
         # Stages may carry a detail after a colon ("training: loss 0.3"): one bar, changing text.
         key = stage.split(":", 1)[0]
         if key not in self._tasks:

@@ -212,7 +212,7 @@ def sweep_coedits(
         )
     edit = edit_options(options)
     chosen = _request(options, models, seeds, rounds, anchors)
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+    with ProgressBars(lines=True) as progress, Runtime(Settings(), progress) as runtime:
         datasets.get_or_import(runtime.db, edit.graph)
         found = selection.rewrites(
             runtime.db, edit.graph, names, selection.OwnRewrite(), not names, "replace"
@@ -370,7 +370,7 @@ def sweep(
     overrides = _overrides(options.pop("overrides") or [])
     edit = edit_options(options)
     require_taken(measure.key, edit.samples)
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+    with ProgressBars(lines=True) as progress, Runtime(Settings(), progress) as runtime:
         rewrites = tuple(_rewrites(runtime, edit.graph, rewrite or [], kind))
         chosen = tuple(dict.fromkeys(methods or methods_for(rewrites, registry.names())))
         swept = sweeps.Sweep(
@@ -479,7 +479,7 @@ def sequence(
     from ..scoring import sweep as sequences
     from .rules import show_summaries
 
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+    with ProgressBars(lines=True) as progress, Runtime(Settings(), progress) as runtime:
         chosen = _rewrites(runtime, edit.graph, rewrite or [])
         registry.info(edit.method)  # unknown: refused before a model is loaded
         if edit.implications:

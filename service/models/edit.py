@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validat
 
 from ...cypher.rows.states import DriftCounts
 from ...loaders.records import RequestKind, kind_of
+from ..base.formatting import short
 from .notebook import ShownScore
 from .options import Option, option_of
 
@@ -623,6 +624,15 @@ class Score(ShownScore, EditedFact):
     def number(self, metric: str, measure: str, step: int | None = None) -> float | None:
         """The number of a metric; None where it was not taken or is undefined."""
         return found.value if (found := self.get(metric, measure, step)) else None
+
+    def in_brief(self) -> str:
+        """The main numbers, by the first measure: `efficacy .97, IFR .25, Preservation .96`."""
+        names = {"efficacy": "efficacy", "ifr": "IFR", "preservation": "Preservation"}
+        return ", ".join(
+            f"{name} {short(value.value)}"
+            for metric, name in names.items()
+            if (value := self.get(metric, self.measures[0]))
+        )
 
     def by_step(self, metric: str, measure: str) -> dict[int, MetricValue]:
         """The values of a metric by chain length."""

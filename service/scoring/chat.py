@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...loaders.records import Fact
+from ...editing.atomic_write import whole_file
+from ...loaders.records import Fact, digest
+from .. import NUMBERS_VERSION
 from ..graphs.datasets import Dataset
 from ..models.edit import KNOWN, MetricValue
 from .probe import Answer, ProbedFact, Question, probe, questions_for
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 # asked both ways by likelihood, once for a model and a graph, and the way of the higher mean is
 # taken. The mean is over the facts of the sample that are known either way (likelihood of KNOWN
 # or more); over all of them where none is known. The sample depends on the graph alone, so all
-# edits of a model are asked in the same way.
+# edits of a model are asked in the same way. The measurement is kept in the cache.
 
 SAMPLE = 20
 """Facts that are asked both ways."""
@@ -87,9 +90,23 @@ def settled(
         return settings, None
     if getattr(loaded.tokenizer, "chat_template", None) is None:
         return replace(settings, chat="never"), None
-    key = ("chat", dataset.digest, loaded.info.digest, settings.ask)
-    chosen = runtime.memoised(key, lambda: _measured(runtime, dataset, loaded, settings))
+    key = ("chat", dataset.digest, loaded.info.digest, loaded.info.dtype, settings.ask)
+    chosen = runtime.memoised(
+        key, lambda: _kept(runtime, key, lambda: _measured(runtime, dataset, loaded, settings))
+    )
     return replace(settings, chat="always" if chosen.way == "chat" else "never"), chosen
+
+
+def _kept(runtime: Runtime, key: Sequence[str], measure: Callable[[], ChatChosen]) -> ChatChosen:
+    """The measurement of an earlier process, of the cache, else a new one."""
+    name = digest([*key, NUMBERS_VERSION, SAMPLE, KNOWN])
+    path = runtime.settings.cache / "chat" / f"{name}.json"
+    if path.is_file():
+        return ChatChosen(**json.loads(path.read_text()))
+    found = measure()
+    with whole_file(path) as out:
+        out.write_text(json.dumps(asdict(found)))
+    return found
 
 
 def _measured(

@@ -6,7 +6,7 @@ Every command finds them by `chosen`; `thinkeval hparams suggest` prints a sugge
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from ...editing import architectures, hparams, registry
 from ...editing.atomic_write import whole_file
 from ...editing.errors import HparamsError
-from ...editing.hparams.suggestion import Suggestion, for_config
+from ...editing.hparams.suggestion import Suggestion, for_config, notice
 from ..base.errors import UsageError
 from ..base.formatting import short
 from .runtime import Runtime, RuntimeModel
@@ -221,11 +221,13 @@ class Chosen:
         notice: says that they are tuned, or a suggestion, for the output and the record; None where
             a file was named or ships.
         corpus: that the file names as the source of its authors' statistics, if it names one.
+        suggestion: that the notice is about.
     """
 
     values: Any
     notice: str | None = None
     corpus: str | None = None
+    suggestion: Suggestion | None = None
 
 
 def chosen(
@@ -242,7 +244,7 @@ def chosen(
 ) -> Chosen:
     """The hyperparameters of a method: named, else tuned, else of a file, else suggested.
 
-    Those that are tuned or suggested are announced.
+    Those that are tuned or suggested are announced, if the model's state is known.
 
     Args:
         source: a file, or the name or folder of a model.
@@ -250,8 +252,7 @@ def chosen(
         name: of the model, for the notice; None: the source is a user's choice, and must exist.
         config: the model's configuration; read only where no file is found.
         tuned: the stored setting for the model's state; a failure is used only `anyway`.
-        state_known: False before the model is loaded: where a stored setting may turn out to be of
-            its state, nothing is announced yet.
+        state_known: False before the model is loaded: a stored setting may be of its state.
 
     Raises:
         HparamsError: an unreadable file; or a key that is unknown, or of a wrong type.
@@ -271,13 +272,35 @@ def chosen(
         suggestion = for_config(method, config())
         origin = f"suggestion for {method!r}"
         values = hparams.from_values(method, suggestion.values, overrides, source=origin)
-        found = Chosen(values, suggestion.notice(name))
+        found = Chosen(values)
+        if suggestion.of_model:
+            found = Chosen(values, notice([suggestion], name), suggestion=suggestion)
     if tuned is not None and not (stated or tuned.reached or anyway):
         failed = f"Tuned on {tuned.graph}, {tuned.failure} --anyway uses that."
         found = replace(found, notice=" ".join(filter(None, (found.notice, failed))))
-    if found.notice is not None and (state_known or not any_tuned(runtime.settings, method)):
+    if found.notice is not None and state_known:
         runtime.announce(found.notice)
     return found
+
+
+def announce(runtime: Runtime, found: Iterable[tuple[str, Chosen]]) -> None:
+    """Announce the suggestions of several methods, before a model is loaded, as one a model.
+
+    Those of methods with a stored setting are left out: it may be of the model's state.
+
+    Args:
+        found: with the model's name.
+    """
+    together: dict[tuple[str, str], list[Chosen]] = {}
+    for model, each in found:
+        of = each.suggestion
+        if of is not None and not any_tuned(runtime.settings, of.method):
+            together.setdefault((model, of.template), []).append(each)
+    for (model, _), several in together.items():
+        by_method = {each.suggestion.method: each.suggestion for each in several if each.suggestion}
+        runtime.announce(
+            notice([*by_method.values()], model), includes=[each.notice or "" for each in several]
+        )
 
 
 CONSTANTS = {"nullspace_threshold": "nullspace_rank=0.7", "mom2_update_weight": "update_share=0.95"}

@@ -160,8 +160,12 @@ def require_hparams(runtime: Runtime, requests: Iterable[EditOptions]) -> None:
         ModelLoadError, UnsupportedArchitectureError: the model is the reason.
     """
     distinct = {request.model_dump_json(include=_DECIDES): request for request in requests}
-    for request in distinct.values():
-        hyperparameters(runtime, request)
+    found: list[tuple[str, Chosen]] = []
+    try:
+        for request in distinct.values():
+            found.append((Path(request.model).name, hyperparameters(runtime, request)))
+    finally:
+        given.announce(runtime, found)
 
 
 _DECIDES = {"model", "revision", "organism_seed", "method", "hparams", "overrides"}
@@ -175,7 +179,7 @@ def hyperparameters(
 
     Args:
         state: digest of the loaded model, and `content` of the graph, by which tuned ones are
-            found; None: the model is not loaded, and what could be tuned is not announced.
+            found; None: the model is not loaded, and nothing is announced.
 
     Raises:
         HparamsError, ModelLoadError, UnsupportedArchitectureError: as `require_hparams`.

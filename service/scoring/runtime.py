@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -258,12 +258,21 @@ class Runtime:
         """The database if it is open."""
         return self._database
 
-    def announce(self, notice: str) -> None:
-        """Show a sentence to the user once, where the caller's progress can show one (`note`)."""
+    def announce(self, notice: str, includes: Sequence[str] = ()) -> None:
+        """Show a sentence to the user once, where the caller's progress can show one (`note`).
+
+        Args:
+            includes: notices that this one has the content of; they are not shown later.
+        """
         note = getattr(self.progress, "note", None)
-        if note is not None and notice not in self._announced:
+        if note is not None and not self._announced.issuperset(includes or [notice]):
             note(notice)
-        self._announced.add(notice)
+        self._announced.update([notice, *includes])
+
+    def log(self, text: str) -> None:
+        """Write a line about what begins or is done, where the caller's progress does (`line`)."""
+        if (line := getattr(self.progress, "line", None)) is not None:
+            line(text)
 
     def trim(self) -> None:
         """Evict values memoised for earlier edits if they are many; models stay."""

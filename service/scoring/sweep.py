@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from ...loaders.records import RewriteRequest
 from ..base import processes
 from ..base.errors import KNOWN_ERRORS, SweepStoppedError, UsageError, describe, in_one_line
+from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..models.edit import EditOptions, MeasuredOptions, Score
 from . import append, method_inputs, plan
@@ -226,6 +227,11 @@ class Outcome:
     error: str | None = None
     skipped: bool = False
 
+    def __str__(self) -> str:
+        return (
+            f"{self.cell.name}: {self.score.in_brief() or 'scored' if self.score else self.error}"
+        )
+
 
 def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
     """The cells, those of one model, seed and rewrite together.
@@ -370,6 +376,7 @@ def run(runtime: Runtime, sweep: Sweep, workers: int | None = None) -> list[Outc
     total = sum(len(cells) for cells in todo)
     require_hparams(runtime, (request_of(sweep, cell) for cells in todo for cell in cells))
     runtime.progress(0, total, "edits")
+    runtime.log(f"{pluralize(total, 'edit')}; first what they share")
     weights = prepare(runtime, sweep)
     count = how_many(runtime, len(todo), weights) if workers is None else workers
     if count > 1:
@@ -377,8 +384,13 @@ def run(runtime: Runtime, sweep: Sweep, workers: int | None = None) -> list[Outc
     outcomes: list[Outcome] = []
     for outcome in run_cells(runtime, sweep, (cell for cells in todo for cell in cells)):
         outcomes.append(outcome)
-        runtime.progress(len(outcomes), total, "edits")
+        _tell(runtime, outcome, len(outcomes), total)
     return outcomes
+
+
+def _tell(runtime: Runtime, outcome: Outcome, done: int, total: int) -> None:
+    runtime.progress(done, total, "edits")
+    runtime.log(f"{done} of {total}: {outcome}")
 
 
 def run_on_processes(
@@ -453,7 +465,7 @@ def _collect(
         score = Score.model_validate_json(text) if kind == "score" else None
         reason = text if score is None else None
         found[i, j] = Outcome(todo[i][j], score, reason, skipped=kind == "skipped")
-        runtime.progress(len(found), total, "edits")
+        _tell(runtime, found[i, j], len(found), total)
     return found
 
 

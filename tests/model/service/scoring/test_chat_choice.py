@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ from support.tiny_models import build_tiny
 from thinkeval.editing import models
 from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import Entity, Fact
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.scoring import chat as chat_choice
 from thinkeval.service.scoring.probe import Answer
 
@@ -24,8 +26,9 @@ class Stored:
 
     progress = None
 
-    def __init__(self) -> None:
+    def __init__(self, cache: Path) -> None:
         self.memory: dict[Any, Any] = {}
+        self.settings = Settings(cache=cache)
 
     def content_of(self, _: Any) -> Any:
         return SimpleNamespace(facts=FACTS, entities=[Entity(f.object) for f in FACTS])
@@ -37,7 +40,12 @@ class Stored:
 
 
 def settled(
-    monkeypatch: pytest.MonkeyPatch, plain: float, chat: float, *, template: str | None = TEMPLATE
+    monkeypatch: pytest.MonkeyPatch,
+    cache: Path,
+    plain: float,
+    chat: float,
+    *,
+    template: str | None = TEMPLATE,
 ) -> tuple[Any, Any, list[Any]]:
     calls: list[Any] = []
 
@@ -50,14 +58,17 @@ def settled(
     monkeypatch.setattr(chat_choice, "probe", probe)
     loaded = models.wrap(*build_tiny("llama", seed=1), name="tiny")
     monkeypatch.setattr(loaded.tokenizer, "chat_template", template)
-    runtime: Any = Stored()
-    for _ in range(2):
-        settings, about = chat_choice.settled(runtime, DATASET, loaded, ProbeSettings())
+    runtime: Any = Stored(cache)
+    settings, about = chat_choice.settled(runtime, DATASET, loaded, ProbeSettings())
+    for later in (runtime, Stored(cache)):  # of this process, and of another one
+        assert chat_choice.settled(later, DATASET, loaded, ProbeSettings()) == (settings, about)
     return settings, about, calls
 
 
-def test_the_better_way_is_taken_and_named_with_both_means(monkeypatch: pytest.MonkeyPatch):
-    settings, about, calls = settled(monkeypatch, 0.6, 0.03)
+def test_the_better_way_is_taken_and_named_with_both_means(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    settings, about, calls = settled(monkeypatch, tmp_path / "one", 0.6, 0.03)
     assert settings.chat == "never"
     assert settings.digest == ProbeSettings(chat="never").digest
     assert (about.way, about.n, about.asked, about.known) == ("plain", 19, 20, True)
@@ -66,18 +77,20 @@ def test_the_better_way_is_taken_and_named_with_both_means(monkeypatch: pytest.M
     assert calls[0][1] == calls[1][1]
     assert "plain text" in about.sentence
     assert "factor of ten" in about.sentence
-    settings, about, _ = settled(monkeypatch, 0.3, 0.5)
+    settings, about, _ = settled(monkeypatch, tmp_path / "other", 0.3, 0.5)
     assert (settings.chat, about.way) == ("always", "chat")
     assert "factor of ten" not in about.sentence
 
 
 def test_a_model_without_a_template_is_asked_plainly_and_not_measured(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    settings, about, calls = settled(monkeypatch, 0.3, 0.5, template=None)
+    settings, about, calls = settled(monkeypatch, tmp_path, 0.3, 0.5, template=None)
     assert (settings.chat, about, calls) == ("never", None, [])
 
 
-def test_where_no_fact_is_known_the_mean_is_over_all(monkeypatch: pytest.MonkeyPatch):
-    _, about, _ = settled(monkeypatch, 0.02, 0.01)
+def test_where_no_fact_is_known_the_mean_is_over_all(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    _, about, _ = settled(monkeypatch, tmp_path, 0.02, 0.01)
     assert (about.way, about.n, about.known) == ("plain", 20, False)

@@ -65,7 +65,7 @@ class Notes:
         self.said.append(text)
 
 
-def test_suggested_hyperparameters_are_announced_once_and_without_a_model(
+def test_suggested_hyperparameters_are_announced_in_one_line_and_without_a_model(
     unloaded: Runtime, mine: str
 ):
     """Only the methods whose values depend on the model are named; published values are not."""
@@ -74,13 +74,17 @@ def test_suggested_hyperparameters_are_announced_once_and_without_a_model(
     require_hparams(unloaded, asked("organism:llama", "rome", "memit"))
     require_hparams(unloaded, asked(mine, "rome", hparams="gpt2-xl"))
     assert notes.said == []
+    requests = asked(mine, "rome", "none", "memit")
     for _ in range(2):
-        require_hparams(unloaded, asked(mine, "rome", "none", "memit"))
-    assert [line.partition(";")[0] for line in notes.said] == [
-        "No published hyperparameters of rome for mine",
-        "No published hyperparameters of memit for mine",
+        require_hparams(unloaded, requests)
+    for request in requests:
+        hyperparameters(unloaded, request, "the digest of a loaded model")
+    assert notes.said == [
+        "No published hyperparameters of rome, memit for mine; used the suggestion: the values of"
+        " gpt2-xl at layer 1 (rome, memit) (`thinkeval methods METHOD` explains them)."
     ]
-    assert "used the suggestion: the values of gpt2-xl at layer " in notes.said[0]
+    require_hparams(unloaded, asked(mine, "memit"))
+    assert len(notes.said) == 1
 
 
 def test_the_suggestion_is_what_the_command_prints(unloaded: Runtime, mine: str, tmp_path: Path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 
 import pytest
@@ -37,6 +39,29 @@ def test_an_error_of_an_interrupt_is_one(
         main.main([])
     assert ended.value.code == 130
     assert capsys.readouterr().err.startswith("Interrupted: the model is as it was")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "delta.safetensors"),
+        RuntimeError("I/O error: No space left on device (os error 28)"),
+    ],
+)
+def test_a_full_disk_is_an_error_with_a_remedy(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run() -> None:
+        raise error
+
+    monkeypatch.setattr(main, "_command", lambda: lambda **_: run())
+    with pytest.raises(SystemExit) as ended:
+        main.main([])
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "No space left on device" in line
+    assert "THINKEVAL_HOME" in line
+    assert "run it again" in line
 
 
 def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

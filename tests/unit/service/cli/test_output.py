@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
@@ -164,3 +165,30 @@ def test_help_in_a_narrow_encoding(encoding: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert b"thinkeval compare" in done.stdout
+
+
+def test_long_work_writes_lines_where_no_bar_is_drawn(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stage that a command names, and progress after some seconds without a line."""
+    now = [100.0]
+    monkeypatch.setattr(output, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    for lines in (True, False):
+        with output.ProgressBars(lines=lines) as progress:
+            for after, work in (
+                (0, lambda: progress.line("1 of 2: rome begins")),
+                (1, lambda: progress(8, 64, "likelihood")),
+                (9, lambda: progress(16, 64, "likelihood")),
+                (1, lambda: progress(24, 64, "likelihood")),
+                (5, lambda: progress(1, 2, "edits")),
+                (0, lambda: progress(0, 1, "editing with rome")),
+            ):
+                now[0] += after
+                work()
+        found = capsys.readouterr()
+        assert found.out == ""
+        assert found.err.splitlines() == lines * [
+            "   0.0 s  1 of 2: rome begins",
+            "  10.0 s    likelihood: 16 of 64",
+            "  16.0 s    editing with rome",
+        ]
