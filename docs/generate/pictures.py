@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 PICTURES = Path(__file__).resolve().parents[1] / "pictures"
-GRAPH, REWRITE = "world", "athens--is-a-city-on--africa"
+GRAPH, REWRITE = "world", "shanghai--is-a-city-on--europe"
 EDITED = ("--model", "smollm2", "-m", "memit")
 
 

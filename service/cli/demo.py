@@ -79,10 +79,10 @@ TAUGHT = Story(
 """For organisms, which are trained on the graph."""
 KNOWN = Story(
     "world",
-    "athens--is-a-city-on",
-    'Changes "Athens is located on the continent of Europe" to Africa in a real model, by one'
-    " method after the other, and measures how much of Europe can still be deduced: Athens is a"
-    " city in Greece, and Greece is a country of Europe. The first time takes some minutes: Neo4j"
+    "shanghai--is-a-city-on",
+    'Changes "Shanghai is located on the continent of Asia" to Europe in a real model, by one'
+    " method after the other, and measures how much of Asia can still be deduced: Shanghai is a"
+    " city in China, and China is a country of Asia. The first time takes some minutes: Neo4j"
     " and, for smollm2, the model are fetched.",
     samples=0,
     drift_facts=100,
