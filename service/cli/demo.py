@@ -58,6 +58,8 @@ class Story:
         opening: printed before the progress bars, which do not name the purpose.
         samples: sampled answers a prompt. Those of a real model take minutes on a CPU.
         drift_facts: known facts that are asked for side effects alone, at most.
+        rounds: of co-edits.
+        per_round: facts that a round adds.
     """
 
     graph: str
@@ -65,6 +67,8 @@ class Story:
     opening: str
     samples: int
     drift_facts: int
+    rounds: int
+    per_round: int
 
 
 TAUGHT = Story(
@@ -75,6 +79,8 @@ TAUGHT = Story(
     " to five minutes: Neo4j is fetched, and a small model trained.",
     samples=5,
     drift_facts=1000,
+    rounds=2,
+    per_round=1,
 )
 """For organisms, which are trained on the graph."""
 KNOWN = Story(
@@ -86,6 +92,8 @@ KNOWN = Story(
     " and, for smollm2, the model are fetched.",
     samples=0,
     drift_facts=100,
+    rounds=1,
+    per_round=4,
 )
 """For real models, which know the graph's facts as they are."""
 
@@ -223,23 +231,22 @@ def _rewrite(runtime: Runtime, model: str) -> RewriteRequest:
 
 CO_EDITED = "memit"
 """The method of the demo's co-edits: it edits several facts in one batch."""
-ROUNDS = 2
 
 
 def _what_else(
     runtime: Runtime, found: Demo, model: str, seed: int
 ) -> tuple[CutOut | None, CoEditOut | None]:
-    """Return the leak cut of the edit by MEMIT, and two rounds of co-edits; None if it failed."""
+    """Return the leak cut of the edit by MEMIT, and its co-edits; None if it failed."""
     from ..leakcut.coedit import co_edit
     from ..leakcut.request import edit_cut
 
     score = next((each for each in found.scores if each.method == CO_EDITED), None)
     if score is None:
         return None, None
-    rewrite = _rewrite(runtime, model)
+    rewrite, story = _rewrite(runtime, model), story_of(model)
     posted = CoEditIn(
         graph=score.dataset, model=model, rewrite=rewrite.id, seed=seed, organism_seed=seed,
-        rounds=ROUNDS, anyway=True, drift_facts=story_of(model).drift_facts,
+        rounds=story.rounds, per_round=story.per_round, anyway=True, drift_facts=story.drift_facts,
     )  # fmt: skip
     return edit_cut(runtime.db, score, "likelihood"), co_edit(runtime, posted, rewrite)
 
@@ -317,7 +324,8 @@ def demo(
         if cut is not None and frontier is not None:
             emit_note(f"{CO_EDITED}: {words.headline(cut)}", "bold")
             if cut.facts:
-                emit_note(f"{words.forecast(cut)} Tried here: {ROUNDS} of them, one a round.")
+                tried = frontier.rounds[-1].coedits
+                emit_note(f"{words.forecast(cut)} Tried here: {len(tried)} of them.")
             emit_result(runtime.db, COEDIT, frontier)
         if found.failed:
             title = "Methods that gave no score"
