@@ -100,7 +100,7 @@ LINES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
 def found(outputs: Sequence[str], before: Stored) -> Made:
     """Of each tuned method: the keys that the search changed, and how its edits took."""
     columns = [
-        {"title": "method"}, {"title": "changed"}, *numbers(["mean efficacy", "KL"]),
+        {"title": "method"}, {"title": "changed"}, *numbers(["mean efficacy"]), *numbers(["KL"], 5),
         {"title": "held-out facts"}, *numbers(["edits"], 0), *numbers(["minutes"], 1),
     ]  # fmt: skip
     rows = []
@@ -149,7 +149,7 @@ _MEANS = [
     {"title": "method"},
     {"title": "efficacy ≥ .9"},
     *numbers(["efficacy", "IFR", "Preservation", "subject retention"]),
-    *numbers(["median KL"], 4),
+    *numbers(["median KL"], 5),
     {"title": "facts about the subject: kept, followed, of"},
 ]  # fmt: skip
 
