@@ -65,19 +65,32 @@ ON_REAL_MODELS = (
 )
 """Of the model and the rewrites that are added; tuned hyperparameters are used where there are."""
 HALF = (
-    "athens--is-a-city-on--africa buckingham-palace--stands-in-the-country--ireland"
-    " cairo--speaks--greek delhi--is-a-city-on--africa eiffel-tower--stands-in-the-country--italy"
-    " giza--is-a-city-on--asia kremlin--stands-on-the-continent--asia"
-    " louvre--stands-on-the-continent--asia nanjing--speaks--japanese"
-    " parthenon--stands-in-the-country--egypt roman-forum--stands-on-the-continent--asia"
-    " seine--is-a-river-on--africa shanghai--is-a-city-on--europe"
+    "athens--is-a-city-on--africa",
+    "buckingham-palace--stands-in-the-country--ireland",
+    "cairo--speaks--greek",
+    "delhi--is-a-city-on--africa",
+    "eiffel-tower--stands-in-the-country--italy",
+    "giza--is-a-city-on--asia",
+    "kremlin--stands-on-the-continent--asia",
+    "louvre--stands-on-the-continent--asia",
+    "nanjing--speaks--japanese",
+    "parthenon--stands-in-the-country--egypt",
+    "roman-forum--stands-on-the-continent--asia",
+    "seine--is-a-river-on--africa",
+    "shanghai--is-a-city-on--europe",
 )
 """Every second rewrite of world."""
 TEN = (
-    "barcelona--is-a-city-on--africa buckingham-palace--stands-in-the-country--ireland"
-    " cairo--speaks--greek eiffel-tower--stands-in-the-city--rome ganges--is-a-river-on--europe"
-    " giza--is-a-city-on--asia kremlin--stands-on-the-continent--asia nanjing--speaks--japanese"
-    " paris--is-a-city-in--germany tokyo-tower--stands-in-the-country--china"
+    "barcelona--is-a-city-on--africa",
+    "buckingham-palace--stands-in-the-country--ireland",
+    "cairo--speaks--greek",
+    "eiffel-tower--stands-in-the-city--rome",
+    "ganges--is-a-river-on--europe",
+    "giza--is-a-city-on--asia",
+    "kremlin--stands-on-the-continent--asia",
+    "nanjing--speaks--japanese",
+    "paris--is-a-city-in--germany",
+    "tokyo-tower--stands-in-the-country--china",
 )
 """Ten rewrites of world that Gemma 3 270M knows at p ≥ .2, of different families."""
 KNOWGIC = Step("thinkeval import $THINKEVAL_DATA/knowgic --name knowgic")
@@ -108,7 +121,7 @@ PAGES = {
             ),
             Step("thinkeval report -g world --each -f json"),
             Step("thinkeval tune smollm2 -g world --json"),
-            Step(f"{ON_REAL_MODELS} --model smollm2 {HALF}"),
+            Step(f"{ON_REAL_MODELS} --model smollm2 {' '.join(HALF)}"),
             Step("thinkeval report EDITS --each -f json"),
         ),
         {
@@ -124,7 +137,7 @@ PAGES = {
         40,
         (
             Step("thinkeval import world"),
-            Step(f"{ON_REAL_MODELS} --model $GEMMA {TEN}"),
+            Step(f"{ON_REAL_MODELS} --model $GEMMA {' '.join(TEN)}"),
             Step("thinkeval report EDITS --each -f json"),
         ),
         {"methods": Table(made.effects, (2,)), "edits": Table(made.counted, (1, 2))},

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from ..base.formatting import least, number, percent, pluralize
 from ..models.edit import Measure, MetricValue, Score, SideEffects
-from ..scoring.damage import FAR_LINES, LEAST_FAR, LINES, PERPLEXITY_DAMAGED, far_change
+from ..scoring.damage import (
+    FAR_KEPT,
+    FAR_LINES,
+    LEAST_FAR,
+    LINES,
+    PERPLEXITY_DAMAGED,
+    far_change,
+    far_kept,
+)
 from ..scoring.damage import word as damage_word
 from ..scoring.metrics import chain_rows, told_before
 
@@ -113,10 +121,11 @@ class Verdict:
         took = f"The edit {self.installed.word}"
         if self.installed.word == UNKNOWN:
             took = "The edit of the fact itself was not measured"
-        if harm := {"damaged": "damaged the model", "changed": "changed unrelated text"}.get(
-            self.unrelated.word
-        ):
-            took += f", but {harm}"
+        if self.unrelated.word == "damaged":
+            took += ", but damaged the model"
+        elif self.unrelated.word == "changed":
+            of_text = (self.unrelated.value or 0.0) >= LINES[-1][0]
+            took += f", but changed unrelated {'text' if of_text else 'facts'}"
         other = ""
         if self.unrelated.word == "damaged":  # and the facts about the subject with it
             return f"{took}; {left}."
@@ -193,7 +202,7 @@ def unrelated(found: SideEffects) -> Part:
     rule = (
         f"KL per token: {named[0]}, {named[1]} (or from perplexity ratio {PERPLEXITY_DAMAGED:g}),"
         f" {named[2]}, below “as before”; median change of known facts at 2 steps and more:"
-        f" {', '.join(far)}"
+        f" {', '.join(far)}; below {percent(FAR_KEPT)} of these kept “changed”"
     )
     word, facts = damage_word(found) or UNKNOWN, known_facts(found)
     if found.kl is None:
@@ -240,9 +249,11 @@ def known_facts(found: SideEffects) -> str:
         return f"{sentence}."
     median = number(drift.far.median_change)
     few = ", too few to judge by" * (drift.far.n < LEAST_FAR)
+    kept = far_kept(found)
+    of_far = f", {percent(kept)} of them kept" if kept is not None else ""
     return (
         f"{sentence}; median change at 2 steps and more from the subject {median}"
-        f" (n = {drift.far.n}{few})."
+        f" (n = {drift.far.n}{few}{of_far})."
     )
 
 

@@ -30,6 +30,9 @@ FAR_LINES = ((0.5, "collapsed"), (0.9, "damaged"))
 """(Median change of known facts at distance 2 and more below which, word), worst first."""
 LEAST_FAR = 5
 """Known facts at distance 2 and more from which on their median change decides a word."""
+FAR_KEPT, LEAST_KEPT = 0.9, 20
+"""Fraction of the known facts at distance 2 and more that are kept, below which an edit changed
+them, from so many facts on. A median does not see that one fact of five moved."""
 WORDS = ("collapsed", "damaged", "changed", "as before")
 """The words for side effects, worst first."""
 
@@ -102,6 +105,9 @@ def word(found: SideEffects) -> str | None:
     change = far_change(found)
     if change is not None:
         reached += [word for line, word in FAR_LINES if change < line]
+    kept = far_kept(found)
+    if kept is not None and kept < FAR_KEPT:
+        reached.append("changed")
     return min(reached, key=WORDS.index, default=None)
 
 
@@ -109,6 +115,12 @@ def far_change(found: SideEffects) -> float | None:
     """The median change of known facts at distance 2 and more; None where they are too few."""
     far = found.drift.far if found.drift else None
     return far.median_change if far and far.n >= LEAST_FAR else None
+
+
+def far_kept(found: SideEffects) -> float | None:
+    """The fraction of known facts at distance 2 and more that are kept; None where too few."""
+    far = found.drift.far if found.drift else None
+    return far.kept / far.n if far and far.n >= LEAST_KEPT else None
 
 
 def _summed(found: Sequence[TextChange], length: int) -> SideEffects:

@@ -40,7 +40,7 @@ def test_a_word_begins_at_its_line(kl: float, ratio: float, word: str, grade: st
     assert part.rule == (
         "KL per token: from 0.3 “collapsed”, from 0.05 “damaged” (or from perplexity ratio 1.1),"
         " from 0.02 “changed”, below “as before”; median change of known facts at 2 steps and more:"
-        " below 0.5 “collapsed”, below 0.9 “damaged”"
+        " below 0.5 “collapsed”, below 0.9 “damaged”; below 90 % of these kept “changed”"
     )
 
 
@@ -68,6 +68,11 @@ def drifted(median: float, n: int, unasked: int = 0) -> KnownDrift:
         (0.99, 5, 0.3, "collapsed"),
         (0.899, 5, None, "damaged"),
         (0.9, 5, None, "undefined"),
+        (1.0, 19, 0.0, "as before"),
+        (1.0, 20, 0.0, "changed"),  # 17 of 20 kept
+        (1.0, 30, 0.0, "as before"),  # 27 of 30
+        (1.0, 20, None, "changed"),
+        (1.0, 20, 0.05, "damaged"),
     ],
 )
 def test_known_facts_and_own_texts_give_the_worse_word(
@@ -131,6 +136,11 @@ def test_a_collapse_outranks_that_the_edit_took() -> None:
     assert damaged.headline.startswith("The edit took, but damaged the model; ")
     changed = verdict(score(kl=0.03, perplexity_ratio=1.03, texts=16), "likelihood", [])
     assert changed.headline.startswith("The edit took, but changed unrelated text; ")
+    moved = score(kl=0.001, perplexity_ratio=1.0, texts=16)
+    moved.side_effects.drift = drifted(1.0, 20)
+    found = verdict(moved, "likelihood", [])
+    assert found.headline.startswith("The edit took, but changed unrelated facts; ")
+    assert "1.000 (n = 20, 85 % of them kept)." in found.unrelated.sentence
 
 
 def test_what_was_not_measured_has_no_word_and_its_reason() -> None:
