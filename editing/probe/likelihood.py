@@ -174,12 +174,15 @@ def _forward(
         real[i, : len(row.answer)] = 1
     target, real = target.to(device), real.to(device)
     which = torch.tensor([texts[row.rendered] for row in batch], device=device)
-    log_p = [_log_softmax_at(state.logits, target[:, :1], which)]
+    log_p = torch.zeros(len(batch), width, device=device)
+    log_p[:, :1] = _log_softmax_at(state.logits, target[:, :1], which)
+    longer = torch.tensor([len(row.answer) > 1 for row in batch], device=device)
     if width > 1:
         # The prediction after an answer's last token is not needed.
-        state.select(which, logits=False)
-        log_p.append(_log_softmax_at(state.feed(target[:, :-1], real[:, :-1]), target[:, 1:]))
-    values = torch.cat(log_p, 1).cpu()
+        state.select(which[longer], logits=False)
+        logits = state.feed(target[longer, :-1], real[longer, :-1])
+        log_p[longer, 1:] = _log_softmax_at(logits, target[longer, 1:])
+    values = log_p.cpu()
     return [value[: len(row.answer)] for value, row in zip(values, batch, strict=True)]
 
 

@@ -87,6 +87,23 @@ def test_without_a_network_both_sources_say_why(tmp_path: Path, index: Path) -> 
     assert left(tmp_path / "cache") == []
 
 
+def test_a_connection_that_breaks_is_a_missing_network(
+    tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its error was a traceback: the hub's HTTP client has errors of its own."""
+
+    class RemoteProtocolError(Exception):
+        """As httpx has it."""
+
+    def breaks(*_: object, **__: object) -> Path:
+        raise RemoteProtocolError("Server disconnected without sending a response.")
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", breaks)
+    with pytest.raises(FetchError, match=r"hub: Server disconnected"):
+        models.fetch_smollm2(tmp_path / "cache")
+    assert left(tmp_path / "cache") == []
+
+
 def test_a_disk_that_fills_meanwhile_is_no_missing_network(
     tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

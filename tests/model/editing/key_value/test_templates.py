@@ -29,6 +29,32 @@ def test_texts_have_their_length_and_their_openings(pair):
     assert len(set(found)) > 10
 
 
+@torch.no_grad()
+def alone(model, tokenizer, length: int, number: int, seed: int) -> list[str]:
+    """Each opening in a batch of its own, without a cache: the plainest way to write it down."""
+    generator = torch.Generator().manual_seed(seed)
+    texts = []
+    for opening in OPENINGS:
+        ids = torch.tensor([tokenizer(opening)["input_ids"]] * number)
+        while ids.shape[1] < length:
+            best, tokens = model(ids).logits[:, -1].topk(TOP_K)
+            choice = torch.multinomial(best.softmax(-1), 1, generator=generator)
+            ids = torch.cat([ids, tokens.gather(1, choice)], 1)
+        texts += tokenizer.batch_decode(ids.tolist(), skip_special_tokens=True)
+    texts = [" ".join(text.split()) for text in texts]
+    return [text.replace("{", "").replace("}", "") + ". {}" for text in texts]
+
+
+@pytest.mark.parametrize(("length", "number"), [(2, 1), (3, 2), (12, 1), (12, 4)])
+def test_texts_are_those_of_one_opening_after_the_other(pair, length: int, number: int):
+    """Though all are continued in one batch, openings of several tokens among them."""
+    model, tokenizer = pair
+    assert len({len(tokenizer(opening)["input_ids"]) for opening in OPENINGS}) > 1
+    expected = alone(model, tokenizer, length, number, seed=4)
+    found = sample(adapter_for(model), tokenizer, [(length, 5 * number)], seed=4)
+    assert found == expected
+
+
 def test_every_token_is_among_the_likeliest_five():
     """One token after each opening, sampled often: it is always of the model's first five."""
     model, tokenizer = build_tiny("gpt2", seed=6)
