@@ -96,7 +96,7 @@ class Continuation:
 
     @property
     def is_head(self) -> bool:
-        """True if rows of other lengths can go on from these tokens.
+        """True if rows of different lengths can continue these tokens.
 
         Padding follows them then, which a sliding window and a model without position ids count.
         """
@@ -137,7 +137,7 @@ class Continuation:
 def shared_head(model: Any, prompts: Collection[list[int]], pad_id: int) -> Continuation | None:
     """Read the tokens that all prompts begin with: a chat template's, or demonstrations in context.
 
-    None where these are few, or the model cannot go on from them.
+    None where these are few, or the model cannot continue them.
     """
     first, last = min(prompts), max(prompts)
     pairs = enumerate(zip(first, last, strict=False))

@@ -167,8 +167,8 @@ def main(argv: list[str] | None = None) -> None:
             raise
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code and prints nothing
         typer.echo(
-            "Interrupted: the model is as it was, and no partial graph is stored. Run again, it"
-            " goes on where it stopped.",
+            "Interrupted: the model is as it was, and no partial graph is stored. Run it"
+            " again: what is stored is not done again.",
             err=True,
         )
     sys.exit(code if isinstance(code, int) else 0)
