@@ -61,7 +61,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "by_wording", "generate",
         "conversation", "side_effects", "drift_facts", "implications", "max_steps", "bare",
         "threshold", "unit", "parallel", "known", "known_chain", "matched", "pass_share",
-        "agreement", "paired", "strict", "published", "es_over", "ls_over",
+        "agreement", "metric", "paired", "strict", "published", "es_over", "ls_over",
     ),
     "Limits": (
         "max_ifr", "min_preservation", "min_subject_retention", "max_kl", "max_calls",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...cypher.rows.chains import Link
     from ...cypher.run import Database
     from ..reports.comparison import Comparison
+    from ..reports.paired import Against
     from ..reports.pooling import MeansTable
 
 
@@ -265,15 +266,11 @@ def show_method_table(found: Comparison, measure: Measure) -> None:
         emit_table(Table("methods", title, laid, shown, below))
 
 
-def show_paired(found: Comparison, measure: Measure, metrics: Sequence[str] = ()) -> None:
-    """The best method of each model against each other one, over common rewrites.
-
-    Args:
-        metrics: those that are compared; default: all.
-    """
+def show_paired(pairs: Sequence[Against]) -> None:
+    """The best method of each model against each other one, over common rewrites."""
     from ..reports import paired  # numpy; not for `--help`
 
-    for against in paired.paired(found, measure, metrics=metrics or paired.POOLED):
+    for against in pairs:
         emit_table(paired.table(against))
 
 

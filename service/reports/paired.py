@@ -211,14 +211,15 @@ class Difference:
         """Return in words whether the difference is real, and what could have been seen."""
         if self.equal:
             return f"no difference: equal on {pluralize(self.n, 'rewrite')}"
-        few = ""
-        if self.families < inference.RELIABLE and self.interval is not None:
-            few = f"; G = {self.families}: interval unreliable"
+        few = self.families < inference.RELIABLE and self.interval is not None
+        unreliable = "interval unreliable" * few
         if self.beyond_rewrites is None:
             over = f" over {self.comparisons} comparisons"
             over *= inference.least_p(self.families) <= inference.LEVEL
-            few = few.replace(f"G = {self.families}: ", "")
-            return f"unknown: G = {self.families} families: cannot reach .05{over}{few}"
+            counted = "family" if self.families == 1 else "families"
+            limit = f"G = {self.families} {counted}: cannot reach .05{over}"
+            return f"unknown: {limit}{'; ' * few}{unreliable}"
+        few = f"; G = {self.families}: {unreliable}" * few
         if self.beyond_rewrites:
             return f"real{few}"
         if self.detectable is not None and abs(self.value) < self.detectable:
@@ -663,9 +664,12 @@ def verdict(rows: Sequence[Difference]) -> str:
 
 
 def difference_text(row: Difference) -> str:
-    """A difference with its 95 % interval, where it has one: `+0.120 [0.05, 0.21]`."""
+    """A difference, its 95 % interval if there is one, and p: `+0.120 [0.05, 0.21] (p .012)`.
+
+    p is adjusted for all comparisons.
+    """
     low, high = row.interval or (None, None)
-    return signed_interval(row.value, low, high)
+    return f"{signed_interval(row.value, low, high)} (p {short(row.p_adjusted)})"
 
 
 def _flips(found: Flips | None) -> str:
