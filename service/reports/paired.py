@@ -563,8 +563,7 @@ def _against(
     best: str | None,
 ) -> Against | None:
     curves = {
-        method: _paired_curve(list(of.values()), measure, families)
-        for method, of in methods.items()
+        method: curve_of(list(of.values()), measure, families) for method, of in methods.items()
     }
     whole = {method: pooled(curve.terms[0]) for method, curve in curves.items()}
     took = [method for method, values in whole.items() if values[0] > COUNTED]
@@ -603,7 +602,8 @@ def _rank(ifr: float) -> float:
     return math.inf if math.isnan(ifr) else ifr
 
 
-def _paired_curve(scores: Sequence[Score], measure: str, families: Mapping[str, str]) -> Curve:
+def curve_of(scores: Sequence[Score], measure: str, families: Mapping[str, str]) -> Curve:
+    """The scores of one method on one model, one a rewrite, as numbers."""
     ids = tuple(score.rewrite for score in scores)
     of = tuple(families.get(score.edit, score.rewrite) for score in scores)
     return Curve((1.0,), ids, of, terms(scores, measure)[None])
