@@ -66,14 +66,15 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Limits": (
         "max_ifr", "min_preservation", "min_subject_retention", "max_kl", "max_calls",
         "max_tokens", "max_seconds", "max_questions", "pair_threshold", "object_threshold",
-        "gate", "budget", "seconds", "min_confidence", "confidence", "limit",
+        "gate", "gates", "not_worse_than", "margin", "budget", "seconds", "min_confidence",
+        "confidence", "limit",
     ),
     "Run": (
         "force", "workers", "queue", "dry_run", "cancel", "delete",
     ),
     "Output": (
-        "json", "csv", "table", "format", "output", "figure", "drawing", "figures", "figure_format",
-        "help",
+        "json", "csv", "table", "format", "output", "junit", "markdown", "figure", "drawing",
+        "figures", "figure_format", "help",
     ),
 }  # fmt: skip
 """The groups in order, and the options of each."""
