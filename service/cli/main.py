@@ -1,7 +1,7 @@
 """The command line: `thinkeval`. One file a group of commands; this file assembles them.
 
-Exit codes: 0 it worked, 1 a gate (`--gate`, `--not-worse-than`, `--max-ifr` and its like) failed,
-2 an error. An error is one line on standard error: the problem and its place, then the
+Exit codes: 0 it worked, 1 a gate (`--gate`, `--not-worse-than`, `--max-ifr`, ...) failed, 2 an
+error. An error is one line on standard error: the problem and its place, then the
 remedy. Nothing here imports torch, so that `--help` starts quickly.
 """
 

@@ -59,18 +59,18 @@ class Checked:
 
     Attributes:
         gate: the limit, in words.
-        said: the value and, where the gate is missed, what to do.
+        text: the value and, where the gate is missed, what to do.
     """
 
     edit: str
     gate: str
     met: bool
-    said: str
+    text: str
 
     @property
     def line(self) -> str:
         """What the command line prints of a gate that is missed."""
-        return f"gate: {self.edit}: {self.said}"
+        return f"gate: {self.edit}: {self.text}"
 
 
 def parse(text: str) -> Limit:
@@ -255,9 +255,9 @@ def junit(checked: Sequence[Checked], errors: Sequence[str] = ()) -> bytes:
     for each in checked:
         case = ElementTree.SubElement(suite, "testcase", classname=each.edit, name=each.gate)
         if each.met:
-            ElementTree.SubElement(case, "system-out").text = each.said
+            ElementTree.SubElement(case, "system-out").text = each.text
         else:
-            ElementTree.SubElement(case, "failure", message=each.said)
+            ElementTree.SubElement(case, "failure", message=each.text)
     for line in errors:
         case = ElementTree.SubElement(suite, "testcase", classname="score", name=_named(line))
         ElementTree.SubElement(case, "error", message=line)
@@ -272,7 +272,7 @@ def markdown(checked: Sequence[Checked], errors: Sequence[str] = ()) -> bytes:
     head = f"{missed} of {pluralize(n, 'gate')} missed" if missed else f"{n} of {n} gates met"
     rows = [("**no score**", _named(line), "score", line) for line in errors]
     rows += [
-        ("met" if each.met else "**missed**", each.edit, each.gate, each.said)
+        ("met" if each.met else "**missed**", each.edit, each.gate, each.text)
         for each in sorted(checked, key=lambda each: each.met)
     ]
     lines = [f"### ThinkEval: {head}", "", "| | edit | gate | value |", "|---|---|---|---|"]

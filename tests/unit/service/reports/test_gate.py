@@ -95,7 +95,7 @@ def test_an_exact_edit_is_worse_beyond_the_margin() -> None:
     (_, ifr, _) = not_worse(DB, [(new, base)], "likelihood", margin=0.02)
     assert ifr.met
     (lost,) = not_worse(DB, [(_score("new"), _score("base", ifr=0.2))], "likelihood")
-    assert (lost.met, lost.said) == (False, "ifr is undefined")
+    assert (lost.met, lost.text) == (False, "ifr is undefined")
 
 
 def test_a_sampled_edit_is_worse_if_its_interval_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_a_sampled_edit_is_worse_if_its_interval_says_so(monkeypatch: pytest.Mon
     monkeypatch.setattr(intervals, "difference_intervals", lambda *_: bounds)
     efficacy, ifr = not_worse(DB, [(new, base)], "p")
     assert efficacy.met
-    assert efficacy.said == "efficacy -0.400 [-0.70, 0.10] against base-r"
+    assert efficacy.text == "efficacy -0.400 [-0.70, 0.10] against base-r"
     assert not ifr.met
 
 
@@ -114,7 +114,7 @@ def test_runs_that_are_no_pair_do_not_pass() -> None:
     new = _score("new", ifr=0.1).model_copy(update={"provenance": {"seed": 0}})
     (found,) = not_worse(DB, [(new, base)], "likelihood")
     assert (found.met, found.gate) == (False, "not worse than base-r")
-    assert found.said == "not paired: new-r and base-r differ in seed: 0 and 1"
+    assert found.text == "not paired: new-r and base-r differ in seed: 0 and 1"
 
 
 @pytest.mark.parametrize(
