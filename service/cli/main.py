@@ -1,7 +1,7 @@
 """The command line: `thinkeval`. One file a group of commands; this file assembles them.
 
-Exit codes: 0 it worked, 1 a gate (`--max-ifr`, `--min-preservation`, `--min-subject-retention`)
-failed, 2 an error. An error is one line on standard error: the problem and its place, then the
+Exit codes: 0 it worked, 1 a gate (`--gate`, `--not-worse-than`, `--max-ifr`, ...) failed, 2 an
+error. An error is one line on standard error: the problem and its place, then the
 remedy. Nothing here imports torch, so that `--help` starts quickly.
 """
 
@@ -34,6 +34,7 @@ from .leakcut import coedit, leakcut
 from .models import audit_knowledge, covariance, hparams, organism, probe, train_mend, tune
 from .options import GroupedCommand, GroupOfCommands
 from .output import print_unencodable
+from .plan import plan
 from .report import chains, report
 from .rules import rules
 from .score import score
@@ -63,6 +64,7 @@ MAIN, LOOK, MORE = "Score an edit", "Read stored results", "Models, methods and 
 app.command(rich_help_panel=MAIN)(demo)
 app.command("import", rich_help_panel=MAIN)(import_)
 app.command(rich_help_panel=MAIN)(score)
+app.command(rich_help_panel=MAIN)(plan)
 app.command(rich_help_panel=MAIN)(sweep)
 app.command(rich_help_panel=MAIN)(sequence)
 app.command(rich_help_panel=MAIN)(show)

@@ -61,19 +61,20 @@ PANELS: dict[str, tuple[str, ...]] = {
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "by_wording", "generate",
         "conversation", "side_effects", "drift_facts", "implications", "max_steps", "bare",
         "threshold", "unit", "parallel", "known", "known_chain", "matched", "pass_share",
-        "agreement", "paired", "strict", "published", "es_over", "ls_over",
+        "agreement", "metric", "paired", "strict", "published", "es_over", "ls_over",
     ),
     "Limits": (
         "max_ifr", "min_preservation", "min_subject_retention", "max_kl", "max_calls",
         "max_tokens", "max_seconds", "max_questions", "pair_threshold", "object_threshold",
-        "gate", "budget", "seconds", "min_confidence", "confidence", "limit",
+        "gate", "gates", "not_worse_than", "margin", "budget", "seconds", "min_confidence",
+        "confidence", "limit",
     ),
     "Run": (
         "force", "workers", "queue", "dry_run", "cancel", "delete",
     ),
     "Output": (
-        "json", "csv", "table", "format", "output", "figure", "drawing", "figures", "figure_format",
-        "help",
+        "json", "csv", "table", "format", "output", "junit", "markdown", "figure", "drawing",
+        "figures", "figure_format", "help",
     ),
 }  # fmt: skip
 """The groups in order, and the options of each."""

@@ -15,11 +15,9 @@ from ...cypher.metric_options import interval_titles
 from ..base.formatting import (
     UNDEFINED,
     cell,
-    interval,
     number,
     objects,
     pluralize,
-    signed,
     with_interval,
 )
 from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from ...cypher.rows.chains import Link
     from ...cypher.run import Database
     from ..reports.comparison import Comparison
-    from ..reports.paired import Difference
+    from ..reports.paired import Against
     from ..reports.pooling import MeansTable
 
 
@@ -268,30 +266,12 @@ def show_method_table(found: Comparison, measure: Measure) -> None:
         emit_table(Table("methods", title, laid, shown, below))
 
 
-PAIRED: list[Column[Difference]] = [
-    Column("method", lambda row: row.first, whole=True),
-    Column("IFR difference", lambda row: row.value, signed),
-    Column("95 % interval", lambda row: row.interval, interval),
-    Column("exceeds chance", lambda row: row.beyond_rewrites, cell),
-    Column("rewrites", lambda row: row.n, optional=1),
-]
-
-
-def show_paired(found: Comparison, measure: Measure) -> None:
+def show_paired(pairs: Sequence[Against]) -> None:
     """The best method of each model against each other one, over common rewrites."""
-    from ..reports.paired import (
-        paired,
-        verdict,  # numpy; not for `--help`
-    )
+    from ..reports import paired  # numpy; not for `--help`
 
-    for against in paired(found, measure):
-        note = (
-            f"{against.best} has the lowest IFR among methods of efficacy above .5. Paired"
-            " over the rewrites that both methods have; the interval is over families of them."
-            f" {verdict(against.of('ifr'))}"
-        )
-        title = f"IFR of each method minus that of {against.best}: {against.model}"
-        emit_table(Table("paired", title, PAIRED, against.of("ifr"), note))
+    for against in pairs:
+        emit_table(paired.table(against))
 
 
 def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:

@@ -52,7 +52,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..reports.comparison import Comparison
+    from ..reports.paired import Against
     from ..reports.pooling import MeansTable
+
+
+class MetricName(StrEnum):
+    """The metrics in which methods are paired."""
+
+    efficacy = "efficacy"
+    ifr = "ifr"
+    preservation = "preservation"
+    subject_retention = "subject_retention"
+    ifr_beyond_subject = "ifr_beyond_subject"
 
 
 class FigureFormat(StrEnum):
@@ -195,6 +206,13 @@ def report(
         ),
     ] = False,
     measure: MeasureOption = MeasureName.likelihood,
+    metric: Annotated[
+        list[MetricName] | None,
+        typer.Option(
+            help="Metric by which methods are paired; repeatable. Default: all, and p is adjusted"
+            " for them."
+        ),
+    ] = None,
     output: OutputOption = None,
     figures: Annotated[
         Path | None,
@@ -267,12 +285,13 @@ def report(
         # A comparison reads the chains of every rewrite, which one row an edit does not need.
         methods = not each or figures is not None
         found = compare(runtime.db, scores, measure.key, over) if methods else None
+        pairs = paired_by(found, measure.key, [each.value for each in metric or ()])
         if each or found is None:
             frame, caption = _each(scores, measure.key)
         else:
-            frame, caption = _by_method(found, measure.key)
+            frame, caption = _by_method(found, measure.key, pairs)
             if format == "json":
-                frame = frame.assign(differences=_paired(frame, found, measure.key))
+                frame = frame.assign(differences=_paired(frame, pairs))
         implied = ""
         if edit and format in ("markdown", TABLE):
             from ..rules.implications import implied_lines
@@ -285,7 +304,7 @@ def report(
             show_each_table(scores, measure.key)
         else:
             show_method_table(found, measure.key)
-            show_paired(found, measure.key)
+            show_paired(pairs)
         if implied:
             emit_text(implied, None)
         return
@@ -326,19 +345,32 @@ def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]
     return table.scores_frame(scores, measure), table.caption_each(scores, measure)
 
 
-def _by_method(found: Comparison, measure: Measure) -> tuple[pd.DataFrame, str]:
+def paired_by(
+    found: Comparison | None, measure: Measure, metrics: Sequence[str] = ()
+) -> list[Against]:
+    """The paired differences of a comparison in some metrics; default: in all."""
+    from ..reports import paired  # numpy; not for `--help`
+
+    if found is None:
+        return []
+    return paired.paired(found, measure, metrics=metrics or paired.POOLED)
+
+
+def _by_method(
+    found: Comparison, measure: Measure, pairs: Sequence[Against]
+) -> tuple[pd.DataFrame, str]:
     """The table of one row a method, and its caption with the warnings before it."""
     from ..reports import paired, table
 
     frame = table.method_table(found.scores, measure, found.families)
     frame = table.by_ifr(frame, ranked=found.comparable)
     caption = table.caption(found.scores, measure, families=found.families)
-    best = paired.sentences(paired.paired(found, measure))
+    best = paired.sentences(pairs)
     last = table.unranked(frame) if found.comparable else ""
     return frame, " ".join([*found.warnings, *best, *([last] if last else []), caption])
 
 
-def _paired(frame: pd.DataFrame, found: Comparison, measure: Measure) -> list[Any]:
+def _paired(frame: pd.DataFrame, pairs: Sequence[Against]) -> list[Any]:
     """Of each row, the list of paired differences to the best method of its model.
 
     A column of lists, which the types of pandas do not know.
@@ -346,4 +378,4 @@ def _paired(frame: pd.DataFrame, found: Comparison, measure: Measure) -> list[An
     from ..reports import paired
 
     rows = zip(frame["Model"], frame["Method"], strict=True)
-    return paired.by_row(rows, paired.paired(found, measure))
+    return paired.by_row(rows, pairs)

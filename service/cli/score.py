@@ -5,9 +5,7 @@ The gate: does an edit stay within the limits a team has set? For use in their C
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +16,10 @@ from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..graphs import datasets
 from ..graphs import requests as selection
-from ..models.edit import EditOptions, Measure, Score
+from ..models.edit import EditOptions, Score
+from ..reports import gate
 from ..reports.verdict import judged
+from ..scoring import record
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
 from .options import (
@@ -31,65 +31,11 @@ from .options import (
     require_taken,
     takes,
 )
-from .output import ProgressBars, emit_json, emit_note, emit_rows
+from .output import ProgressBars, emit_json, emit_note, emit_rows, write_bytes
 from .render import show_chains, show_counterfact, show_means_table, show_method_table, show_score
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of an edit: maximum leakage, minimum preservation; None is no limit."""
-
-    max_ifr: float | None = None
-    min_preservation: float | None = None
-    min_subject_retention: float | None = None
-    max_kl: float | None = None
-
-
-def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
-    """One line for each limit the score breaks; empty when it holds.
-
-    At the limit it holds. An undefined value does not: what was not measured was not shown to hold.
-    """
-    gates = (
-        ("ifr", "IFR", limits.max_ifr, operator.gt, "chain"),
-        ("preservation", "Preservation", limits.min_preservation, operator.lt, "fact"),
-        (
-            "subject_retention",
-            "subject retention",
-            limits.min_subject_retention,
-            operator.lt,
-            "fact",
-        ),
-    )
-    hints = {
-        "ifr": f"; see `thinkeval chains {score.edit} --surviving`",
-        "subject_retention": f" about {score.subject}",
-    }
-    broken = []
-    for metric, label, limit, exceeds, counted in gates:
-        value = score.get(metric, measure)
-        if limit is None:
-            continue
-        if value is None or value.value is None:
-            why = (value and value.reason) or f"no {counted} was measured"
-            broken.append(f"gate: {score.edit}: {label} is undefined: {why}")
-            continue
-        if exceeds(value.value, limit):
-            sign = ">" if exceeds is operator.gt else "<"
-            broken.append(
-                f"gate: {score.edit}: {label} {value.value:.4f} {sign} {limit} over"
-                f" {pluralize(value.n, counted)}{hints.get(metric, '')}"
-            )
-    kl = score.side_effects.kl
-    if limits.max_kl is not None and kl is None:
-        broken.append(f"gate: {score.edit}: KL is undefined: {score.side_effects.reason}")
-    elif limits.max_kl is not None and kl is not None and kl > limits.max_kl:
-        texts = pluralize(score.side_effects.texts, "text")
-        broken.append(f"gate: {score.edit}: KL {kl:.4f} > {limits.max_kl} over {texts}")
-    return broken
 
 
 @takes("graph", "model", "method", ..., many=("method", "hparams"))
@@ -131,6 +77,31 @@ def score(
         float | None,
         typer.Option(help="Gate: exit 1 when KL per token on the model's own texts is above this."),
     ] = None,
+    gates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gate",
+            help="Gate on any metric, or on an end of its 95 % interval: exit 1 unless"
+            ' "efficacy>=.9", "ifr.high<=.3", "perplexity_ratio<=1.1"; repeatable.',
+        ),
+    ] = None,
+    not_worse_than: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Gate: exit 1 if the edit is worse than this stored edit of the same rewrite in"
+            " efficacy, IFR, Preservation or subject retention; repeatable, with several rewrites"
+            " paired over families."
+        ),
+    ] = None,
+    margin: Annotated[
+        float, typer.Option(min=0, help="With --not-worse-than: a difference that is not worse.")
+    ] = gate.MARGIN,
+    junit: Annotated[
+        Path | None, typer.Option(help="Write the gates to this file as JUnit XML.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write the gates to this file as a comment in Markdown.")
+    ] = None,
     json: JsonFlag = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print one CSV row an edit.")] = False,
     output: OutputOption = None,
@@ -148,6 +119,22 @@ def score(
         raise UsageError("-o writes --json or --csv, and neither is given.", remedy="Add one.")
     from ..scoring.hyperparameters import by_method
 
+    limits = [
+        gate.Limit(metric, sign, bound)
+        for metric, sign, bound in (
+            ("ifr", "<=", max_ifr),
+            ("preservation", ">=", min_preservation),
+            ("subject_retention", ">=", min_subject_retention),
+            ("kl", "<=", max_kl),
+        )
+        if bound is not None
+    ]
+    limits += [gate.parse(text) for text in gates or ()]
+    if (junit or markdown) and not (limits or not_worse_than):
+        raise UsageError(
+            "--junit and --markdown write gates, and none is given.",
+            remedy='Add one, such as --gate "ifr<=.2".',
+        )
     methods = options.pop("method") or [EditOptions.model_fields["method"].default]
     files = by_method(methods, options.pop("hparams") or [])
     edit = edit_options(options)
@@ -162,14 +149,22 @@ def score(
                 runtime.db, edit.graph, rewrite or [], each, all_rewrites
             )
         ]
-        if (max_ifr, min_subject_retention) != (None, None):
+        if any(limit.metric in ("ifr", "subject_retention") for limit in limits):
             _require_old_fact(rewrites)
+        stored = [record.get_score(runtime.db, each) for each in not_worse_than or ()]
         scores, failed, skipped = score_all(runtime, requests_of(edit, methods, rewrites, files))
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
-    limits = Limits(max_ifr, min_preservation, min_subject_retention, max_kl)
-    broken = [line for each in scores for line in check(each, limits, measure.key)]
-    if skipped and limits != Limits():
+        checked = [each for score in scores for each in gate.check(score, limits, measure.key)]
+        if stored and not (failed or skipped):
+            pairs = gate.pairs_of(scores, stored)
+            checked += gate.not_worse(runtime.db, pairs, measure.key, margin)
+    broken = [each.line for each in checked if not each.met]
+    if skipped and (limits or stored):
         broken.append("gate: what was not edited was not measured, so no limit was shown to hold")
+    errors = [line for line in (*skipped, *failed) if ": " in line]
+    for path, write in ((junit, gate.junit), (markdown, gate.markdown)):
+        if path is not None:
+            write_bytes(path, write(checked, errors), parents=True)
     for line in [*skipped, *failed, *broken]:
         typer.echo(line, err=True)
     if failed or broken:
@@ -181,7 +176,7 @@ def _require_old_fact(rewrites: Sequence[RewriteRequest]) -> None:
     if any(rewrite.kind == "append" for rewrite in rewrites):
         raise UsageError(
             "An appended answer replaces no old fact, so it has no IFR and no subject retention.",
-            remedy="Leave out --max-ifr and --min-subject-retention.",
+            remedy="Leave out --max-ifr, --min-subject-retention, and --gate on them.",
         )
 
 

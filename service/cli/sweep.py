@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..base.errors import UsageError
-from ..base.formatting import cell, interval, number, pluralize, signed
+from ..base.formatting import cell, interval, number, pluralize, short, signed
 from ..base.settings import Settings
 from ..graphs import datasets, requests
 from ..graphs import requests as selection
@@ -80,6 +80,7 @@ DIFFERENCES: list[Column[Difference]] = [
     Column("at efficacy", lambda row: row.efficacy, _level),
     Column("difference", lambda row: row.value, signed),
     Column("95 % over families", lambda row: row.interval, interval),
+    Column("p adjusted", lambda row: row.p_adjusted, short),
     Column("sd over seeds", lambda row: row.spread),
 ]
 
@@ -137,14 +138,14 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
     )
     if not counted:
         emit_note(
-            f"{model}: none of {len(rows)} differences between methods leaves 0 out of its 95 %"
-            f" interval over families of rewrites{over_seeds}."
+            f"{model}: none of {len(rows)} differences between methods has an adjusted p below"
+            f" .05{over_seeds}."
         )
         return
     note = (
-        f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 leave"
-        f" 0 out of their 95 % interval over families of rewrites (paired bootstrap){over_seeds}."
-        " Not corrected for the number of comparisons."
+        f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 have an"
+        " adjusted p below .05 (exchange of the two methods by families of rewrites; Holm over the"
+        f" comparisons at one efficacy){over_seeds}."
     )
     title = f"Differences that exceed chance: {model}"
     emit_table(Table("differences", title, DIFFERENCES, counted, note))

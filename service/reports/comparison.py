@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 # Families of rewrites: rewrites whose chains share facts are no independent measurements.
 #
-# Two rewrites are of one family if a fact is on chains of both, or if they are linked by others
-# that are: the connected components. KnowGIC's 26 rewrites are 21 families (three of Hogwarts,
-# three of the Presleys, two of the Beckhams). Intervals over rewrites draw families.
+# Two rewrites are of one family if they have one subject, or if a fact is on chains of both, or if
+# they are linked by others that are: the connected components. KnowGIC's 26 rewrites are 21
+# families (three of Hogwarts, three of the Presleys, two of the Beckhams). Intervals and tests over
+# rewrites are over families.
 
 
 def families(db: Database, scores: Sequence[Score]) -> dict[str, str]:
@@ -32,7 +33,7 @@ def families(db: Database, scores: Sequence[Score]) -> dict[str, str]:
     asked: dict[ScoringOptions, dict[str, Score]] = defaultdict(dict)
     for score in scores:
         asked[score.options].setdefault(_rewrite(score), score)
-    facts: dict[str, set[str]] = {_rewrite(score): set() for score in scores}
+    facts = {_rewrite(score): {f"{score.dataset}|of {score.subject}"} for score in scores}
     for options, by_rewrite in asked.items():
         of = {score.edit: rewrite for rewrite, score in by_rewrite.items()}
         cases = [case_of(score) for score in by_rewrite.values()]

@@ -61,6 +61,9 @@ def differences(a: Score, b: Score, measure: Measure) -> list[Difference]:
     return [each for each in found if each is not None]
 
 
+SCORED_AT = "scored at"
+"""Names the difference of two scores whose queries changed in between."""
+
 _SAMPLING = frozenset({"samples", "max_new_tokens", "seed", "temperature", "top_p", "top_k"})
 """Options of a probe that only sampled answers depend on."""
 
@@ -87,6 +90,8 @@ def _of_options(a: Score, b: Score, measure: Measure) -> Iterator[Difference | N
 
 def _of_provenance(a: Score, b: Score, measure: Measure) -> Iterator[Difference | None]:
     yield _of_probe(a.provenance.get("probe"), b.provenance.get("probe"), measure)
+    note = "The edits were computed with other random numbers."
+    yield _where("seed", (a.provenance.get("seed"), b.provenance.get("seed")), note)
     digests = a.provenance.get("graph_digest"), b.provenance.get("graph_digest")
     note = "The data set was changed between them: the graphs may hold other facts."
     yield _where("graph_digest", digests, note)
@@ -124,7 +129,7 @@ def _of_formulas(a: Score, b: Score) -> Difference | None:
     versions = [str(s.provenance.get("created_at")) for s in (a, b)]
     names = ", ".join(changed)
     return Difference(
-        what="scored at",
+        what=SCORED_AT,
         a=versions[0],
         b=versions[1],
         note=f"The queries changed in between ({names}); score both again to be sure.",

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, Field
 
-from ..base.formatting import pluralize, signed_interval
-from ..models.edit import Score
-from ..scoring.intervals import bootstrap
+from ..base import inference
+from ..base.formatting import UNDEFINED, interval, pluralize, short, signed, signed_interval
+from ..models.edit import Measure, Score
 from ..scoring.sweep import Outcome
+from . import diff
 from .comparison import COUNTED, Comparison
-from .pooling import POOLED, defined, pooled, terms
+from .formats import Column, Table
+from .pooling import MEANS, POOLED, RATIOS, WEIGHT, defined, membership, pooled, terms
+from .verdict import KEPT, LEFT, TOOK
 
 # Methods compared at equal efficacy, and which differences are more than chance.
 #
@@ -27,22 +30,26 @@ from .pooling import POOLED, defined, pooled, terms
 # all, by linear interpolation between the two strengths around it. A method that never gets there
 # has no value there. Methods are compared over the rewrites that all of them have.
 #
-# Chance enters in two ways. Rewrites: families of them (`service.reports.comparison`) are drawn
-# anew, the same ones for all methods (paired bootstrap), and a difference counts when its 95 %
-# interval leaves out 0. Seeds: with several, a difference exceeds their spread when its mean over
-# seeds is more than twice its standard deviation.
+# Chance enters in two ways. Rewrites: the unit is the rewrite, the cluster its family
+# (`service.reports.comparison`); interval and tests are those of `service.base.inference`. Seeds:
+# with several, a difference exceeds their spread when its mean over seeds is more than twice its
+# standard deviation.
 
 LEVELS = (0.5, 0.7, 0.9)
 """Efficacies at which methods are compared."""
 
-DRAWS = 400
-METRICS = POOLED[1:]
+FEWEST = 3
+"""Families that an interval needs at least."""
 
-Values = tuple[float, ...]
-"""A value of each of METRICS (IFR by Definition 3 over the chains of all rewrites); NaN for
-undefined."""
+GOOD = {
+    "efficacy": TOOK[0][0], "ifr": LEFT[2][0], "preservation": KEPT[0][0],
+    "subject_retention": KEPT[0][0], "ifr_beyond_subject": LEFT[2][0],
+}  # fmt: skip
+"""Value from which on (for IFR: below which) one rewrite is good in a metric, for flips."""
 
-_NOTHING: Values = (math.nan,) * len(METRICS)
+Points = np.ndarray
+"""[draws, strengths, 5]: POOLED of a method at each strength (IFR by Definition 3 over the chains
+of all rewrites); NaN for undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +72,56 @@ class Curve:
         families = tuple(self.families[place] for place in places)
         return Curve(self.strengths, tuple(ids), families, self.terms[:, places])
 
-    def points(self, chosen: Sequence[int]) -> list[Values]:
-        """Efficacy and METRICS of the chosen rewrites (by place, may repeat), one a strength."""
-        return [pooled(row) for row in self.terms[:, list(chosen)]]
+    @property
+    def whole(self) -> Curve:
+        """The edit as it is: strength 1 alone."""
+        place = self.strengths.index(1.0)
+        return replace(self, strengths=(1.0,), terms=self.terms[place : place + 1])
 
-    def intervals(
-        self, statistics: Callable[[Sequence[int]], Sequence[float]], draws: int
-    ) -> list[tuple[float, float] | None]:
-        """95 % bootstrap intervals of statistics of chosen rewrites, over their families.
+    def defined(self, metric: str) -> np.ndarray:
+        """For each rewrite, True if the metric is defined there at every strength."""
+        return np.all([defined(row, metric) for row in self.terms], axis=0)
 
-        An empty list with fewer than three families.
-        """
-        of: dict[str, list[int]] = defaultdict(list)
-        for place, family in enumerate(self.families):
-            of[family].append(place)
-        groups = list(of.values())
-        return bootstrap(
-            lambda drawn: statistics([i for group in drawn for i in groups[group]]),
-            len(groups),
-            draws=draws,
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Numerators and denominators of POOLED, summed by family: [families, strengths, 5]."""
+
+    over: np.ndarray
+    under: np.ndarray
+
+    @staticmethod
+    def of(curve: Curve, known: Mapping[str, np.ndarray]) -> Parts:
+        """The parts of a curve, each metric over the rewrites for which `known` is True."""
+        member = membership(curve.families, len(curve.ids)).T
+        over, under = [], []
+        for metric in POOLED:
+            weights = (
+                curve.terms[..., WEIGHT] if metric in RATIOS else np.ones(curve.terms.shape[:2])
+            )
+            for summed, each in (
+                (over, curve.terms[..., (MEANS | RATIOS)[metric]]),
+                (under, weights),
+            ):
+                summed.append(np.where(known[metric], each, 0.0) @ member)
+        return Parts(np.array(over).T, np.array(under).T)
+
+    def points(self, weights: np.ndarray) -> Points:
+        """POOLED where each family counts as often as a draw says, [draws, families]."""
+        return _ratio(*(np.tensordot(weights, each, 1) for each in (self.over, self.under)))
+
+    def exchanged(self, other: Parts, swapped: np.ndarray) -> Points:
+        """POOLED where the families of a draw, [draws, families] of 0 and 1, are the other's."""
+        return _ratio(
+            *(
+                mine.sum(0) + np.tensordot(swapped, theirs - mine, 1)
+                for mine, theirs in ((self.over, other.over), (self.under, other.under))
+            )
         )
+
+
+def _ratio(over: np.ndarray, under: np.ndarray) -> np.ndarray:
+    return np.divide(over, under, out=np.full_like(over, math.nan), where=under > 1e-12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +140,36 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
+class Flips:
+    """Rewrites that are good (`GOOD`) by one method only.
+
+    Attributes:
+        gained, lost: good by the first method only, and by the second only.
+        p: McNemar's exact test; it takes rewrites for independent, so the test over families
+            decides where these have more than one.
+    """
+
+    gained: int
+    lost: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """The difference of two methods in a metric, at an efficacy or (None) as they are.
 
     Attributes:
-        interval: over families of rewrites, paired; None with fewer than three. With several
-            seeds the first one's.
-        n: rewrites for which both methods have the metric.
+        interval: 95 %, over families of rewrites, paired; None with fewer than three. With several
+            seeds the first one's, as all of the test.
+        n, families: rewrites for which both methods have the metric, and their families.
         seeds, spread: number of seeds, and the standard deviation of the difference over them.
+        p: of the exchange of the two methods by families, two-sided.
+        p_adjusted: by Holm, over all comparisons of the command.
+        least_p: the smallest adjusted p that so few families and so many comparisons can give.
+        comparisons: their number.
+        detectable: the smallest difference that would have been found with a power of .8; None
+            with fewer than two families.
+        flips: None at an efficacy.
     """
 
     first: str
@@ -120,18 +179,52 @@ class Difference:
     value: float
     interval: tuple[float, float] | None
     n: int
-    seeds: int
-    spread: float | None
+    families: int
+    p: float
+    detectable: float | None
+    flips: Flips | None = None
+    seeds: int = 1
+    spread: float | None = None
+    p_adjusted: float = 1.0
+    least_p: float = 0.0
+    comparisons: int = 1
+
+    @property
+    def equal(self) -> bool:
+        """Return True if the methods do not differ on any rewrite."""
+        return self.value == 0 and self.detectable in (0, None) and self.p == 1
 
     @property
     def beyond_rewrites(self) -> bool | None:
-        """Return True if the 95 % interval over rewrites excludes 0, None without an interval."""
-        return None if self.interval is None else not self.interval[0] <= 0 <= self.interval[1]
+        """Return True if its adjusted p is below .05, None where it cannot get there."""
+        if self.least_p > inference.LEVEL and not self.equal:
+            return None
+        return self.p_adjusted < inference.LEVEL
 
     @property
     def beyond_seeds(self) -> bool | None:
         """Return True if it exceeds twice the spread over seeds, None with one seed."""
         return None if self.spread is None else abs(self.value) > 2 * self.spread
+
+    @property
+    def answer(self) -> str:
+        """Return in words whether the difference is real, and what could have been seen."""
+        if self.equal:
+            return f"no difference: equal on {pluralize(self.n, 'rewrite')}"
+        few = self.families < inference.RELIABLE and self.interval is not None
+        unreliable = "interval unreliable" * few
+        if self.beyond_rewrites is None:
+            over = f" over {self.comparisons} comparisons"
+            over *= inference.least_p(self.families) <= inference.LEVEL
+            counted = "family" if self.families == 1 else "families"
+            limit = f"G = {self.families} {counted}: cannot reach .05{over}"
+            return f"unknown: {limit}{'; ' * few}{unreliable}"
+        few = f"; G = {self.families}: {unreliable}" * few
+        if self.beyond_rewrites:
+            return f"real{few}"
+        if self.detectable is not None and abs(self.value) < self.detectable:
+            return f"no difference found; could have seen ≥ {short(self.detectable)}{few}"
+        return f"not shown{few}"
 
 
 def curves(
@@ -157,23 +250,24 @@ def curves(
     }
 
 
-def at_efficacy(points: Sequence[Values], level: float) -> Values | None:
-    """METRICS at an efficacy, between the two neighbouring strengths around it.
+def at_efficacy(points: Points, level: float) -> np.ndarray:
+    """POOLED at an efficacy, between the two neighbouring strengths around it: [draws, 5].
 
-    Args:
-        points: efficacy and METRICS, by ascending strength. Where the curve passes the level more
-            than once, the first passage counts: the weakest edit that does.
+    Where the curve passes the level more than once, the first passage counts: the weakest edit
+    that does. NaN where it never does.
     """
-    for (low, *from_), (high, *to) in pairwise(points):
-        if min(low, high) <= level <= max(low, high):
-            share = (level - low) / (high - low) if high != low else 0.0
-            return tuple(a + share * (b - a) for a, b in zip(from_, to, strict=True))
-    return None
+    found = np.full((len(points), points.shape[2]), math.nan)
+    for place in reversed(range(points.shape[1] - 1)):
+        low, high = points[:, place], points[:, place + 1]
+        before, after = low[:, 0], high[:, 0]
+        passes = (np.minimum(before, after) <= level) & (level <= np.maximum(before, after))
+        step = np.where(after == before, 1.0, after - before)
+        share = np.where(after == before, 0.0, (level - before) / step)[:, None]
+        found = np.where(passes[:, None], low + share * (high - low), found)
+    return found
 
 
-def matched(
-    methods: Mapping[str, Curve], levels: Sequence[float] = LEVELS, *, draws: int = DRAWS
-) -> list[Matched]:
+def matched(methods: Mapping[str, Curve], levels: Sequence[float] = LEVELS) -> list[Matched]:
     """Every method that was scored at several strengths, at every level, over common rewrites.
 
     Without a common rewrite each method is over its own.
@@ -183,23 +277,21 @@ def matched(
     rows = []
     for method, whole in several.items():
         curve = whole.only([i for i in whole.ids if i in shared or not shared])
-        intervals = curve.intervals(lambda chosen, c=curve: _ifr_at(c, chosen, levels), draws)
-        for level, interval in zip_longest(levels, intervals):
-            found = _read(curve, range(len(curve.ids)), level)
+        known = {metric: curve.defined(metric) for metric in POOLED}
+        parts, n_families = Parts.of(curve, known), len(set(curve.families))
+        points = parts.points(np.ones((1, n_families)))
+        drawn = parts.points(inference.resamples(n_families)) if n_families >= FEWEST else None
+        for level in levels:
             values = {
-                name: None if math.isnan(value) else value
-                for name, value in zip(METRICS, found, strict=True)
+                name: None if math.isnan(value) else float(value)
+                for name, value in zip(POOLED[1:], at_efficacy(points, level)[0, 1:], strict=True)
             }
-            known = values["ifr"] is not None
+            bounds = None
+            if drawn is not None and values["ifr"] is not None:
+                bounds = inference.percentiles(at_efficacy(drawn, level)[:, POOLED.index("ifr")])
+            n = int(known["ifr"].sum())
             rows.append(
-                Matched(
-                    method,
-                    level,
-                    **values,
-                    ifr_interval=interval if known else None,
-                    n=int(defined(curve.terms[-1], "ifr").sum()),
-                    n_families=len(set(curve.families)),
-                )
+                Matched(method, level, **values, ifr_interval=bounds, n=n, n_families=n_families)
             )
     return rows
 
@@ -209,9 +301,11 @@ def differences(
     pairs: Sequence[tuple[str, str]],
     *,
     level: float | None = None,
-    draws: int = DRAWS,
 ) -> list[Difference]:
-    """The differences of METRICS (first minus second), as they are or at an efficacy.
+    """The differences of POOLED (first minus second), as they are or at an efficacy.
+
+    Each metric is over the rewrites for which both methods have it. p is not adjusted yet
+    (`adjusted`).
 
     Args:
         by_seed: the methods' curves, one mapping a seed of the same model.
@@ -219,23 +313,144 @@ def differences(
     rows = []
     for first, second in pairs:
         both = [
-            _paired(seed[first], seed[second]) for seed in by_seed if {first, second} <= {*seed}
+            pair
+            for seed in by_seed
+            if {first, second} <= {*seed}
+            and (pair := _pair(seed[first], seed[second], level)) is not None
         ]
         if not both:
             continue
-        gaps = [_gaps(a, b, range(len(a.ids)), level) for a, b in both]
-        a, b = both[0]
-        intervals = a.intervals(lambda chosen, a=a, b=b: _gaps(a, b, chosen, level), draws)
-        for metric, values, interval in zip_longest(METRICS, zip(*gaps, strict=True), intervals):
-            if any(math.isnan(value) for value in values):
+        gaps = np.array([pair.gap for pair in both])
+        for place, metric in enumerate(POOLED):
+            if np.isnan(gaps[:, place]).any() or (level is not None and metric == "efficacy"):
                 continue
-            spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-            value = float(np.mean(values))
-            n = int((defined(a.terms[-1], metric) & defined(b.terms[-1], metric)).sum())
+            interval, error, families = both[0].spread(place)
             rows.append(
-                Difference(first, second, metric, level, value, interval, n, len(values), spread)
+                Difference(
+                    first,
+                    second,
+                    metric,
+                    level,
+                    float(gaps[:, place].mean()),
+                    interval,
+                    n=int(both[0].known[metric].sum()),
+                    families=families,
+                    p=both[0].p(place),
+                    detectable=inference.POWERED * error if math.isfinite(error) else None,
+                    flips=None if level is not None else both[0].flips(metric),
+                    seeds=len(both),
+                    spread=float(np.std(gaps[:, place], ddof=1)) if len(both) > 1 else None,
+                )
             )
     return rows
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two methods over the same rewrites, as they are or at an efficacy.
+
+    Attributes:
+        known: of each metric, the rewrites that have it by both methods at every strength.
+    """
+
+    a: Curve
+    b: Curve
+    level: float | None
+    known: Mapping[str, np.ndarray]
+
+    @cached_property
+    def parts(self) -> tuple[Parts, Parts]:
+        return Parts.of(self.a, self.known), Parts.of(self.b, self.known)
+
+    def _gaps(self, points: Points, others: Points) -> np.ndarray:
+        if self.level is None:
+            return points[:, 0] - others[:, 0]
+        return at_efficacy(points, self.level) - at_efficacy(others, self.level)
+
+    def weighted(self, weights: np.ndarray) -> np.ndarray:
+        """The differences where each family counts as often as a draw says: [draws, 5]."""
+        return self._gaps(*(each.points(weights) for each in self.parts))
+
+    @cached_property
+    def gap(self) -> np.ndarray:
+        return self.weighted(np.ones((1, len(self.parts[0].over))))[0]
+
+    @cached_property
+    def _resampled(self) -> np.ndarray:
+        return self.weighted(inference.resamples(len(self.parts[0].over)))
+
+    @cached_property
+    def _exchanged(self) -> tuple[np.ndarray, bool]:
+        one, other = self.parts
+        swapped, exact = inference.exchanges(len(one.over))
+        return self._gaps(one.exchanged(other, swapped), other.exchanged(one, swapped)), exact
+
+    def p(self, place: int) -> float:
+        gaps, exact = self._exchanged
+        found = gaps[:, place]
+        # A draw that misses the efficacy says nothing against chance.
+        found = np.where(np.isnan(found), math.inf, found)
+        return inference.p_value(self.gap[place], found, exact)
+
+    def spread(self, place: int) -> tuple[tuple[float, float] | None, float, int]:
+        """Interval, standard error and number of families of a metric's difference.
+
+        Over the same facts and chains IFR is a mean weighted by chains; only where the weights of
+        the two methods differ, and at an efficacy, the families are resampled.
+        """
+        one, other = self.parts
+        weight = one.under[:, 0, place]
+        here = weight > 0
+        families = int(here.sum())
+        if self.level is None and np.allclose(weight, other.under[:, 0, place]):
+            sums = (one.over - other.over)[here, 0, place]
+            _, error, bounds = inference.cluster_t(sums, weight[here])
+        else:
+            drawn = self._resampled[:, place]
+            bounds, error = inference.percentiles(drawn), math.inf
+            if bounds is not None and families > 1:
+                error = float(np.nanstd(drawn))
+        return bounds if families >= FEWEST else None, error, families
+
+    def flips(self, metric: str) -> Flips:
+        good = [_good(curve.terms[0][self.known[metric]], metric) for curve in (self.a, self.b)]
+        gained, lost = int((good[0] & ~good[1]).sum()), int((good[1] & ~good[0]).sum())
+        return Flips(gained, lost, inference.mcnemar(gained, lost))
+
+
+def _good(rows: np.ndarray, metric: str) -> np.ndarray:
+    """For each rewrite that has the metric, True if it is good in it."""
+    if metric in RATIOS:
+        return rows[:, RATIOS[metric]] / rows[:, WEIGHT] < GOOD[metric]
+    return rows[:, MEANS[metric]] >= GOOD[metric]
+
+
+def _pair(first: Curve, second: Curve, level: float | None) -> _Pair | None:
+    """Both methods over their common rewrites; None without one, or without the whole edit."""
+    common = [i for i in first.ids if i in set(second.ids)]
+    if not common:
+        return None
+    a, b = first.only(common), second.only(common)
+    if level is None:
+        if 1.0 not in a.strengths or 1.0 not in b.strengths:
+            return None
+        a, b = a.whole, b.whole
+    return _Pair(a, b, level, {name: a.defined(name) & b.defined(name) for name in POOLED})
+
+
+def adjusted(rows: Sequence[Difference]) -> list[Difference]:
+    """Return the differences with p adjusted by Holm over all of them."""
+    p = inference.holm([row.p for row in rows])
+    whole = len(rows) * min((inference.least_p(row.families) for row in rows), default=0.0)
+    return [
+        replace(
+            row,
+            p_adjusted=each,
+            comparisons=len(rows),
+            least_p=min(1.0, max(whole, inference.least_p(row.families))),
+        )
+        for row, each in zip(rows, p, strict=True)
+    ]
 
 
 def _curve(
@@ -250,43 +465,15 @@ def _curve(
     )
 
 
-def _paired(a: Curve, b: Curve) -> tuple[Curve, Curve]:
-    common = [i for i in a.ids if i in set(b.ids)]
-    return a.only(common), b.only(common)
-
-
-def _read(curve: Curve, chosen: Sequence[int], level: float | None) -> Values:
-    """METRICS of the whole edit, or at an efficacy; NaN where it is not reached."""
-    if not curve.ids:
-        return _NOTHING
-    points = curve.points(chosen)
-    if level is None:
-        return points[curve.strengths.index(1.0)][1:] if 1.0 in curve.strengths else _NOTHING
-    return at_efficacy(points, level) or _NOTHING
-
-
-def _ifr_at(curve: Curve, chosen: Sequence[int], levels: Sequence[float]) -> list[float]:
-    """IFR at each efficacy; NaN where it is not reached."""
-    points = curve.points(chosen)
-    return [(at_efficacy(points, level) or _NOTHING)[0] for level in levels]
-
-
-def _gaps(a: Curve, b: Curve, chosen: Sequence[int], level: float | None) -> Values:
-    """METRICS of one curve minus those of another."""
-    pairs = zip(_read(a, chosen, level), _read(b, chosen, level), strict=True)
-    return tuple(first - second for first, second in pairs)
-
-
 # The best method of a comparison against each other one: paired differences over common rewrites.
 #
 # A table of means hides how far two methods differ on the same rewrite. The best method is the
 # one of lowest IFR among those whose efficacy exceeds one half: one that installs nothing is no
-# rival. Its difference to another method is taken over the rewrites that both have, and its 95 %
-# interval over families of them, drawn anew for both methods at once (`service.reports.paired`).
-# A difference exceeds chance where that interval leaves out 0.
-
-FEWEST = 3
-"""Families that an interval needs at least."""
+# rival. Its difference to another method is taken over the rewrites that both have. It exceeds
+# chance where its p, adjusted for all comparisons, is below .05.
+#
+# Runs that differ in more than the method are no pairs: with another seed, data set, or options
+# their difference is none of the methods. They are refused, by name.
 
 
 class PairedOut(BaseModel):
@@ -301,10 +488,25 @@ class PairedOut(BaseModel):
         description="Lower bound of the 95 % interval over families of rewrites; null below three."
     )
     high: float | None = Field(description="Upper bound of that interval.")
-    rewrites: int = Field(description="Rewrites that both methods have.")
+    rewrites: int = Field(description="Rewrites that have the metric by both methods.")
+    families: int = Field(description="Families of these rewrites.")
+    p: float = Field(description="Of the exchange of the two methods by families, two-sided.")
+    p_adjusted: float = Field(description="By Holm, over all comparisons of the answer.")
+    comparisons: int = Field(description="Number of these comparisons.")
     exceeds_chance: bool | None = Field(
-        description="True if the interval excludes 0; null without an interval."
+        description="True if the adjusted p is below .05; null where so few families cannot get"
+        " there."
     )
+    detectable: float | None = Field(
+        description="Smallest difference that would have been found with a power of .8."
+    )
+    gained: int = Field(
+        description="Rewrites that are good in the metric by this method and not by the best:"
+        " efficacy from .5, IFR below .2, the others from .9."
+    )
+    lost: int = Field(description="Rewrites that are good by the best method and not by this one.")
+    p_flips: float = Field(description="McNemar's exact p of these flips; ignores families.")
+    answer: str = Field(description="Whether the difference is real, in words.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,18 +516,22 @@ class Against:
     Attributes:
         rows: other method minus `best`, by method in the order of their IFR, those that did not
             take last, and by metric.
+        refused: sentences on methods that are not paired, and why.
     """
 
     model: str
     best: str
     rows: tuple[Difference, ...]
+    refused: tuple[str, ...] = ()
 
     def of(self, metric: str) -> list[Difference]:
         """The differences in one metric, one a method."""
         return [row for row in self.rows if row.metric == metric]
 
 
-def paired(found: Comparison, measure: str, best: str | None = None) -> list[Against]:
+def paired(
+    found: Comparison, measure: Measure, best: str | None = None, metrics: Sequence[str] = POOLED
+) -> list[Against]:
     """The best method of each model against the others, in the order of the scores.
 
     A model without two methods of this measure, or with none of efficacy above `COUNTED`, has no
@@ -334,39 +540,61 @@ def paired(found: Comparison, measure: str, best: str | None = None) -> list[Aga
 
     Args:
         best: the method to compare with; default: the one of lowest IFR that took.
+        metrics: those that are compared, and that p is adjusted over.
     """
     models: dict[str, dict[str, dict[str, Score]]] = defaultdict(lambda: defaultdict(dict))
     for score in found.scores:
         if measure in score.measures:
             models[score.model][score.method][score.rewrite] = score
-    return [
-        against
+    every = [
+        replace(against, rows=tuple(row for row in against.rows if row.metric in metrics))
         for model, methods in models.items()
         if (against := _against(model, methods, measure, found.families, best)) is not None
     ]
+    rows = iter(adjusted([row for against in every for row in against.rows]))
+    return [replace(each, rows=tuple(next(rows) for _ in each.rows)) for each in every]
 
 
 def _against(
     model: str,
     methods: Mapping[str, Mapping[str, Score]],
-    measure: str,
+    measure: Measure,
     families: Mapping[str, str],
     best: str | None,
 ) -> Against | None:
     curves = {
-        method: _paired_curve(list(of.values()), measure, families)
-        for method, of in methods.items()
+        method: curve_of(list(of.values()), measure, families) for method, of in methods.items()
     }
     whole = {method: pooled(curve.terms[0]) for method, curve in curves.items()}
     took = [method for method, values in whole.items() if values[0] > COUNTED]
     if len(curves) < 2 or (best not in curves if best else not took):
         return None
     ranked = sorted(curves, key=lambda name: (name not in took, _rank(whole[name][1]), name))
-    best = best or min(took, key=ranked.index)
-    if math.isnan(whole[best][1]):
-        return None
-    pairs = [(method, best) for method in ranked if method != best]
-    return Against(model, best, tuple(differences([curves], pairs)))
+    if best is None:
+        best = min(took, key=ranked.index)
+        if math.isnan(whole[best][1]):
+            return None
+    others = [method for method in ranked if method != best]
+    unlike = {method: _unlike(methods[method], methods[best], measure) for method in others}
+    pairs = [(method, best) for method in others if not unlike[method]]
+    refused = tuple(
+        f"{method} is not paired with {best}: {reason}."
+        for method, reason in unlike.items()
+        if reason
+    )
+    return Against(model, best, tuple(differences([curves], pairs)), refused)
+
+
+def _unlike(one: Mapping[str, Score], other: Mapping[str, Score], measure: Measure) -> str:
+    """How the runs of two methods differ beside the method, on common rewrites; empty if alike."""
+    found = Counter(
+        f"{each.what} {each.a} and {each.b}"
+        for rewrite in one
+        if rewrite in other
+        for each in diff.differences(one[rewrite], other[rewrite], measure)
+        if each.what != diff.SCORED_AT
+    )
+    return "; ".join(f"{what} ({pluralize(n, 'rewrite')})" for what, n in found.items())
 
 
 def _rank(ifr: float) -> float:
@@ -374,7 +602,8 @@ def _rank(ifr: float) -> float:
     return math.inf if math.isnan(ifr) else ifr
 
 
-def _paired_curve(scores: Sequence[Score], measure: str, families: Mapping[str, str]) -> Curve:
+def curve_of(scores: Sequence[Score], measure: str, families: Mapping[str, str]) -> Curve:
+    """The scores of one method on one model, one a rewrite, as numbers."""
     ids = tuple(score.rewrite for score in scores)
     of = tuple(families.get(score.edit, score.rewrite) for score in scores)
     return Curve((1.0,), ids, of, terms(scores, measure)[None])
@@ -389,7 +618,7 @@ def sentences(found: Sequence[Against], metric: str = "ifr", *, brief: bool = Fa
     return [_sentence(against, metric, len(found) > 1, brief) for against in found]
 
 
-def notes(found: Comparison, measure: str) -> tuple[str, ...]:
+def notes(found: Comparison, measure: Measure) -> tuple[str, ...]:
     """Return the notes in a caption of a figure of methods: warnings, then the best."""
     return (*found.warnings, *sentences(paired(found, measure), brief=True))
 
@@ -398,35 +627,87 @@ def _sentence(against: Against, metric: str, named: bool, brief: bool) -> str:
     rows = against.of(metric)
     where = f"{against.model}: " if named else ""
     start = f"{where}Lowest IFR among methods of efficacy above .5: {against.best}."
+    end = "".join(f" {each}" for each in against.refused)
     if not rows:
-        return start
+        return start + end
     sizes = {row.n for row in rows}
     over = pluralize(sizes.pop(), "common rewrite") if len(sizes) == 1 else "the rewrites both have"
     parts = ", ".join(f"{row.first} {difference_text(row)}" for row in rows)
     listed = f" IFR of the others minus its own, paired over {over}: {parts}." * (not brief)
-    return f"{start}{listed} {verdict(rows)}"
+    return f"{start}{listed} {verdict(rows)}{end}"
 
 
 def verdict(rows: Sequence[Difference]) -> str:
     """Return the differences that exceed chance, in words, or why that is unknown."""
     counted = [row.first for row in rows if row.beyond_rewrites]
-    within = [row.first for row in rows if row.beyond_rewrites is False]
+    within = [row for row in rows if row.beyond_rewrites is False]
+    unknown = [row for row in rows if row.beyond_rewrites is None]
+    limits = sorted({row.answer.partition(": ")[2] for row in unknown})
+    seen = max((row.detectable or 0.0 for row in within if not row.equal), default=0.0)
+    missed = f" (could have seen ≥ {short(seen)})" * bool(seen)
+    if not rows:
+        return ""
     if not counted and not within:
-        return (
-            "Unknown whether the differences exceed chance: an interval needs"
-            f" {FEWEST} families of rewrites."
-        )
-    if not within:
+        return f"Unknown whether the differences exceed chance: {'; '.join(limits)}."
+    if not within and not unknown:
         return "The difference to every other method exceeds chance."
-    if not counted:
-        return "No difference to another method exceeds chance."
-    return f"The difference exceeds chance for {', '.join(counted)}; not for {', '.join(within)}."
+    if not counted and not unknown:
+        return f"No difference to another method exceeds chance{missed}."
+    parts = [f"The difference exceeds chance for {', '.join(counted)}"] if counted else []
+    if within:
+        named = f"not for {', '.join(row.first for row in within)}{missed}"
+        parts.append(named if counted else named.replace("not for", "No difference from chance:"))
+    if unknown:
+        names = ", ".join(row.first for row in unknown)
+        parts.append(f"unknown for {names}: {'; '.join(limits)}")
+    return "; ".join(parts) + "."
 
 
 def difference_text(row: Difference) -> str:
-    """A difference with its 95 % interval, where it has one: `+0.120 [0.05, 0.21]`."""
+    """A difference, its 95 % interval if there is one, and p: `+0.120 [0.05, 0.21] (p .012)`.
+
+    p is adjusted for all comparisons.
+    """
     low, high = row.interval or (None, None)
-    return signed_interval(row.value, low, high)
+    return f"{signed_interval(row.value, low, high)} (p {short(row.p_adjusted)})"
+
+
+def _flips(found: Flips | None) -> str:
+    return f"{found.gained}:{found.lost} (p {short(found.p)})" if found else UNDEFINED
+
+
+COLUMNS: list[Column[Difference]] = [
+    Column("method", lambda row: row.first, whole=True),
+    Column("metric", lambda row: row.metric),
+    Column("difference", lambda row: row.value, signed),
+    Column("95 % interval", lambda row: row.interval, interval),
+    Column("p", lambda row: row.p, short),
+    Column("p adjusted", lambda row: row.p_adjusted, short),
+    Column("flips", lambda row: row.flips, _flips, optional=2),
+    Column("rewrites", lambda row: row.n, optional=1),
+    Column("families", lambda row: row.families, optional=1),
+    Column("real?", lambda row: row.answer),
+]
+SHOWN = 15
+"""Rows of a table up to which it has all metrics; beyond, IFR alone."""
+
+
+def table(against: Against) -> Table[Difference]:
+    """The differences of one model's methods to the best one, or to another that was chosen."""
+    rows = list(against.rows)
+    if len(rows) > SHOWN:
+        rows = against.of("ifr") or rows
+    note = (
+        "Over the rewrites that both have; 95 % intervals over families of them. p: exchange of"
+        f" the two in whole families; adjusted by Holm"
+        f" over {pluralize(max((row.comparisons for row in rows), default=0), 'comparison')}."
+        f" Flips: rewrites that are good only by the method, and only by {against.best} (McNemar)."
+    )
+    if len(rows) < len(against.rows):
+        note += " The other metrics are in --json."
+    said = [note, verdict(against.of("ifr")), *against.refused]
+    title = f"Is the difference real? Each method minus {against.best}, on {against.model}"
+    return Table("paired", title, COLUMNS, rows, " ".join(each for each in said if each))
 
 
 def out(found: Sequence[Against]) -> list[PairedOut]:
@@ -441,10 +722,20 @@ def out(found: Sequence[Against]) -> list[PairedOut]:
             low=row.interval[0] if row.interval else None,
             high=row.interval[1] if row.interval else None,
             rewrites=row.n,
+            families=row.families,
+            p=row.p,
+            p_adjusted=row.p_adjusted,
+            comparisons=row.comparisons,
             exceeds_chance=row.beyond_rewrites,
+            detectable=row.detectable,
+            gained=row.flips.gained,
+            lost=row.flips.lost,
+            p_flips=row.flips.p,
+            answer=row.answer,
         )
         for against in found
         for row in against.rows
+        if row.flips is not None
     ]
 
 

@@ -87,7 +87,7 @@ def interval_over_edits(
     Args:
         families: the family of each edit; None: each edit is drawn by itself.
     """
-    member = _membership(families, len(rows))
+    member = membership(families, len(rows))
     n = len(member)
     if n < 3:
         return {}
@@ -105,8 +105,8 @@ def interval_over_edits(
     return out
 
 
-def _membership(families: Sequence[str] | None, n: int) -> np.ndarray:
-    """[families, edits]: 1 where the edit is of the family."""
+def membership(families: Sequence[str] | None, n: int) -> np.ndarray:
+    """[families, edits]: 1 where the edit is of the family; None: each edit is one."""
     if families is None:
         return np.eye(n, dtype=np.int64)
     names = list(dict.fromkeys(families))

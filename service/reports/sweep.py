@@ -12,7 +12,7 @@ from ..scoring.sweep import Outcome
 from . import by_kind
 from . import paired as matching
 from .comparison import COUNTED, Comparison, common
-from .pooling import MeansTable
+from .pooling import MeansTable, pooled
 from .table import caption, method_table, records
 
 if TYPE_CHECKING:
@@ -135,15 +135,16 @@ def _compared(by_seed: Sequence[Mapping[str, matching.Curve]]) -> list[matching.
     """All pairs of methods that took: as they are and, with strengths swept, at each level."""
     took = [name for name, curve in by_seed[0].items() if _took(curve)]
     pairs = list(itertools.combinations(took, 2))
-    found = matching.differences(by_seed, pairs)
-    if any(len(curve.strengths) > 1 for curve in by_seed[0].values()):
-        for level in matching.LEVELS:
-            found += matching.differences(by_seed, pairs, level=level)
-    return found
+    swept = any(len(curve.strengths) > 1 for curve in by_seed[0].values())
+    # One table is of one efficacy: p is adjusted over the comparisons of a reader of it.
+    return [
+        row
+        for level in (None, *(matching.LEVELS if swept else ()))
+        for row in matching.adjusted(matching.differences(by_seed, pairs, level=level))
+    ]
 
 
 def _took(curve: matching.Curve) -> bool:
     if not curve.ids or 1.0 not in curve.strengths:
         return False
-    efficacy = curve.points(range(len(curve.ids)))[curve.strengths.index(1.0)][0]
-    return efficacy > COUNTED
+    return pooled(curve.whole.terms[0])[0] > COUNTED

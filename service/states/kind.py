@@ -11,6 +11,7 @@ from ..experiments.kind import Kind, Prepared, Work
 from ..graphs import datasets
 from ..models.edit import Measure
 from ..reports.formats import Column, Table
+from ..scoring import record
 from . import schemas, table
 from .checks import requests_of, require_allowed
 from .schemas import ComparisonIn, ComparisonOut
@@ -47,6 +48,25 @@ def _run(runtime: Runtime, request: ComparisonIn, work: Work) -> ComparisonOut:
 
 
 def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -> list[Table[Any]]:
+    """Paired differences of several states, and the conclusions of rules."""
+    by = table.measure_of(out, measure)
+    return [*_paired(db, out, by), *_concluded(db, out, by)]
+
+
+def _paired(db: Database, out: ComparisonOut, measure: Measure) -> list[Table[Any]]:
+    """Each later state minus the first, over the requests that were scored in both."""
+    edits = [request.edit for state in out.states for request in state.requests]
+    if len(out.states) < 2 or not edits:
+        return []
+    from ..reports import paired
+    from ..reports.comparison import compare as methods
+
+    scores = record.scores(db, edits)
+    found = methods(db, scores, measure)
+    return [paired.table(each) for each in paired.paired(found, measure, best=scores[0].method)]
+
+
+def _concluded(db: Database, out: ComparisonOut, measure: Measure) -> list[Table[Any]]:
     """The conclusions of rules: a row a kind of request, or of several states one a state."""
     from ..reports import graph_tables
 
@@ -58,7 +78,7 @@ def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -
             f"{place} {table.short_name(state)}": [each.edit for each in state.requests]
             for place, state in enumerate(out.states)
         }
-    found = graph_tables.by_group(db, groups, table.measure_of(out, measure))
+    found = graph_tables.by_group(db, groups, measure)
     return [graph_tables.table(found)] if found else []
 
 

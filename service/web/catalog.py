@@ -271,13 +271,14 @@ def leaderboard(
     def body() -> bytes:
         scores = record.scores_by(db, measure, graph=graph, model=model)
         found = compare(db, scores, measure, rewrites)
+        against = paired.paired(found, measure)
         board = Leaderboard(
             measure=measure,
             rewrites=rewrites,
             caption=table.caption(found.scores, measure, families=found.families),
-            warnings=list(found.warnings),
+            warnings=[*found.warnings, *(said for each in against for said in each.refused)],
             left_out=dict(found.left_out),
-            differences=paired.out(paired.paired(found, measure)),
+            differences=paired.out(against),
             edits=len(found.scores),
             rows=table.records(table.method_table(found.scores, measure, found.families)),
         )

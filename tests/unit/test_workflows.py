@@ -10,7 +10,8 @@ import yaml
 from support.docs.workflows import problems
 
 ROOT = Path(__file__).resolve().parents[2]
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").iterdir())
+EXAMPLE = ROOT / "examples" / "gate.yml"
+WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").iterdir()), EXAMPLE]
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 GOOD = """\
@@ -94,3 +95,11 @@ def test_a_form_for_issues_has_what_github_asks_of_it(file: Path) -> None:
         assert part["type"] in ("markdown", "input", "textarea", "dropdown", "checkboxes")
         wanted = "value" if part["type"] == "markdown" else "label"
         assert part["attributes"][wanted]
+
+
+def test_the_example_runs_the_command_that_the_page_on_gates_has() -> None:
+    """Blocks of a page are run by tests, a workflow is not."""
+    page = (ROOT / "docs" / "how-to" / "gate-in-ci.md").read_text(encoding="utf-8")
+    steps = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))["jobs"]["gate"]["steps"]
+    (command,) = [step["run"] for step in steps if "thinkeval score" in step.get("run", "")]
+    assert " ".join(command.split()) in " ".join(page.replace("\\\n", " ").split())

@@ -21,8 +21,8 @@ CODES = {
 
 OWN_CODES: dict[str, dict[int, str]] = {
     "thinkeval score": {
-        1: "a score is beyond `--max-ifr`, `--min-preservation`, `--min-subject-retention` or"
-        " `--max-kl`.",
+        1: "a gate is missed: `--gate`, `--not-worse-than`, `--max-ifr`, `--min-preservation`,"
+        " `--min-subject-retention` or `--max-kl`.",
         2: "also where one of several edits failed; the others are scored.",
     },
     "thinkeval coedit": {1: "no round meets the objective; the rounds are stored."},

@@ -319,24 +319,32 @@ class PairedRow:
 
 @dataclass(frozen=True, slots=True)
 class PairedTable:
-    """The best method of a model and the others beside it; `scale` is the value at either edge."""
+    """The best method of a model and the others beside it.
+
+    Attributes:
+        scale: the value at either edge.
+        comparisons: the number that p is adjusted over.
+        refused: sentences on methods that are not paired.
+    """
 
     model: str
     best: str
     verdict: str
     rows: tuple[PairedRow, ...]
     scale: float
+    comparisons: int
+    refused: tuple[str, ...]
 
 
 def tables(found: Sequence[Against]) -> list[PairedTable]:
     """One table a model, its bars on one scale."""
-    return [_table(against) for against in found if against.of("ifr")]
+    return [_table(against) for against in found if against.of("ifr") or against.refused]
 
 
 def _table(against: Against) -> PairedTable:
     rows = against.of("ifr")
     ends = [abs(end) for row in rows for end in (row.value, *(row.interval or ()))]
-    scale = max(0.05, *ends)
+    scale = max([0.05, *ends])
     others = {metric: {row.first: row for row in against.of(metric)} for metric, _ in METRICS[1:]}
 
     def place(value: float) -> float:
@@ -352,4 +360,7 @@ def _table(against: Against) -> PairedTable:
         )
         for row in rows
     )
-    return PairedTable(against.model, against.best, verdict(rows), drawn, scale)
+    comparisons = max((row.comparisons for row in rows), default=0)
+    return PairedTable(
+        against.model, against.best, verdict(rows), drawn, scale, comparisons, against.refused
+    )

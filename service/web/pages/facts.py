@@ -15,7 +15,7 @@ from ...models.edit import MEASURE_NAMES, Measure, MetricValue, Score
 from ...reports import diff as diffs
 from ...reports import figure_style
 from ...reports.comparison import COUNTED, compare
-from ...reports.paired import FEWEST, Difference, difference_text, paired
+from ...reports.paired import Difference, difference_text, paired
 from ...reports.table import STEPS
 from ...scoring import record
 from ...scoring.intervals import MEASURE as SAMPLED
@@ -341,8 +341,8 @@ def _real(over: Difference | None, best: str, name: str) -> str:
     n = count_words(over.n, "rewrite")
     if over.beyond_rewrites is None:
         return (
-            f"Whether that is chance is unknown: the {n} that both have are fewer than"
-            f" {FEWEST} families (rewrites that share chain facts are one)."
+            f"Whether that is chance is {over.answer}, of the {n} that both have (rewrites of one"
+            " subject, or that share chain facts, are one family)."
         )
     direction = "more" if over.value > 0 else "less"
     real = "exceeds chance" if over.beyond_rewrites else "is within chance"

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from ....cypher import rows
 from ...base.errors import NothingStoredError
-from ...models.edit import MEASURE_NAMES, Measure
+from ...models.edit import MEASURES, Measure
 from ...reports.comparison import Rewrites, compare
 from ...reports.paired import paired
 from ...reports.table import by_ifr, caption, method_table, rows_of, unranked
@@ -61,8 +61,9 @@ def _board(
         scored = []
     models = sorted({score.model for score in scored})
     scores = [score for score in scored if not model or score.model == model]
-    measures = [m for m in MEASURE_NAMES if any(m in score.measures for score in scores)]
-    by = measure or next((m for m in ("likelihood", *measures) if m in measures), "likelihood")
+    measures = [m for m in MEASURES if any(m in score.measures for score in scores)]
+    exact: Measure = "likelihood"
+    by = measure or next((m for m in (exact, *measures) if m in measures), exact)
     found = compare(db, [score for score in scores if by in score.measures], by, rewrites)
     shown, families = found.scores, found.families
     table: list[dict[str, Any]] = []

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from statistics import fmean
+from typing import Any
 
+import numpy as np
 import pytest
 
-from thinkeval.service.models.edit import MetricValue, Score
+from thinkeval.service.base import inference
+from thinkeval.service.base.formatting import short
+from thinkeval.service.models.edit import MetricValue, Score, ScoringOptions
 from thinkeval.service.reports.comparison import Comparison, common
-from thinkeval.service.reports.paired import by_row, notes, out, paired, sentences
+from thinkeval.service.reports.paired import by_row, notes, out, paired, sentences, table
 
 
 def _score(method: str, rewrite: str, ifr: float, *, efficacy: float = 1.0, n: int = 4) -> Score:
@@ -73,7 +81,7 @@ def test_differences_are_paired_by_rewrite_and_checked_against_chance() -> None:
     assert "Lowest IFR among methods of efficacy above .5: low." in text
     assert "paired over 12 common rewrites" in text
     assert "high +0.200 [0.20, 0.20]" in text
-    assert "exceeds chance for high, none; not for like." in text
+    assert "exceeds chance for high, none; not for like (could have seen ≥ .080)." in text
 
 
 def test_rows_of_rest_say_what_an_interval_says() -> None:
@@ -95,7 +103,7 @@ def test_two_rewrites_are_too_few_for_an_interval() -> None:
     assert row.value == pytest.approx(0.8)
     assert (row.interval, row.beyond_rewrites) == (None, None)
     (text,) = sentences([against], brief=True)
-    assert "an interval needs 3 families" in text
+    assert "Unknown whether the differences exceed chance: G = 2 families: cannot reach" in text
     assert not math.isnan(out([against])[0].value)
 
 
@@ -123,3 +131,187 @@ def test_each_row_of_a_report_has_its_differences_to_the_best() -> None:
     (ifr,) = (each for each in rows[1] if each["metric"] == "ifr")
     assert ifr["value"] == pytest.approx(0.2)
     assert (ifr["best"], ifr["rewrites"], ifr["exceeds_chance"]) == ("low", 12, True)
+
+
+# Against brute force: every number of a row is computed again from the scores, one by one.
+
+METRICS = ("efficacy", "ifr", "preservation", "subject_retention")
+
+
+def _measured(method: str, rewrite: str, numbers: Mapping[str, float], chains: int) -> Score:
+    score = _score(method, rewrite, numbers["ifr"], efficacy=numbers["efficacy"], n=chains)
+    kept = [
+        MetricValue(metric=metric, measure="likelihood", value=numbers[metric], n=3)
+        for metric in METRICS[2:]
+    ]
+    return score.model_copy(update={"values": [*score.values, *kept]})
+
+
+def _of_families(n_families: int, seed: int, shift: float = 0.1) -> Comparison:
+    """Families of one to three rewrites by two methods, `b` above `a` in IFR by about `shift`."""
+    rng = random.Random(seed)
+    scores, families = [], {}
+    for family in range(n_families):
+        for i in range(1 + family % 3):
+            rewrite, chains = f"f{family}-{i}", rng.randint(1, 9)
+            of_a = {metric: rng.uniform(0.55, 1) for metric in METRICS} | {"ifr": rng.random() / 4}
+            of_b = {m: min(1.0, max(0.0, v + rng.gauss(0, 0.2))) for m, v in of_a.items()}
+            of_b["ifr"] = of_a["ifr"] + rng.gauss(shift, 0.1)
+            scores += [
+                _measured("a", rewrite, of_a, chains), _measured("b", rewrite, of_b, chains),
+            ]  # fmt: skip
+            families |= {f"{method}-{rewrite}": f"f{family}" for method in "ab"}
+    return replace(common(scores, "likelihood"), families=families)
+
+
+def _by_family(found: Comparison, metric: str) -> dict[str, list[tuple[float, float, float]]]:
+    """{family: (value of a, value of b, weight) of each rewrite}; chains of two steps."""
+    of: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    by = {(s.method, s.rewrite): s for s in found.scores}
+    for rewrite in sorted({s.rewrite for s in found.scores}):
+        a, b = by["a", rewrite], by["b", rewrite]
+        value = a.get("ifr_by_steps", "likelihood", 2)
+        weight = value.n / math.sqrt(2) if metric == "ifr" and value else 1.0
+        numbers = [score.number(metric, "likelihood") or 0.0 for score in (a, b)]
+        of[found.families[a.edit]].append((numbers[0], numbers[1], weight))
+    return of
+
+
+def _difference(families: Sequence[Sequence[tuple[float, float, float]]]) -> float:
+    """b minus a of the rewrites of all families, weighed."""
+    every = [each for family in families for each in family]
+    return sum((b - a) * w for a, b, w in every) / sum(w for *_, w in every)
+
+
+@pytest.mark.parametrize(("families", "seed"), [(6, 0), (9, 1), (11, 2)])
+def test_every_number_of_a_difference_is_that_of_brute_force(families: int, seed: int) -> None:
+    found = _of_families(families, seed)
+    (against,) = paired(found, "likelihood", best="a")
+    rows = {row.metric: row for row in against.rows}
+    assert set(rows) == set(METRICS)
+    for metric, row in rows.items():
+        of = list(_by_family(found, metric).values())
+        observed = _difference(of)
+        assert row.value == pytest.approx(observed)
+        assert (row.n, row.families) == (sum(map(len, of)), families)
+        exchanged = [
+            _difference([
+                [(b, a, w) if swap else (a, b, w) for a, b, w in family]
+                for swap, family in zip(swaps, of, strict=True)
+            ])
+            for swaps in product((False, True), repeat=families)
+        ]  # fmt: skip
+        reached = [abs(each) >= abs(observed) - 1e-12 for each in exchanged]
+        assert row.p == pytest.approx(fmean(reached))
+        sums = np.array([sum((b - a) * w for a, b, w in family) for family in of])
+        sizes = np.array([sum(w for *_, w in family) for family in of])
+        _, error, bounds = inference.cluster_t(sums, sizes)
+        assert row.interval == pytest.approx(bounds)
+        assert row.detectable == pytest.approx(2.8 * error)
+        line = {"efficacy": 0.5, "ifr": 0.2}.get(metric, 0.9)
+        good = [
+            (a < line, b < line) if metric == "ifr" else (a >= line, b >= line)
+            for family in of
+            for a, b, _ in family
+        ]
+        assert row.flips is not None
+        assert (row.flips.gained, row.flips.lost) == (
+            sum(b and not a for a, b in good),
+            sum(a and not b for a, b in good),
+        )
+    p = inference.holm([row.p for row in against.rows])
+    assert [row.p_adjusted for row in against.rows] == p
+    assert {row.comparisons for row in against.rows} == {len(METRICS)}
+
+
+def test_two_equal_methods_have_no_difference() -> None:
+    scores = [_score(m, r, 0.1 + i / 30) for i, r in enumerate(REWRITES) for m in ("a", "b")]
+    (against,) = paired(common(scores, "likelihood"), "likelihood")
+    for row in against.rows:
+        assert (row.value, row.p, row.p_adjusted, row.interval) == (0, 1, 1, (0, 0))
+        assert row.beyond_rewrites is False
+        assert row.answer == "no difference: equal on 12 rewrites"
+
+
+def test_five_families_cannot_show_a_difference_and_six_can() -> None:
+    for families, answer in (
+        (5, "unknown: G = 5 families: cannot reach .05; interval unreliable"),
+        (6, "real; G = 6: interval unreliable"),
+    ):
+        found = _of_families(families, 3, shift=0.5)
+        (against,) = paired(found, "likelihood", best="a", metrics=["ifr"])
+        (row,) = against.rows
+        assert row.answer == answer
+        assert row.beyond_rewrites is (None if families == 5 else True)
+        assert answer.partition(": ")[2] in table(against).note or families == 6
+
+
+def test_many_comparisons_need_more_families() -> None:
+    """Six families give .031 at best, and five metrics are compared."""
+    (against,) = paired(_of_families(6, 3, shift=0.5), "likelihood", best="a")
+    (row,) = against.of("ifr")
+    assert (row.p, row.p_adjusted) == (0.03125, 0.125)
+    assert row.answer.startswith("unknown: G = 6 families: cannot reach .05 over 4 comparisons")
+
+
+def test_a_small_difference_says_what_could_have_been_seen() -> None:
+    (against,) = paired(_of_families(14, 7, shift=0.0), "likelihood", best="a")
+    (row,) = against.of("ifr")
+    assert row.detectable is not None
+    assert abs(row.value) < row.detectable
+    assert row.answer == f"no difference found; could have seen ≥ {short(row.detectable)}"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"provenance": {"seed": 1}}, "seed 1 and 0 (1 rewrite)"),
+        ({"provenance": {"seed": 0, "graph_digest": "y"}}, "graph_digest y and x (1 rewrite)"),
+        ({"options": {"max_steps": 2}}, "max_steps 2 and 5 (1 rewrite)"),
+    ],
+)
+def test_runs_that_differ_in_more_than_the_method_are_refused(
+    change: dict[str, Any], reason: str
+) -> None:
+    alike = {"seed": 0, "graph_digest": "x"}
+    scores = []
+    for rewrite in REWRITES:
+        for method, ifr in (("low", 0.1), ("high", 0.3), ("other", 0.4)):
+            score = _score(method, rewrite, ifr)
+            stored: dict[str, Any] = {"provenance": alike}
+            if (method, rewrite) == ("low", "r3"):
+                stored["provenance"] = alike | change.get("provenance", {})
+                stored["options"] = ScoringOptions(**change.get("options", {}))
+            scores.append(score.model_copy(update=stored))
+    (against,) = paired(common(scores, "likelihood"), "likelihood", best="high")
+    assert {row.first for row in against.rows} == {"other"}
+    assert against.refused == (f"low is not paired with high: {reason}.",)
+    assert against.refused[0] in sentences([against])[0]
+    assert against.refused[0] in table(against).note
+
+
+def test_samples_decide_on_sampled_answers_alone() -> None:
+    scores = []
+    for rewrite in REWRITES:
+        for method, samples in (("a", 5), ("b", 20)):
+            score = _score(method, rewrite, 0.1)
+            values = [v.model_copy(update={"measure": "p"}) for v in score.values]
+            probe = {"ask": "cloze", "samples": samples}
+            update = {"provenance": {"probe": probe}, "values": [*score.values, *values]}
+            scores.append(score.model_copy(update=update))
+    (exact,) = paired(common(scores, "likelihood"), "likelihood")
+    assert exact.refused == ()
+    (sampled,) = paired(common(scores, "p"), "p")
+    assert sampled.refused == (
+        "b is not paired with a: probe samples 20 and samples 5 (12 rewrites).",
+    )
+
+
+def test_equal_methods_are_told_apart_by_chance_in_one_of_twenty_seeds_at_most() -> None:
+    """The level of the test, over families, of one comparison."""
+    real = 0
+    for seed in range(60):
+        (against,) = paired(_of_families(12, seed, shift=0.0), "likelihood", best="a",
+                            metrics=["ifr"])  # fmt: skip
+        real += bool(against.rows[0].beyond_rewrites)
+    assert real <= 6

@@ -12,7 +12,6 @@ import pytest
 
 from thinkeval.service.base.errors import NothingStoredError, UsageError
 from thinkeval.service.cli.render import show_each_table, show_method_table
-from thinkeval.service.cli.score import Limits, check
 from thinkeval.service.models.edit import (
     DriftLine,
     KnownDrift,
@@ -31,6 +30,7 @@ from thinkeval.service.reports.formats import (
     parquet,
     render,
 )
+from thinkeval.service.reports.gate import Limit, check
 from thinkeval.service.reports.table import (
     by_ifr,
     caption,
@@ -177,8 +177,14 @@ def test_nothing_to_report_and_unknown_formats_are_errors() -> None:
 def test_gate_holds_at_the_limit_and_breaks_above() -> None:
     ifr = SCORES[0].get("ifr", "likelihood")
     assert ifr is not None
-    assert check(SCORES[0], Limits(max_ifr=ifr.value, min_preservation=0.8), "likelihood") == []
-    broken = check(SCORES[0], Limits(max_ifr=ifr.value - 1e-6, min_preservation=0.81), "likelihood")
+    assert ifr.value is not None
+
+    def missed(max_ifr: float, min_preservation: float) -> list[str]:
+        limits = [Limit("ifr", "<=", max_ifr), Limit("preservation", ">=", min_preservation)]
+        return [each.line for each in check(SCORES[0], limits, "likelihood") if not each.met]
+
+    assert missed(ifr.value, 0.8) == []
+    broken = missed(ifr.value - 1e-6, 0.81)
     assert len(broken) == 2
     assert "thinkeval chains a --surviving" in broken[0]
 
@@ -189,23 +195,27 @@ def _retention(value: float | None, n: int) -> Score:
 
 
 def test_the_gate_on_subject_retention_names_the_subject_and_its_facts() -> None:
-    limits = Limits(min_subject_retention=0.8)
-    assert check(_retention(0.8, 4), limits, "likelihood") == []
-    (line,) = check(_retention(0.278, 4), limits, "likelihood")
-    assert line == "gate: a: subject retention 0.2780 < 0.8 over 4 facts about s"
+    limits = [Limit("subject_retention", ">=", 0.8)]
+    (met,) = check(_retention(0.8, 4), limits, "likelihood")
+    assert met.met
+    (missed,) = check(_retention(0.278, 4), limits, "likelihood")
+    assert missed.line == "gate: a: subject retention 0.2780 < 0.8 over 4 facts about s"
 
 
 def test_what_is_undefined_does_not_pass_a_gate() -> None:
-    limits = Limits(min_subject_retention=0.8)
-    (line,) = check(_retention(None, 0), limits, "likelihood")
-    assert line == "gate: a: subject retention is undefined: no fact was measured"
+    limits = [Limit("subject_retention", ">=", 0.8)]
+    (missed,) = check(_retention(None, 0), limits, "likelihood")
+    assert (missed.met, missed.line) == (
+        False,
+        "gate: a: subject retention is undefined: no fact was measured",
+    )
     reason = "the model knows 0 of 15 facts"
     unknown = _retention(None, 0)
     unknown.values[-1] = unknown.values[-1].model_copy(update={"reason": reason})
-    (line,) = check(unknown, limits, "likelihood")
-    assert line == f"gate: a: subject retention is undefined: {reason}"
-    (line,) = check(unknown, Limits(max_ifr=0.1), "p")  # never taken
-    assert "IFR is undefined" in line
+    (missed,) = check(unknown, limits, "likelihood")
+    assert missed.line == f"gate: a: subject retention is undefined: {reason}"
+    (missed,) = check(unknown, [Limit("ifr", "<=", 0.1)], "p")  # never taken
+    assert "IFR is undefined" in missed.line
 
 
 def test_parquet_keeps_the_numbers_and_the_caption() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.service.reports.test_verdict import judged
 
-from thinkeval.service.cli.score import Limits, check
 from thinkeval.service.models.edit import DriftLine, KnownDrift, MetricValue, Score, SideEffects
+from thinkeval.service.reports.gate import Limit, check
 from thinkeval.service.reports.verdict import best_method, known_facts, unrelated, verdict
 
 
@@ -159,10 +159,12 @@ def test_a_collapsed_model_is_never_the_best() -> None:
 
 
 def test_a_gate_fails_above_its_limit_and_where_nothing_was_measured() -> None:
-    limits = Limits(max_kl=0.02)
-    assert check(score(kl=0.02, texts=16), limits, "likelihood") == []
-    assert check(score(kl=0.5, texts=16), limits, "likelihood") == [
-        "gate: e: KL 0.5000 > 0.02 over 16 texts"
-    ]
-    (line,) = check(score(reason="left out"), limits, "likelihood")
-    assert line == "gate: e: KL is undefined: left out"
+    limits = [Limit("kl", "<=", 0.02)]
+
+    def told(found: Score) -> tuple[bool, str]:
+        (checked,) = check(found, limits, "likelihood")
+        return checked.met, checked.line
+
+    assert told(score(kl=0.02, texts=16))[0]
+    assert told(score(kl=0.5, texts=16)) == (False, "gate: e: KL 0.5000 > 0.02 over 16 texts")
+    assert told(score(reason="left out")) == (False, "gate: e: KL is undefined: left out")

@@ -10,7 +10,11 @@ from thinkeval.service.web.pages.render import _environment
 
 
 def _row(method: str, value: float, interval: tuple[float, float] | None) -> Difference:
-    return Difference(method, "best", "ifr", None, value, interval, 9, 1, None)
+    p, least = (0.004 if value > 0.2 else 0.3), (0.0 if interval else 0.25)
+    return Difference(
+        method, "best", "ifr", None, value, interval, n=9, families=9 if interval else 3, p=p,
+        detectable=0.15, p_adjusted=2 * p, least_p=least, comparisons=2,
+    )  # fmt: skip
 
 
 FOUND = Against(
@@ -42,12 +46,19 @@ def test_bars_are_on_one_scale_around_zero() -> None:
 def test_each_row_says_in_words_what_its_mark_says() -> None:
     text = _page(FOUND)
     assert text.count("counted") == 1
-    assert "<strong>leaks more</strong>, beyond chance" in text
-    assert "within chance" in text
+    assert "<strong>leaks more</strong>, real" in text
+    assert "no difference found; could have seen ≥ .15" in text
+    assert "adjusted by Holm over all comparisons here, 2 with" in text
     assert "+0.400 <small>[0.30, 0.50]</small>" in text
 
 
 def test_without_an_interval_it_is_unknown() -> None:
     found = Against("m", "best", (_row("other", 0.4, None),))
-    assert "unknown: too few families" in _page(found)
+    assert "unknown: G = 3 families: cannot reach .05" in _page(found)
     assert charts.tables([Against("m", "best", ())]) == []
+
+
+def test_a_method_that_is_not_paired_is_named() -> None:
+    text = _page(Against("m", "best", (), ("other is not paired with best: seed 0 and 1.",)))
+    assert "other is not paired with best: seed 0 and 1." in text
+    assert "<table" not in text
