@@ -22,6 +22,8 @@ from ..models.edit import EditOptions, Measure, Score
 from ..reports.verdict import judged
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
+from . import estimate
+from .estimate import DryRun
 from .options import (
     JsonFlag,
     MeasureName,
@@ -131,6 +133,7 @@ def score(
         float | None,
         typer.Option(help="Gate: exit 1 when KL per token on the model's own texts is above this."),
     ] = None,
+    dry_run: DryRun = False,
     json: JsonFlag = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print one CSV row an edit.")] = False,
     output: OutputOption = None,
@@ -164,7 +167,11 @@ def score(
         ]
         if (max_ifr, min_subject_retention) != (None, None):
             _require_old_fact(rewrites)
-        scores, failed, skipped = score_all(runtime, requests_of(edit, methods, rewrites, files))
+        requests = requests_of(edit, methods, rewrites, files)
+        if dry_run:
+            estimate.dry_run(runtime, requests, json=json, output=output)
+            return
+        scores, failed, skipped = score_all(runtime, requests)
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
     limits = Limits(max_ifr, min_preservation, min_subject_retention, max_kl)
     broken = [line for each in scores for line in check(each, limits, measure.key)]
