@@ -125,8 +125,7 @@ def room_for(
         return Room(batch_tokens, 0)
     config = model.config.get_text_config()
     parameter = next(model.parameters())
-    cached = 2 * config.num_hidden_layers * _cached_width(config)
-    per_token = (cached + _active_width(config)) * parameter.element_size()
+    per_token = (cached_numbers(config) + _active_width(config)) * parameter.element_size()
     logits = -(-_NUMBER * int(config.vocab_size) // per_token)
     most = float(MAX_TOKENS)
     n_parameters = sum(p.numel() for p in model.parameters())
@@ -141,6 +140,11 @@ def room_for(
         most = min(most, _CPU_WORK / n_parameters)
     tokens = int(max(MIN_TOKENS, min(most, _MEMORY_SHARE * free / per_token)))
     return Room(tokens, logits, per_token)
+
+
+def cached_numbers(config: Any) -> int:
+    """Numbers of the keys and values of one token, in all layers."""
+    return 2 * config.num_hidden_layers * _cached_width(config)
 
 
 def _cached_width(config: Any) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from ...editing.hparams.common import ValueHyperParams
@@ -21,7 +22,7 @@ from .chat import SAMPLE
 from .damage import LENGTH as LENGTH_READ
 from .damage import STEP
 from .hyperparameters import any_tuned
-from .method_inputs import OWN_SAMPLES
+from .method_inputs import OWN_SAMPLES, SENTENCES
 from .plan import without_corpus
 from .request import ScoreRequest, is_of
 from .resolved import LIMIT, facts_in_scope, hyperparameters
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
 
 CHARACTERS = 4
 """Characters of a token where the model's tokenizer is missing."""
-LOSS = 1.5
-"""Time of a pass over that of its matrix products: attention, norms, activations, small tensors.
-Measured on SmolLM2-135M on a CPU (docs/how-to/large-model.md)."""
+LOSS = 2.0
+"""Time of a pass over that of its products with weights: attention, norms, small tensors, Python.
+Measured on SmolLM2-135M on a CPU: 1.4 to 2.8 by the kind of work (docs/how-to/large-model.md)."""
 LOGITS = 3
 """Vectors of the vocabulary's size, in float32, that a position with a gradient holds."""
 LU, EIGENVALUES = 2 / 3, 9.0
@@ -162,13 +163,18 @@ def _estimate(runtime: Runtime, requests: Sequence[ScoreRequest], others: int) -
 
     first = requests[0]
     spec = parse(first.model, seed=first.organism_seed)
-    chosen = [hyperparameters(runtime, request).values for request in requests]
+    by: dict[str, Any] = {}
+    for request in requests:
+        key = _hparams_key(request)
+        by[key] = by[key] if key in by else hyperparameters(runtime, request).values
+    chosen = [by[_hparams_key(request)] for request in requests]
     left = _not_stored(runtime, requests, chosen, spec.name)
     stored = len(requests) - len(left)
     if spec.organism is not None:
         reason = "an organism has about a million weights and is trained first: minutes on a CPU"
         return Estimate(spec.name, len(requests), stored, reason)
     source = runtime.source_of(first) or spec.text
+    program = psutil.Process().memory_info().rss
     size = size_of(source, revision=first.revision, dtype=first.dtype)
     device = models.resolve_device(runtime.settings.device)
     notes = []
@@ -179,7 +185,6 @@ def _estimate(runtime: Runtime, requests: Sequence[ScoreRequest], others: int) -
     except ModelLoadError as error:
         tokenizer = None
         notes.append(f"Tokens are characters / {CHARACTERS}: {error.detail}.")
-    program = psutil.Process().memory_info().rss
     speed = speed_of(size, device)
     plan = _Plan(runtime, left, tokenizer, size, speed, device, program, fresh=not stored)
     work = [each for each in plan.work() if each.times]
@@ -268,8 +273,10 @@ class _Plan:
         """What is computed once for a model and a graph."""
         from ...editing.probe.own_samples import LENGTH, TEXTS
 
+        organism = getattr(self.size.skeleton.config, "thinkeval_organism", None)
+        default = SENTENCES if organism else OWN_SAMPLES
         needed = [
-            (each.covariance or OWN_SAMPLES, _covariances(*_carried_out(each, values)))
+            (each.covariance or default, _covariances(*_carried_out(each, values)))
             for each, values in self.requests
         ]
         corpora = {corpus for corpus, layers in needed if layers}
@@ -278,7 +285,8 @@ class _Plan:
             yield self._cost("sampling the model's own texts", TEXTS * LENGTH,
                              TEXTS * LENGTH, passes=LENGTH)  # fmt: skip
         if request.chat == "auto" and getattr(self.tokenizer, "chat_template", None):
-            yield self._facts(request, 2 * SAMPLE, what="chat or plain text")
+            # The template's own text is about as long as twice a prompt.
+            yield self._facts(request, 4 * SAMPLE, what="chat or plain text")
         yield self._facts(request, self._before(), what="facts before an edit")
         if layers and corpora == {OWN_SAMPLES}:
             tokens = TEXTS * LENGTH
@@ -346,11 +354,8 @@ class _Plan:
 
     def _texts(self, what: str, times: int, sides: int) -> Work:
         """Read the beginnings of the model's own texts; `sides` models' logits are computed."""
-        from ...editing.probe.own_samples import TEXTS
-
-        tokens = times * TEXTS * LENGTH_READ
-        passes = times * TEXTS / STEP
-        return self._cost(what, tokens, sides * tokens, passes=passes, times=times)
+        tokens = times * STEP * LENGTH_READ
+        return self._cost(what, tokens, sides * tokens, passes=times, times=times)
 
     def _update(self, request: ScoreRequest, values: Any, made: set[str]) -> Work:
         """Find the update of one edit."""
@@ -383,8 +388,11 @@ class _Plan:
             after = self._count(rewrite.prompt.split(SUBJECT_SLOT)[-1]) + target
             contexts, longest = _contexts_of(values)
             above = 1 - first / n_layers
+            n = values.v_num_grad_steps
+            if values.v_step is not None and values.v_stop_probability is not None:
+                n = min(n, ceil(1 / values.v_step))  # straight steps that reach the clamp
             return _Steps(
-                values.v_num_grad_steps, contexts + 1, after, longest + whole,
+                n, contexts + 1, after, longest + whole,
                 contexts * target + 1, above, above,
             )  # fmt: skip
         if not hasattr(values, "num_steps"):
@@ -445,8 +453,7 @@ class _Plan:
         flops = 2.0 * (layers * tokens + heads * positions) + more
         read = passes * (layers + heads * (positions > 0)) * size.number
         seconds = LOSS * (flops / speed.flops + read / speed.reading) + wide / speed.wide
-        part = tokens if forward == 1 else int(tokens * forward)
-        return Work(what, times, passes, part, flops, wide, seconds)
+        return Work(what, times, passes, tokens, flops, wide, seconds)
 
     @cached_property
     def _room(self) -> Room:
@@ -458,7 +465,8 @@ class _Plan:
         """The parts of the peak memory; weights of `others` are in memory too."""
         from ...editing.key_value.value_batches import BYTES
         from ...editing.linear_algebra import linear_algebra_device
-        from ...editing.probe.own_samples import TEXTS
+        from ...editing.probe.batching import cached_numbers
+        from ...editing.probe.own_samples import LENGTH, TEXTS
 
         size, here = self.size, self.device.type
         host, wide = "cpu", linear_algebra_device(self.device).type
@@ -470,8 +478,10 @@ class _Plan:
         cost = self._room.cost(int(prompt + names), int(read) + 1)
         tokens = min(self._room.tokens, cost * self._before())
         yield Memory("a batch of questions", here, tokens * self._room.per_token, stays=False)
-        numbers = TEXTS * size.vocabulary * 3 * 8
-        yield Memory("logits of the model's own texts", here, numbers, stays=False)
+        if self.fresh:
+            cached = TEXTS * LENGTH * cached_numbers(size.config) * size.number
+            numbers = cached + TEXTS * size.vocabulary * 3 * 8
+            yield Memory("sampling the model's own texts", here, numbers, stays=False)
         found = [self._steps(request, values) for request, values in self.requests]
         steps = max(filter(None, found), key=lambda each: each.tokens, default=None)
         if steps is not None:
@@ -497,9 +507,15 @@ class _Plan:
     def notes(self) -> Iterator[str]:
         """What the numbers leave out or assume."""
         yield (
-            "About, and at most: every optimisation takes all its steps, every fact of the graph"
-            " counts as known. Loading and fetching the model, and the database, are not in it."
+            "About: optimisations take all their steps (suggested ones those that reach the clamp),"
+            " and every fact of the graph counts as known. Loading and fetching the model, and the"
+            " database, are not in it."
         )
+        if any(request.side_effects for request, _ in self.requests):
+            yield (
+                f"An edit is measured on {STEP} texts of the model's own; one that does damage, on"
+                " up to four times as many."
+            )
         if self.device.type != "cpu":
             yield "Times were checked against runs on a CPU; on other devices they were not."
         if self.requests and self.requests[0][0].chat == "auto" and (
@@ -558,6 +574,10 @@ def _contexts_of(values: ValueHyperParams) -> tuple[int, int]:
     lengths = values.context_template_length_params
     number = 1 + len(values.context_templates) + sum(number for _, number in lengths)
     return number, max((length for length, _ in lengths), default=0)
+
+
+def _hparams_key(request: ScoreRequest) -> str:
+    return f"{request.method} {request.hparams} {request.overrides}"
 
 
 def _named(request: ScoreRequest) -> list[object]:

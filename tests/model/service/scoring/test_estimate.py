@@ -12,9 +12,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from support.scored_walk import Walk, walked
 from thinkeval.editing.hparams import stored
+from thinkeval.editing.size import size_of
 from thinkeval.service.scoring import estimate
 from thinkeval.service.scoring.estimate import Estimate, Memory, Work, estimates
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.scoring.score import score_edit
 
 LLAMA_3_8B = {
     "model_type": "llama",
@@ -126,32 +128,21 @@ class Counted(FlopCounterMode):
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["rome", "memit", "fine_tuning", "none"])
+@pytest.mark.parametrize("method", ["fine_tuning", "none"])
 def test_flops_are_those_of_a_real_run(walk: Walk, method: str) -> None:
-    """At most what is estimated, and not much less.
-
-    Optimisations end early, and not every fact is known; rows of a batch are padded, and an edited
-    model is asked for further objects, which the estimate leaves out.
-    """
-    request = walk.request(method, samples=0, seed=1, force=True, chat="never")
+    """Within a factor of two: rows of a batch are padded, and optimisations may end early."""
+    request = walk.request(method, samples=0, seed=1, chat="never", side_effects=False)
     (found,) = estimates(walk.runtime, [request])
-    fresh = Runtime(walk.runtime.settings)
-    with fresh, Counted(display=False) as counter:
-        loaded = fresh.model_of(request).loaded  # its self-check is a pass that is not estimated
-        counter.reset() if hasattr(counter, "reset") else None
-        assert loaded is not None
-        from thinkeval.service.scoring.score import score_edit
-
-        score_edit(fresh, request)
-    by_hand = counter.total()
-    assert 0.4 * by_hand < found.flops < 4 * by_hand, (by_hand, found.flops)
+    score_edit(walk.runtime, request.model_copy(update={"seed": 2}))  # what edits share is found
+    alone = sum(each.flops for each in found.work if each.what.startswith(("update", "facts a")))
+    with Counted(display=False) as counter:
+        score_edit(walk.runtime, request)
+    assert 0.5 < alone / counter.total() < 2.0, (alone, counter.total())
 
 
 def test_a_pass_has_two_flops_for_each_weight_and_token(walk: Walk) -> None:
     """The formula beside torch's own count, of a forward pass and of its gradient."""
     loaded = walk.runtime.model(walk.model.source, walk.graph).loaded
-    from thinkeval.editing.size import size_of
-
     size = size_of(walk.model.source, dtype="float32")
     ids = torch.arange(3, 45).reshape(2, 21)
     with Counted(display=False) as counter, torch.no_grad():
