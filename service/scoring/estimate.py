@@ -7,7 +7,7 @@ are upper bounds where only a run can say (steps of an optimisation, facts that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from math import ceil
@@ -168,7 +168,8 @@ def _estimate(runtime: Runtime, requests: Sequence[ScoreRequest], others: int) -
         key = _hparams_key(request)
         by[key] = by[key] if key in by else hyperparameters(runtime, request).values
     chosen = [by[_hparams_key(request)] for request in requests]
-    left = _not_stored(runtime, requests, chosen, spec.name)
+    scores = _scores(runtime, first.graph, spec.name)
+    left = _not_stored(runtime, requests, chosen, spec.name, scores)
     stored = len(requests) - len(left)
     if spec.organism is not None:
         reason = "an organism has about a million weights and is trained first: minutes on a CPU"
@@ -186,7 +187,8 @@ def _estimate(runtime: Runtime, requests: Sequence[ScoreRequest], others: int) -
         tokenizer = None
         notes.append(f"Tokens are characters / {CHARACTERS}: {error.detail}.")
     speed = speed_of(size, device)
-    plan = _Plan(runtime, left, tokenizer, size, speed, device, program, fresh=not stored)
+    seeds = {each.seed for each, _ in left} - {each.provenance.get("seed") for each in scores}
+    plan = _Plan(runtime, left, tokenizer, size, speed, device, program, not scores, seeds)
     work = [each for each in plan.work() if each.times]
     return Estimate(
         model=spec.name,
@@ -203,16 +205,23 @@ def _estimate(runtime: Runtime, requests: Sequence[ScoreRequest], others: int) -
     )
 
 
-def _not_stored(
-    runtime: Runtime, requests: Sequence[ScoreRequest], chosen: Sequence[Any], model: str
-) -> list[tuple[ScoreRequest, Any]]:
-    """The requests without a stored score of their options, each with its hyperparameters."""
-    rows = editrecords.list_edits(runtime.db, requests[0].graph)
-    scores = [
+def _scores(runtime: Runtime, graph: str, model: str) -> list[Score]:
+    """The stored scores of a model's edits on a graph."""
+    return [
         Score.model_validate_json(row.score)
-        for row in rows
+        for row in editrecords.list_edits(runtime.db, graph)
         if row.score and row.status == "succeeded" and row.model == model
     ]
+
+
+def _not_stored(
+    runtime: Runtime,
+    requests: Sequence[ScoreRequest],
+    chosen: Sequence[Any],
+    model: str,
+    scores: Sequence[Score],
+) -> list[tuple[ScoreRequest, Any]]:
+    """The requests without a stored score of their options, each with its hyperparameters."""
 
     def is_stored(request: ScoreRequest, values: Any) -> bool:
         own = without_corpus(values.as_dict())
@@ -235,6 +244,7 @@ class _Plan:
     Attributes:
         program: bytes of the process without a model.
         fresh: True if no edit of this model is stored: its shared inputs are not, either.
+        seeds: those with which no edit is stored: the answers before an edit are kept by them.
         unknown: methods whose own computation has no formula here.
     """
 
@@ -246,15 +256,18 @@ class _Plan:
     device: Any
     program: int
     fresh: bool
+    seeds: Collection[int]
     unknown: dict[str, None] = field(default_factory=dict)
 
     def work(self) -> Iterator[Work]:
         """The parts of the run: what edits share, then the edits."""
         if not self.requests:
             return
-        request, n = self.requests[0][0], len(self.requests)
+        request = self.requests[0][0]
         if self.fresh:
             yield from self._shared(request)
+        before = [self._facts(request, self._before()) for _ in self.seeds]
+        yield _sum("facts before an edit", before, len(before))
         updates: dict[str, list[Work]] = {}
         made: set[str] = set()
         for each, values in self.requests:
@@ -264,10 +277,11 @@ class _Plan:
                 updates.setdefault(each.method, []).append(self._update(each, values, made))
         for method, found in updates.items():
             yield _sum(f"update of {method}", found, len(found))
-        after = [self._facts(each, self._asked(each)) for each, _ in self.requests]
-        yield _sum("facts after the edit", after, n)
+        changed = [each for each, _ in self.requests if each.method != "none"]
+        after = [self._facts(each, self._asked(each)) for each in changed]
+        yield _sum("facts after the edit", after, len(after))
         if request.side_effects:
-            yield self._texts("texts after the edit", n, sides=2)
+            yield self._texts("texts after the edit", len(after), sides=2)
 
     def _shared(self, request: ScoreRequest) -> Iterator[Work]:
         """What is computed once for a model and a graph."""
@@ -287,7 +301,6 @@ class _Plan:
         if request.chat == "auto" and getattr(self.tokenizer, "chat_template", None):
             # The template's own text is about as long as twice a prompt.
             yield self._facts(request, 4 * SAMPLE, what="chat or plain text")
-        yield self._facts(request, self._before(), what="facts before an edit")
         if layers and corpora == {OWN_SAMPLES}:
             tokens = TEXTS * LENGTH
             part = (max(layers) + 1) / self.size.n_layers
