@@ -57,7 +57,7 @@ MEMORY: list[Column[Memory]] = [
     Column("memory", lambda each: each.what),
     Column("where", lambda each: each.place),
     Column("about", lambda each: each.bytes, _bytes),
-    Column("held", lambda each: "always" if each.stays else "at times"),
+    Column("needed", lambda each: "always" if each.stays else "at times"),
 ]
 
 
