@@ -21,7 +21,11 @@ import transformers
 from tokenizers import Tokenizer
 from torch import nn
 from transformers.utils import logging as transformers_logging
-from transformers.utils.hub import cached_file, extract_commit_hash
+from transformers.utils.hub import (
+    cached_file,
+    extract_commit_hash,
+    try_to_load_from_cache,
+)
 
 from . import identity, smollm2
 from .errors import DeviceMemoryError, ModelLoadError
@@ -173,6 +177,47 @@ def skeleton_of(name_or_path: str | Path, *, revision: str | None = None) -> Any
     except Exception as error:
         name = str(name_or_path)
         raise _refused(f"'{name}' is no language model", name, error) from error
+
+
+def tokenizer_of(name_or_path: str | Path, *, revision: str | None = None) -> Any:
+    """A model's tokenizer, without its weights.
+
+    Raises:
+        ModelLoadError: no such model, or no usable tokenizer.
+    """
+    source, options, _ = _source(str(name_or_path), revision)
+    with _quiet(_is_local(options)):
+        return _load_tokenizer(source, options)
+
+
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+"""Files of weights; of a large model they are an index (`….index.json`) of several."""
+
+
+def has_weights(name_or_path: str | Path, *, revision: str | None = None) -> bool:
+    """Return True if the weights are here: in the folder, or in the hub's cache.
+
+    Raises:
+        ModelLoadError: no such model.
+    """
+    source, options, pinned = _source(str(name_or_path), revision)
+    if "gguf_file" in options:
+        return True
+
+    def here(name: str) -> Path | None:
+        if _is_local(options):
+            path = Path(source, name)
+            return path if path.is_file() else None
+        found = try_to_load_from_cache(source, name, revision=pinned or revision)
+        return Path(found) if isinstance(found, str) else None
+
+    for name in WEIGHTS:
+        if here(name):
+            return True
+        if index := here(f"{name}.index.json"):
+            parts = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+            return all(here(part) for part in set(parts))
+    return False
 
 
 def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) -> LoadedModel:

@@ -13,6 +13,12 @@ of right answers, and how often the commonest first words come; each as a differ
 errors. Without `--model`, a random GPT-2 of the organism's size (4 layers, 128 wide) is built in
 place; it never ends a sentence on purpose, so that stopping early saves next to nothing. With a
 trained model it does.
+
+    python benchmarks/editing/probe_batching.py --likelihood world --model smollm2 [--prompts 429]
+
+asks the facts of a graph by likelihood instead, in facts per second of processor time, against
+plain transformers, one fact at a time: `generate`, greedy, as many tokens as the object has; and
+one teacher-forced forward pass of prompt and object, which must give the same likelihoods.
 """
 
 from __future__ import annotations
@@ -61,6 +67,8 @@ def main() -> int:
     options = _options()
     torch.set_num_threads(options.threads)
     logging.set_verbosity_error()  # `generate` warns whenever an answer ends at once
+    if options.likelihood:
+        return _likelihood(models.load(options.model), options)
     items = _items(options.prompts)
     loaded = models.load(options.model) if options.model else _organism_sized(items)
     settings = ProbeSettings(
@@ -95,13 +103,88 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = bench.parser(__doc__)
-    parser.add_argument("--model", type=Path, help="a folder; else a random model of 4 layers")
+    parser.add_argument("--model", help="a name or folder; else a random model of 4 layers")
     parser.add_argument("--prompts", type=int, default=72)
+    parser.add_argument("--likelihood", metavar="GRAPH", help="of this many facts of the graph")
     parser.add_argument("--samples", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=16, help="longest answer")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3, help="2 or more")
     return parser.parse_args()
+
+
+CLOSE = 1e-4
+"""Largest accepted difference of two likelihoods: other batches add in another order."""
+
+
+def _likelihood(loaded: models.LoadedModel, options: argparse.Namespace) -> int:
+    """Facts per second of processor time by likelihood, and one at a time."""
+    facts = graph_yaml.load(graphs.path(options.likelihood)).graph.facts
+    n = min(options.prompts, len(facts))
+    items = [
+        ProbeItem(fact.id, fact.prompt.replace("{}", fact.subject), fact.object)
+        for fact in (facts[i * len(facts) // n] for i in range(n))
+    ]
+    settings = ProbeSettings(measures=("likelihood",), chat="never")
+    rows = [_row(loaded, item) for item in items]
+    seconds: dict[str, float] = {}
+    found: dict[str, list[float]] = {}
+    for name, run in {
+        "probe": lambda: [result.likelihood for result in probe(loaded, items, settings)],
+        "generate, one fact at a time": lambda: [_greedy(loaded, *row) for row in rows],
+        "teacher-forced, one fact at a time": lambda: [_forced(loaded, *row) for row in rows],
+    }.items():
+        bench.say(name)
+        began = time.process_time()
+        found[name] = run()
+        seconds[name] = time.process_time() - began
+    ours, generated, forced = found.values()
+    gap = max(abs(a - b) for a, b in zip(ours, forced, strict=True))
+    right = sum(1 for value in generated if value)
+    notes = [
+        f"{loaded.info.name}: {loaded.info.n_parameters / 1e6:.1f} M parameters on "
+        f"{loaded.info.device}, {options.threads} thread(s), {n} facts of {options.likelihood}; "
+        f"largest difference of two likelihoods {gap:.1g}; greedy text names "
+        f"{right} objects, likelihood is .5 or more for {sum(p >= 0.5 for p in ours)}."
+    ]
+    bench.agree(gap <= CLOSE, notes[0])
+    lines = [
+        bench.Line(
+            f"likelihood of {n} facts, processor time", "facts/s", n / seconds["probe"],
+            n / spent, name,
+        )
+        for name, spent in seconds.items()
+        if name != "probe"
+    ]  # fmt: skip
+    return bench.show("probe_batching --likelihood", lines, notes, as_json=options.json)
+
+
+def _row(loaded: models.LoadedModel, item: ProbeItem) -> tuple[list[int], list[int]]:
+    """Tokens of the prompt and of the object."""
+    prompt, name = (
+        loaded.tokenizer(text, add_special_tokens=special)["input_ids"]
+        for text, special in ((item.prompt, True), (f" {item.object}", False))
+    )
+    return prompt, name
+
+
+@torch.no_grad()
+def _greedy(loaded: models.LoadedModel, prompt: list[int], name: list[int]) -> float:
+    """1 if greedy text of the object's length is the object, else 0."""
+    ids = torch.tensor([prompt], device=loaded.device)
+    out = loaded.model.generate(
+        ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=len(name),
+        pad_token_id=loaded.tokenizer.pad_token_id,
+    )  # fmt: skip
+    return float(out[0, len(prompt) :].tolist() == name)
+
+
+@torch.no_grad()
+def _forced(loaded: models.LoadedModel, prompt: list[int], name: list[int]) -> float:
+    """Probability of the object after the prompt, by one forward pass."""
+    ids = torch.tensor([[*prompt, *name]], device=loaded.device)
+    log_p = loaded.model(ids).logits[0, len(prompt) - 1 : -1].float().log_softmax(-1)
+    return float(log_p.gather(1, ids[0, len(prompt) :, None]).double().sum().exp())
 
 
 def _items(n: int) -> list[ProbeItem]:

@@ -23,6 +23,9 @@ KL_PROMPT = "{} is a"
 PREFIX_MEMORY = 1 / 8
 """Memory of a token before the subject (keys and values) relative to a token with gradients."""
 
+BYTES = 9 * 4
+"""Memory of a token with gradients, in a layer and for each number of the MLP's inner width."""
+
 CALL = 200
 """Padding tokens that cost about as much time as one more call of the layers (measured)."""
 
@@ -186,8 +189,7 @@ def token_budget_of(adapter: Adapter) -> int:
     device = next(adapter.model.parameters()).device
     free = torch.cuda.mem_get_info(device)[0] / 2 if device.type == "cuda" else 2e9
     width = adapter.model.get_parameter(adapter.mlp_out(0).weight).shape
-    # About 9 vectors of the MLP's inner width per layer and token, 4 bytes per number.
-    return max(1, int(free / (9 * 4 * max(width) * adapter.n_layers)))
+    return max(1, int(free / (BYTES * max(width) * adapter.n_layers)))
 
 
 def value_batch(units: Sequence[Unit], tokenizer: Any, device: torch.device) -> ValueBatch:

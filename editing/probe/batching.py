@@ -91,10 +91,12 @@ class Room:
         tokens: maximum number of tokens of a batch, padding counted.
         logits: how many tokens take as much memory as the logits of one position; 0 where the
             caller has set the number of tokens.
+        per_token: bytes of a token; 0 likewise.
     """
 
     tokens: int
     logits: int
+    per_token: int = 0
 
     def cost(self, tokens: int, positions: int) -> int:
         """Return the tokens that a row counts as.
@@ -107,29 +109,42 @@ class Room:
         return tokens + positions * self.logits
 
 
-def room_for(model: Any, batch_tokens: int | None = None) -> Room:
+def room_for(
+    model: Any, batch_tokens: int | None = None, *, device: torch.device | None = None
+) -> Room:
     """Return the size of a batch: `batch_tokens`, or the largest that fits if None.
 
     By default it is between `MIN_TOKENS` and `MAX_TOKENS`. Keys and values, activations and logits
     use at most a quarter of the free memory of the model's device; on a CPU, the batches of a large
     model are short enough to show progress.
+
+    Args:
+        device: where a model without weights is to be; its weights are not free memory.
     """
     if batch_tokens is not None:
         return Room(batch_tokens, 0)
     config = model.config.get_text_config()
     parameter = next(model.parameters())
-    cached = 2 * config.num_hidden_layers * _cached_width(config)
-    per_token = (cached + _active_width(config)) * parameter.element_size()
+    per_token = (cached_numbers(config) + _active_width(config)) * parameter.element_size()
     logits = -(-_NUMBER * int(config.vocab_size) // per_token)
     most = float(MAX_TOKENS)
-    if parameter.device.type == "cuda":
-        free = torch.cuda.mem_get_info(parameter.device)[0]
+    n_parameters = sum(p.numel() for p in model.parameters())
+    place = device or parameter.device
+    if place.type == "cuda":
+        free = torch.cuda.mem_get_info(place)[0]
     else:
         free = psutil.virtual_memory().available
-    if parameter.device.type == "cpu":
-        most = min(most, _CPU_WORK / sum(p.numel() for p in model.parameters()))
+    if parameter.device != place:
+        free -= n_parameters * parameter.element_size()
+    if place.type == "cpu":
+        most = min(most, _CPU_WORK / n_parameters)
     tokens = int(max(MIN_TOKENS, min(most, _MEMORY_SHARE * free / per_token)))
-    return Room(tokens, logits)
+    return Room(tokens, logits, per_token)
+
+
+def cached_numbers(config: Any) -> int:
+    """Numbers of the keys and values of one token, in all layers."""
+    return 2 * config.num_hidden_layers * _cached_width(config)
 
 
 def _cached_width(config: Any) -> int:

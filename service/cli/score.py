@@ -22,6 +22,8 @@ from ..reports.verdict import judged
 from ..scoring import record
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
+from . import estimate
+from .estimate import DryRun
 from .options import (
     JsonFlag,
     MeasureName,
@@ -102,6 +104,7 @@ def score(
     markdown: Annotated[
         Path | None, typer.Option(help="Write the gates to this file as a comment in Markdown.")
     ] = None,
+    dry_run: DryRun = False,
     json: JsonFlag = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print one CSV row an edit.")] = False,
     output: OutputOption = None,
@@ -151,8 +154,12 @@ def score(
         ]
         if any(limit.metric in ("ifr", "subject_retention") for limit in limits):
             _require_old_fact(rewrites)
+        requests = requests_of(edit, methods, rewrites, files)
+        if dry_run:
+            estimate.dry_run(runtime, requests, json=json, output=output)
+            return
         stored = [record.get_score(runtime.db, each) for each in not_worse_than or ()]
-        scores, failed, skipped = score_all(runtime, requests_of(edit, methods, rewrites, files))
+        scores, failed, skipped = score_all(runtime, requests)
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
         checked = [each for score in scores for each in gate.check(score, limits, measure.key)]
         if stored and not (failed or skipped):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from ..models.leakcut import CoEditIn
 from ..reports.formats import Column, Table, indexed
 from ..scoring.request import method_override
 from ..scoring.runtime import Runtime
+from . import estimate
+from .estimate import DryRun
 from .options import (
     MEASURED,
     JsonFlag,
@@ -340,6 +343,7 @@ def sweep(
         Kind | None,
         typer.Option(help="Kind of the graph's requests; default: replace where it has some."),
     ] = None,
+    dry_run: DryRun = False,
     json: JsonFlag = False,
     output: OutputOption = None,
     **options: Any,
@@ -356,6 +360,11 @@ def sweep(
     [bold]--axis append_loss=none,app,all-answers[/bold] compares how appended answers keep others.
     """
     require_json(output, json)
+    if coedit and dry_run:
+        raise UsageError(
+            "--dry-run has no estimate of --coedit: its rounds depend on what leaks.",
+            remedy="Leave one of them out.",
+        )
     if coedit:
         further = matched or bool(axis) or kind not in (None, Kind.replaced)
         sweep_coedits(rewrite or [], options, further, rounds, draws, anchors, json, output)
@@ -385,6 +394,11 @@ def sweep(
             axes=sweep.read(axis or []),
             hparams=by_method(chosen, named),
         )
+        if dry_run:
+            cells = itertools.chain.from_iterable(sweep.tasks(swept))
+            requests = [sweep.request_of(swept, cell) for cell in cells]
+            estimate.dry_run(runtime, requests, json=json, output=output)
+            return
         found, implied = _run(runtime, swept, workers, measure.key)
     _print_sweep(found, implied, measure.key, json=json, output=output)
     if found.failed:

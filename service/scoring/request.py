@@ -200,6 +200,23 @@ def posted(score: Score) -> dict[str, Any]:
     }
 
 
+def is_of(score: Score, request: ScoreRequest, model: str) -> bool:
+    """Return True if a stored score has the options of a request, as far as its record has them.
+
+    Args:
+        model: name of the request's model in scores.
+    """
+    same = (score.dataset, score.rewrite, score.model, score.method)
+    if same != (request.graph, request.rewrite.id, model, request.method):
+        return False
+    settled = {"chat"} if request.chat == "auto" else set()
+    return all(
+        (value := _recorded(score, name, field)) is None or value == getattr(request, name)
+        for name, field in EditOptions.model_fields.items()
+        if name not in settled
+    )
+
+
 def _recorded(score: Score, name: str, field: FieldInfo) -> Any:
     """The value that an edit was scored with; None where its record does not have it."""
     path = option_of(field).recorded

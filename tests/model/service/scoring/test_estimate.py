@@ -1,0 +1,165 @@
+"""Estimates of edits: an 8B model by its configuration, and counts beside those of real runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from support.scored_walk import Walk, walked
+from thinkeval.editing.hparams import stored
+from thinkeval.editing.size import size_of
+from thinkeval.service.scoring import estimate
+from thinkeval.service.scoring.estimate import Estimate, Memory, Work, estimates
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.scoring.score import score_edit
+
+LLAMA_3_8B = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+    "tie_word_embeddings": False,
+}
+
+
+@pytest.fixture(scope="module")
+def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
+    with walked(runtime, organism, 0) as walk:
+        yield walk
+
+
+@pytest.fixture(scope="module")
+def large(walk: Walk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Estimate]:
+    """By method, the estimate for a folder that holds the configuration of an 8B model."""
+    folder = tmp_path_factory.mktemp("models") / "Meta-Llama-3-8B"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(LLAMA_3_8B))
+    options: dict[str, Any] = {"model": str(folder), "dtype": "bfloat16", "samples": 0}
+    methods = ("rome", "memit", "alphaedit", "none")
+    return {
+        method: estimates(walk.runtime, [walk.request(method, **options)])[0] for method in methods
+    }
+
+
+def memory(found: Estimate) -> dict[str, Memory]:
+    return {each.what: each for each in found.memory}
+
+
+def test_the_size_of_an_8b_model_is_that_of_its_matrices(large: dict[str, Estimate]) -> None:
+    d, inner, words, layers, heads = 4096, 14336, 128256, 32, 8 / 32
+    attention = d * d * (2 + 2 * heads)
+    by_hand = 2 * words * d + layers * (attention + 3 * d * inner + 2 * d) + d
+    for found in large.values():
+        assert found.parameters == by_hand == 8_030_261_248
+        assert found.weights == memory(found)["weights"].bytes == 2 * by_hand
+        assert found.model == "Meta-Llama-3-8B"
+        assert (found.edits, found.stored) == (1, 0)
+        assert found.seconds > 0
+
+
+def test_covariances_and_factors_have_the_squared_width_of_each_layer(
+    large: dict[str, Estimate],
+) -> None:
+    square = 14336**2
+    for method in ("memit", "alphaedit"):
+        layers = len(stored(method, "llama3-8b")[0]["layers"])
+        parts = memory(large[method])
+        assert parts[f"covariances, layers: {layers}"].bytes == 4 * layers * square
+        assert parts["their factors in float64"].bytes == 8 * layers * square
+    assert not stored("rome", "llama3-8b")[0]["mom2_adjustment"]
+    for method in ("rome", "none"):
+        assert not any("covariance" in name for name in memory(large[method]))
+
+
+def test_peaks_hold_all_that_stays_and_the_largest_of_the_rest(large: dict[str, Estimate]) -> None:
+    for found in large.values():
+        stays = sum(each.bytes for each in found.memory if each.stays)
+        rest = [each.bytes for each in found.memory if not each.stays]
+        assert sum(found.peaks.values()) == stays + max(rest)
+
+
+def test_missing_weights_and_tokenizer_are_said(large: dict[str, Estimate]) -> None:
+    for found in large.values():
+        notes = " ".join(found.notes)
+        assert "The weights are missing here" in notes
+        assert "Tokens are characters / 4" in notes
+
+
+def test_a_method_whose_update_has_no_formula_is_named(walk: Walk) -> None:
+    (found,) = estimates(walk.runtime, [walk.request("kn", samples=0)])
+    assert any("the update of kn" in note for note in found.notes)
+    (found,) = estimates(walk.runtime, [walk.request("rome", samples=0)])
+    assert not any("the update of" in note for note in found.notes)
+
+
+def test_an_organism_that_is_not_trained_is_not_described(walk: Walk) -> None:
+    (found,) = estimates(walk.runtime, [walk.request("rome", model="organism:llama")])
+    assert found.reason is not None
+    assert (found.work, found.memory, found.parameters) == ((), (), 0)
+
+
+def test_stored_edits_are_skipped_and_others_are_not(walk: Walk) -> None:
+    options: dict[str, Any] = {"samples": 0, "side_effects": False}
+    walk.score("memit", **options)
+    same = walk.request("memit", **options)
+    other = walk.request("memit", **options, overrides={"clamp_norm_factor": 0.5})
+    forced = walk.request("memit", **options, force=True)
+    further = walk.request("memit", **options | {"max_steps": 2})
+    (found,) = estimates(walk.runtime, [same, other, forced, further])
+    assert (found.edits, found.stored) == (4, 1)
+    (found,) = estimates(walk.runtime, [same])
+    assert (found.stored, list(found.work), found.tokens, found.peaks) == (1, [], 0, {})
+
+
+class Counted(FlopCounterMode):
+    """FLOPs of products with weights; attention's own products have no weights."""
+
+    def total(self) -> int:
+        return sum(
+            n for op, n in self.get_flop_counts()["Global"].items()
+            if str(op) in ("aten.mm", "aten.addmm")
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["fine_tuning", "none"])
+def test_flops_are_those_of_a_real_run(walk: Walk, method: str) -> None:
+    """Within a factor of two: rows of a batch are padded, and optimisations may end early."""
+    options: dict[str, Any] = {"samples": 0, "chat": "never", "side_effects": False}
+    walk.score("none", **options)  # what edits of a model share is then stored
+    request = walk.request(method, seed=7, **options)
+    (found,) = estimates(walk.runtime, [request])
+    with Counted(display=False) as counter:
+        score_edit(walk.runtime, request)
+    assert 0.5 < found.flops / counter.total() < 2.0, (found.flops, counter.total())
+
+
+def test_a_pass_has_two_flops_for_each_weight_and_token(walk: Walk) -> None:
+    """The formula beside torch's own count, of a forward pass and of its gradient."""
+    loaded = walk.runtime.model(walk.model.source, walk.graph).loaded
+    size = size_of(walk.model.source, dtype="float32")
+    ids = torch.arange(3, 45).reshape(2, 21)
+    with Counted(display=False) as counter, torch.no_grad():
+        loaded.model(ids)
+    linear = 2 * ids.numel() * (size.n_layers * size.in_layer + size.in_head)
+    assert counter.total() == pytest.approx(linear, rel=0.02)  # norms and biases are in it
+
+
+def test_sums() -> None:
+    work = (
+        Work("a", 1, 2.0, 10, 1e9, 0.0, 1.5),
+        Work("b", 3, 1.0, 5, 2e9, 4e9, 0.5),
+    )
+    found = Estimate("m", 3, work=work, memory=(Memory("w", "cpu", 7), Memory("x", "cuda", 5)))
+    assert (found.tokens, found.flops, found.seconds) == (15, 7e9, 2.0)
+    assert found.peaks == {"cpu": 7, "cuda": 5}
+    assert found.as_dict()["peaks"] == found.peaks
+    assert estimate._sum("c", work, 4) == Work("c", 4, 3.0, 15, 3e9, 4e9, 2.0)
