@@ -22,6 +22,13 @@ _MEMORY_SHARE = 0.25
 """Fraction of the free memory for one batch; the rest is for other programs, and for the copy of
 keys and values when rows are removed."""
 
+_WEIGHTS_SHARE = 0.5
+"""On a CPU, a batch takes at most this fraction of the weights' memory, so that a probe takes less
+than twice the weights. Smaller batches read the weights more often, and take more time."""
+
+_LEAST_BYTES = 2**28
+"""Memory that a batch may take beside the smallest model."""
+
 
 def in_batches(
     costs: Sequence[int],
@@ -107,29 +114,41 @@ class Room:
         return tokens + positions * self.logits
 
 
-def room_for(model: Any, batch_tokens: int | None = None) -> Room:
+def room_for(model: Any, batch_tokens: int | None = None, *, growing: bool = False) -> Room:
     """Return the size of a batch: `batch_tokens`, or the largest that fits if None.
 
     By default it is between `MIN_TOKENS` and `MAX_TOKENS`. Keys and values, activations and logits
-    use at most a quarter of the free memory of the model's device; on a CPU, the batches of a large
-    model are short enough to show progress.
+    use at most a quarter of the free memory of the model's device, and on a CPU half of what the
+    weights take; the batches of a large model are short enough there to show progress.
+
+    Args:
+        growing: rows grow from a few tokens, one at a time, and show progress with each: the tokens
+            before it have keys and values only.
     """
     if batch_tokens is not None:
         return Room(batch_tokens, 0)
     config = model.config.get_text_config()
     parameter = next(model.parameters())
     cached = 2 * config.num_hidden_layers * _cached_width(config)
-    per_token = (cached + _active_width(config)) * parameter.element_size()
+    active = 0 if growing else _active_width(config)
+    per_token = (cached + active) * parameter.element_size()
     logits = -(-_NUMBER * int(config.vocab_size) // per_token)
     most = float(MAX_TOKENS)
     if parameter.device.type == "cuda":
-        free = torch.cuda.mem_get_info(parameter.device)[0]
+        room = _MEMORY_SHARE * torch.cuda.mem_get_info(parameter.device)[0]
     else:
-        free = psutil.virtual_memory().available
+        room = _MEMORY_SHARE * psutil.virtual_memory().available
     if parameter.device.type == "cpu":
-        most = min(most, _CPU_WORK / sum(p.numel() for p in model.parameters()))
-    tokens = int(max(MIN_TOKENS, min(most, _MEMORY_SHARE * free / per_token)))
+        room = min(room, max(_LEAST_BYTES, _WEIGHTS_SHARE * weight_bytes(model)))
+        if not growing:
+            most = min(most, _CPU_WORK / sum(p.numel() for p in model.parameters()))
+    tokens = int(max(MIN_TOKENS, min(most, room / per_token)))
     return Room(tokens, logits)
+
+
+def weight_bytes(model: Any) -> int:
+    """Bytes of all parameters, tied ones counted once."""
+    return sum(each.numel() * each.element_size() for each in model.parameters())
 
 
 def _cached_width(config: Any) -> int:
