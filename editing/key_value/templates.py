@@ -8,14 +8,16 @@ sampled from the unedited model with a seed, returned with the edit, and can be 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ...loaders.records import SUBJECT_SLOT as SLOT
-from .. import nethook
 from ..architectures import Adapter
 from ..errors import RequestError
+from ..probe.decoding import Continuation
 from .keys import Templates
 from .tokens import BARE
 
@@ -58,6 +60,7 @@ def grouped(
     return _checked((tuple(flat),))
 
 
+@torch.no_grad()
 def sample(
     adapter: Adapter,
     tokenizer: Any,
@@ -68,6 +71,9 @@ def sample(
 ) -> list[str]:
     """Sampled templates `"<text>. {}"`.
 
+    All texts grow together. Their random numbers are drawn before, in the order in which
+    `torch.multinomial` takes them for one opening after the other: the texts are those of that.
+
     Args:
         length_params: [tokens of a text with its opening and BOS, number of texts]; the number is
             divided evenly among the openings, as in the published code.
@@ -75,38 +81,51 @@ def sample(
         brace: replacement of `{` and `}` in a text ("" in ROME, " " in MEMIT).
     """
     generator = torch.Generator().manual_seed(seed)
-    texts: list[str] = []
+    vocabulary: Any = adapter.embeddings.weight
+    likeliest = min(TOP_K, len(vocabulary))
+    rows: list[list[int]] = []
+    draws: list[list[Tensor]] = []
     for length, number in length_params:
         for opening in OPENINGS:
-            texts += _continue(
-                adapter, tokenizer, opening, length, number // len(OPENINGS), generator
-            )
+            start = tokenizer(opening)["input_ids"]
+            size = (number // len(OPENINGS), likeliest)
+            steps = range(len(start), length) if size[0] else ()
+            drawn = [torch.empty(size).exponential_(generator=generator) for _ in steps]
+            rows += [list(start) for _ in range(size[0])]
+            draws += [[step[i] for step in drawn] for i in range(size[0])]
+    if not rows:
+        return []
+    _continue(adapter, tokenizer.pad_token_id or 0, rows, draws)
+    decoded = tokenizer.batch_decode(rows, skip_special_tokens=True)
+    texts = [" ".join(text.split()) for text in decoded]
     return [text.replace("{", brace).replace("}", brace) + ". " + SLOT for text in texts]
 
 
-@torch.no_grad()
 def _continue(
-    adapter: Adapter,
-    tokenizer: Any,
-    opening: str,
-    length: int,
-    number: int,
-    generator: torch.Generator,
-) -> list[str]:
-    """`number` continuations of the opening by top-k sampling, special tokens removed."""
-    if number < 1:
-        return []
-    device = next(adapter.model.parameters()).device
-    start = tokenizer(opening)["input_ids"]
-    ids = torch.tensor([start] * number)
-    while ids.shape[1] < length:
-        inputs = {"input_ids": ids.to(device), "attention_mask": torch.ones_like(ids).to(device)}
-        logits = nethook.forward(adapter.model, inputs).logits[:, -1].float().cpu()
-        best, tokens = logits.topk(min(TOP_K, logits.shape[1]))
-        choice = torch.multinomial(best.softmax(-1), 1, generator=generator)
-        ids = torch.cat([ids, tokens.gather(1, choice)], 1)
-    texts = tokenizer.batch_decode(ids.tolist(), skip_special_tokens=True)
-    return [" ".join(text.split()) for text in texts]
+    adapter: Adapter, pad_id: int, rows: list[list[int]], draws: Sequence[Sequence[Tensor]]
+) -> None:
+    """Append a token to each row for each of its draws, by top-k sampling.
+
+    Args:
+        draws: for each row and token, k numbers of the exponential distribution: the index at which
+            p / draw is largest is a sample of p.
+    """
+    alive = [i for i, own in enumerate(draws) if own]
+    if not alive:
+        return
+    state = Continuation(adapter.model, [rows[i] for i in alive], pad_id)
+    for step in count():
+        drawn = torch.stack([draws[i][step] for i in alive])
+        best, tokens = state.logits.float().cpu().topk(drawn.shape[1])
+        choice = (best.softmax(-1) / drawn).argmax(-1, keepdim=True)
+        chosen = tokens.gather(1, choice)[:, 0].tolist()
+        for i, token in zip(alive, chosen, strict=True):
+            rows[i].append(token)
+        going = [place for place, i in enumerate(alive) if len(draws[i]) > step + 1]
+        if not going:
+            return
+        alive = [alive[place] for place in going]
+        state.extend(chosen, going)
 
 
 def _checked(groups: Templates) -> Templates:

@@ -51,6 +51,34 @@ def test_every_token_is_among_the_likeliest_five():
             assert len(seen) == len(allowed), "60 draws of a flat five should show each"
 
 
+def one_opening_at_a_time(model, tokenizer, length_params, seed):
+    """The texts of the published form: `multinomial`, and whole forwards without padding."""
+    generator = torch.Generator().manual_seed(seed)
+    texts = []
+    for length, number in length_params:
+        for opening in OPENINGS:
+            if number < len(OPENINGS):
+                continue
+            ids = torch.tensor([tokenizer(opening)["input_ids"]] * (number // len(OPENINGS)))
+            while ids.shape[1] < length:
+                with torch.no_grad():
+                    best, tokens = model(ids).logits[:, -1].topk(TOP_K)
+                choice = torch.multinomial(best.softmax(-1), 1, generator=generator)
+                ids = torch.cat([ids, tokens.gather(1, choice)], 1)
+            texts += tokenizer.batch_decode(ids.tolist(), skip_special_tokens=True)
+    return [" ".join(text.split()).replace("{", "").replace("}", "") + ". {}" for text in texts]
+
+
+def test_texts_that_grow_together_are_those_of_one_opening_after_the_other(pair):
+    model, tokenizer = pair
+    lengths = [(5, 10), (10, 10), (1, 5), (9, 4), (7, 15)]
+    found = sample(adapter_for(model), tokenizer, lengths, seed=4)
+    assert found == one_opening_at_a_time(model, tokenizer, lengths, 4)
+    assert len(found) == 40
+    assert sample(adapter_for(model), tokenizer, [(9, 4)], seed=4) == []
+    assert len({len(tokenizer(opening)["input_ids"]) for opening in OPENINGS}) > 1, "padding"
+
+
 def test_the_seed_decides_and_the_global_generator_is_left_alone(pair):
     model, tokenizer = pair
     adapter = adapter_for(model)
