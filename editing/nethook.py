@@ -71,6 +71,21 @@ def recording(
 
 
 @contextlib.contextmanager
+def reading(
+    modules: Mapping[str, nn.Module], read: Callable[[str, Tensor], None]
+) -> Iterator[None]:
+    """Call `read` with a module's name and first positional input before it runs, and keep none."""
+
+    def hook_of(name: str) -> Callable[[nn.Module, Any], None]:
+        return lambda _, arguments: read(name, arguments[0])
+
+    with contextlib.ExitStack() as stack:
+        for name, module in modules.items():
+            _enter(stack, module.register_forward_pre_hook(hook_of(name)))
+        yield
+
+
+@contextlib.contextmanager
 def changing(module: nn.Module, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
     """Replace a module's output by `change(output)`; in a tuple, its first element."""
 

@@ -101,16 +101,19 @@ def _add(
     sums: dict[str, Tensor],
     dtype: torch.dtype,
 ) -> int:
+    """Add the keys of a batch to the sums, a layer's as it runs; return the number of tokens."""
     last = list(modules.values())[-1]
-    with nethook.recording(inputs=modules, stop_before=last) as seen:
-        nethook.forward(model, batch.inputs())
     real = batch.attention_mask.bool()
-    for name in modules:
-        keys = seen.inputs[name][real]
+
+    def add(name: str, inputs: Tensor) -> None:
+        keys = inputs[real]
         keys = in_float64(keys) if dtype == torch.float64 else keys.to(dtype)
         if name not in sums:
             sums[name] = torch.zeros(keys.shape[1], keys.shape[1], dtype=dtype, device=keys.device)
         sums[name].addmm_(keys.T, keys)
+
+    with nethook.reading(modules, add), nethook.recording(stop_before=last):
+        nethook.forward(model, batch.inputs())
     return int(real.sum())
 
 

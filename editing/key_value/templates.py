@@ -8,9 +8,11 @@ sampled from the unedited model with a seed, returned with the edit, and can be 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ...loaders.records import SUBJECT_SLOT as SLOT
 from ..architectures import Adapter
@@ -58,6 +60,7 @@ def grouped(
     return _checked((tuple(flat),))
 
 
+@torch.no_grad()
 def sample(
     adapter: Adapter,
     tokenizer: Any,
@@ -68,6 +71,9 @@ def sample(
 ) -> list[str]:
     """Sampled templates `"<text>. {}"`.
 
+    All texts grow together. Their random numbers are drawn before, in the order in which
+    `torch.multinomial` takes them for one opening after the other: the texts are those of that.
+
     Args:
         length_params: [tokens of a text with its opening and BOS, number of texts]; the number is
             divided evenly among the openings, as in the published code.
@@ -75,49 +81,51 @@ def sample(
         brace: replacement of `{` and `}` in a text ("" in ROME, " " in MEMIT).
     """
     generator = torch.Generator().manual_seed(seed)
-    starts = [list(tokenizer(opening)["input_ids"]) for opening in OPENINGS]
-    texts: list[str] = []
+    vocabulary: Any = adapter.embeddings.weight
+    likeliest = min(TOP_K, len(vocabulary))
+    rows: list[list[int]] = []
+    draws: list[list[Tensor]] = []
     for length, number in length_params:
-        texts += _continued(adapter, tokenizer, starts, length, number // len(OPENINGS), generator)
+        for opening in OPENINGS:
+            start = tokenizer(opening)["input_ids"]
+            size = (number // len(OPENINGS), likeliest)
+            steps = range(len(start), length) if size[0] else ()
+            drawn = [torch.empty(size).exponential_(generator=generator) for _ in steps]
+            rows += [list(start) for _ in range(size[0])]
+            draws += [[step[i] for step in drawn] for i in range(size[0])]
+    if not rows:
+        return []
+    _continue(adapter, tokenizer.pad_token_id or 0, rows, draws)
+    decoded = tokenizer.batch_decode(rows, skip_special_tokens=True)
+    texts = [" ".join(text.split()) for text in decoded]
     return [text.replace("{", brace).replace("}", brace) + ". " + SLOT for text in texts]
 
 
-@torch.no_grad()
-def _continued(
-    adapter: Adapter,
-    tokenizer: Any,
-    starts: Sequence[list[int]],
-    length: int,
-    number: int,
-    generator: torch.Generator,
-) -> list[str]:
-    """`number` continuations of each opening by top-k sampling, special tokens removed.
+def _continue(
+    adapter: Adapter, pad_id: int, rows: list[list[int]], draws: Sequence[Sequence[Tensor]]
+) -> None:
+    """Append a token to each row for each of its draws, by top-k sampling.
 
-    All are continued together. The random numbers are drawn for one opening after the other, and
-    with them the choice is that of `torch.multinomial`, as if each opening had a batch of its own.
+    Args:
+        draws: for each row and token, k numbers of the exponential distribution: the index at which
+            p / draw is largest is a sample of p.
     """
-    if number < 1:
-        return []
-    kept = min(TOP_K, adapter.model.get_input_embeddings().weight.shape[0])  # type: ignore[operator]
-    steps = [max(0, length - len(start)) for start in starts]
-    waits = [
-        [torch.empty(number, kept).exponential_(generator=generator) for _ in range(n)]
-        for n in steps
-    ]
-    unused = torch.ones(number, kept)  # of an opening that has its tokens already
-    found = [list(start) for start in starts for _ in range(number)]
-    rows = Continuation(adapter.model, found, pad_id=0)
-    for step in range(max(steps)):
-        best, tokens = rows.logits.float().cpu().topk(kept)
-        waited = torch.cat([own[step] if step < len(own) else unused for own in waits])
-        chosen = tokens.gather(1, (best.softmax(-1) / waited).argmax(-1, keepdim=True))
-        for row, token in zip(found, chosen[:, 0].tolist(), strict=True):
-            if len(row) < length:
-                row.append(token)
-        chosen = chosen.to(rows.device)
-        rows.feed(chosen, torch.ones_like(chosen))
-    texts = tokenizer.batch_decode(found, skip_special_tokens=True)
-    return [" ".join(text.split()) for text in texts]
+    alive = [i for i, own in enumerate(draws) if own]
+    if not alive:
+        return
+    state = Continuation(adapter.model, [rows[i] for i in alive], pad_id)
+    for step in count():
+        drawn = torch.stack([draws[i][step] for i in alive])
+        best, tokens = state.logits.float().cpu().topk(drawn.shape[1])
+        choice = (best.softmax(-1) / drawn).argmax(-1, keepdim=True)
+        chosen = tokens.gather(1, choice)[:, 0].tolist()
+        for i, token in zip(alive, chosen, strict=True):
+            rows[i].append(token)
+        going = [place for place, i in enumerate(alive) if len(draws[i]) > step + 1]
+        if not going:
+            return
+        alive = [alive[place] for place in going]
+        state.extend(chosen, going)
 
 
 def _checked(groups: Templates) -> Templates:

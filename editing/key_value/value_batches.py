@@ -13,6 +13,7 @@ from ...loaders.records import RewriteRequest
 from ..architectures import Adapter
 from ..objectives import Objective
 from ..padding import pad
+from ..probe.batching import Room, weight_bytes
 from .answer_rows import Reading, with_answers
 from .keys import Templates
 from .tokens import BARE, Row, prompt_row, target_ids
@@ -25,6 +26,14 @@ PREFIX_MEMORY = 1 / 8
 
 BYTES = 9 * 4
 """Memory of a token with gradients, in a layer and for each number of the MLP's inner width."""
+
+READ = 4
+"""Vectors of the vocabulary's size, float32, that are in memory for a position that is read: logits
+and log-probabilities, and the gradient of each."""
+
+MOST_BYTES, LEAST_BYTES = 2 * 10**9, 2**28
+"""Memory of a batch on a CPU: that of the weights within these, so that an edit takes about twice
+the weights, and a small model's requests are solved together."""
 
 CALL = 200
 """Padding tokens that cost about as much time as one more call of the layers (measured)."""
@@ -76,6 +85,12 @@ class Entry(_Rows):
     kl: int
     readings: tuple[Reading, ...] = ()
 
+    @property
+    def n_read(self) -> int:
+        """Number of predictions that the loss reads; answers may share some."""
+        answers = sum(len(each.tokens) * len(each.places) for each in self.readings)
+        return self.n_contexts * len(self.target) + 1 + answers
+
 
 @dataclass(frozen=True)
 class Unit(_Rows):
@@ -87,6 +102,11 @@ class Unit(_Rows):
     def rows(self) -> tuple[Row, ...]:
         """The rows of its entries."""
         return tuple(row for entry in self.entries for row in entry.rows)
+
+    @property
+    def n_read(self) -> int:
+        """Number of predictions that the losses of its entries read."""
+        return sum(entry.n_read for entry in self.entries)
 
 
 Rows = TypeVar("Rows", Entry, Unit)
@@ -164,32 +184,41 @@ def units_of(entries: Sequence[Entry], joint: Sequence[Sequence[str]] | None) ->
     return [Unit(tuple(of[id_] for id_ in ids)) for ids in joint]
 
 
-def groups_within(entries: Sequence[Rows], budget: int) -> list[list[Rows]]:
+def groups_within(entries: Sequence[Rows], budget: int, logits: int = 0) -> list[list[Rows]]:
     """Group entries (or units) of similar length within the token budget, at least one per group.
 
     A longer entry pads all rows of a group; if the padding costs more than one more call of the
     layers, the entry starts a new group.
+
+    Args:
+        logits: tokens that a prediction that is read counts as, besides its own.
     """
     groups: list[list[Rows]] = []
     n_rows, padding, used, after = 0, 0, 0, 0
     for entry in sorted(entries, key=lambda entry: (entry.after, entry.before)):
         padding += n_rows * (entry.after - after)
         after = entry.after
-        if not groups or padding > CALL or used + entry.n_tokens > budget:
+        cost = entry.n_tokens + logits * entry.n_read
+        if not groups or padding > CALL or used + cost > budget:
             groups.append([])
             n_rows, padding, used = 0, 0, 0
         groups[-1].append(entry)
         n_rows += len(entry.rows)
-        used += entry.n_tokens
+        used += cost
     return groups
 
 
-def token_budget_of(adapter: Adapter) -> int:
-    """Tokens whose activations for the backward pass fill 2 GB, or half of a GPU's free memory."""
+def value_room(adapter: Adapter) -> Room:
+    """The size of a batch with gradients: half of a GPU's free memory, or the weights' on a CPU."""
     device = next(adapter.model.parameters()).device
-    free = torch.cuda.mem_get_info(device)[0] / 2 if device.type == "cuda" else 2e9
-    width = adapter.model.get_parameter(adapter.mlp_out(0).weight).shape
-    return max(1, int(free / (BYTES * max(width) * adapter.n_layers)))
+    if device.type == "cuda":
+        room = torch.cuda.mem_get_info(device)[0] // 2
+    else:
+        room = min(MOST_BYTES, max(LEAST_BYTES, weight_bytes(adapter.model)))
+    width = max(adapter.model.get_parameter(adapter.mlp_out(0).weight).shape)
+    per_token = BYTES * width * adapter.n_layers
+    vocabulary: Any = adapter.embeddings.weight
+    return Room(max(1, room // per_token), -(-READ * 4 * len(vocabulary) // per_token))
 
 
 def value_batch(units: Sequence[Unit], tokenizer: Any, device: torch.device) -> ValueBatch:

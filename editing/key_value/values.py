@@ -41,6 +41,7 @@ from ..architectures import Adapter
 from ..errors import DeviceMemoryError, EditFailedError
 from ..hparams.common import ValueHyperParams
 from ..objectives import Objective
+from ..probe.batching import Room
 from .answer_rows import losses
 from .keys import Templates, d_model
 from .tokens import batch_of
@@ -50,9 +51,9 @@ from .value_batches import (
     ValueBatch,
     entry_for,
     groups_within,
-    token_budget_of,
     units_of,
     value_batch,
+    value_room,
 )
 from .value_prefix import Prefix, prefix_of
 
@@ -95,7 +96,7 @@ def optimise(
         requests: already checked (`tokens.check`).
         layer: layer at which δ is added.
         token_budget: maximum number of padded tokens of a joint batch; by default determined by
-            the device's memory.
+            the memory of the device and of the weights, and logits count too.
         objective: the loss of requests for which it names answers.
         joint: a partition of the requests by id; those of a part share one vector. None: none do.
 
@@ -105,9 +106,9 @@ def optimise(
     """
     solver = _Solver(adapter, tokenizer, hparams, layer, site, objective)
     entries = [entry_for(tokenizer, request, templates, objective) for request in requests]
-    budget = token_budget or token_budget_of(adapter)
+    room = value_room(adapter) if token_budget is None else Room(token_budget, 0)
     result = Targets()
-    for group in groups_within(units_of(entries, joint), budget):
+    for group in groups_within(units_of(entries, joint), room.tokens, room.logits):
         _solve_halving(solver, group, result)
     order = [request.id for request in requests]
     return Targets({i: result.vectors[i] for i in order}, {i: result.n_steps[i] for i in order})

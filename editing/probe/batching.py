@@ -22,6 +22,13 @@ _MEMORY_SHARE = 0.25
 """Fraction of the free memory for one batch; the rest is for other programs, and for the copy of
 keys and values when rows are removed."""
 
+_WEIGHTS_SHARE = 0.5
+"""On a CPU, a batch takes at most this fraction of the weights' memory, so that a probe takes less
+than twice the weights. Smaller batches read the weights more often, and take more time."""
+
+_LEAST_BYTES = 2**28
+"""Memory that a batch may take beside the smallest model."""
+
 
 def in_batches(
     costs: Sequence[int],
@@ -110,41 +117,53 @@ class Room:
 
 
 def room_for(
-    model: Any, batch_tokens: int | None = None, *, device: torch.device | None = None
+    model: Any,
+    batch_tokens: int | None = None,
+    *,
+    growing: bool = False,
+    device: torch.device | None = None,
 ) -> Room:
     """Return the size of a batch: `batch_tokens`, or the largest that fits if None.
 
     By default it is between `MIN_TOKENS` and `MAX_TOKENS`. Keys and values, activations and logits
-    use at most a quarter of the free memory of the model's device; on a CPU, the batches of a large
-    model are short enough to show progress.
+    use at most a quarter of the free memory of the model's device, and on a CPU half of what the
+    weights take; the batches of a large model are short enough there to show progress.
 
     Args:
+        growing: rows grow from a few tokens, one at a time, and show progress with each: the tokens
+            before it have keys and values only.
         device: where a model without weights is to be; its weights are not free memory.
     """
     if batch_tokens is not None:
         return Room(batch_tokens, 0)
     config = model.config.get_text_config()
     parameter = next(model.parameters())
-    per_token = (cached_numbers(config) + _active_width(config)) * parameter.element_size()
+    active = 0 if growing else _active_width(config)
+    per_token = (cached_numbers(config) + active) * parameter.element_size()
     logits = -(-_NUMBER * int(config.vocab_size) // per_token)
-    most = float(MAX_TOKENS)
-    n_parameters = sum(p.numel() for p in model.parameters())
+    most, weights = float(MAX_TOKENS), weight_bytes(model)
     place = device or parameter.device
     if place.type == "cuda":
         free = torch.cuda.mem_get_info(place)[0]
     else:
         free = psutil.virtual_memory().available
-    if parameter.device != place:
-        free -= n_parameters * parameter.element_size()
+    room = _MEMORY_SHARE * (free - weights * (parameter.device != place))
     if place.type == "cpu":
-        most = min(most, _CPU_WORK / n_parameters)
-    tokens = int(max(MIN_TOKENS, min(most, _MEMORY_SHARE * free / per_token)))
+        room = min(room, max(_LEAST_BYTES, _WEIGHTS_SHARE * weights))
+        if not growing:
+            most = min(most, _CPU_WORK / sum(p.numel() for p in model.parameters()))
+    tokens = int(max(MIN_TOKENS, min(most, room / per_token)))
     return Room(tokens, logits, per_token)
 
 
 def cached_numbers(config: Any) -> int:
     """Numbers of the keys and values of one token, in all layers."""
     return 2 * config.num_hidden_layers * _cached_width(config)
+
+
+def weight_bytes(model: Any) -> int:
+    """Bytes of all parameters, tied ones counted once."""
+    return sum(each.numel() * each.element_size() for each in model.parameters())
 
 
 def _cached_width(config: Any) -> int:

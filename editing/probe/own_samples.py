@@ -24,7 +24,9 @@ from ..atomic_write import whole_file
 from ..deltas import EditEffect, applied
 from ..evaluation_mode import evaluating
 from ..models import LoadedModel
+from .batching import in_batches, room_for
 from .decoding import Continuation, position_limit
+from .sampled import LOGITS
 
 TEXTS, LENGTH = 64, 128
 """Number of texts of a model, and their length in tokens."""
@@ -83,7 +85,7 @@ def stored_samples(
 
     Args:
         loaded: without an edit.
-        done: called with the numbers of sampled and of all tokens of a text.
+        done: called with the numbers of sampled and of all tokens.
     """
     path = folder / f"{key_of(loaded)}.json"
     folder.mkdir(parents=True, exist_ok=True)
@@ -103,29 +105,45 @@ def sample(
     texts: int = TEXTS,
     length: int = LENGTH,
     seed: int = SEED,
+    batch_tokens: int | None = None,
     done: Callable[[int, int], None] | None = None,
 ) -> OwnSamples:
     """Sample texts at temperature 1 from the whole vocabulary; an end token does not end a text.
 
     The global random state is unchanged. `length` is limited by the model's number of positions.
+
+    Args:
+        batch_tokens: maximum tokens of a batch, by default as many as fit; does not change texts.
+        done: called with the numbers of sampled and of all tokens.
     """
     start = start_of(loaded.tokenizer)
     limit = position_limit(loaded.model)
     length = min(length, limit - len(start)) if limit else length
     generator = torch.Generator().manual_seed(seed)
-    tokens: list[Tensor] = []
-    with evaluating(loaded.model):
-        rows = Continuation(loaded.model, [start] * texts, loaded.tokenizer.pad_token_id)
-        for place in range(length):
+    # By place: a shorter sampling draws the beginnings of the same texts.
+    numbers = [
+        torch.rand(texts, 1, generator=generator, dtype=torch.float64) for _ in range(length)
+    ]
+    found: dict[int, Tensor] = {}
+
+    def work(indices: list[int]) -> None:
+        rows = Continuation(loaded.model, [start] * len(indices), loaded.tokenizer.pad_token_id)
+        tokens: list[Tensor] = []
+        for place, drawn in enumerate(numbers):
             if tokens:
                 chosen = tokens[-1].to(rows.device)
                 rows.feed(chosen, torch.ones_like(chosen))
             reached = rows.logits.float().softmax(-1).cpu().double().cumsum_(-1)
-            drawn = torch.rand(texts, 1, generator=generator, dtype=torch.float64) * reached[:, -1:]
-            tokens.append(torch.searchsorted(reached, drawn, right=True))
+            tokens.append(torch.searchsorted(reached, drawn[indices] * reached[:, -1:], right=True))
             if done is not None:
-                done(place + 1, length)
-    return OwnSamples(tuple(start), tuple(map(tuple, torch.cat(tokens, 1).tolist())))
+                done(len(found) * length + (place + 1) * len(indices), texts * length)
+        found.update(zip(indices, torch.cat(tokens, 1), strict=True))
+
+    room = room_for(loaded.model, batch_tokens, growing=True)
+    costs = [room.cost(len(start) + length, LOGITS)] * texts
+    with evaluating(loaded.model):
+        in_batches(costs, room.tokens, work, what="the model's own texts")
+    return OwnSamples(tuple(start), tuple(tuple(found[i].tolist()) for i in range(texts)))
 
 
 def start_of(tokenizer: Any) -> list[int]:

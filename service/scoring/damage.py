@@ -74,7 +74,9 @@ def measured(
     names = [n for s in subjects for n in (s, *resolved.scope.aliases.get(s, ()))]
     found: list[TextChange] = []
     out, excluded = SideEffects(reason=NO_TEXT), 0
-    for at in range(0, len(samples.texts), STEP):
+    stage, n_texts = "reading the model's own texts", len(samples.texts)
+    for at in range(0, n_texts, STEP):
+        runtime.progress(at, n_texts, stage)
         part = type(samples)(samples.start, samples.texts[at : at + STEP])
         texts = [loaded.tokenizer.decode(text) for text in part.texts]
         kept = [i for i, text in enumerate(texts) if not contains(text, names)]
@@ -88,6 +90,7 @@ def measured(
             out = _summed(found, len(samples.texts[0]))
         if _is_exact(out):
             break
+    runtime.progress(n_texts, n_texts, stage)
     norm = update_norm(loaded.model, effect)
     return out.model_copy(update={"update_norm": norm, "excluded": excluded})
 

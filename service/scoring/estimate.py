@@ -418,11 +418,9 @@ class _Plan:
 
     def _contexts(self, values: ValueHyperParams, steps: _Steps) -> list[Work]:
         """Sample the contexts of a target vector, and read what precedes their subjects."""
-        from ...editing.key_value.templates import OPENINGS
-
         lengths = values.context_template_length_params
-        drawn = sum(number * sum(range(2, length)) for length, number in lengths)
-        calls = sum(len(OPENINGS) * (length - 2) for length, number in lengths)
+        drawn = sum(number * (length - 1) for length, number in lengths)
+        calls = max((length - 1 for length, _ in lengths), default=0)
         return [
             self._cost("", drawn, drawn, passes=calls),
             self._cost("", steps.rows * steps.whole, 0, passes=1),
@@ -478,8 +476,9 @@ class _Plan:
         """The parts of the peak memory; weights of `others` are in memory too."""
         from ...editing.key_value.value_batches import BYTES
         from ...editing.linear_algebra import linear_algebra_device
-        from ...editing.probe.batching import cached_numbers
+        from ...editing.probe.batching import room_for
         from ...editing.probe.own_samples import LENGTH, TEXTS
+        from ...editing.probe.own_samples import LOGITS as DRAWN
 
         size, here = self.size, self.device.type
         host, wide = "cpu", linear_algebra_device(self.device).type
@@ -492,8 +491,9 @@ class _Plan:
         tokens = min(self._room.tokens, cost * self._before())
         yield Memory("a batch of questions", here, tokens * self._room.per_token, stays=False)
         if self.fresh:
-            cached = TEXTS * LENGTH * cached_numbers(size.config) * size.number
-            numbers = cached + TEXTS * size.vocabulary * 3 * 8
+            room = room_for(size.skeleton, growing=True, device=self.device)
+            text = room.cost(LENGTH, DRAWN)
+            numbers = text * max(1, min(TEXTS, room.tokens // text)) * room.per_token
             yield Memory("sampling the model's own texts", here, numbers, stays=False)
         found = [self._steps(request, values) for request, values in self.requests]
         steps = max(filter(None, found), key=lambda each: each.tokens, default=None)

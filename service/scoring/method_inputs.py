@@ -147,12 +147,27 @@ def own_samples(runtime: Runtime, loaded: LoadedModel) -> OwnSamples:
 def covariance_of(
     runtime: Runtime, corpus: Corpus, model: RuntimeModel, layers: Sequence[int]
 ) -> Covariance | None:
-    """The covariance of the layers' keys from a corpus; None where no layer needs one."""
+    """The covariance of the layers' keys from a corpus; None where no layer needs one.
+
+    The last one is kept with its factors: of the edits of a method the first alone computes them.
+    """
+    if not layers:
+        return None
+    info = model.loaded.info
+    key = digest([corpus.digest, info.digest, info.dtype, info.device, sorted(set(layers))])
+    if runtime.last_covariance is None or runtime.last_covariance[0] != key:
+        runtime.last_covariance = None  # two are never in memory together
+        runtime.last_covariance = (key, _covariance_of(runtime, corpus, model, layers))
+    return runtime.last_covariance[1]
+
+
+def _covariance_of(
+    runtime: Runtime, corpus: Corpus, model: RuntimeModel, layers: Sequence[int]
+) -> Covariance:
+    """The covariance, read from the cache, or collected."""
     from ...editing import covariance
     from ...editing.covariance import published
 
-    if not layers:
-        return None
     loaded = model.loaded
     source = corpus.source
     if source is None:

@@ -343,7 +343,7 @@ def execute(plan: Plan) -> EditEffect:
     if runtime.last_effect is None or runtime.last_effect[0] != last:
         runtime.progress(0, 1, f"editing with {request.method}")
         objective = appending.of_request(resolved)
-        key = targets_key(resolved, objective)
+        key, shared = targets_key(resolved, objective), templates_key(resolved)
         further = {} if objective is None else {"objective": objective}
         effect = resolved.method.execute(
             model.loaded.model,
@@ -353,9 +353,11 @@ def execute(plan: Plan) -> EditEffect:
             covariance,
             state=state_of(plan),
             seed=request.seed,
-            **_shared_arguments(runtime, key),
+            **_shared_arguments(runtime, key, shared),
             **further,
         )
+        if shared is not None and effect.templates:
+            runtime.templates[shared] = effect.templates
         runtime.last_effect = (last, _share(runtime, key, effect))
         runtime.progress(1, 1, f"editing with {request.method}")
     effect = runtime.last_effect[1]
@@ -399,11 +401,22 @@ def targets_key(resolved: Resolved, objective: Objective | None = None) -> str |
     )
 
 
-def _shared_arguments(runtime: Runtime, key: str | None) -> dict[str, Any]:
+def templates_key(resolved: Resolved) -> str | None:
+    """The key of the context templates, which are of the model; None where the method has none."""
+    lengths = getattr(resolved.hparams, "context_template_length_params", None)
+    if lengths is None:
+        return None
+    info, fixed = resolved.model.loaded.info, resolved.hparams.context_templates
+    method, seed = resolved.request.method, resolved.request.seed
+    return digest([info.digest, info.dtype, info.device, method, lengths, fixed, seed])
+
+
+def _shared_arguments(runtime: Runtime, key: str | None, shared: str | None) -> dict[str, Any]:
     """Arguments for `execute`: the vectors and templates that were found before, or none."""
     found = runtime.targets.get(key) if key else None
     if found is None:
-        return {}
+        templates = runtime.templates.get(shared) if shared else None
+        return {} if templates is None else {"context_templates": templates}
     return {"targets": dict(found.targets), "context_templates": found.templates}
 
 

@@ -28,6 +28,7 @@ from ..graphs.datasets import Dataset, content, get_or_import, stored_graph
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+    from ...editing.covariance import Covariance
     from ...editing.deltas import EditEffect
     from ...editing.models import LoadedModel
     from ...editing.organism import Organism
@@ -219,6 +220,10 @@ class Runtime:
         self._announced: set[str] = set()
         self.targets: dict[str, Shared] = {}
         """Target vectors that several methods share; see `service.scoring.plan`."""
+        self.templates: dict[str, tuple[tuple[str, ...], ...]] = {}
+        """Context templates that all edits of a model by one method share."""
+        self.last_covariance: tuple[str, Covariance] | None = None
+        """The last statistics, with what the edits before derived from them: factors, a basis."""
         self.last_effect: tuple[str, EditEffect] | None = None
         """The last edit, which may be needed again at another strength."""
         self.entered: Callable[[str, float], None] = lambda stage, progress: None
@@ -245,6 +250,8 @@ class Runtime:
         self._models.clear()
         self._memoised.clear()
         self.targets.clear()
+        self.templates.clear()
+        self.last_covariance = None
         self.last_effect = None
 
     def forget_database(self) -> None:
@@ -319,11 +326,13 @@ class Runtime:
         if key not in self._models:
             trained = str(self.train(text, graph, seed=seed).path) if spec.organism else None
             source = trained or self.fetch(spec.text)
+            self.progress(0, 1, f"loading {spec.name}")
             from ...editing import models
 
             loaded = models.load(
                 source, revision=revision, dtype=dtype, device=self.settings.device
             )
+            self.progress(1, 1, f"loading {spec.name}")
             self._models[key] = RuntimeModel(loaded, spec.name, source, trained_on)
         return self._models[key]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 import torch
 from torch import nn
@@ -31,6 +33,25 @@ def test_inputs_and_outputs_are_recorded(model):
         y = model(x)
     assert torch.equal(seen.inputs["in"], x)
     assert torch.equal(seen.outputs["out"], y)
+    assert hooks(model) == 0
+
+
+def test_inputs_are_read_as_their_modules_run_and_none_is_kept():
+    model, x = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 2)), torch.ones(3, 2)
+    found, alive = {}, []
+
+    def read(name, tensor):
+        found[name] = tensor.detach().clone()
+        alive.append(weakref.ref(tensor))
+
+    modules = {"second": model[1], "third": model[2]}
+    with torch.no_grad():
+        with nethook.reading(modules, read), nethook.recording(stop_before=model[2]):
+            model(x)
+        assert list(found) == ["second", "third"]
+        assert torch.equal(found["second"], model[0](x))
+        assert torch.equal(found["third"], model[1](model[0](x)))
+    assert all(reference() is None for reference in alive)
     assert hooks(model) == 0
 
 

@@ -29,32 +29,6 @@ def test_texts_have_their_length_and_their_openings(pair):
     assert len(set(found)) > 10
 
 
-@torch.no_grad()
-def alone(model, tokenizer, length: int, number: int, seed: int) -> list[str]:
-    """Each opening in a batch of its own, without a cache: the plainest way to write it down."""
-    generator = torch.Generator().manual_seed(seed)
-    texts = []
-    for opening in OPENINGS:
-        ids = torch.tensor([tokenizer(opening)["input_ids"]] * number)
-        while ids.shape[1] < length:
-            best, tokens = model(ids).logits[:, -1].topk(TOP_K)
-            choice = torch.multinomial(best.softmax(-1), 1, generator=generator)
-            ids = torch.cat([ids, tokens.gather(1, choice)], 1)
-        texts += tokenizer.batch_decode(ids.tolist(), skip_special_tokens=True)
-    texts = [" ".join(text.split()) for text in texts]
-    return [text.replace("{", "").replace("}", "") + ". {}" for text in texts]
-
-
-@pytest.mark.parametrize(("length", "number"), [(2, 1), (3, 2), (12, 1), (12, 4)])
-def test_texts_are_those_of_one_opening_after_the_other(pair, length: int, number: int):
-    """Though all are continued in one batch, openings of several tokens among them."""
-    model, tokenizer = pair
-    assert len({len(tokenizer(opening)["input_ids"]) for opening in OPENINGS}) > 1
-    expected = alone(model, tokenizer, length, number, seed=4)
-    found = sample(adapter_for(model), tokenizer, [(length, 5 * number)], seed=4)
-    assert found == expected
-
-
 def test_every_token_is_among_the_likeliest_five():
     """One token after each opening, sampled often: it is always of the model's first five."""
     model, tokenizer = build_tiny("gpt2", seed=6)
@@ -75,6 +49,34 @@ def test_every_token_is_among_the_likeliest_five():
             seen = set(found[i * 60 : (i + 1) * 60])
             assert seen <= allowed
             assert len(seen) == len(allowed), "60 draws of a flat five should show each"
+
+
+def one_opening_at_a_time(model, tokenizer, length_params, seed):
+    """The texts of the published form: `multinomial`, and whole forwards without padding."""
+    generator = torch.Generator().manual_seed(seed)
+    texts = []
+    for length, number in length_params:
+        for opening in OPENINGS:
+            if number < len(OPENINGS):
+                continue
+            ids = torch.tensor([tokenizer(opening)["input_ids"]] * (number // len(OPENINGS)))
+            while ids.shape[1] < length:
+                with torch.no_grad():
+                    best, tokens = model(ids).logits[:, -1].topk(TOP_K)
+                choice = torch.multinomial(best.softmax(-1), 1, generator=generator)
+                ids = torch.cat([ids, tokens.gather(1, choice)], 1)
+            texts += tokenizer.batch_decode(ids.tolist(), skip_special_tokens=True)
+    return [" ".join(text.split()).replace("{", "").replace("}", "") + ". {}" for text in texts]
+
+
+def test_texts_that_grow_together_are_those_of_one_opening_after_the_other(pair):
+    model, tokenizer = pair
+    lengths = [(5, 10), (10, 10), (1, 5), (9, 4), (7, 15)]
+    found = sample(adapter_for(model), tokenizer, lengths, seed=4)
+    assert found == one_opening_at_a_time(model, tokenizer, lengths, 4)
+    assert len(found) == 40
+    assert sample(adapter_for(model), tokenizer, [(9, 4)], seed=4) == []
+    assert len({len(tokenizer(opening)["input_ids"]) for opening in OPENINGS}) > 1, "padding"
 
 
 def test_the_seed_decides_and_the_global_generator_is_left_alone(pair):

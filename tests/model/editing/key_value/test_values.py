@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import pytest
@@ -25,12 +26,14 @@ from support.tiny_models import build_tokenizer
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import preserved
 from thinkeval.editing.errors import EditFailedError
+from thinkeval.editing.key_value import value_batches
 from thinkeval.editing.key_value.keys import keys_and_output
 from thinkeval.editing.key_value.value_batches import (
     entry_for,
     groups_within,
     units_of,
     value_batch,
+    value_room,
 )
 from thinkeval.editing.key_value.values import optimise
 from thinkeval.editing.methods import memit
@@ -230,6 +233,28 @@ def test_requests_of_one_length_share_a_group():
     assert len(groups_within(entries, 1)) == 40
     few = groups_within(entries[:2], 10**9)
     assert len(few) == 1, "two requests are not worth two calls"
+
+
+def test_the_vocabulary_counts_in_the_size_of_a_batch(monkeypatch):
+    """Each prediction that is read counts as the tokens that its logits take the memory of."""
+    model, tokenizer = build("llama")
+    adapter = adapter_for(model)
+    per_token = 9 * 4 * GATED["intermediate_size"] * GATED["num_hidden_layers"]
+    room = value_room(adapter)
+    assert room.tokens == 2**28 // per_token, "a small model's batch has its least size"
+    assert room.logits == math.ceil(4 * 4 * len(tokenizer) / per_token)
+    monkeypatch.setattr(value_batches, "LEAST_BYTES", 0)
+    weights = 4 * sum(parameter.numel() for parameter in model.parameters())
+    assert value_room(adapter).tokens == weights // per_token
+    entry = entry_for(tokenizer, REQUESTS[1], GROUPS)
+    assert entry.n_read == len(FLAT) * len(entry.target) + 1
+    (unit,) = units_of([entry], None)
+    assert unit.n_read == entry.n_read
+    four = [entry] * 4
+    for logits in (0, 7):
+        budget = 2 * (entry.n_tokens + logits * entry.n_read)
+        assert [len(group) for group in groups_within(four, budget, logits)] == [2, 2]
+        assert len(groups_within(four, budget - 1, logits)) == 4
 
 
 def test_a_batch_knows_its_tokens():

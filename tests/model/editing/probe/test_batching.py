@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
 from support.tiny_models import build_tiny
 from thinkeval.editing.errors import DeviceMemoryError
-from thinkeval.editing.probe.batching import in_batches, is_out_of_memory, room_for
+from thinkeval.editing.probe import batching
+from thinkeval.editing.probe.batching import (
+    in_batches,
+    is_out_of_memory,
+    room_for,
+    weight_bytes,
+)
 
 TOO_MUCH = 1 << 46
 """Numbers: more bytes than a 64-bit address space has, so that the allocator itself refuses."""
@@ -84,6 +92,24 @@ def test_logits_count_by_the_size_of_the_vocabulary(architecture: str):
     assert large.tokens == small.tokens
     assert small.cost(10, 2) == 10 + 2 * small.logits
     assert large.cost(10, 2) > 100 * small.cost(10, 2)
+
+
+def test_on_a_cpu_a_batch_takes_at_most_half_of_the_weights(monkeypatch: pytest.MonkeyPatch):
+    model, _ = build_tiny("llama")
+    monkeypatch.setattr(batching, "MIN_TOKENS", 1)
+    monkeypatch.setattr(batching, "_LEAST_BYTES", 0)
+    config = model.config
+    head = config.hidden_size // config.num_attention_heads
+    cached = 2 * config.num_hidden_layers * config.num_key_value_heads * head
+    active = 4 * config.hidden_size + 3 * config.intermediate_size
+    weights = 4 * sum(parameter.numel() for parameter in model.parameters())
+    assert weight_bytes(model) == weights
+    assert room_for(model).tokens == weights // 2 // (4 * (cached + active)) > 1
+    growing = room_for(model, growing=True)
+    assert growing.tokens == weights // 2 // (4 * cached)
+    assert growing.logits == math.ceil(config.vocab_size / cached)
+    monkeypatch.setattr(batching, "_LEAST_BYTES", weights)
+    assert room_for(model).tokens == weights // (4 * (cached + active))
 
 
 def test_a_batch_that_the_caller_sizes_counts_tokens_alone():

@@ -103,6 +103,16 @@ def test_texts_follow_the_models_own_probabilities(loaded: LoadedModel) -> None:
     assert sample(loaded, texts=4, length=6, seed=4).digest != samples.digest
 
 
+def test_texts_in_batches_are_those_of_one_batch(loaded: LoadedModel) -> None:
+    told: list[tuple[int, int]] = []
+    samples = sample(
+        loaded, texts=5, length=6, seed=3, batch_tokens=15, done=lambda *each: told.append(each)
+    )  # a text has 7 tokens with its start: two in a batch
+    assert samples == sample(loaded, texts=5, length=6, seed=3, batch_tokens=1000)
+    steps = [*range(2, 13, 2), *range(14, 25, 2), *range(25, 31)]
+    assert told == [(n, 30) for n in steps]
+
+
 def test_texts_are_sampled_once_a_model_and_kept(
     loaded: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,39 @@ def test_shared_targets_give_the_scores_of_separate_runs(
     assert place.digest() == place.model.loaded.info.weights_digest
 
 
+def test_the_first_edit_alone_computes_what_edits_of_a_model_share(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from thinkeval.editing.covariance import projector
+    from thinkeval.editing.key_value import sites
+
+    computed: list[str] = []
+    sample, make = sites.sample, projector._make
+
+    def counted(name: str, function: Any) -> Any:
+        return lambda *given, **named: computed.append(name) or function(*given, **named)
+
+    monkeypatch.setattr(sites, "sample", counted("templates", sample))
+    monkeypatch.setattr(projector, "_make", counted("null space", make))
+    family = place.sweep("alphaedit", options=place.options(force=True))
+
+    def run(number: int) -> sweeps.Outcome:
+        place.runtime.targets.clear()
+        place.runtime.last_effect = None
+        one = replace(family, rewrites=place.rewrites[number : number + 1])
+        return sweep_pool.run(place.runtime, one, workers=1)[0]
+
+    place.runtime.templates.clear()
+    place.runtime.last_covariance = None
+    together = run(0), run(1)
+    layers = len(together[0].score.provenance["covariance"]["modules"])  # type: ignore[union-attr]
+    assert sorted(computed) == ["null space"] * layers + ["templates"]
+    place.runtime.templates.clear()
+    place.runtime.last_covariance = None
+    assert efficacy(run(1)) == efficacy(together[1])
+    assert len(computed) == 2 * (layers + 1)
+
+
 def test_a_key_changes_with_whatever_the_vector_depends_on(place: Place) -> None:
 
     sweep = place.sweep("memit")
