@@ -224,12 +224,12 @@ def _not_stored(
     """The requests without a stored score of their options, each with its hyperparameters."""
 
     def is_stored(request: ScoreRequest, values: Any) -> bool:
-        own = without_corpus(values.as_dict())
+        own = digest(without_corpus(values.as_dict()))
         tuned = any_tuned(runtime.settings, request.method)
         return not request.force and any(
             not score.sequence
             and is_of(score, request, model)
-            and (tuned or score.provenance.get("hparams") == own)
+            and (tuned or digest(score.provenance.get("hparams")) == own)
             for score in scores
         )
 
