@@ -372,7 +372,7 @@ def test_the_demo_tells_the_whole_story(
         assert shown.code == 0
         for method in replacing:
             assert re.search(rf"^ *[\d.]+ s  \d+ of {len(scores)}: {method}$", shown.err, re.M)
-        assert re.search(r" s  none: efficacy \S+, IFR 1, Preservation 1$", shown.err, re.M)
+        assert re.search(r" s  none: efficacy \S+, IFR 1.00, Preservation 1.00$", shown.err, re.M)
         assert shown.out.startswith(TAUGHT.opening)
         for part in ("fine_tuning", "Hogwarts", "Scores by method"):
             assert part in shown.out
