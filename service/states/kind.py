@@ -54,7 +54,10 @@ def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -
 
 
 def _paired(db: Database, out: ComparisonOut, measure: Measure) -> list[Table[Any]]:
-    """Each later state minus the first, over the requests that were scored in both."""
+    """Each later state minus the first, over the requests that were scored in both.
+
+    A single request says nothing about chance, so it has no table.
+    """
     edits = [request.edit for state in out.states for request in state.requests]
     if len(out.states) < 2 or not edits:
         return []
@@ -63,7 +66,11 @@ def _paired(db: Database, out: ComparisonOut, measure: Measure) -> list[Table[An
 
     scores = record.scores(db, edits)
     found = methods(db, scores, measure)
-    return [paired.table(each) for each in paired.paired(found, measure, best=scores[0].method)]
+    return [
+        paired.table(each)
+        for each in paired.paired(found, measure, best=scores[0].method)
+        if each.refused or any(row.n > 1 for row in each.rows)
+    ]
 
 
 def _concluded(db: Database, out: ComparisonOut, measure: Measure) -> list[Table[Any]]:
