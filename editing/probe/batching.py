@@ -209,6 +209,12 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
+def padded(costs: Sequence[int], limit: int) -> int:
+    """Return the tokens of the batches of `in_batches`, padding counted."""
+    order = sorted(range(len(costs)), key=lambda i: -costs[i])
+    return sum(len(batch) * costs[batch[0]] for batch in _split(order, costs, limit))
+
+
 def _split(order: Sequence[int], costs: Sequence[int], limit: int) -> list[list[int]]:
     """Split `order` (largest first) into batches of at most `limit` tokens, padding counted."""
     batches: list[list[int]] = []

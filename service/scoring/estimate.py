@@ -23,7 +23,6 @@ from .damage import LENGTH as LENGTH_READ
 from .damage import STEP
 from .hyperparameters import any_tuned
 from .method_inputs import OWN_SAMPLES, SENTENCES
-from .plan import without_corpus
 from .request import ScoreRequest, is_of
 from .resolved import LIMIT, facts_in_scope, hyperparameters
 from .runtime import Runtime, parse
@@ -224,12 +223,12 @@ def _not_stored(
     """The requests without a stored score of their options, each with its hyperparameters."""
 
     def is_stored(request: ScoreRequest, values: Any) -> bool:
-        own = digest(without_corpus(values.as_dict()))
+        own = digest(values.as_dict())
         tuned = any_tuned(runtime.settings, request.method)
         return not request.force and any(
             not score.sequence
             and is_of(score, request, model)
-            and (tuned or digest(score.provenance.get("hparams")) == own)
+            and (tuned or score.provenance.get("hparams_digest") == own)
             for score in scores
         )
 
@@ -317,8 +316,13 @@ class _Plan:
         return self.runtime.content_of(dataset)
 
     @cached_property
-    def _per_fact(self) -> tuple[float, float, float]:
-        """Mean tokens of a fact's prompt, of its names, and the positions that are read."""
+    def _per_fact(self) -> tuple[float, float, float, float]:
+        """Mean tokens of a fact's prompt, of its names, positions that are read, and padding.
+
+        Padding is the tokens of batches as a multiple of those of their rows.
+        """
+        from ...editing.probe.batching import padded
+
         facts, names = self._graph.facts, {e.name: e.aliases for e in self._graph.entities}
         prompts = [self._count(fill(fact.prompt, fact.subject)) for fact in facts]
         answers = [
@@ -327,7 +331,14 @@ class _Plan:
         ]
         n = max(1, len(facts))
         flat = [length for each in answers for length in each]
-        return sum(prompts) / n, sum(flat) / n, (sum(flat) + len(facts) - len(flat)) / n
+        costs = [
+            self._room.cost(prompt + answer, answer + 1)
+            for prompt, each in zip(prompts, answers, strict=True)
+            for answer in each
+        ]
+        read = (sum(flat) + len(facts) - len(flat)) / n
+        padding = padded(costs, self._room.tokens) / max(1, sum(costs))
+        return sum(prompts) / n, sum(flat) / n, read, padding
 
     def _count(self, text: str) -> int:
         if self.tokenizer is None:
@@ -355,8 +366,8 @@ class _Plan:
 
     def _facts(self, request: ScoreRequest, n: int, what: str = "") -> Work:
         """Ask `n` facts by likelihood, and by samples where the request has some."""
-        prompt, names, read = self._per_fact
-        tokens, positions = n * (prompt + names), n * read
+        prompt, names, read, padding = self._per_fact
+        tokens, positions = n * padding * (prompt + names), n * padding * read
         passes = 2.0 * -(-int(tokens) // self._room.tokens)
         if request.samples:
             # Upper bound: an answer ends earlier where the model ends it.
@@ -486,7 +497,7 @@ class _Plan:
         yield Memory("weights", here, size.weights)
         if others:
             yield Memory("weights of the models before", here, others)
-        prompt, names, read = self._per_fact
+        prompt, names, read, _ = self._per_fact
         cost = self._room.cost(int(prompt + names), int(read) + 1)
         tokens = min(self._room.tokens, cost * self._before())
         yield Memory("a batch of questions", here, tokens * self._room.per_token, stays=False)

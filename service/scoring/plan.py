@@ -302,7 +302,7 @@ def _provenance(
     return {
         "model": asdict(model.loaded.info) | {"name": model.name},
         "method": request.method,
-        "hparams": without_corpus(resolved.hparams.as_dict()),
+        "hparams": _without_corpus(resolved.hparams.as_dict()),
         "hparams_digest": digest(identity["hparams"]),
         "covariance_corpus": corpus.name,
         "covariance_corpus_digest": corpus.digest,
@@ -318,10 +318,10 @@ def _provenance(
     }
 
 
-def without_corpus(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_corpus(values: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters, also those of a control's reference, without the authors' corpus."""
     return {
-        key: without_corpus(value) if isinstance(value, Mapping) else value
+        key: _without_corpus(value) if isinstance(value, Mapping) else value
         for key, value in values.items()
         if key not in OF_THE_CORPUS
     }

@@ -52,6 +52,25 @@ def test_a_sweep_goes_on_and_the_report_shows_its_whole_edits(
     )
 
 
+def test_a_dry_run_counts_what_is_stored_and_scores_nothing(
+    swept: Done, at_once: Call, mine: Mine
+) -> None:
+    model = ("--model", mine.model, "--dry-run")
+    before = at_once("edits", "-g", mine.graph, "--json").out
+    whole = ("-m", "none", "-m", "memit", "--matched")
+    (found,) = at_once("sweep", *args(mine, *model, *whole, "--json")).json
+    assert (found["edits"], found["stored"]) == (10, 10)
+    (found,) = at_once("sweep", *args(mine, *model, "-m", "memit", "-m", "rect", "--json")).json
+    assert (found["edits"], found["stored"]) == (4, 2)
+    assert {"update of rect"} == {w["what"] for w in found["work"] if "update" in w["what"]}
+    assert found["seconds"] > 0
+    shown = at_once("score", REWRITES[0], "-g", mine.graph, *model, "-m", "rect").out
+    assert "1 (0 of them stored, and skipped)" in shown
+    assert "peak memory" in shown
+    assert "--coedit" in at_once("sweep", *args(mine, *model, "--coedit")).error
+    assert at_once("edits", "-g", mine.graph, "--json").out == before
+
+
 def test_a_failed_cell_is_shown_and_ends_in_2(at_once: Call, mine: Mine) -> None:
     more = ("--model", mine.model, "-m", "none", "-m", "memit", "--set", "memit.layers=[77]")
     done = at_once("sweep", *args(mine, *more, "--workers", "1"))
