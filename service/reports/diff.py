@@ -64,7 +64,9 @@ def differences(a: Score, b: Score, measure: Measure) -> list[Difference]:
 SCORED_AT = "scored at"
 """Names the difference of two scores whose queries changed in between."""
 
-_SAMPLING = frozenset({"samples", "max_new_tokens", "seed", "temperature", "top_p", "top_k"})
+_SAMPLING = frozenset(
+    {"samples", "measures", "max_new_tokens", "seed", "temperature", "top_p", "top_k"}
+)
 """Options of a probe that only sampled answers depend on."""
 
 

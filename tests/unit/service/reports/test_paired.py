@@ -296,14 +296,16 @@ def test_samples_decide_on_sampled_answers_alone() -> None:
         for method, samples in (("a", 5), ("b", 20)):
             score = _score(method, rewrite, 0.1)
             values = [v.model_copy(update={"measure": "p"}) for v in score.values]
-            probe = {"ask": "cloze", "samples": samples}
+            taken = ["likelihood"] if samples < 20 else ["p", "likelihood"]
+            probe = {"ask": "cloze", "samples": samples, "measures": taken}
             update = {"provenance": {"probe": probe}, "values": [*score.values, *values]}
             scores.append(score.model_copy(update=update))
     (exact,) = paired(common(scores, "likelihood"), "likelihood")
     assert exact.refused == ()
     (sampled,) = paired(common(scores, "p"), "p")
     assert sampled.refused == (
-        "b is not paired with a: probe samples 20 and samples 5 (12 rewrites).",
+        "b is not paired with a: probe measures p and likelihood, samples 20 and measures"
+        " likelihood, samples 5 (12 rewrites).",
     )
 
 
