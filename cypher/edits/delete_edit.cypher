@@ -1,6 +1,6 @@
 // Delete an edit and the graph it produced, in one transaction. The rewrite request remains.
-// Further ids of the edit, idempotency keys, and answers of an edit that appends one are deleted
-// too.
+// Further ids of the edit, idempotency keys, answers of an edit that appends one, and answers
+// in forms are deleted too.
 // params:
 //   $id  STRING  id of the edit
 
@@ -17,6 +17,10 @@ CALL () {
 }
 CALL () {
   MATCH (x:AppendAnswers {edit: $id})
+  DETACH DELETE x
+}
+CALL () {
+  MATCH (x:FormAnswer {owner: $id})
   DETACH DELETE x
 }
 CALL () {

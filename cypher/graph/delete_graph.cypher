@@ -23,6 +23,9 @@ CALL () {
   WHERE x.id STARTS WITH $graph + '|'
   RETURN x AS gone
   UNION ALL
+  MATCH (x:FormAnswer {owner: $graph})
+  RETURN x AS gone
+  UNION ALL
   MATCH (g:Graph {id: $graph})
   RETURN g AS gone
 }

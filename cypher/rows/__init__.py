@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .depedit import *
     from .edits import *
     from .experiments import *
+    from .forms import *
     from .graph import *
     from .growth import *
     from .jobs import *
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _MODULES = (
     "append", "base", "chains", "closure", "depedit", "edits", "experiments",
-    "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
+    "forms", "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

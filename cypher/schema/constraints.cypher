@@ -28,6 +28,7 @@ CREATE CONSTRAINT statement_id IF NOT EXISTS FOR (s:Statement) REQUIRE s.id IS U
 CREATE CONSTRAINT candidate_id IF NOT EXISTS FOR (c:Candidate) REQUIRE c.id IS UNIQUE;
 CREATE CONSTRAINT decision_id IF NOT EXISTS FOR (d:Decision) REQUIRE d.id IS UNIQUE;
 CREATE CONSTRAINT append_answers_id IF NOT EXISTS FOR (x:AppendAnswers) REQUIRE x.id IS UNIQUE;
+CREATE CONSTRAINT form_answer_id IF NOT EXISTS FOR (x:FormAnswer) REQUIRE x.id IS UNIQUE;
 CREATE CONSTRAINT iteration_id IF NOT EXISTS FOR (i:Iteration) REQUIRE i.id IS UNIQUE;
 CREATE CONSTRAINT experiment_id IF NOT EXISTS FOR (x:Experiment) REQUIRE x.id IS UNIQUE;
 CREATE INDEX experiment_kind IF NOT EXISTS FOR (x:Experiment) ON (x.kind);
@@ -46,6 +47,7 @@ CREATE INDEX answer_run IF NOT EXISTS FOR (x:Answer) ON (x.run);
 CREATE INDEX query_run IF NOT EXISTS FOR (x:Query) ON (x.run);
 CREATE INDEX statement_run IF NOT EXISTS FOR (x:Statement) ON (x.run);
 CREATE INDEX append_answers_edit IF NOT EXISTS FOR (x:AppendAnswers) ON (x.edit);
+CREATE INDEX form_answer_owner IF NOT EXISTS FOR (x:FormAnswer) ON (x.owner);
 CREATE INDEX candidate_order IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.place, x.id);
 CREATE INDEX candidate_state IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.state);
 CREATE INDEX decision_run IF NOT EXISTS FOR (x:Decision) ON (x.run);
@@ -61,7 +63,7 @@ UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
   'Job', 'Service', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
   'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers',
-  'Experiment'] AS label
+  'FormAnswer', 'Experiment'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
@@ -110,7 +112,9 @@ UNWIND [
   'corrected', 'judged', 'judge', 'judge_corrected', 'number', 'at', 'by', 'verb', 'candidate',
   'before', 'after', 'evidence', 'triplets', 'paths', 'cot_queries',
   'calls', 'try', 'outcome', 'key_group', 'result', 'updates', 'graphs',
-  'constraints', 'kl', 'perplexity_ratio', 'update_norm'
+  'constraints', 'kl', 'perplexity_ratio', 'update_norm',
+  'form', 'protocol', 'fact', 'given', 'chance', 'margin_pre', 'margin_post',
+  'p_old_pre', 'p_old_post', 'further_pre', 'further_post'
 ] AS property
 CALL db.createProperty(property);
 

@@ -8,7 +8,7 @@ most of their tokens.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,3 +126,16 @@ def pack(
         seen[r, one, other] = True
     places = tuple(tuple(r * width + column for column in columns) for r, columns in found)
     return TokenTree(ids.to(device), depth.to(device), seen.to(device), places)
+
+
+def beginnings(sequences: Iterable[Sequence[int]]) -> int:
+    """Number of distinct beginnings: the tokens that are read if each beginning is read once."""
+    count, before = 0, ()
+    for sequence in sorted(map(tuple, sequences)):
+        shared = 0
+        for one, other in zip(before, sequence, strict=False):
+            if one != other:
+                break
+            shared += 1
+        count, before = count + len(sequence) - shared, sequence
+    return count

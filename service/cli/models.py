@@ -12,9 +12,11 @@ import typer
 from ..base.errors import UsageError
 from ..base.formatting import UNDEFINED, cell, least_of, number, pluralize, short
 from ..base.settings import Settings
+from ..forms.registry import chosen
 from ..graphs import datasets
 from ..models.edit import KNOWN, KNOWN_CHAIN
 from ..reports.formats import Column, Table, indexed
+from ..reports.forms import accuracy_table
 from ..scoring import knowledge, method_inputs
 from ..scoring import method_inputs as corpora
 from ..scoring.hyperparameters import Tuned, by_method, chosen_for
@@ -94,6 +96,8 @@ def show_known(found: KnownSummary, graph: str, measure: Measure) -> None:
         emit_table(Table("weakest", "Least known facts", facts, found.weakest))
     if found.wordings is not None:
         _show_wordings(found.wordings)
+    if found.forms is not None:
+        emit_table(accuracy_table(found.forms))
     _show_rewrites(found, graph)
 
 
@@ -183,6 +187,14 @@ def probe(
             " in the chat), by likelihood. Each takes as long as a probe with --samples 0.",
         ),
     ] = False,
+    forms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--forms",
+            help="Also ask each fact in other forms: `all`, or names such as `question,negated`;"
+            " prints how often the unedited model is right in each, against chance.",
+        ),
+    ] = None,
     json: JsonFlag = False,
     **options: Any,
 ) -> None:
@@ -193,14 +205,16 @@ def probe(
     """
     asked = edit_options({"graph": graph} | options)
     require_taken(measure.key, asked.samples)
+    wanted = chosen(forms) if forms else []
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.get_or_import(runtime.db, graph)
         loaded = runtime.model_of(asked, dataset)
         summary = knowledge.probe_graph(
-            runtime, dataset, loaded, asked, measure.key, by_wording=by_wording
+            runtime, dataset, loaded, asked, measure.key, by_wording=by_wording, forms=wanted
         )
     if json:
-        emit_json(asdict(summary))
+        shown = [found.model_dump() for found in summary.forms] if summary.forms else None
+        emit_json(asdict(summary) | {"forms": shown})
     else:
         show_known(summary, graph, measure.key)
 

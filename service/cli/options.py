@@ -58,9 +58,9 @@ PANELS: dict[str, tuple[str, ...]] = {
         "min_support", "rank", "typed",
     ),
     "Measurement": (
-        "measure", "samples", "max_new_tokens", "ask", "paraphrases", "by_wording", "generate",
-        "conversation", "side_effects", "drift_facts", "implications", "max_steps", "bare",
-        "threshold", "unit", "parallel", "known", "known_chain", "matched", "pass_share",
+        "measure", "samples", "max_new_tokens", "ask", "paraphrases", "forms", "by_wording",
+        "generate", "conversation", "side_effects", "drift_facts", "implications", "max_steps",
+        "bare", "threshold", "unit", "parallel", "known", "known_chain", "matched", "pass_share",
         "agreement", "metric", "paired", "strict", "published", "es_over", "ls_over",
     ),
     "Limits": (

@@ -24,6 +24,7 @@ from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
 from ..reports.comparison import COUNTED
 from ..reports.edit import ScoreLine, conversation_table, leakage_table, lines, metric_text
 from ..reports.formats import Column, Table, indexed
+from ..reports.forms import forms_table
 from ..reports.table import STEPS, by_ifr, caption, caption_each, method_table, rows_of, unranked
 from ..reports.verdict import unrelated
 from ..scoring.chat import way_of
@@ -69,6 +70,8 @@ def show_score(score: Score) -> None:
         console().print(unrelated(score.side_effects).sentence, highlight=False)
     if score.conversation is not None:
         emit_table(conversation_table(score.conversation))
+    if score.forms:
+        emit_table(forms_table(score.forms))
     if score.kind == "append":
         _show_additivity(score)
         return

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validat
 from ...cypher.rows.states import DriftCounts
 from ...loaders.records import RequestKind, kind_of
 from ..base.formatting import short
+from .forms import FormOut
 from .notebook import ShownScore
 from .options import Option, option_of
 
@@ -575,6 +576,10 @@ class Score(ShownScore, EditedFact):
         description="Change of the model on texts of its own and on known facts; size of the"
         " update.",
     )
+    forms: list[FormOut] = Field(
+        default=[],
+        description="The edited fact asked in other forms; empty where none were asked for.",
+    )
     reused: bool = Field(
         default=False,
         description="True if it was stored before the request, so that nothing was computed.",
@@ -723,6 +728,13 @@ class SharedOptions(MeasuredOptions):
         default=True,
         description="Measure how far the edit changes the model on texts of its own, and on the"
         " known facts of the graph.",
+    )
+    forms: Annotated[str | None, Option(recorded="forms", since=10)] = Field(
+        default=None,
+        min_length=1,
+        max_length=400,
+        description="Also ask the edited fact, its subject's facts and facts on its chains in other"
+        " forms: `all`, or names such as `question,negated`.",
     )
     drift_facts: Annotated[int, Option(recorded="drift_facts", since=9)] = Field(
         default=1000,

@@ -20,7 +20,7 @@ from ..base.formatting import least_of, short
 from ..graphs.datasets import Dataset, case, list_rewrites
 from ..models.edit import KNOWN, KNOWN_CHAIN, EditOptions, Measure
 from ..models.options import words_of
-from . import model_graph
+from . import battery, model_graph
 from . import probe as probes
 from .chat import settled
 from .probe import Wording, edited_facts, probe, questions_for
@@ -30,6 +30,8 @@ from .runtime import Runtime, RuntimeModel
 if TYPE_CHECKING:
     from ...editing.probe import ProbeSettings
     from ...loaders.records import Fact
+    from ..forms.registry import Form
+    from ..models.forms import FormAccuracy
     from .probe import ProbedFact
     from .resolved import Resolved
 
@@ -123,6 +125,7 @@ class KnownSummary:
         undecided: sampled answers that are neither right nor wrong.
         chat: always or never, as the facts were asked.
         chat_chosen: how `auto` was decided (`ChatChosen`); None where nothing was measured.
+        forms: None where none were asked for.
     """
 
     graph: str
@@ -140,6 +143,7 @@ class KnownSummary:
     undecided: int = 0
     chat: str = "never"
     chat_chosen: dict[str, Any] | None = None
+    forms: list[FormAccuracy] | None = None
 
 
 def probe_graph(
@@ -150,12 +154,14 @@ def probe_graph(
     measure: Measure,
     *,
     by_wording: bool = False,
+    forms: Sequence[Form] = (),
 ) -> KnownSummary:
     """Probe a whole data set graph and sum up the model's knowledge of it.
 
     Args:
         asked: how the facts are probed, and the model as the next command names it.
         by_wording: also ask every fact in each wording that exists, by likelihood.
+        forms: also ask every fact in these forms, and store the answers with the model graph.
     """
     content = runtime.content_of(dataset)
     aliases = {entity.name: entity.aliases for entity in content.entities}
@@ -192,6 +198,9 @@ def probe_graph(
         ),
         chat=settings.chat,
         chat_chosen=chat.as_dict() if chat else None,
+        forms=battery.unedited(runtime, dataset, model, stored, forms, content.facts)
+        if forms
+        else None,
     )
 
 

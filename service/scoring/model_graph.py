@@ -48,7 +48,12 @@ def asked_model(model: RuntimeModel, progress: Progress) -> Asked:
 
 
 def answers(resolved: Resolved) -> dict[str, Answer]:
-    """Pre-edit answers by fact id, read from the model graph, which is written if missing.
+    """Pre-edit answers by fact id, read from the model graph."""
+    return stored_answers(resolved.runtime, graph_of(resolved))
+
+
+def graph_of(resolved: Resolved) -> str:
+    """The model graph of a score, which is written if missing.
 
     A graph of more facts than `probe_all_limit` is probed a scope at a time.
     """
@@ -56,8 +61,7 @@ def answers(resolved: Resolved) -> dict[str, Answer]:
     whole = dataset.n_facts <= runtime.settings.probe_all_limit
     facts = runtime.content_of(dataset).facts if whole else scope.facts
     asked = asked_model(resolved.model, runtime.progress)
-    graph = ensure(runtime, dataset, asked, resolved.request.probe, facts, scope.aliases)
-    return stored_answers(runtime, graph)
+    return ensure(runtime, dataset, asked, resolved.request.probe, facts, scope.aliases)
 
 
 def stored_answers(runtime: Runtime, graph: str) -> dict[str, Answer]:

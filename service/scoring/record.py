@@ -21,7 +21,7 @@ from ..base.leases import Heartbeat, Lease, State, event, new_token
 from ..graphs.datasets import require_graph
 from ..graphs.write import Fence, rewrite_row, write_graph
 from ..models.edit import Measure, Score
-from . import metrics
+from . import battery, metrics
 from .model_graph import complete, entities_of, fact_row
 from .probe import ProbedFact
 
@@ -87,6 +87,17 @@ class Record:
             tx.run(rows.WrittenRow, "append/write_answers", edit=edit, rows=answers)
 
         self.db.atomically(write)
+
+    def write_forms(self, units: Sequence[dict[str, object]]) -> None:
+        """Store what both models answer in forms of asking.
+
+        Args:
+            units: as cypher/forms/write.cypher takes them.
+
+        Raises:
+            LeaseLostError, JobInterrupt: as `stage`.
+        """
+        self.db.atomically(lambda tx: battery.write(tx, self.lease.assert_owned(tx.run), units))
 
     def succeed(self, score: Score) -> None:
         """Store the score; from now on readers find it.

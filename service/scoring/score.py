@@ -24,6 +24,7 @@ from ...loaders.records import Fact, RewriteRequest, digest, slug
 from ..models.edit import MetricValue, Score
 from . import (
     append,
+    battery,
     chat,
     conversation,
     damage,
@@ -100,6 +101,7 @@ def score_edit(
         LeaseLostError: another process scores it by now.
     """
     append.check(request, request.rewrite)
+    battery.check(request)
     forget.check(request.rewrite, request)
     watch = Stopwatch()
     with watch.stage("load model"):
@@ -157,6 +159,8 @@ def _score(
         both = chat.measured(model.loaded, request.probe, effect, probed)
         answers = append.both(resolved, effect)
         shown = side_effects.after(resolved, effect, probed, about)
+    with watch.stage("forms"):
+        asked = battery.both(resolved, effect, shown)
     with watch.stage("side effects"):
         changed = damage.measured(resolved, effect, edited)
         known = drift.outside(resolved, effect, [*shown, *further, *beside], edited)
@@ -170,6 +174,8 @@ def _score(
         editrecords.write_edit_graph(record, request, model.name, written, scope.aliases)
         if answers:
             record.write_answers(answers)
+        if asked:
+            record.write_forms(asked.rows)
     with watch.stage("metrics"):
         values = [*metrics.measure(db, record.edit, request), *both]
         if answers:
@@ -191,9 +197,12 @@ def _score(
     if request.conversation:
         with watch.stage("conversation"):
             talk = conversation.measured(resolved, effect, score)
+    with watch.stage("forms"):
+        forms = battery.measured(resolved, record.edit, asked)
     score = score.model_copy(
         update={
             "values": values,
+            "forms": forms,
             "seconds": watch.seconds,
             "conversation": talk,
             "about_subject": outcome,
@@ -237,7 +246,8 @@ def _score_of(
             "method_state": _plain(effect.state),
         }
         | ({"implications": implied.about()} if implied else {})
-        | ({"conversation": conversation.PROTOCOL} if request.conversation else {}),
+        | ({"conversation": conversation.PROTOCOL} if request.conversation else {})
+        | ({"forms": request.forms} if request.forms else {}),
         sequence=step.about if step else None,
         append=plan.append,
     )
@@ -251,6 +261,8 @@ def edit_id_of(
         identity = identity | {"generate": generation.PROTOCOL}
     if request.conversation:
         identity = identity | {"conversation": conversation.PROTOCOL}
+    if request.forms:
+        identity = identity | {"forms": battery.versions(request)}
     if request.strength != 1:
         identity = identity | {"strength": request.strength}
     if step is not None:

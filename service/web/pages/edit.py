@@ -37,6 +37,7 @@ from ...reports.edit import (
     lines,
     measure_of,
 )
+from ...reports.forms import forms_table
 from ...reports.graph_tables import ways_table
 from ...reports.leakage_map import BANDS, draw, page_svg
 from ...reports.leakage_selection import Length, Selection
@@ -459,6 +460,7 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
     values = view.values("") | numbers(view)
     walked = score.conversation
     values["conversation"] = None if walked is None else conversation_table(walked)
+    values["forms"] = forms_table(score.forms) if score.forms else None
     if score.append:
         return values | append_values(view.db, score, score.append)
     cut = cut_values(view.db, score, view.measure, CutAsked(), browser)

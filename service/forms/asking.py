@@ -1,0 +1,248 @@
+"""Ask a model in forms: which units a fact gives, their probabilities, and the tokens they cost."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from ...loaders.records import Fact, RewriteRequest, unique
+from .context import Context
+from .material import NotAsked, Outcome, Prompt, Target, Unit
+from .registry import Form
+
+if TYPE_CHECKING:
+    from ...editing.deltas import EditEffect
+    from ...editing.models import LoadedModel
+    from ...editing.probe.prompts import PromptChange, Query, Rendered
+
+Progress = Callable[[int, int, str], None]
+
+CHUNK = 256
+"""Units that are asked together, so that prompts and their beginnings are read once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A unit of one fact in one form.
+
+    Attributes:
+        place: of the unit among those of the fact.
+    """
+
+    form: Form
+    target: Target
+    unit: Unit
+    place: int
+
+
+@dataclass(slots=True)
+class Planned:
+    """Units to ask, and the facts that a form cannot ask, counted by form and reason."""
+
+    units: list[Asked] = field(default_factory=list)
+    left_out: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+
+def plan(
+    forms: Iterable[Form],
+    facts: Sequence[Fact],
+    context: Context,
+    rewrite: RewriteRequest | None = None,
+    *,
+    at_most: int | None = None,
+) -> Planned:
+    """The units of facts in each form.
+
+    Args:
+        rewrite: of which the facts are the edited one; None: they are not edited.
+        at_most: facts that are asked in a form, the first that can be.
+    """
+    found = Planned()
+    for form in forms:
+        asked = 0
+        for fact in facts:
+            if asked == at_most:
+                break
+            try:
+                target = context.edited(rewrite, fact) if rewrite else context.target(fact)
+                units = form.units(target, context)
+            except NotAsked as reason:
+                found.left_out[form.key][str(reason)] += 1
+                continue
+            asked += 1
+            found.units += [Asked(form, target, unit, i) for i, unit in enumerate(units)]
+    return found
+
+
+TOO_LONG = "the prompt is longer than the model reads"
+
+
+def fitting(loaded: LoadedModel, planned: Planned, context: Context) -> Planned:
+    """The plan without units whose prompts the model cannot read; their facts are counted."""
+    from ...editing.errors import ProbeError
+    from ...editing.probe.decoding import position_limit
+    from ...editing.probe.likelihood import token_sequences
+
+    limit = position_limit(loaded.model)
+    found = Planned(left_out=planned.left_out)
+    for each in planned.units:
+        # A token is a byte or more, so most texts need not be tokenised here.
+        if limit is not None and _bytes(each, context) > limit:
+            try:
+                for query in _queries(loaded, [each], context):
+                    token_sequences(loaded, query, {})
+            except ProbeError:
+                found.left_out[each.form.key][TOO_LONG] += 1
+                continue
+        found.units.append(each)
+    return found
+
+
+FRAME = 256
+"""Bytes of a chat template around a turn, at most, and of special tokens."""
+
+
+def _bytes(each: Asked, context: Context) -> int:
+    """An upper bound of the tokens of a unit's longest row."""
+    return FRAME + max(
+        len(f"{row.prompt.user or ''}{row.prompt.text}".encode())
+        + max(len(text.encode()) for name in row.candidates for text in context.spellings(name))
+        for row in each.unit.rows
+    )
+
+
+def takes_chat(tokenizer: Any) -> bool:
+    """Return True if the tokenizer has a chat template that takes a user's turn."""
+    from ...editing.probe.prompts import chat_text, closed
+
+    if getattr(tokenizer, "chat_template", None) is None:
+        return False
+    try:
+        return bool(closed(chat_text(tokenizer, [("user", "?")]), "?"))
+    except Exception:  # a template is a program; one that refuses is not asked
+        return False
+
+
+def rendered(tokenizer: Any, prompt: Prompt, change: PromptChange | None = None) -> Rendered:
+    """A prompt as the model reads it.
+
+    Args:
+        change: of an in-context edit; in a chat it applies to the user's turn.
+    """
+    from ...editing.joint import parted
+    from ...editing.probe.prompts import Rendered, chat_text, closed, plainly
+
+    changed = change or (lambda text: text)
+    if prompt.user is None:
+        return plainly(changed(prompt.text), prompt.text)
+    user = changed(prompt.user)
+    head = closed(chat_text(tokenizer, [("user", user)]), user)
+    text, lead = parted(prompt.text)
+    return Rendered(head + text, special=False, lead=lead, seed_text=f"{prompt.user}\n{text}")
+
+
+def outcomes(
+    loaded: LoadedModel,
+    units: Sequence[Asked],
+    context: Context,
+    effect: EditEffect | None = None,
+    progress: Progress | None = None,
+) -> tuple[list[Outcome], list[Outcome]]:
+    """The outcomes of units before and after an edit; the model is unchanged on return.
+
+    Args:
+        effect: None: the model is not edited, and both lists are of the model as it is.
+
+    Raises:
+        ProbeError: a prompt too long for the model, or NaN from it.
+    """
+    before: list[Outcome] = []
+    after: list[Outcome] = []
+    # Neighbours share a fact's prompts.
+    order = sorted(range(len(units)), key=lambda i: units[i].target.fact.id)
+    places = iter(order)
+    while chunk := list(islice(places, CHUNK)):
+        found = _asked(loaded, [units[i] for i in chunk], context, effect)
+        before += found[0]
+        after += found[1]
+        if progress is not None:
+            progress(len(before), len(units), "forms")
+    rank = sorted(range(len(order)), key=order.__getitem__)
+    return [before[i] for i in rank], [after[i] for i in rank]
+
+
+def _asked(
+    loaded: LoadedModel, units: Sequence[Asked], context: Context, effect: EditEffect | None
+) -> tuple[list[Outcome], list[Outcome]]:
+    from ...editing.deltas import applied
+    from ...editing.probe.edited_states import likelihoods_of_states
+
+    changes = effect is not None and not effect.changes_nothing
+    states = [(), (effect,)] if effect and changes and effect.prompt_change is None else [()]
+    queries = _queries(loaded, units, context)
+    found = likelihoods_of_states(loaded, states, queries)
+    sides = [_scored(units, [each.likelihood for each in side]) for side in found]
+    if effect and changes and effect.prompt_change is not None:
+        shown = _queries(loaded, units, context, effect.prompt_change)
+        with applied(loaded.model, effect):
+            (side,) = likelihoods_of_states(loaded, [()], shown)
+        sides.append(_scored(units, [each.likelihood for each in side]))
+    return sides[0], sides[-1]
+
+
+def _queries(
+    loaded: LoadedModel,
+    units: Sequence[Asked],
+    context: Context,
+    change: PromptChange | None = None,
+) -> list[Query]:
+    from ...editing.probe.prompts import Query
+
+    made: dict[Prompt, Rendered] = {}
+    out = []
+    for each in units:
+        for row in each.unit.rows:
+            if row.prompt not in made:
+                made[row.prompt] = rendered(loaded.tokenizer, row.prompt, change)
+            for name in row.candidates:
+                names = unique((name, *context.aliases.get(name, ())))
+                item = f"{each.form.key}: {each.target.fact.subject}"
+                out.append(Query(item, made[row.prompt], names))
+    return out
+
+
+def _scored(units: Sequence[Asked], values: Sequence[float]) -> list[Outcome]:
+    rest = iter(values)
+    out = []
+    for each in units:
+        logs = [
+            [math.log(p) if (p := next(rest)) > 0 else -math.inf for _ in row.candidates]
+            for row in each.unit.rows
+        ]
+        out.append(each.form.score(logs, each.target))
+    return out
+
+
+def tokens(loaded: LoadedModel, units: Sequence[Asked], context: Context) -> dict[str, float]:
+    """Tokens of a fact in each form, each beginning of a text counted once over all facts."""
+    from ...editing.probe.likelihood import token_sequences
+    from ...editing.probe.token_tree import beginnings
+
+    of: dict[str, list[Asked]] = defaultdict(list)
+    for each in units:
+        of[each.form.key].append(each)
+    out = {}
+    for key, asked in of.items():
+        prompts: dict[Rendered, list[int]] = {}
+        sequences = {
+            (*prompts[query.rendered], *name[:-1])
+            for query in _queries(loaded, asked, context)
+            for name in token_sequences(loaded, query, prompts)
+        }
+        facts = {each.target.fact.id for each in asked}
+        out[key] = beginnings(sequences) / len(facts)
+    return out

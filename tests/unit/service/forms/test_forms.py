@@ -1,0 +1,314 @@
+"""Every form on a small graph: the texts it asks, the names, and the score, by hand."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.real_model import LANDS
+from thinkeval.loaders import formats
+from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, RewriteRequest
+from thinkeval.service import forms as package
+from thinkeval.service.base.errors import UsageError
+from thinkeval.service.forms.context import Context
+from thinkeval.service.forms.material import NEEDS, NotAsked, Outcome, Target
+from thinkeval.service.forms.registry import Form, chosen, forms
+
+CAPITAL = "The capital of {} is the city of"
+TOWER = "The {} is located in the city of"
+COUNTRY = "The city of {} is located in the country of"
+EXAMPLES = (
+    "Question: What is the capital of Norway? Answer: Oslo\n\n"
+    "Question: What is the official language of Brazil? Answer: Portuguese\n\n"
+    "Question: On which continent is Kenya? Answer: Africa\n\n"
+)
+
+
+def fact(subject: str, relation: str, name: str, prompt: str, question: str) -> Fact:
+    return Fact(subject, relation, name, prompt, (question.format(subject),))
+
+
+def small() -> KnowledgeGraph:
+    cities = {
+        "Paris": "France", "Rome": "Italy", "Berlin": "Germany", "Lyon": "France",
+        "Madrid": "Spain", "Porto": "Portugal",
+    }  # fmt: skip
+    towers = {"Eiffel Tower": "Paris", "Colosseum": "Rome", "Brandenburg Gate": "Berlin"}
+    facts = [
+        fact(city, "in", land, COUNTRY, "In which country is the city of {}?")
+        for city, land in cities.items()
+    ] + [
+        fact(tower, "stands in", city, TOWER, "In which city is the {}?")
+        for tower, city in towers.items()
+    ]
+    names = dict.fromkeys(name for f in facts for name in (f.subject, f.object))
+    return KnowledgeGraph("small", tuple(Entity(name) for name in names), tuple(facts))
+
+
+GRAPH = small()
+CONTEXT = Context(GRAPH, chat=True)
+EIFFEL = next(f for f in GRAPH.facts if f.subject == "Eiffel Tower")
+REWRITE = RewriteRequest(
+    id="eiffel", dataset="small", prompt=TOWER, subject="Eiffel Tower", relation="stands in",
+    target_true="Paris", target_new="Rome", question=EIFFEL.question,
+)  # fmt: skip
+
+
+def form(key: str) -> Form:
+    return next(each for each in forms() if each.key == key)
+
+
+def texts(key: str, target: Target) -> list[list[str]]:
+    units = form(key).units(target, CONTEXT)
+    return [[row.prompt.text for row in unit.rows] for unit in units]
+
+
+@pytest.fixture
+def plain() -> Target:
+    return CONTEXT.target(EIFFEL)
+
+
+@pytest.fixture
+def edited() -> Target:
+    return CONTEXT.edited(REWRITE, EIFFEL)
+
+
+def test_each_form_is_a_file_with_the_contract() -> None:
+    ids = {each.id for each in forms()}
+    folder = Path(package.__path__[0])
+    assert ids <= {path.stem for path in folder.glob("*.py")}
+    for each in forms():
+        assert each.summary
+        assert set(each.needs) <= NEEDS.keys()
+    assert len({each.protocol(CONTEXT) for each in forms()}) == len(forms())
+
+
+def test_a_new_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Path(package.__path__[0], "cloze.py").read_text(encoding="utf-8")
+    (tmp_path / "echo.py").write_text(source, encoding="utf-8")
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    forms.cache_clear()
+    try:
+        assert "echo" in {each.id for each in forms()}
+    finally:
+        forms.cache_clear()
+        sys.modules.pop(f"{package.__name__}.echo", None)
+
+
+def test_forms_are_chosen_by_name_and_the_cloze_is_always_there() -> None:
+    assert [f.key for f in chosen(["negated,question/3-shot"])] == [
+        "cloze/0-shot", "negated/0-shot", "question/3-shot",
+    ]  # fmt: skip
+    assert chosen(["all"]) == list(forms())
+    with pytest.raises(UsageError, match="no form 'qestion'") as refused:
+        chosen(["qestion"])
+    assert "Did you mean 'question'?" in refused.value.remedy
+
+
+def test_a_protocol_id_names_form_examples_scoring_and_version() -> None:
+    assert form("cloze/0-shot").protocol(CONTEXT) == "cloze/0-shot/likelihood/v1"
+    shown = form("question/3-shot").protocol(CONTEXT)
+    assert shown.startswith("question/3-shot:")
+    assert shown.endswith("/likelihood/v1")
+    # Other names in the graph, other examples, another protocol.
+    names = (*GRAPH.entities, Entity("Oslo"))
+    other = Context(KnowledgeGraph("small", names, GRAPH.facts), chat=True)
+    assert form("question/3-shot").protocol(other) != shown
+
+
+def test_options_are_objects_of_the_relation_first(plain: Target, edited: Target) -> None:
+    assert plain.options[0] == plain.right == "Paris"
+    assert set(plain.options[:3]) == {"Paris", "Rome", "Berlin"}
+    # Another city, as the relation has no more objects.
+    assert plain.options[3] in {"Lyon", "Madrid", "Porto"}
+    assert edited.options[:2] == ("Rome", "Paris")
+    assert edited.options[2] == "Berlin"
+    assert CONTEXT.target(EIFFEL) == Context(GRAPH, chat=False).target(EIFFEL)
+
+
+def test_no_option_is_another_right_answer_or_an_alias() -> None:
+    entities = [Entity(e.name, ("Roma",) if e.name == "Rome" else ()) for e in GRAPH.entities]
+    second = fact("Eiffel Tower", "stands in", "Berlin", TOWER, "In which city is the {}?")
+    odd = fact("Villa", "stands in", "Roma", TOWER, "In which city is the {}?")
+    graph = KnowledgeGraph("small", tuple(entities), (*GRAPH.facts, second, odd))
+    found = Context(graph, chat=False).target(EIFFEL)
+    assert "Berlin" not in found.options
+    assert len({"Rome", "Roma"} & set(found.options)) == 1
+
+
+def test_a_fact_without_another_option_is_not_asked() -> None:
+    alone = KnowledgeGraph("one", (Entity("Eiffel Tower"), Entity("Paris")), (EIFFEL,))
+    with pytest.raises(NotAsked, match="no other object"):
+        Context(alone, chat=False).target(EIFFEL)
+
+
+def test_cloze_and_question(plain: Target) -> None:
+    assert texts("cloze/0-shot", plain) == [["The Eiffel Tower is located in the city of"]]
+    question = "Question: In which city is the Eiffel Tower? Answer:"
+    assert texts("question/0-shot", plain) == [[question]]
+    assert texts("question/3-shot", plain) == [[EXAMPLES + question]]
+    (unit,) = form("chat_prefill/chat").units(plain, CONTEXT)
+    assert unit.rows[0].prompt.user == "In which city is the Eiffel Tower?"
+    assert unit.rows[0].prompt.text == "The Eiffel Tower is located in the city of"
+    with pytest.raises(NotAsked, match="no chat template"):
+        form("chat_prefill/chat").units(plain, Context(GRAPH, chat=False))
+
+
+def test_negation_and_fact_check(plain: Target) -> None:
+    cloze = "The Eiffel Tower is located in the city of"
+    assert texts("negated/0-shot", plain) == [
+        ["The Eiffel Tower is not located in the city of", cloze]
+    ]
+    low = "the Eiffel Tower is located in the city of"
+    assert texts("fact_check/true", plain) == [[f"It is true that {low}"]]
+    assert texts("fact_check/false", plain) == [[f"It is false that {low}", cloze]]
+    assert texts("fact_check/difference", plain) == [
+        [f"It is true that {low}", f"It is false that {low}"]
+    ]
+
+
+def test_a_name_at_the_beginning_keeps_its_capital() -> None:
+    ends = {"The Band": "Ottawa", "Abba": "Malmo"}
+    facts = tuple(Fact(band, "from", city, "{} is from") for band, city in ends.items())
+    names = tuple(Entity(name) for pair in ends.items() for name in pair)
+    graph = KnowledgeGraph("bands", names, facts)
+    context = Context(graph, chat=False)
+    (unit,) = form("fact_check/true").units(context.target(graph.facts[0]), context)
+    assert unit.rows[0].prompt.text == "It is true that The Band is from"
+
+
+def test_reversed_asks_for_the_subject(plain: Target, edited: Target) -> None:
+    fill = 'Fill in the blank: "The ____ is located in the city of'
+    (unit,) = form("reversed/0-shot").units(plain, CONTEXT)
+    assert [row.prompt.text for row in unit.rows] == [f'{fill} Paris." Answer:']
+    assert unit.rows[0].candidates[0] == "Eiffel Tower"
+    assert set(unit.rows[0].candidates[1:]) == {"Colosseum", "Brandenburg Gate"}
+    assert texts("reversed/no-object", plain) == [[f'{fill}." Answer:']]
+    (unit,) = form("reversed/0-shot").units(edited, CONTEXT)
+    assert [row.prompt.text for row in unit.rows] == [
+        f'{fill} {name}." Answer:' for name in ("Rome", "Paris")
+    ]
+    assert unit.rows[0].candidates == ("Eiffel Tower", "Brandenburg Gate"), "the Colosseum has Rome"
+    lyon = next(f for f in GRAPH.facts if f.subject == "Lyon")
+    with pytest.raises(NotAsked, match="another subject"):
+        form("reversed/0-shot").units(CONTEXT.target(lyon), CONTEXT)
+
+
+def test_prefixes_have_the_facts_they_are_named_after(edited: Target) -> None:
+    cloze = "The Eiffel Tower is located in the city of"
+    ((unrelated, plain),) = texts("prefixed/unrelated", edited)
+    assert plain == cloze
+    assert unrelated.endswith(f". {cloze}")
+    shown = unrelated.removesuffix(cloze)
+    assert not any(name in shown for name in (*edited.options, "Eiffel"))
+    ((old, _),) = texts("prefixed/object", edited)
+    assert old == f"The city of Paris is located in the country of France. {cloze}"
+    assert texts("prefixed/stated", edited) == [[f"{cloze} Paris. {cloze}", cloze]]
+    (unit,) = form("prefixed/object").units(edited, CONTEXT)
+    assert unit.given == 1
+    with pytest.raises(NotAsked, match="no facts for the prefix 'subject'"):
+        form("prefixed/subject").units(edited, CONTEXT)
+    with pytest.raises(NotAsked, match="gives the answer"):
+        form("prefixed/stated").units(CONTEXT.target(EIFFEL), CONTEXT)
+
+
+def test_composed_asks_through_the_fact(plain: Target, edited: Target) -> None:
+    blank = "The city of ____ is located in the country of"
+    nested = "The city of the city in which the Eiffel Tower is is located in the country of"
+    assert texts("composed/phrase", plain) == [[nested, blank]]
+    (unit,) = form("composed/phrase").units(plain, CONTEXT)
+    assert unit.rows[0].candidates[0] == "France"
+    assert [f.subject for f in unit.facts] == ["Eiffel Tower", "Paris"]
+    (unit,) = form("composed/phrase").units(edited, CONTEXT)
+    assert unit.rows[0].candidates[:2] == ("Italy", "France")
+    ((asked, _),) = texts("composed/2-shot", plain)
+    assert asked.endswith(
+        'Question: Let X be the answer to the question "In which city is the Eiffel Tower?" In'
+        " which country is the city of X? Answer:"
+    )
+    assert asked.count("Answer:") == 3
+    assert texts("composed/blank", plain) == [[blank]]
+
+
+def ln(*values: float) -> list[float]:
+    return [math.log(value) for value in values]
+
+
+def test_the_score_of_options(plain: Target, edited: Target) -> None:
+    found = form("cloze/0-shot").score([ln(0.5, 0.2, 0.1, 0.05)], plain)
+    assert found.p == pytest.approx(0.5)
+    assert found.p_old is None
+    assert found.right == 1
+    assert found.chance == 0.25
+    assert found.margin == pytest.approx(math.log(0.5) - sum(ln(0.2, 0.1, 0.05)) / 3)
+    found = form("cloze/0-shot").score([ln(0.2, 0.3, 0.1)], edited)
+    assert found == Outcome(
+        pytest.approx(0.2), pytest.approx(0.3), pytest.approx(math.log(2 / 3)), 0.0, 1 / 3
+    )  # type: ignore[arg-type]
+    assert form("cloze/0-shot").score([[0.0, -math.inf]], edited).margin is None
+
+
+def test_the_scores_of_frames(plain: Target, edited: Target) -> None:
+    negated = form("negated/0-shot").score([ln(0.2, 0.1), ln(0.4, 0.1)], plain)
+    assert negated.further == pytest.approx(math.log(2))
+    assert negated.p == pytest.approx(0.2)
+    denied = form("fact_check/false").score([ln(0.36, 0.1), ln(0.4, 0.1)], plain)
+    assert denied.further == pytest.approx(0.9)
+    true, false = ln(0.4, 0.3, 0.2, 0.1), ln(0.2, 0.1, 0.2, 0.2)
+    both = form("fact_check/difference").score([true, false], plain)
+    assert both.right == pytest.approx(2 / 3), "ln 2 beats 0 and −ln 2, and loses to ln 3"
+    assert both.chance == 0.5
+    assert both.further == pytest.approx(math.log(2))
+    assert both.margin == pytest.approx(math.log(2) - (math.log(3) - math.log(2)) / 3)
+    both = form("fact_check/difference").score([true, false], edited)
+    assert both.margin == pytest.approx(math.log(2) - math.log(3))
+
+
+def test_the_scores_of_prefix_chain_and_inverse(plain: Target, edited: Target) -> None:
+    revived = form("prefixed/object").score([ln(0.2, 0.3, 0.1), ln(0.5, 0.1, 0.1)], edited)
+    assert revived.further == 1
+    assert form("prefixed/object").score([ln(0.3, 0.2), ln(0.5, 0.1)], edited).further == 0
+    assert form("prefixed/object").score([ln(0.2, 0.3), ln(0.1, 0.2)], edited).further == 0
+    assert form("prefixed/object").score([ln(0.2, 0.3)], plain).further is None
+    chain = form("composed/phrase").score([ln(0.6, 0.1), ln(0.3, 0.3)], plain)
+    assert chain.further == pytest.approx(math.log(2))
+    back = form("reversed/0-shot").score([ln(0.1, 0.2), ln(0.4, 0.2)], edited)
+    assert back.p == pytest.approx(0.1)
+    assert back.p_old == pytest.approx(0.4)
+    assert back.margin == pytest.approx(-math.log(4))
+    assert back.right == 0
+    means = form("paraphrase/0-shot").score([ln(0.1, 0.4), ln(0.7, 0.2)], plain)
+    assert means.p == pytest.approx(0.4)
+    assert means.right == 1
+
+
+def test_the_forms_fit_the_relations_of_a_real_graph() -> None:
+    """Numbers of facts of `lands` that each form asks, by its rules."""
+    graph = formats.load(LANDS).graph
+    context = Context(graph, chat=True)
+    asked = dict.fromkeys((each.key for each in forms()), 0)
+    for each in forms():
+        for one in context.facts:
+            try:
+                asked[each.key] += bool(each.units(context.target(one), context))
+            except NotAsked:
+                continue
+    n = sum(_has_option(context, one) for one in context.facts)
+    for key in ("cloze/0-shot", "question/3-shot", "chat_prefill/chat", "negated/0-shot"):
+        assert asked[key] == n, key
+    # An object with one subject of the relation.
+    single = sum(len(context.subjects[f.relation, f.object]) == 1 for f in context.facts)
+    assert 0 < asked["reversed/3-shot"] <= single
+    assert asked["composed/phrase"] == asked["composed/2-shot"] > 20
+    assert asked["paraphrase/0-shot"] == 0
+
+
+def _has_option(context: Context, one: Fact) -> bool:
+    try:
+        context.target(one)
+    except NotAsked:
+        return False
+    return True
