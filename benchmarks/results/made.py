@@ -142,7 +142,15 @@ def effects(outputs: Sequence[str], before: Stored) -> Made:
     Args:
         outputs: of a report with a row an edit.
     """
-    return _MEANS, _means(json.loads(outputs[0]))
+    edits = json.loads(outputs[0])
+    rows = _means(edits)
+    for row in rows:
+        own = [edit for edit in edits if edit["method"] == row[0]]
+        row.append(rounded(_middle(_values(own, "change_far"))))
+        known = ("known_kept", "known.n")
+        row.append(" of ".join(f"{sum(edit.get(key) or 0 for edit in own):.0f}" for key in known))
+    further = [*numbers(["median change of far facts"]), {"title": "known facts kept"}]
+    return [*_MEANS, *further], rows
 
 
 _MEANS = [
@@ -160,16 +168,13 @@ def _means(edits: Sequence[Stored]) -> list[list[Any]]:
     for method in sorted({edit["method"] for edit in edits}, key=_place):
         own = [edit for edit in edits if edit["method"] == method]
 
-        def values(key: str, own: Sequence[Stored] = own) -> list[float]:
-            return [edit[key] for edit in own if edit.get(f"{key}.n") and edit[key] is not None]
-
-        took = values("efficacy")
+        took = _values(own, "efficacy")
         cells = [
             method,
             f"{sum(value >= LEAST_EFFICACY for value in took)} of {len(took)}",
-            *(statistics.fmean(values(key)) if values(key) else None
+            *(statistics.fmean(_values(own, key)) if _values(own, key) else None
               for key in ("efficacy", "ifr", "preservation", "subject_retention")),
-            statistics.median(values("kl")) if values("kl") else None,
+            _middle(_values(own, "kl")),
             ", ".join(
                 str(sum(int(edit.get(f"subject{key}") or 0) for edit in own))
                 for key in ("_kept", "_followed", ".n")
@@ -177,6 +182,15 @@ def _means(edits: Sequence[Stored]) -> list[list[Any]]:
         ]  # fmt: skip
         rows.append(rounded(cells))
     return rows
+
+
+def _values(edits: Sequence[Stored], key: str) -> list[float]:
+    """The values of a column, where they are defined."""
+    return [edit[key] for edit in edits if edit.get(f"{key}.n") and edit[key] is not None]
+
+
+def _middle(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None
 
 
 LEAST_EFFICACY = 0.9

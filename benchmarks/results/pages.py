@@ -80,19 +80,13 @@ HALF = (
     "shanghai--is-a-city-on--europe",
 )
 """Every second rewrite of world."""
-TEN = (
+FOUR = (
     "barcelona--is-a-city-on--africa",
     "buckingham-palace--stands-in-the-country--ireland",
     "cairo--speaks--greek",
     "eiffel-tower--stands-in-the-city--rome",
-    "ganges--is-a-river-on--europe",
-    "giza--is-a-city-on--asia",
-    "kremlin--stands-on-the-continent--asia",
-    "nanjing--speaks--japanese",
-    "paris--is-a-city-in--germany",
-    "tokyo-tower--stands-in-the-country--china",
 )
-"""Ten rewrites of world that Gemma 3 270M knows at p ≥ .2, of different families."""
+"""Rewrites of world that Gemma 3 270M knows at p ≥ .5, of different families."""
 KNOWGIC = Step("thinkeval import $THINKEVAL_DATA/knowgic --name knowgic")
 
 PAGES = {
@@ -133,14 +127,17 @@ PAGES = {
         },
     ),
     "gemma3": Page(
-        "the same four methods on Gemma 3 270M, which is not fetched",
-        40,
+        "three methods on four rewrites of world, on Gemma 3 270M, which is not fetched",
+        25,
         (
             Step("thinkeval import world"),
-            Step(f"{ON_REAL_MODELS} --model $GEMMA {' '.join(TEN)}"),
-            Step("thinkeval report EDITS --each -f json"),
+            Step(
+                "thinkeval sweep -g world -m rome -m memit -m fine_tuning --samples 0 --json"
+                f" --model $GEMMA {' '.join(FOUR)}"
+            ),
+            Step("thinkeval report -g world --each -f json"),
         ),
-        {"methods": Table(made.effects, (2,)), "edits": Table(made.counted, (1, 2))},
+        {"methods": Table(made.effects, (2,))},
     ),
     "matched": Page(
         "the same at equal efficacy",

@@ -207,7 +207,10 @@ def test_tuned_hyperparameters_are_beside_suggested_ones_of_the_same_rewrites() 
         ["memit, suggested", "1 of 1", 0.9, 0.5, 0.5, 0.5, 0.1, "2, 0, 3"],
     ]
     assert len(columns) == len(rows[0])
-    assert module("made").effects([json.dumps(tuned)], {})[1] == [["rome", *rows[1][1:]]]
+    tuned[0] |= {"change_far": 0.9, "change_far.n": 8, "known_kept": 7.0, "known.n": 9}
+    columns, alone = module("made").effects([json.dumps(tuned)], {})
+    assert alone == [["rome", *rows[1][1:], 0.9, "7 of 9"]]
+    assert len(columns) == len(alone[0])
 
 
 def test_a_search_that_misses_says_so() -> None:
