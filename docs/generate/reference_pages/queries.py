@@ -17,7 +17,7 @@ SUBJECTS = {
     "edits": "Stored edits, and their scores.",
     "experiments": "Stored experiments of every kind: co-edits, comparisons, protocols.",
     "explore": "For people, in Neo4j Browser.",
-    "forms": "Answers to facts that are asked in other forms: accuracy, and the outcome of an edit.",
+    "forms": "Answers to facts asked in other forms: accuracy, and the outcome of an edit.",
     "graph": "Graphs, entities, facts, rewrite requests.",
     "growth": "Runs that grow a graph from a model, and their review.",
     "jobs": "The queue, workers, leases, sweeps.",
