@@ -8,13 +8,13 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -132,18 +132,26 @@ def default_model(runtime: Runtime) -> str:
     return SMOLLM2
 
 
-def begun(start: Callable[[], Any]) -> Future[Any]:
-    """The result of a call in a thread that ends with the process: Ctrl-C waits for none."""
-    found: Future[Any] = Future()
+@contextmanager
+def opened(runtime: Runtime) -> Iterator[Future[Database]]:
+    """Open the runtime's database in a thread, which ends with the process: Ctrl-C does not wait.
+
+    An error does, so that the database is closed with the runtime.
+    """
+    found: Future[Database] = Future()
 
     def run() -> None:
         try:
-            found.set_result(start())
+            found.set_result(runtime.db)
         except BaseException as error:  # raised where the result is needed
             found.set_exception(error)
 
     Thread(target=run, daemon=True).start()
-    return found
+    try:
+        yield found
+    except Exception:
+        found.exception()
+        raise
 
 
 def run_demo(
@@ -296,9 +304,12 @@ def demo(
     settings = Settings() if device is None else Settings(device=device)
     if not json:
         emit_note(story_of(model or SMOLLM2).opening)
-    with ProgressBars(lines=True) as progress, Runtime(settings, progress) as runtime:
+    with (
+        ProgressBars(lines=True) as progress,
+        Runtime(settings, progress) as runtime,
+        opened(runtime) as database,  # starts meanwhile
+    ):
         runtime.log("fetches Neo4j and the model, where they are not stored yet")
-        database = begun(lambda: runtime.db)  # starts meanwhile
         chosen = model or default_model(runtime)
         if model is None and chosen == ORGANISM and not json:
             emit_note(story_of(chosen).opening)

@@ -391,14 +391,14 @@ def test_the_demo_edits_a_real_model(
         shown = at_once("demo", "-m", "memit", "-m", "none")
         assert shown.code == 0
         assert shown.out.startswith(KNOWN.opening)
-        for part in ("Look at memit: ", "memit: ", "Frontier", "Greece", "report -g world"):
+        for part in ("Look at memit: ", "memit: ", "Frontier", "China", "report -g world"):
             assert part in shown.out
         told = at_once("demo", "-m", "memit", "--json").json
         (score,) = (Scored(s["edit"], s) for s in told["scores"])
         assert score.score["reused"]
         assert shown.err.count("No published hyperparameters") == 1
         assert score.value("efficacy") > 0.9
-        assert 0.05 < score.value("ifr") < 0.6
+        assert 0.4 < score.value("ifr") < 0.9
         assert "p" not in {v["measure"] for v in score.score["values"]}
 
 
