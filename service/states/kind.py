@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...loaders.records import digest, slug
 from .. import NUMBERS_VERSION
+from ..base.errors import NotFoundError, NothingStoredError
 from ..experiments import submit
 from ..experiments.kind import Kind, Prepared, Work
 from ..graphs import datasets
@@ -56,15 +57,19 @@ def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -
 def _paired(db: Database, out: ComparisonOut, measure: Measure) -> list[Table[Any]]:
     """Each later state minus the first, over the requests that were scored in both.
 
-    A single request says nothing about chance, so it has no table.
+    A single request says nothing about chance, so it has no table; a comparison whose scores were
+    deleted has none either.
     """
-    edits = [request.edit for state in out.states for request in state.requests]
-    if len(out.states) < 2 or not edits:
+    if len(out.states) < 2 or all(len(state.requests) < 2 for state in out.states):
         return []
+    edits = [request.edit for state in out.states for request in state.requests]
     from ..reports import paired
     from ..reports.comparison import compare as methods
 
-    scores = record.scores(db, edits)
+    try:
+        scores = record.scores(db, edits)
+    except (NotFoundError, NothingStoredError):
+        return []
     found = methods(db, scores, measure)
     return [
         paired.table(each)
