@@ -1,9 +1,9 @@
 // Known facts about an edited subject that are kept, weakened, follow the new object, or are lost.
 // The facts of the subject, without those of the edited relation, that the model knew before the
-// edit by likelihood. Kept: the probability is at least half of what it was. Weakened: not kept, and
-// the edited model's best answer is still the fact's object. Followed: neither, and the best answer
-// is the new object, or a chain of at most 2 facts of the data set leads to it from the new object,
-// or a rule entails it. Lost: none of these. The best answer is stored on the fact.
+// edit by likelihood. Kept: the probability is at least half of what it was. Weakened: not kept,
+// and the edited model's best answer is still the fact's object. Followed: neither, and the best
+// answer is the new object, or a chain of at most 2 facts of the data set leads to it from the new
+// object, or a rule entails it. Lost: none of these. The best answer is stored on the fact.
 // params:
 //   $edit      GRAPH_ID      id of the edit
 //   $subject   STRING        name of the subject

@@ -9,7 +9,8 @@ WITH x.protocol AS protocol, x.form AS form, count(x) AS asked,
 CALL (known) {
   UNWIND known AS u
   RETURN avg(u.right_pre) AS accuracy, avg(u.chance) AS chance, avg(u.p_pre) AS p,
-    avg(u.margin_pre) AS margin, count(u.margin_pre) AS margins, avg(u.further_pre) AS further, count(u.further_pre) AS furthers,
+    avg(u.margin_pre) AS margin, count(u.margin_pre) AS margins,
+    avg(u.further_pre) AS further, count(u.further_pre) AS furthers,
     sum(CASE WHEN u.p_pre >= $least THEN 1 ELSE 0 END) AS likely
 }
 RETURN protocol, form, asked, size(known) AS n, accuracy, chance, p,
