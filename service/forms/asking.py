@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ...loaders.records import Fact, RewriteRequest, unique
 from .context import Context
-from .material import NotAsked, Outcome, Prompt, Target, Unit
+from .material import NotAsked, Outcome, Prompt, Target, Unit, spelled
 from .registry import Form
 
 if TYPE_CHECKING:
@@ -208,10 +208,13 @@ def _queries(
         for row in each.unit.rows:
             if row.prompt not in made:
                 made[row.prompt] = rendered(loaded.tokenizer, row.prompt, change)
+            text = made[row.prompt]
             for name in row.candidates:
                 names = unique((name, *context.aliases.get(name, ())))
+                if row.words:  # their spellings bring the joint
+                    names, text = spelled(name), replace(text, lead="")
                 item = f"{each.form.key}: {each.target.fact.subject}"
-                out.append(Query(item, made[row.prompt], names))
+                out.append(Query(item, text, names))
     return out
 
 

@@ -86,7 +86,8 @@ def forms() -> tuple[Form, ...]:
 def chosen(names: Iterable[str]) -> list[Form]:
     """The forms of a list: `all`, names of forms (all their variants), or `form/variant`.
 
-    The cloze is always one of them, as what it knows decides which facts count.
+    `all` leaves out forms that are asked by name only. The cloze is always one of them, as what it
+    knows decides which facts count, and so is the control of a form.
 
     Raises:
         UsageError: there is no such form; says which is close.
@@ -101,8 +102,9 @@ def chosen(names: Iterable[str]) -> list[Form]:
                 f"There is no form {name!r}.",
                 remedy=f"{meant}There are: {', '.join(dict.fromkeys(f.id for f in forms()))}.",
             )
-    return [
-        form
-        for form in forms()
-        if form.id == "cloze" or not {ALL, form.id, form.key}.isdisjoint(wanted)
-    ]
+    keys = {"cloze/0-shot"}
+    for form in forms():
+        named = {form.id, form.key} | ({ALL} if not form.variant.on_request else set())
+        if not named.isdisjoint(wanted):
+            keys |= {form.key, f"{form.id}/{form.variant.against}"}
+    return [form for form in forms() if form.key in keys]

@@ -44,9 +44,16 @@ class FormAccuracy(BaseModel):
     )
     further: float | None = Field(default=None, description="Mean of the form's further number.")
     further_is: str | None = Field(default=None, description="What the further number is.")
+    least: float | None = Field(
+        default=None, description="Further number from which on the form is measurable."
+    )
+    control: float | None = Field(
+        default=None, description="Accuracy of the form's control, which its own must exceed."
+    )
     measurable: bool = Field(
-        description="True if the interval lies above chance, over 20 facts or more. A form without"
-        " accuracy counts as measurable, and is read beside its unedited value."
+        description="True if the interval lies above chance and above the control, over 20 facts or"
+        " more, and the further number is not too small. A form without accuracy counts as"
+        " measurable, and is read beside its unedited value."
     )
     by_probability: bool = Field(
         description="True if at least half of the facts have a probability of .2 or more; else only"
@@ -69,10 +76,13 @@ class FormAccuracy(BaseModel):
         if self.n < LEAST_FACTS:
             return f"{TOO_FEW}: {self.n} of {LEAST_FACTS}"
         found = ", ".join(f"{bound:.2f}".lstrip("0") for bound in (self.low or 0, self.high or 0))
-        return (
-            f"not measurable here: unedited accuracy {_short(self.accuracy)} [{found}],"
-            f" chance {_short(self.chance)}"
-        )
+        parts = [f"unedited accuracy {_short(self.accuracy)} [{found}]"]
+        parts.append(f"chance {_short(self.chance)}")
+        if self.control is not None:
+            parts.append(f"control {_short(self.control)}")
+        if self.least is not None:
+            parts.append(f"{self.further_is} {_short(self.further)} (least {_short(self.least)})")
+        return f"not measurable here: {', '.join(parts)}"
 
 
 def _short(value: float | None) -> str:

@@ -10,7 +10,8 @@ from .formats import Column, Table
 
 ACCURACY_NOTE = (
     "Accuracy among the options over the facts whose cloze has .2 or more, with its 95 % interval;"
-    " a form is measurable if the interval lies above chance over 20 facts or more. Cost: tokens of"
+    " a form is measurable if the interval lies above chance, and above its control, over 20 facts"
+    " or more. Cost: tokens of"
     " a fact divided by those of the cloze. Only figures of one protocol id are comparable."
 )
 
@@ -58,7 +59,10 @@ def status(row: FormAccuracy) -> str:
         return row.reason
     if row.accuracy is None:
         return "read beside its unedited value"
-    return "yes" if row.by_probability else "yes, by rank"
+    found = "yes" if row.by_probability else "yes, by rank"
+    if row.least is not None and row.further is not None:
+        found += f"; {row.further_is} {number(row.further)}"
+    return found
 
 
 def forms_table(found: Sequence[FormOut]) -> Table[FormOut]:
