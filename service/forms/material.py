@@ -77,7 +77,8 @@ class Variant:
 
     Attributes:
         name: second part of the protocol id.
-        scoring: third part: `likelihood`, `rank`, or `pairs` (of the right object and each other).
+        scoring: third part: `likelihood`, `rank`, `pairs` (of the right object and each other), or
+            `orders` (mean over orders of the options).
         examples: number of examples in front, whose digest is a part of the protocol id.
         control: True where a high value shows that the form can be answered without the fact.
         has_accuracy: False where several answers are right, so that there is no accuracy.
@@ -89,7 +90,7 @@ class Variant:
     """
 
     name: str
-    scoring: Literal["likelihood", "rank", "pairs"] = "likelihood"
+    scoring: Literal["likelihood", "rank", "pairs", "orders"] = "likelihood"
     examples: int = 0
     control: bool = False
     has_accuracy: bool = True

@@ -25,6 +25,7 @@ def accuracy_table(found: Sequence[FormAccuracy]) -> Table[FormAccuracy]:
         Column("chance", lambda row: row.chance, number),
         Column("P(right)", lambda row: row.p, number),
         Column("measurable", status, whole=False),
+        Column("further", _further, optional=3),
         Column("cost", lambda row: row.tokens, times, optional=1),
         Column("protocol", lambda row: row.protocol, whole=True, optional=2),
     ]  # fmt: skip
@@ -40,6 +41,12 @@ def accuracy_table(found: Sequence[FormAccuracy]) -> Table[FormAccuracy]:
 def times(value: float | None) -> str:
     """A factor with one decimal."""
     return UNDEFINED if value is None else f"{value:.1f}"
+
+
+def _further(row: FormAccuracy) -> str:
+    if row.further is None:
+        return UNDEFINED
+    return f"{row.further_is}: {number(row.further)}"
 
 
 def _accuracy(row: FormAccuracy) -> str:

@@ -99,7 +99,8 @@ def by_hand(loaded: LoadedModel, context: Context, each: Asked) -> Outcome:
         text, user = row.prompt.text, row.prompt.user
         prompt = text if user is None else f"<user>{user}\n<assistant>\n{text}"
         if row.words:
-            texts = {name: (f" {name}", f" {name.lower()}", name) for name in row.candidates}
+            small = {"Yes": (" yes",), "No": (" no",)}
+            texts = {name: (f" {name}", name, *small.get(name, ())) for name in row.candidates}
         else:
             texts = {name: (name, *context.aliases.get(name, ())) for name in row.candidates}
         lead = "" if row.words else None

@@ -20,7 +20,7 @@ from thinkeval.service.forms.registry import Form, chosen, forms
 CAPITAL = "The capital of {} is the city of"
 TOWER = "The {} is located in the city of"
 COUNTRY = "The city of {} is located in the country of"
-ON_REQUEST = {"yes_no"}
+ON_REQUEST = {"yes_no", "multiple_choice"}
 EXAMPLES = (
     "Question: What is the capital of Norway? Answer: Oslo\n\n"
     "Question: What is the official language of Brazil? Answer: Portuguese\n\n"
@@ -316,6 +316,54 @@ def test_the_score_of_verdicts(plain: Target, edited: Target) -> None:
     assert alone.right == 0.75
     silent = form("yes_no/true-false").score([[-math.inf, -math.inf]] * 4, edited)
     assert (silent.margin, silent.right, silent.further) == (None, 0.0, 0.0)
+
+
+def test_multiple_choice_gives_each_option_each_position(plain: Target, edited: Target) -> None:
+    for target in (plain, edited):
+        a, b, c, d = sorted(target.options)
+        lists = [(a, b, c, d), (b, c, d, a), (c, d, a, b), (d, a, b, c)]
+        expected = [
+            "Question: In which city is the Eiffel Tower?\n"
+            f"A. {one}\nB. {two}\nC. {three}\nD. {four}\nAnswer:"
+            for one, two, three, four in lists
+        ]
+        assert texts("multiple_choice/text", target) == [expected]
+        assert texts("multiple_choice/letter", target) == [expected]
+        (unit,) = form("multiple_choice/text").units(target, CONTEXT)
+        assert {(row.candidates, row.words) for row in unit.rows} == {(target.options, False)}
+        (unit,) = form("multiple_choice/letter").units(target, CONTEXT)
+        for row, order in zip(unit.rows, lists, strict=True):
+            assert row.words
+            assert [order["ABCD".index(letter)] for letter in row.candidates] == list(
+                target.options
+            )
+    few = Target(EIFFEL, None, ("Paris", "Rome"))
+    with pytest.raises(NotAsked, match="fewer than three"):
+        form("multiple_choice/text").units(few, CONTEXT)
+    (unit,) = form("multiple_choice/text").units(Target(EIFFEL, None, (*few.options, "X")), CONTEXT)
+    assert len(unit.rows) == 3
+
+
+def test_the_score_of_orders(plain: Target, edited: Target) -> None:
+    rows = [ln(0.2, 0.1, 0.1), ln(0.03, 0.05, 0.02), ln(0.6, 0.1, 0.3)]
+    shares = [(0.5 + 0.3 + 0.6) / 3, (0.25 + 0.5 + 0.1) / 3, (0.25 + 0.2 + 0.3) / 3]
+    found = form("multiple_choice/text").score(rows, plain)
+    assert found.p == pytest.approx(shares[0])
+    assert (found.right, found.chance, found.further) == (1.0, 1 / 3, 0.0)
+    assert found.margin == pytest.approx(
+        math.log(shares[0]) - (math.log(shares[1]) + math.log(shares[2])) / 2
+    )
+    found = form("multiple_choice/letter").score(rows, edited)
+    assert found.p_old == pytest.approx(shares[1])
+    assert found.margin == pytest.approx(math.log(shares[0] / shares[1]))
+    assert form("multiple_choice/text").score([rows[0], rows[2]], plain).further == 1
+    # A model that likes one letter is right by chance, and in no fact in all orders.
+    letters = [ln(*(0.97 if i == shift else 0.01 for i in range(4))) for shift in range(4)]
+    found = form("multiple_choice/letter").score(letters, plain)
+    assert found.p == pytest.approx(0.25)
+    assert found.further == 0
+    none = form("multiple_choice/text").score([[-math.inf] * 4] * 4, plain)
+    assert (none.p, none.margin, none.right, none.further) == (0.0, None, 0.0, 0.0)
 
 
 def ln(*values: float) -> list[float]:
