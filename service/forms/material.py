@@ -78,7 +78,8 @@ class Variant:
     Attributes:
         name: second part of the protocol id.
         scoring: third part: `likelihood`, `rank`, `pairs` (of the right object and each other), or
-            `orders` (mean over orders of the options).
+            `orders` (mean over orders of the options); of a written answer `stop` (until the model
+            ends it) or `line` (until a line break).
         examples: number of examples in front, whose digest is a part of the protocol id.
         control: True where a high value shows that the form can be answered without the fact.
         has_accuracy: False where several answers are right, so that there is no accuracy.
@@ -90,7 +91,7 @@ class Variant:
     """
 
     name: str
-    scoring: Literal["likelihood", "rank", "pairs", "orders"] = "likelihood"
+    scoring: Literal["likelihood", "rank", "pairs", "orders", "stop", "line"] = "likelihood"
     examples: int = 0
     control: bool = False
     has_accuracy: bool = True
@@ -98,6 +99,26 @@ class Variant:
     least: float | None = None
     against: str | None = None
     on_request: bool = False
+
+    @property
+    def is_written(self) -> bool:
+        """True if the model writes an answer; else probabilities of candidates are measured."""
+        return self.scoring in ("stop", "line")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A written answer.
+
+    Attributes:
+        stopped: True if the model ended it by itself.
+        gives: for each candidate of the row, True if the answer gives it; None: undecided.
+    """
+
+    text: str
+    stopped: bool
+    tokens: int
+    gives: tuple[bool | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +151,22 @@ class Outcome:
         p_old: probability of the old object; None where the fact is not edited.
         margin: of an edit ln P(new) − ln P(old), else ln P(right) − mean ln P(other options); None
             where a probability is 0.
-        right: 1 if the right object is the likeliest option, else 0; of pairs the fraction won.
+        right: 1 if the right object is the likeliest option, else 0; of pairs the fraction won;
+            None of a written answer that is undecided.
         chance: expected value of `right` by chance.
         further: the number that the variant's `further` describes; None where it is undefined.
+        text: a written answer as it was.
+        length: its tokens.
     """
 
     p: float | None
     p_old: float | None
     margin: float | None
-    right: float
+    right: float | None
     chance: float
     further: float | None = None
+    text: str | None = None
+    length: int | None = None
 
 
 def by_options(

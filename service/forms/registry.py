@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from .. import forms as package
 from ..base.errors import UsageError
 from .context import Context
-from .material import LogP, Outcome, Target, Unit, Variant
+from .material import Answer, LogP, Outcome, Target, Unit, Variant
 
 CONTRACT = ("VERSION", "NEEDS", "VARIANTS", "units", "score")
 ALL = "all"
@@ -66,7 +66,7 @@ class Form:
         found: list[Unit] = self.module.units(target, context, self.variant)
         return found
 
-    def score(self, values: LogP, target: Target) -> Outcome:
+    def score(self, values: LogP | Sequence[Answer], target: Target) -> Outcome:
         """The outcome of one unit."""
         found: Outcome = self.module.score(values, target, self.variant)
         return found

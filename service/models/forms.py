@@ -30,7 +30,11 @@ class FormAccuracy(BaseModel):
     n: int = Field(
         description="Facts (chains, for `composed`) whose cloze has a likelihood of .2 or more."
     )
-    excluded: int = Field(description="Those left out, as their cloze has less.")
+    excluded: int = Field(
+        description="Those left out, as their cloze has less, or the answer is undecided."
+    )
+    undecided: int = Field(default=0, description="Known facts whose answer is undecided.")
+    length: float | None = Field(default=None, description="Mean tokens of a written answer.")
     accuracy: float | None = Field(
         description="Fraction in which the right object is the likeliest option; null where n is 0,"
         " and for a form with several right answers."
@@ -133,11 +137,13 @@ def form_out(counts: FormCounts, unedited: FormAccuracy) -> FormOut:
 
 def left_out(unedited: FormAccuracy, reason: str) -> FormOut:
     """A form in which an edit could not be asked, with the reason."""
-    names = FormCounts.model_fields.keys() - {"form", "protocol", "n", "excluded", "facts"}
-    return FormOut(
-        form=unedited.form, protocol=unedited.protocol, n=0, excluded=0, facts=0,
-        **dict.fromkeys(names), unedited=unedited, reason=reason,
-    )  # fmt: skip
+    names = FormCounts.model_fields.keys() - {"answers", "undecided_pre", "undecided"}
+    fields: dict[str, object] = dict.fromkeys(names) | {
+        "form": unedited.form,
+        "protocol": unedited.protocol,
+    }
+    fields |= dict.fromkeys(("n", "excluded", "facts"), 0)
+    return FormOut.model_validate(fields | {"unedited": unedited, "reason": reason})
 
 
 def weakest(forms: Iterable[FormOut]) -> FormOut | None:

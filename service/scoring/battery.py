@@ -159,7 +159,7 @@ def _accuracy(
     tokens: float | None,
 ) -> FormAccuracy:
     has = form.variant.has_accuracy
-    n = row.n if row else 0
+    n = row.n - row.undecided if row else 0
     accuracy = row.accuracy if row and has else None
     chance = row.chance if row and has else None
     low, high = interval(accuracy, n)
@@ -172,7 +172,9 @@ def _accuracy(
         protocol=protocol,
         is_control=form.variant.control,
         n=n,
-        excluded=row.asked - row.n if row else 0,
+        excluded=row.asked - n if row else 0,
+        undecided=row.undecided if row else 0,
+        length=row.length if row else None,
         accuracy=accuracy,
         low=low,
         high=high,
@@ -324,7 +326,7 @@ def unit_row(
         "chance": pre.chance,
     }
     for side, outcome in (("pre", pre), ("post", post)):
-        for name in ("p", "p_old", "margin", "right", "further"):
+        for name in ("p", "p_old", "margin", "right", "further", "text", "length"):
             row[f"{name}_{side}"] = None if outcome is None else getattr(outcome, name)
     return row
 

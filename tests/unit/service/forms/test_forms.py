@@ -14,7 +14,7 @@ from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, RewriteReque
 from thinkeval.service import forms as package
 from thinkeval.service.base.errors import UsageError
 from thinkeval.service.forms.context import Context
-from thinkeval.service.forms.material import NEEDS, NotAsked, Outcome, Target, spelled
+from thinkeval.service.forms.material import NEEDS, Answer, NotAsked, Outcome, Target, spelled
 from thinkeval.service.forms.registry import Form, chosen, forms
 
 CAPITAL = "The capital of {} is the city of"
@@ -364,6 +364,45 @@ def test_the_score_of_orders(plain: Target, edited: Target) -> None:
     assert found.further == 0
     none = form("multiple_choice/text").score([[-math.inf] * 4] * 4, plain)
     assert (none.p, none.margin, none.right, none.further) == (0.0, None, 0.0, 0.0)
+
+
+def test_generated_asks_in_the_models_own_way(plain: Target) -> None:
+    base = Context(GRAPH, chat=False)
+    question = "In which city is the Eiffel Tower?"
+    for key, user in (
+        ("generated/short-sentence", f"Answer in one short sentence. {question}"),
+        ("generated/chat", question),
+    ):
+        (unit,) = form(key).units(plain, CONTEXT)
+        (row,) = unit.rows
+        assert (row.prompt.user, row.prompt.text, row.candidates) == (user, "", plain.options)
+        with pytest.raises(NotAsked, match="no chat template"):
+            form(key).units(plain, base)
+    (unit,) = form("generated/3-shot").units(plain, base)
+    assert unit.rows[0].prompt.text == f"{EXAMPLES}Question: {question} Answer:"
+    with pytest.raises(NotAsked, match="has a chat template"):
+        form("generated/3-shot").units(plain, CONTEXT)
+    assert form("generated/3-shot").protocol(CONTEXT).endswith("/line/v1")
+    assert form("generated/chat").protocol(CONTEXT) == "generated/chat/stop/v1"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "p", "p_old"),
+    [
+        ((True, False, False), 1.0, 0.0),
+        ((False, True, False), 0.0, 1.0),
+        ((None, None), None, None),
+    ],
+)
+def test_the_score_of_a_written_answer(
+    plain: Target, edited: Target, verdicts: tuple[bool | None, ...], p: float, p_old: float
+) -> None:
+    answer = Answer("In Rome.", True, 4, verdicts)
+    assert form("generated/chat").score([answer], edited) == Outcome(
+        p, p_old, None, p, 0.25, 1.0, "In Rome.", 4
+    )
+    assert form("generated/chat").score([answer], plain).p_old is None
+    assert form("generated/chat").score([Answer("", False, 64, verdicts)], plain).further == 0
 
 
 def ln(*values: float) -> list[float]:

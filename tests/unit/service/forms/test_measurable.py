@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from thinkeval.cypher.rows.forms import FormAccuracyRow, FormCounts
+from thinkeval.cypher.rows.forms import FormAccuracyRow, FormCounts, RawAnswer
 from thinkeval.service.base.statistics import wilson
 from thinkeval.service.forms.registry import chosen
 from thinkeval.service.models.forms import (
@@ -17,7 +17,13 @@ from thinkeval.service.models.forms import (
     left_out,
     weakest,
 )
-from thinkeval.service.reports.forms import accuracy_table, forms_table, remark, status
+from thinkeval.service.reports.forms import (
+    accuracy_table,
+    answers_table,
+    forms_table,
+    remark,
+    status,
+)
 from thinkeval.service.scoring.battery import accuracies
 
 
@@ -34,7 +40,7 @@ def accuracy(n: int = 60, value: float | None = 0.9, **changes: Any) -> FormAccu
 def counts(n: int = 1, **changes: Any) -> FormCounts:
     fields = dict.fromkeys(FormCounts.model_fields, 0.5) | {
         "form": "question/0-shot", "protocol": "question/0-shot/likelihood/v1", "n": n,
-        "excluded": 0, "facts": 3,
+        "excluded": 0, "facts": 3, "undecided_pre": 0, "undecided": 0, "answers": [],
     }  # fmt: skip
     return FormCounts.model_validate(fields | changes)
 
@@ -74,7 +80,7 @@ def test_a_difference_must_exceed_its_control_and_have_mass(
     forms = chosen(["yes_no/true-false"])[1:]
     rows = {
         form.key: FormAccuracyRow(
-            form.key, form.key, 70, 60, share, 0.5, None, 1.0, mass, 0
+            form.key, form.key, 70, 60, share, 0.5, None, 1.0, mass, 0, 0, None
         )
         for form, share in zip(forms, (value, control), strict=True)
     }  # fmt: skip
@@ -82,6 +88,29 @@ def test_a_difference_must_exceed_its_control_and_have_mass(
     assert (own.measurable, own.control, own.least) == (expected, control, 0.5)
     assert other.control is None
     assert (own.reason is None) == expected
+
+
+def test_written_answers_are_shown_as_they_were() -> None:
+    raw = RawAnswer(subject="Harry Potter", before="He is at Hogwarts.", after="I do not know.")
+    out = form_out(counts(wins=None, p_new=None, answers=[raw]), accuracy())
+    assert remark(out) == "undecided"
+    table = answers_table([form_out(counts(), accuracy()), out])
+    assert table is not None
+    assert [[column.get(row) for column in table.columns] for row in table.rows] == [
+        [out.form, "Harry Potter", "He is at Hogwarts.", "I do not know."]
+    ]
+    assert answers_table([form_out(counts(), accuracy())]) is None
+    (form,) = (each for each in chosen(["generated/chat"]) if each.id == "generated")
+    row = FormAccuracyRow(
+        form.key, form.key, 50, 40, 0.75, 0.25, 0.75, None, 0.9, 27, undecided=4, length=28.4
+    )
+    (found,) = accuracies({form.key: row}, [form], {form.key: form.key})
+    assert (found.n, found.excluded, found.undecided) == (36, 14, 4)
+    assert (found.low, found.high) == wilson(0.75, 36)
+    assert found.measurable
+    (line,) = accuracy_table([found]).rows
+    (further,) = (c for c in accuracy_table([found]).columns if c.header == "further")
+    assert further.get(line) == "stopped by itself: 0.900; 4 undecided; 28 tokens"
 
 
 def test_few_facts_say_so() -> None:
