@@ -55,7 +55,7 @@ def units(target: Target, context: Context, variant: Variant) -> list[Unit]:
 
 
 def score(values: LogP, target: Target, variant: Variant) -> Outcome:
-    """By the mean over the orders of each option's share of the probability of all options."""
+    """By the mean over the orders of each option's fraction of the probability of all options."""
     shares = [_shares(row) for row in values]
     means = [fmean(column) for column in zip(*shares, strict=True)]
     every = all(own > max(others) for own, *others in shares)
