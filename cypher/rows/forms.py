@@ -14,7 +14,10 @@ class FormAccuracyRow(Row):
     """Means over the units of one form that count; `asked` is the number of all units.
 
     Attributes:
+        n: units whose facts are known; `accuracy` is over those that are decided.
         likely: units whose right object has the given probability or more.
+        undecided: units whose answer is neither right nor wrong.
+        length: mean tokens of a written answer.
     """
 
     protocol: str
@@ -27,6 +30,16 @@ class FormAccuracyRow(Row):
     margin: float | None
     further: float | None
     likely: int
+    undecided: int
+    length: float | None
+
+
+class RawAnswer(BaseModel):
+    """An answer that a model wrote in a form, before and after an edit."""
+
+    subject: str = Field(description="Subject of the fact that was asked.")
+    before: str | None = Field(description="The answer before the edit.")
+    after: str = Field(description="The answer after it.")
 
 
 class FormCounts(BaseModel):
@@ -74,3 +87,14 @@ class FormCounts(BaseModel):
     )
     p_pre: float | None = Field(description="Mean probability of their objects before the edit.")
     p: float | None = Field(description="Mean probability of their objects.")
+    undecided_pre: int = Field(
+        default=0,
+        description="Units of the other facts whose answer was undecided before the edit; they are"
+        " not in `right_pre`.",
+    )
+    undecided: int = Field(
+        default=0, description="Units of the other facts whose answer is undecided."
+    )
+    answers: list[RawAnswer] = Field(
+        default=[], description="Up to three written answers, that of the edited fact first."
+    )

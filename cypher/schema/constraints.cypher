@@ -114,7 +114,8 @@ UNWIND [
   'calls', 'try', 'outcome', 'key_group', 'result', 'updates', 'graphs',
   'constraints', 'kl', 'perplexity_ratio', 'update_norm',
   'form', 'protocol', 'fact', 'given', 'chance', 'margin_pre', 'margin_post',
-  'p_old_pre', 'p_old_post', 'further_pre', 'further_post'
+  'p_old_pre', 'p_old_post', 'further_pre', 'further_post',
+  'text_pre', 'text_post', 'length_pre', 'length_post'
 ] AS property
 CALL db.createProperty(property);
 

@@ -8,6 +8,7 @@ answer, so that answers can be compared with names.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from ..models import LoadedModel
 from .batching import in_batches, room_for
 from .decoding import Continuation, position_limit
 from .matching import first_sentence, sentence_end
-from .prompts import Renderer, prompt_ids
+from .prompts import Rendered, Renderer, prompt_ids
 from .sampled import end_tokens
 
 MAX_NEW_TOKENS = 12
@@ -61,10 +62,14 @@ def answers(
     prompts = [_prompt(loaded, renderer, question, max_new_tokens) for question in distinct]
     found: dict[str, str] = {}
 
+    def is_sentence(text: str) -> bool:
+        return sentence_end(text.lstrip(), names, unfinished=True) is not None
+
     def work(indices: list[int]) -> None:
-        batch = _Batch(loaded, [prompts[i] for i in indices], tuple(names), max_new_tokens)
-        texts = batch.generate([distinct[i] for i in indices])
-        found.update(zip([distinct[i] for i in indices], texts, strict=True))
+        batch = _Batch(loaded, [prompts[i] for i in indices], is_sentence, max_new_tokens)
+        asked = [distinct[i] for i in indices]
+        texts = (cut(each.text, names) for each in batch.generate(asked))
+        found.update(zip(asked, texts, strict=True))
 
     with evaluating(loaded.model):
         room = room_for(loaded.model, batch_tokens)
@@ -73,8 +78,64 @@ def answers(
     return [found[question] for question in questions]
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An answer as the model wrote it; `stopped` is True if the model ended it by itself."""
+
+    text: str
+    stopped: bool
+    tokens: int
+
+
+@torch.no_grad()
+def written(
+    loaded: LoadedModel,
+    prompts: Sequence[Rendered],
+    *,
+    max_new_tokens: int,
+    line: bool = False,
+    batch_tokens: int | None = None,
+) -> list[Written]:
+    """The greedy answer to each rendered prompt, until the model ends it, in order.
+
+    Args:
+        line: an answer also ends before the first line break behind its first word.
+
+    Raises:
+        ProbeError: a prompt is empty or leaves no room for the answer, or NaN from the model.
+        DeviceMemoryError: a single prompt does not fit.
+    """
+    distinct = list(dict.fromkeys(prompts))
+    ids = [
+        _checked(loaded, prompt_ids(loaded.tokenizer, each), each.text, max_new_tokens)
+        for each in distinct
+    ]
+    found: dict[Rendered, Written] = {}
+
+    def is_line(text: str) -> bool:
+        return line and "\n" in text.lstrip()
+
+    def work(indices: list[int]) -> None:
+        batch = _Batch(loaded, [ids[i] for i in indices], is_line, max_new_tokens)
+        asked = [distinct[i] for i in indices]
+        for prompt, each in zip(asked, batch.generate([p.text for p in asked]), strict=True):
+            text = each.text.strip()
+            kept = text.split("\n", 1)[0].rstrip() if line else text
+            found[prompt] = Written(kept, each.stopped, each.tokens)
+
+    with evaluating(loaded.model):
+        room = room_for(loaded.model, batch_tokens)
+        costs = [room.cost(len(each) + max_new_tokens, _LOGITS) for each in ids]
+        in_batches(costs, room.tokens, work, what="written answers")
+    return [found[prompt] for prompt in prompts]
+
+
 def _prompt(loaded: LoadedModel, renderer: Renderer, question: str, room: int) -> list[int]:
     ids = prompt_ids(loaded.tokenizer, renderer.cloze(question)) if question.strip() else []
+    return _checked(loaded, ids, question, room)
+
+
+def _checked(loaded: LoadedModel, ids: list[int], question: str, room: int) -> list[int]:
     limit = position_limit(loaded.model)
     if not ids:
         raise ProbeError("a question is empty", remedy="Give each fact a prompt.")
@@ -91,15 +152,20 @@ class _Batch:
     """The answers of one batch of prompts."""
 
     def __init__(
-        self, loaded: LoadedModel, prompts: list[list[int]], names: tuple[str, ...], length: int
+        self,
+        loaded: LoadedModel,
+        prompts: list[list[int]],
+        ends: Callable[[str], bool],
+        length: int,
     ) -> None:
         self._loaded, self._prompts = loaded, prompts
-        self._names, self._length = names, length
+        self._ends, self._length = ends, length
+        self._stopped = [False] * len(prompts)
         self._stop = end_tokens(loaded)
         self._tokens: list[list[int]] = [[] for _ in prompts]
 
-    def generate(self, questions: Sequence[str]) -> list[str]:
-        """First sentences of the answers; errors name `questions`."""
+    def generate(self, questions: Sequence[str]) -> list[Written]:
+        """The answers; errors name `questions`."""
         state = Continuation(self._loaded.model, self._prompts, self._loaded.tokenizer.pad_token_id)
         alive = list(range(len(self._prompts)))
         for step in range(self._length):
@@ -112,15 +178,18 @@ class _Batch:
                 break
             alive = [alive[i] for i in going]
             state.extend(chosen, going)
-        return [cut(self._decode(tokens), self._names) for tokens in self._tokens]
+        return [
+            Written(self._decode(tokens), stopped, len(tokens))
+            for tokens, stopped in zip(self._tokens, self._stopped, strict=True)
+        ]
 
     def _append(self, row: int, token: int) -> bool:
         """Append a token to a row's answer; return True if the answer is complete."""
         if token in self._stop:
+            self._stopped[row] = True
             return True
         self._tokens[row].append(token)
-        text = self._decode(self._tokens[row]).lstrip()
-        return sentence_end(text, self._names, unfinished=True) is not None
+        return self._ends(self._decode(self._tokens[row]))
 
     def _decode(self, tokens: list[int]) -> str:
         options: dict[str, Any] = {"clean_up_tokenization_spaces": False}

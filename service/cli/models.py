@@ -191,7 +191,7 @@ def probe(
         list[str] | None,
         typer.Option(
             "--forms",
-            help="Also ask each fact in other forms: `all`, or names such as `question,negated`;"
+            help="Also ask each fact in other forms: `all`, or names such as `question,yes_no`;"
             " prints how often the unedited model is right in each, against chance.",
         ),
     ] = None,

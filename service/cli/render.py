@@ -24,7 +24,7 @@ from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
 from ..reports.comparison import COUNTED
 from ..reports.edit import ScoreLine, conversation_table, leakage_table, lines, metric_text
 from ..reports.formats import Column, Table, indexed
-from ..reports.forms import forms_table
+from ..reports.forms import answers_table, forms_table
 from ..reports.table import STEPS, by_ifr, caption, caption_each, method_table, rows_of, unranked
 from ..reports.verdict import unrelated
 from ..scoring.chat import way_of
@@ -72,6 +72,8 @@ def show_score(score: Score) -> None:
         emit_table(conversation_table(score.conversation))
     if score.forms:
         emit_table(forms_table(score.forms))
+        if (answers := answers_table(score.forms)) is not None:
+            emit_table(answers)
     if score.kind == "append":
         _show_additivity(score)
         return

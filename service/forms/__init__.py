@@ -9,5 +9,6 @@ A form is a module of this package that defines
     score(values, target, variant) -> Outcome
 
 `units` raises `NotAsked` with the reason where a fact cannot be asked in this form. `score` gets
-the natural logarithms of the probabilities of one unit's candidates, row by row.
+the natural logarithms of the probabilities of one unit's candidates, row by row; of a variant that
+lets the model write (`stop`, `line`) the `Answer` of each row.
 """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ...loaders.records import Fact, RewriteRequest, unique
 from .context import Context
-from .material import NotAsked, Outcome, Prompt, Target, Unit
+from .material import Answer, NotAsked, Outcome, Prompt, Target, Unit, spelled
 from .registry import Form
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def fitting(loaded: LoadedModel, planned: Planned, context: Context) -> Planned:
     from ...editing.errors import ProbeError
     from ...editing.probe.decoding import position_limit
     from ...editing.probe.likelihood import token_sequences
+    from ...editing.probe.prompts import prompt_ids
 
     limit = position_limit(loaded.model)
     found = Planned(left_out=planned.left_out)
@@ -94,7 +95,10 @@ def fitting(loaded: LoadedModel, planned: Planned, context: Context) -> Planned:
         if limit is not None and _bytes(each, context) > limit:
             try:
                 for query in _queries(loaded, [each], context):
-                    token_sequences(loaded, query, {})
+                    if not each.form.variant.is_written:
+                        token_sequences(loaded, query, {})
+                    elif len(prompt_ids(loaded.tokenizer, query.rendered)) + NEW_TOKENS > limit:
+                        raise ProbeError("no room for the answer")
             except ProbeError:
                 found.left_out[each.form.key][TOO_LONG] += 1
                 continue
@@ -104,14 +108,20 @@ def fitting(loaded: LoadedModel, planned: Planned, context: Context) -> Planned:
 
 FRAME = 256
 """Bytes of a chat template around a turn, at most, and of special tokens."""
+NEW_TOKENS = 64
+"""Tokens of a written answer at most."""
 
 
 def _bytes(each: Asked, context: Context) -> int:
     """An upper bound of the tokens of a unit's longest row."""
-    return FRAME + max(
-        len(f"{row.prompt.user or ''}{row.prompt.text}".encode())
-        + max(len(text.encode()) for name in row.candidates for text in context.spellings(name))
-        for row in each.unit.rows
+    return (
+        FRAME
+        + NEW_TOKENS * each.form.variant.is_written
+        + max(
+            len(f"{row.prompt.user or ''}{row.prompt.text}".encode())
+            + max(len(text.encode()) for name in row.candidates for text in context.spellings(name))
+            for row in each.unit.rows
+        )
     )
 
 
@@ -162,15 +172,19 @@ def outcomes(
     """
     before: list[Outcome] = []
     after: list[Outcome] = []
-    # Neighbours share a fact's prompts.
-    order = sorted(range(len(units)), key=lambda i: units[i].target.fact.id)
-    places = iter(order)
-    while chunk := list(islice(places, CHUNK)):
-        found = _asked(loaded, [units[i] for i in chunk], context, effect)
-        before += found[0]
-        after += found[1]
-        if progress is not None:
-            progress(len(before), len(units), "forms")
+    order: list[int] = []
+    for ask, is_written in ((_asked, False), (_written, True)):
+        own = [i for i, each in enumerate(units) if each.form.variant.is_written == is_written]
+        # Neighbours share a fact's prompts.
+        own.sort(key=lambda i: units[i].target.fact.id)
+        order += own
+        places = iter(own)
+        while chunk := list(islice(places, CHUNK)):
+            found = ask(loaded, [units[i] for i in chunk], context, effect)
+            before += found[0]
+            after += found[1]
+            if progress is not None:
+                progress(len(before), len(units), "forms")
     rank = sorted(range(len(order)), key=order.__getitem__)
     return [before[i] for i in rank], [after[i] for i in rank]
 
@@ -194,6 +208,47 @@ def _asked(
     return sides[0], sides[-1]
 
 
+def _written(
+    loaded: LoadedModel, units: Sequence[Asked], context: Context, effect: EditEffect | None
+) -> tuple[list[Outcome], list[Outcome]]:
+    from ...editing.deltas import applied
+
+    before = _answered(loaded, units, context, None)
+    if effect is None or effect.changes_nothing:
+        return before, before
+    with applied(loaded.model, effect):
+        return before, _answered(loaded, units, context, effect.prompt_change)
+
+
+def _answered(
+    loaded: LoadedModel, units: Sequence[Asked], context: Context, change: PromptChange | None
+) -> list[Outcome]:
+    """The outcomes of written answers, in the state that the model is in."""
+    from ...editing.probe.greedy import written
+    from ...editing.probe.matching import first_sentence, gives
+
+    out: dict[int, Outcome] = {}
+    for line in (False, True):
+        own = [i for i, u in enumerate(units) if (u.form.variant.scoring == "line") == line]
+        rows = [row for i in own for row in units[i].unit.rows]
+        prompts = [rendered(loaded.tokenizer, row.prompt, change) for row in rows]
+        texts = iter(written(loaded, prompts, max_new_tokens=NEW_TOKENS, line=line))
+        for i in own:
+            answers = []
+            for row in units[i].unit.rows:
+                each = next(texts)
+                spelled_out = [(name, *context.aliases.get(name, ())) for name in row.candidates]
+                told = first_sentence(each.text, [text for names in spelled_out for text in names])
+                verdicts = tuple(
+                    gives(told, names, [o for others in spelled_out if others is not names
+                                        for o in others])
+                    for names in spelled_out
+                )  # fmt: skip
+                answers.append(Answer(each.text, each.stopped, each.tokens, verdicts))
+            out[i] = units[i].form.score(answers, units[i].target)
+    return [out[i] for i in range(len(units))]
+
+
 def _queries(
     loaded: LoadedModel,
     units: Sequence[Asked],
@@ -208,10 +263,13 @@ def _queries(
         for row in each.unit.rows:
             if row.prompt not in made:
                 made[row.prompt] = rendered(loaded.tokenizer, row.prompt, change)
+            text = made[row.prompt]
             for name in row.candidates:
                 names = unique((name, *context.aliases.get(name, ())))
+                if row.words:  # their spellings bring the joint
+                    names, text = spelled(name), replace(text, lead="")
                 item = f"{each.form.key}: {each.target.fact.subject}"
-                out.append(Query(item, made[row.prompt], names))
+                out.append(Query(item, text, names))
     return out
 
 
@@ -228,8 +286,12 @@ def _scored(units: Sequence[Asked], values: Sequence[float]) -> list[Outcome]:
 
 
 def tokens(loaded: LoadedModel, units: Sequence[Asked], context: Context) -> dict[str, float]:
-    """Tokens of a fact in each form, each beginning of a text counted once over all facts."""
+    """Tokens of a fact in each form, each beginning of a text counted once over all facts.
+
+    A written answer is counted with the tokens that it may have.
+    """
     from ...editing.probe.likelihood import token_sequences
+    from ...editing.probe.prompts import prompt_ids
     from ...editing.probe.token_tree import beginnings
 
     of: dict[str, list[Asked]] = defaultdict(list)
@@ -238,11 +300,17 @@ def tokens(loaded: LoadedModel, units: Sequence[Asked], context: Context) -> dic
     out = {}
     for key, asked in of.items():
         prompts: dict[Rendered, list[int]] = {}
-        sequences = {
-            (*prompts[query.rendered], *name[:-1])
-            for query in _queries(loaded, asked, context)
-            for name in token_sequences(loaded, query, prompts)
-        }
+        is_written = asked[0].form.variant.is_written
+        queries = _queries(loaded, asked, context)
+        if is_written:
+            sequences = {tuple(prompt_ids(loaded.tokenizer, query.rendered)) for query in queries}
+        else:
+            sequences = {
+                (*prompts[query.rendered], *name[:-1])
+                for query in queries
+                for name in token_sequences(loaded, query, prompts)
+            }
         facts = {each.target.fact.id for each in asked}
-        out[key] = beginnings(sequences) / len(facts)
+        more = NEW_TOKENS * len(sequences) * is_written
+        out[key] = (beginnings(sequences) + more) / len(facts)
     return out

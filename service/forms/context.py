@@ -176,9 +176,10 @@ class Context:
 
     def examples_digest(self, form: str, count: int) -> str:
         """A digest of the examples that a form shows; "" where they are too few."""
-        kind = {"reversed": examples.blanks, "composed": examples.chains}.get(
-            form, examples.questions
-        )
+        kinds = {
+            "reversed": examples.blanks, "composed": examples.chains, "yes_no": examples.verdicts,
+        }  # fmt: skip
+        kind = kinds.get(form, examples.questions)
         found = kind(self.names, count)
         return digest(found, 6) if len(found) == count else ""
 

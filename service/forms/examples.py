@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...editing.probe.prompts import QUESTION
+from .grammar import clause
 
 
 class Example(NamedTuple):
@@ -21,25 +22,29 @@ class Example(NamedTuple):
 
 
 _FACTS = (
-    ("Norway", "Oslo", "What is the capital of {}?", "The capital of {} is the city of"),
-    ("Brazil", "Portuguese", "What is the official language of {}?",
+    ("Norway", "Oslo", "Helsinki", "What is the capital of {}?",
+     "The capital of {} is the city of"),
+    ("Brazil", "Portuguese", "Dutch", "What is the official language of {}?",
      "The official language of {} is"),
-    ("Kenya", "Africa", "On which continent is {}?",
+    ("Kenya", "Africa", "Asia", "On which continent is {}?",
      "{} is a country on the continent of"),
-    ("Hamlet", "William Shakespeare", "Who wrote {}?", "{} was written by"),
-    ("gold", "Au", "What is the chemical symbol of {}?", "The chemical symbol of {} is"),
-    ("penicillin", "Alexander Fleming", "Who discovered {}?", "{} was discovered by"),
-    ("Toronto", "Canada", "In which country is the city of {}?",
+    ("Hamlet", "William Shakespeare", "Jane Austen", "Who wrote {}?", "{} was written by"),
+    ("gold", "Au", "Fe", "What is the chemical symbol of {}?", "The chemical symbol of {} is"),
+    ("penicillin", "Alexander Fleming", "Marie Curie", "Who discovered {}?",
+     "{} was discovered by"),
+    ("Toronto", "Canada", "Mexico", "In which country is the city of {}?",
      "The city of {} is located in the country of"),
-    ("Mona Lisa", "Leonardo da Vinci", "Who painted the {}?", "The {} was painted by"),
-    ("Titan", "Saturn", "Which planet does {} orbit?", "{} is a moon of the planet"),
-    ("violin", "strings", "To which family of instruments does the {} belong?",
+    ("Mona Lisa", "Leonardo da Vinci", "Rembrandt", "Who painted the {}?",
+     "The {} was painted by"),
+    ("Titan", "Saturn", "Neptune", "Which planet does {} orbit?", "{} is a moon of the planet"),
+    ("violin", "strings", "drums", "To which family of instruments does the {} belong?",
      "The {} belongs to the family of the"),
-    ("Iceland", "Reykjavik", "What is the capital of {}?", "The capital of {} is the city of"),
-    ("table salt", "sodium chloride", "What is the chemical name of {}?",
+    ("Iceland", "Reykjavik", "Tallinn", "What is the capital of {}?",
+     "The capital of {} is the city of"),
+    ("table salt", "sodium chloride", "calcium carbonate", "What is the chemical name of {}?",
      "The chemical name of {} is"),
 )  # fmt: skip
-"""Subject, object, question and cloze."""
+"""Subject, object, another object that is wrong, question and cloze."""
 
 _CHAINS = (
     ("What is the capital of Norway?", "In which country is the city of {}?", "Norway",
@@ -59,6 +64,10 @@ _CHAINS = (
 
 BLANK = "____"
 FILL = 'Fill in the blank: "{}" Answer:'
+IS_IT = "Is it {} that {}?"
+YES, NO = "Yes", "No"
+VERDICTS = (("true", True, YES), ("true", False, NO), ("false", True, NO), ("false", False, YES))
+"""Word of the question, True if the statement is right, and the answer."""
 LET_X = 'Let X be the answer to the question "{}" {}'
 
 
@@ -66,7 +75,7 @@ def questions(taken: Iterable[str], count: int) -> list[str]:
     """Answered questions, at most `count`."""
     found = (
         Example(QUESTION.format(question=question.format(subject)), name, (subject, name))
-        for subject, name, question, _ in _FACTS
+        for subject, name, _, question, _ in _FACTS
     )
     return _first(found, taken, count)
 
@@ -75,9 +84,22 @@ def blanks(taken: Iterable[str], count: int) -> list[str]:
     """Sentences whose blank is filled with the subject, at most `count`."""
     found = (
         Example(FILL.format(f"{cloze.format(BLANK)} {name}."), subject, (subject, name))
-        for subject, name, _, cloze in _FACTS
+        for subject, name, _, _, cloze in _FACTS
     )
     return _first(found, taken, count)
+
+
+def verdicts(taken: Iterable[str], count: int) -> list[str]:
+    """Statements asked for their truth, at most `count`; as many Yes as No, in true and false."""
+    known = _folded(taken)
+    free = (each for each in _FACTS if known.isdisjoint(_folded(each[:3])))
+    out = []
+    for (subject, name, wrong, _, cloze), (word, is_right, answer) in zip(
+        free, VERDICTS, strict=False
+    ):
+        said = f"{clause(cloze).format(subject)} {name if is_right else wrong}"
+        out.append(f"{QUESTION.format(question=IS_IT.format(word, said))} {answer}")
+    return out[:count]
 
 
 def chains(taken: Iterable[str], count: int) -> list[str]:
@@ -90,6 +112,10 @@ def chains(taken: Iterable[str], count: int) -> list[str]:
 
 
 def _first(found: Iterable[Example], taken: Iterable[str], count: int) -> list[str]:
-    known = {name.casefold() for name in taken}
-    free = [each for each in found if known.isdisjoint(name.casefold() for name in each.names)]
+    known = _folded(taken)
+    free = [each for each in found if known.isdisjoint(_folded(each.names))]
     return [f"{each.prompt} {each.answer}" for each in free[:count]]
+
+
+def _folded(names: Iterable[str]) -> set[str]:
+    return {name.casefold() for name in names}

@@ -20,6 +20,7 @@ from .material import (
     Unit,
     Variant,
     by_options,
+    compared,
     difference,
 )
 
@@ -53,15 +54,6 @@ def score(values: LogP, target: Target, variant: Variant) -> Outcome:
         return by_options(values[0], target, edited=edited, further=kept)
     gains = [difference(true, [false]) for true, false in zip(*values, strict=True)]
     plain = by_options(values[0], target, edited=edited)
-    return Outcome(plain.p, plain.p_old, *_compared(gains, edited), chance=0.5, further=gains[0])
-
-
-def _compared(gains: list[float | None], edited: bool) -> tuple[float | None, float]:
-    """The margin of the first gain, and the fraction of the others that it exceeds."""
-    own, others = gains[0], [gain for gain in gains[1:] if gain is not None]
-    if own is None or not others:
-        return None, 0.0
-    won = [0.5 if own == other else float(own > other) for other in others]
-    old = gains[1]
-    margin = difference(own, others) if not edited else None if old is None else own - old
-    return margin, sum(won) / len(won)
+    return Outcome(
+        plain.p, plain.p_old, *compared(gains, edited=edited), chance=0.5, further=gains[0]
+    )

@@ -46,10 +46,15 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A prompt with the names whose probabilities are measured there."""
+    """A prompt with the names whose probabilities are measured there.
+
+    Attributes:
+        words: True if the candidates are words (Yes, No, a letter) whose spellings are added.
+    """
 
     prompt: Prompt
     candidates: tuple[str, ...]
+    words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +77,48 @@ class Variant:
 
     Attributes:
         name: second part of the protocol id.
-        scoring: third part: `likelihood`, `rank`, or `pairs` (of the right object and each other).
+        scoring: third part: `likelihood`, `rank`, `pairs` (of the right object and each other), or
+            `orders` (mean over orders of the options); of a written answer `stop` (until the model
+            ends it) or `line` (until a line break).
         examples: number of examples in front, whose digest is a part of the protocol id.
         control: True where a high value shows that the form can be answered without the fact.
         has_accuracy: False where several answers are right, so that there is no accuracy.
         further: meaning of the outcome's further number; None without one.
+        least: mean of the further number from which on the form is measurable.
+        against: name of the variant that is its control: where that has more than chance, it is
+            what the accuracy must exceed.
+        on_request: True if `all` leaves it out.
     """
 
     name: str
-    scoring: Literal["likelihood", "rank", "pairs"] = "likelihood"
+    scoring: Literal["likelihood", "rank", "pairs", "orders", "stop", "line"] = "likelihood"
     examples: int = 0
     control: bool = False
     has_accuracy: bool = True
     further: str | None = None
+    least: float | None = None
+    against: str | None = None
+    on_request: bool = False
+
+    @property
+    def is_written(self) -> bool:
+        """True if the model writes an answer; else probabilities of candidates are measured."""
+        return self.scoring in ("stop", "line")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A written answer.
+
+    Attributes:
+        stopped: True if the model ended it by itself.
+        gives: for each candidate of the row, True if the answer gives it; None: undecided.
+    """
+
+    text: str
+    stopped: bool
+    tokens: int
+    gives: tuple[bool | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +146,27 @@ class Outcome:
     """The result of one unit.
 
     Attributes:
-        p: probability of the right object; of an edit of the new one.
+        p: probability of the right object; of an edit of the new one; None where the form has
+            none.
         p_old: probability of the old object; None where the fact is not edited.
         margin: of an edit ln P(new) − ln P(old), else ln P(right) − mean ln P(other options); None
             where a probability is 0.
-        right: 1 if the right object is the likeliest option, else 0; of pairs the fraction won.
+        right: 1 if the right object is the likeliest option, else 0; of pairs the fraction won;
+            None of a written answer that is undecided.
         chance: expected value of `right` by chance.
         further: the number that the variant's `further` describes; None where it is undefined.
+        text: a written answer as it was.
+        length: its tokens.
     """
 
-    p: float
+    p: float | None
     p_old: float | None
     margin: float | None
-    right: float
+    right: float | None
     chance: float
     further: float | None = None
+    text: str | None = None
+    length: int | None = None
 
 
 def by_options(
@@ -152,6 +192,30 @@ def difference(one: float, others: Sequence[float]) -> float | None:
     if not all(map(math.isfinite, (one, *others))):
         return None
     return one - fmean(others)
+
+
+def compared(gains: Sequence[float | None], *, edited: bool) -> tuple[float | None, float]:
+    """The margin of the first gain, and the fraction of the others that it exceeds.
+
+    Args:
+        edited: True where the second gain belongs to the old object.
+    """
+    own, others = gains[0], [gain for gain in gains[1:] if gain is not None]
+    if own is None or not others:
+        return None, 0.0
+    won = [0.5 if own == other else float(own > other) for other in others]
+    old = gains[1]
+    margin = difference(own, others) if not edited else None if old is None else own - old
+    return margin, fmean(won)
+
+
+def spelled(word: str) -> tuple[str, ...]:
+    """The spellings of a word behind a prompt, each with its joint.
+
+    A letter has no small form: " a" is an article.
+    """
+    small = () if len(word) == 1 else (f" {word.lower()}",)
+    return (f" {word}", *small, word)
 
 
 def likeliest(values: LogP, target: Target) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from .. import forms as package
 from ..base.errors import UsageError
 from .context import Context
-from .material import LogP, Outcome, Target, Unit, Variant
+from .material import Answer, LogP, Outcome, Target, Unit, Variant
 
 CONTRACT = ("VERSION", "NEEDS", "VARIANTS", "units", "score")
 ALL = "all"
@@ -66,7 +66,7 @@ class Form:
         found: list[Unit] = self.module.units(target, context, self.variant)
         return found
 
-    def score(self, values: LogP, target: Target) -> Outcome:
+    def score(self, values: LogP | Sequence[Answer], target: Target) -> Outcome:
         """The outcome of one unit."""
         found: Outcome = self.module.score(values, target, self.variant)
         return found
@@ -86,7 +86,8 @@ def forms() -> tuple[Form, ...]:
 def chosen(names: Iterable[str]) -> list[Form]:
     """The forms of a list: `all`, names of forms (all their variants), or `form/variant`.
 
-    The cloze is always one of them, as what it knows decides which facts count.
+    `all` leaves out forms that are asked by name only. The cloze is always one of them, as what it
+    knows decides which facts count, and so is the control of a form.
 
     Raises:
         UsageError: there is no such form; says which is close.
@@ -101,8 +102,9 @@ def chosen(names: Iterable[str]) -> list[Form]:
                 f"There is no form {name!r}.",
                 remedy=f"{meant}There are: {', '.join(dict.fromkeys(f.id for f in forms()))}.",
             )
-    return [
-        form
-        for form in forms()
-        if form.id == "cloze" or not {ALL, form.id, form.key}.isdisjoint(wanted)
-    ]
+    keys = {"cloze/0-shot"}
+    for form in forms():
+        named = {form.id, form.key} | ({ALL} if not form.variant.on_request else set())
+        if not named.isdisjoint(wanted):
+            keys |= {form.key, f"{form.id}/{form.variant.against}"}
+    return [form for form in forms() if form.key in keys]

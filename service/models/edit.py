@@ -734,7 +734,7 @@ class SharedOptions(MeasuredOptions):
         min_length=1,
         max_length=400,
         description="Also ask the edited fact, its subject's facts and facts on its chains in other"
-        " forms: `all`, or names such as `question,negated`.",
+        " forms: `all` (those of the default set), or names such as `question,yes_no`.",
     )
     drift_facts: Annotated[int, Option(recorded="drift_facts", since=9)] = Field(
         default=1000,

@@ -30,7 +30,11 @@ class FormAccuracy(BaseModel):
     n: int = Field(
         description="Facts (chains, for `composed`) whose cloze has a likelihood of .2 or more."
     )
-    excluded: int = Field(description="Those left out, as their cloze has less.")
+    excluded: int = Field(
+        description="Those left out, as their cloze has less, or the answer is undecided."
+    )
+    undecided: int = Field(default=0, description="Known facts whose answer is undecided.")
+    length: float | None = Field(default=None, description="Mean tokens of a written answer.")
     accuracy: float | None = Field(
         description="Fraction in which the right object is the likeliest option; null where n is 0,"
         " and for a form with several right answers."
@@ -44,9 +48,16 @@ class FormAccuracy(BaseModel):
     )
     further: float | None = Field(default=None, description="Mean of the form's further number.")
     further_is: str | None = Field(default=None, description="What the further number is.")
+    least: float | None = Field(
+        default=None, description="Further number from which on the form is measurable."
+    )
+    control: float | None = Field(
+        default=None, description="Accuracy of the form's control, which its own must exceed."
+    )
     measurable: bool = Field(
-        description="True if the interval lies above chance, over 20 facts or more. A form without"
-        " accuracy counts as measurable, and is read beside its unedited value."
+        description="True if the interval lies above chance and above the control, over 20 facts or"
+        " more, and the further number is not too small. A form without accuracy counts as"
+        " measurable, and is read beside its unedited value."
     )
     by_probability: bool = Field(
         description="True if at least half of the facts have a probability of .2 or more; else only"
@@ -69,10 +80,13 @@ class FormAccuracy(BaseModel):
         if self.n < LEAST_FACTS:
             return f"{TOO_FEW}: {self.n} of {LEAST_FACTS}"
         found = ", ".join(f"{bound:.2f}".lstrip("0") for bound in (self.low or 0, self.high or 0))
-        return (
-            f"not measurable here: unedited accuracy {_short(self.accuracy)} [{found}],"
-            f" chance {_short(self.chance)}"
-        )
+        parts = [f"unedited accuracy {_short(self.accuracy)} [{found}]"]
+        parts.append(f"chance {_short(self.chance)}")
+        if self.control is not None:
+            parts.append(f"control {_short(self.control)}")
+        if self.least is not None:
+            parts.append(f"{self.further_is} {_short(self.further)} (least {_short(self.least)})")
+        return f"not measurable here: {', '.join(parts)}"
 
 
 def _short(value: float | None) -> str:
@@ -123,11 +137,13 @@ def form_out(counts: FormCounts, unedited: FormAccuracy) -> FormOut:
 
 def left_out(unedited: FormAccuracy, reason: str) -> FormOut:
     """A form in which an edit could not be asked, with the reason."""
-    names = FormCounts.model_fields.keys() - {"form", "protocol", "n", "excluded", "facts"}
-    return FormOut(
-        form=unedited.form, protocol=unedited.protocol, n=0, excluded=0, facts=0,
-        **dict.fromkeys(names), unedited=unedited, reason=reason,
-    )  # fmt: skip
+    names = FormCounts.model_fields.keys() - {"answers", "undecided_pre", "undecided"}
+    fields: dict[str, object] = dict.fromkeys(names) | {
+        "form": unedited.form,
+        "protocol": unedited.protocol,
+    }
+    fields |= dict.fromkeys(("n", "excluded", "facts"), 0)
+    return FormOut.model_validate(fields | {"unedited": unedited, "reason": reason})
 
 
 def weakest(forms: Iterable[FormOut]) -> FormOut | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...cypher.rows.forms import RawAnswer
 from ..base.formatting import UNDEFINED, cell, number, signed, with_interval
 from ..models.forms import FormAccuracy, FormOut, weakest
 from .formats import Column, Table
 
 ACCURACY_NOTE = (
     "Accuracy among the options over the facts whose cloze has .2 or more, with its 95 % interval;"
-    " a form is measurable if the interval lies above chance over 20 facts or more. Cost: tokens of"
+    " a form is measurable if the interval lies above chance, and above its control, over 20 facts"
+    " or more. Cost: tokens of"
     " a fact divided by those of the cloze. Only figures of one protocol id are comparable."
 )
 
@@ -24,6 +26,7 @@ def accuracy_table(found: Sequence[FormAccuracy]) -> Table[FormAccuracy]:
         Column("chance", lambda row: row.chance, number),
         Column("P(right)", lambda row: row.p, number),
         Column("measurable", status, whole=False),
+        Column("further", _further, optional=3),
         Column("cost", lambda row: row.tokens, times, optional=1),
         Column("protocol", lambda row: row.protocol, whole=True, optional=2),
     ]  # fmt: skip
@@ -39,6 +42,15 @@ def accuracy_table(found: Sequence[FormAccuracy]) -> Table[FormAccuracy]:
 def times(value: float | None) -> str:
     """A factor with one decimal."""
     return UNDEFINED if value is None else f"{value:.1f}"
+
+
+def _further(row: FormAccuracy) -> str:
+    if row.further is None:
+        return UNDEFINED
+    found = f"{row.further_is}: {number(row.further)}"
+    if row.length is not None:
+        found += f"; {row.undecided} undecided; {row.length:.0f} tokens"
+    return found
 
 
 def _accuracy(row: FormAccuracy) -> str:
@@ -58,7 +70,10 @@ def status(row: FormAccuracy) -> str:
         return row.reason
     if row.accuracy is None:
         return "read beside its unedited value"
-    return "yes" if row.by_probability else "yes, by rank"
+    found = "yes" if row.by_probability else "yes, by rank"
+    if row.least is not None and row.further is not None:
+        found += f"; {row.further_is} {number(row.further)}"
+    return found
 
 
 def forms_table(found: Sequence[FormOut]) -> Table[FormOut]:
@@ -81,7 +96,7 @@ def forms_table(found: Sequence[FormOut]) -> Table[FormOut]:
     values: list[Column[FormOut]] = [
         Column(name, lambda row, name=name: getattr(row, name), cell)
         for name in FormOut.model_fields
-        if name != "unedited"
+        if name not in ("unedited", "answers")
     ]
     note = FORMS_NOTE
     if (least := weakest(found)) is not None:
@@ -95,6 +110,20 @@ FORMS_NOTE = (
     " likeliest option. Unedited: accuracy of the unedited model in the form; without one above"
     " chance the form has no efficacy."
 )
+
+
+def answers_table(found: Sequence[FormOut]) -> Table[tuple[str, RawAnswer]] | None:
+    """Written answers before and after an edit, one row each; None where there are none."""
+    rows = [(form.form, answer) for form in found for answer in form.answers]
+    if not rows:
+        return None
+    columns: list[Column[tuple[str, RawAnswer]]] = [
+        Column("form", lambda row: row[0], whole=True),
+        Column("asked about", lambda row: row[1].subject),
+        Column("before", lambda row: row[1].before),
+        Column("after", lambda row: row[1].after),
+    ]
+    return Table("answers", "Answers in the model's own words", columns, rows)
 
 
 def _arrow(before: float | None, after: float | None) -> str:
@@ -117,6 +146,8 @@ def remark(row: FormOut) -> str:
     """Why a form has no efficacy; that it is a control or by rank; else its further number."""
     if row.reason:
         return row.reason
+    if row.answers and row.wins is None:
+        return "undecided"
     parts = ["control"] * row.unedited.is_control
     parts += ["by rank"] * (not row.unedited.by_probability)
     if row.further_is and row.further is not None:

@@ -69,7 +69,7 @@ def known_facts(
     return {
         each.target.fact.id
         for each, outcome in zip(asked, found, strict=True)
-        if outcome.p >= KNOWN_CLOZE
+        if (outcome.p or 0.0) >= KNOWN_CLOZE
     }
 
 
@@ -111,23 +111,22 @@ def unedited(
         ]
         runtime.db.atomically(lambda tx: write(tx, graph, written))
     cost = tokens(model.loaded, planned.units, context)
-    return accuracies(runtime.db, graph, forms, protocols, planned, cost)
+    return accuracies(_stored(runtime.db, graph), forms, protocols, planned, cost)
 
 
 def accuracies(
-    db: Database,
-    graph: str,
+    found: Mapping[str, rows.FormAccuracyRow],
     forms: Sequence[Form],
     protocols: Mapping[str, str],
     planned: Planned | None = None,
     cost: Mapping[str, float] | None = None,
 ) -> list[FormAccuracy]:
-    """The stored unedited accuracy of each form, in their order.
+    """The unedited accuracy of each form, in their order.
 
     Args:
+        found: what is stored, by protocol.
         cost: tokens of a fact by form.
     """
-    found = _stored(db, graph)
     of_cloze = (cost or {}).get(CLOZE)
     out = []
     for form in forms:
@@ -138,6 +137,7 @@ def accuracies(
                 form,
                 protocols[form.key],
                 row,
+                found.get(protocols.get(f"{form.id}/{form.variant.against}", "")),
                 left_out=dict(planned.left_out.get(form.key, {})) if planned else {},
                 tokens=own / of_cloze if own and of_cloze else None,
             )
@@ -154,21 +154,27 @@ def _accuracy(
     form: Form,
     protocol: str,
     row: rows.FormAccuracyRow | None,
+    control: rows.FormAccuracyRow | None,
     left_out: dict[str, int],
     tokens: float | None,
 ) -> FormAccuracy:
     has = form.variant.has_accuracy
-    n = row.n if row else 0
+    n = row.n - row.undecided if row else 0
     accuracy = row.accuracy if row and has else None
     chance = row.chance if row and has else None
     low, high = interval(accuracy, n)
-    above = low is not None and chance is not None and low > chance
+    of_control = control.accuracy if control else None
+    above = low is not None and chance is not None and low > max(chance, of_control or 0.0)
+    least = form.variant.least
+    enough = least is None or bool(row and row.further is not None and row.further >= least)
     return FormAccuracy(
         form=form.key,
         protocol=protocol,
         is_control=form.variant.control,
         n=n,
-        excluded=row.asked - row.n if row else 0,
+        excluded=row.asked - n if row else 0,
+        undecided=row.undecided if row else 0,
+        length=row.length if row else None,
         accuracy=accuracy,
         low=low,
         high=high,
@@ -177,7 +183,9 @@ def _accuracy(
         margin=row.margin if row else None,
         further=row.further if row else None,
         further_is=form.variant.further,
-        measurable=n >= LEAST_FACTS and (above or not has),
+        control=of_control,
+        least=least,
+        measurable=n >= LEAST_FACTS and enough and (above or not has),
         by_probability=bool(row and n and row.likely >= n / 2),
         tokens=tokens,
         left_out=left_out,
@@ -318,7 +326,7 @@ def unit_row(
         "chance": pre.chance,
     }
     for side, outcome in (("pre", pre), ("post", post)):
-        for name in ("p", "p_old", "margin", "right", "further"):
+        for name in ("p", "p_old", "margin", "right", "further", "text", "length"):
             row[f"{name}_{side}"] = None if outcome is None else getattr(outcome, name)
     return row
 

@@ -37,7 +37,7 @@ from ...reports.edit import (
     lines,
     measure_of,
 )
-from ...reports.forms import forms_table
+from ...reports.forms import answers_table, forms_table
 from ...reports.graph_tables import ways_table
 from ...reports.leakage_map import BANDS, draw, page_svg
 from ...reports.leakage_selection import Length, Selection
@@ -461,6 +461,7 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
     walked = score.conversation
     values["conversation"] = None if walked is None else conversation_table(walked)
     values["forms"] = forms_table(score.forms) if score.forms else None
+    values["form_answers"] = answers_table(score.forms)
     if score.append:
         return values | append_values(view.db, score, score.append)
     cut = cut_values(view.db, score, view.measure, CutAsked(), browser)

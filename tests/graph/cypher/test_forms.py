@@ -17,7 +17,8 @@ from thinkeval.cypher.rows.forms import FormCounts
 from thinkeval.cypher.run import Database
 from thinkeval.service.scoring import battery, record
 
-FORMS = ("cloze/0-shot", "negated/0-shot", "question/3-shot")
+FORMS = ("cloze/0-shot", "generated/chat", "negated/0-shot", "question/3-shot")
+ENDS = ("pre", "post")
 SIDES = ("p", "p_old", "margin", "right", "further")
 
 
@@ -29,16 +30,24 @@ def unit(draw: random.Random, place: int) -> dict[str, Any]:
             return draw.choice((None, -2.0, 0.5, 3.0)) if draw.random() < 0.2 else draw.random()
         if name in ("p_old", "further") and draw.random() < 0.1:
             return None
-        return float(draw.randint(0, 1)) if name == "right" else draw.choice((0.0, 0.2, 0.7))
+        if name == "right":
+            return None if is_written and draw.random() < 0.3 else float(draw.randint(0, 1))
+        return draw.choice((0.0, 0.2, 0.7))
 
     form = draw.choice(FORMS)
+    is_written = form.startswith("generated")
+    ends = {
+        f"{name}_{side}": value if is_written else None
+        for side in ENDS
+        for name, value in (("text", f"{side} {place}"), ("length", draw.randint(1, 64)))
+    }
     return {
         "form": form, "protocol": f"{form}/likelihood/v1", "fact": f"f{place // 3}",
         "subject": "s", "relation": "r", "object": "o",
         "role": ("edited", "subject", "chain")[place // 3 % 3], "place": place,
         "known": draw.random() < 0.8, "given": draw.choice((None, 3)),
         "chance": draw.choice((0.25, 0.5)),
-    } | {f"{name}_{side}": number(name) for name in SIDES for side in ("pre", "post")}  # fmt: skip
+    } | {f"{name}_{side}": number(name) for name in SIDES for side in ENDS} | ends  # fmt: skip
 
 
 def mean(units: Sequence[dict[str, Any]], name: str, *, whole: bool = False) -> float | None:
@@ -94,6 +103,8 @@ def test_accuracy_equals_brute_force(
         assert row.margin == near(mean(known, "margin_pre", whole=True))
         assert row.further == near(mean(known, "further_pre", whole=True))
         assert row.likely == sum(u["p_pre"] >= 0.2 for u in known)
+        assert row.undecided == sum(u["right_pre"] is None for u in known)
+        assert row.length == near(mean(known, "length_pre"))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -119,6 +130,14 @@ def test_the_outcome_of_an_edit_equals_brute_force(db: Database, edit: str, seed
                 assert getattr(row, f"{name}{end}") == near(expected)
             assert getattr(row, f"right{end}") == near(mean(others, f"right_{side}"))
             assert getattr(row, f"p{end}") == near(mean(others, f"p_{side}"))
+            missing = sum(u[f"right_{side}"] is None for u in others)
+            assert getattr(row, f"undecided{end}") == missing
+        order = sorted(
+            [*known, *others], key=lambda u: (u["role"] != "edited", u["fact"], u["place"])
+        )
+        assert [(a.subject, a.before, a.after) for a in row.answers] == [
+            ("s", u["text_pre"], u["text_post"]) for u in order if u["text_post"]
+        ][:3]
 
 
 def test_answers_of_no_owner_are_refused_and_those_of_an_edit_go_with_it(

@@ -14,6 +14,8 @@ from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import EditEffect, applied
 from thinkeval.editing.joint import joint
 from thinkeval.editing.models import LoadedModel, weights_digest, wrap
+from thinkeval.editing.probe import greedy
+from thinkeval.editing.probe.matching import first_sentence, gives
 from thinkeval.editing.probe.token_tree import beginnings
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, RewriteRequest
 from thinkeval.service.forms.asking import (
@@ -27,8 +29,8 @@ from thinkeval.service.forms.asking import (
 )
 from thinkeval.service.forms.context import Context
 from thinkeval.service.forms.examples import questions
-from thinkeval.service.forms.material import Outcome
-from thinkeval.service.forms.registry import forms
+from thinkeval.service.forms.material import Answer, Outcome
+from thinkeval.service.forms.registry import chosen, forms
 
 TEMPLATE = (
     "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}\n{% endfor %}"
@@ -77,11 +79,14 @@ def loaded(request: pytest.FixtureRequest) -> LoadedModel:
     return wrap(model, tokenizer, name=request.param)
 
 
-def probability(loaded: LoadedModel, prompt: str, name: str, *, chat: bool) -> float:
+def probability(
+    loaded: LoadedModel, prompt: str, name: str, *, chat: bool, lead: str | None = None
+) -> float:
     """P(name | prompt), token after token of one text, by one forward pass."""
+    lead = joint(prompt, name) if lead is None else lead
     tokenizer = loaded.tokenizer
     start = tokenizer(prompt, add_special_tokens=not chat)["input_ids"]
-    whole = tokenizer(prompt + joint(prompt, name) + name, add_special_tokens=not chat)["input_ids"]
+    whole = tokenizer(prompt + lead + name, add_special_tokens=not chat)["input_ids"]
     assert whole[: len(start)] == start
     with torch.no_grad():
         logits = loaded.model(torch.tensor([whole])).logits[0].double()
@@ -91,18 +96,54 @@ def probability(loaded: LoadedModel, prompt: str, name: str, *, chat: bool) -> f
 
 def by_hand(loaded: LoadedModel, context: Context, each: Asked) -> Outcome:
     """The outcome of a unit whose probabilities are computed one by one."""
+    if each.form.variant.is_written:
+        return by_hand_written(loaded, context, each)
     values: list[list[float]] = []
     for row in each.unit.rows:
         text, user = row.prompt.text, row.prompt.user
         prompt = text if user is None else f"<user>{user}\n<assistant>\n{text}"
+        if row.words:
+            small = {"Yes": (" yes",), "No": (" no",)}
+            texts = {name: (f" {name}", name, *small.get(name, ())) for name in row.candidates}
+        else:
+            texts = {name: (name, *context.aliases.get(name, ())) for name in row.candidates}
+        lead = "" if row.words else None
         values.append([
             math.log(sum(
-                probability(loaded, prompt, spelled, chat=user is not None)
-                for spelled in (name, *context.aliases.get(name, ()))
+                probability(loaded, prompt, spelled, chat=user is not None, lead=lead)
+                for spelled in texts[name]
             ))
             for name in row.candidates
         ])  # fmt: skip
     return each.form.score(values, each.target)
+
+
+def by_hand_written(loaded: LoadedModel, context: Context, each: Asked) -> Outcome:
+    """The outcome of the most likely tokens, one forward pass each, until the model's end token."""
+    (row,) = each.unit.rows
+    tokenizer, user = loaded.tokenizer, row.prompt.user
+    prompt = row.prompt.text if user is None else f"<user>{user}\n<assistant>\n"
+    ids = tokenizer(prompt, add_special_tokens=user is None)["input_ids"]
+    new: list[int] = []
+    text, stopped = "", False
+    while len(new) < 64:
+        with torch.no_grad():
+            token = int(loaded.model(torch.tensor([[*ids, *new]])).logits[0, -1].argmax())
+        if stopped := token == tokenizer.eos_token_id:
+            break
+        new.append(token)
+        text = tokenizer.decode(new, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        if user is None and "\n" in text.lstrip():
+            break
+    told = text.strip()
+    told = told if user else told.split("\n")[0].rstrip()
+    names = [(name, *context.aliases.get(name, ())) for name in row.candidates]
+    verdicts = tuple(
+        gives(first_sentence(told, [n for own in names for n in own]), own,
+              [n for other in names if other != own for n in other])
+        for own in names
+    )  # fmt: skip
+    return each.form.score([Answer(told, stopped, len(new), verdicts)], each.target)
 
 
 def close(found: Outcome, expected: Outcome) -> bool:
@@ -112,7 +153,9 @@ def close(found: Outcome, expected: Outcome) -> bool:
             (getattr(found, name), getattr(expected, name))
             for name in ("p", "p_old", "margin", "chance", "further")
         )
-    ) and (found.right == expected.right)
+    ) and (found.right, found.text, found.length) == (
+        expected.right, expected.text, expected.length
+    )  # fmt: skip
 
 
 def edited_units(loaded: LoadedModel, context: Context) -> list[Asked]:
@@ -121,13 +164,17 @@ def edited_units(loaded: LoadedModel, context: Context) -> list[Asked]:
 
 def test_every_form_equals_one_pass_for_each_name(loaded: LoadedModel) -> None:
     context = Context(GRAPH, chat=takes_chat(loaded.tokenizer))
-    planned = fitting(loaded, plan(forms(), context.facts[:4], context), context)
-    units = [*edited_units(loaded, context), *planned.units]
+    planned = fitting(loaded, plan(chosen(["all"]), context.facts[:4], context), context)
+    # Forms by name only have up to eight long prompts a fact.
+    named = [form for form in forms() if form.variant.on_request]
+    few = fitting(loaded, plan(named, context.facts[:1], context), context)
+    units = [*edited_units(loaded, context), *planned.units, *few.units]
     missing = {form.key for form in forms()} - {each.form.key for each in units}
-    too_long = {key for key, reasons in planned.left_out.items() if TOO_LONG in reasons}
-    assert missing <= too_long
+    left_out = {**planned.left_out, **few.left_out}
+    too_long = {key for key, reasons in left_out.items() if TOO_LONG in reasons}
+    assert missing <= {*too_long, "generated/3-shot"}  # the model has a chat template
     # GPT-2's table has 128 positions, less than three examples take.
-    assert (loaded.info.name == "gpt2") == ("question/3-shot" in too_long) == bool(missing)
+    assert (loaded.info.name == "gpt2") == ("question/3-shot" in too_long)
     before, after = outcomes(loaded, units, context)
     assert before == after
     wrong = [
@@ -136,6 +183,35 @@ def test_every_form_equals_one_pass_for_each_name(loaded: LoadedModel) -> None:
         if not close(found, expected := by_hand(loaded, context, each))
     ]
     assert wrong == []
+
+
+def test_a_base_model_is_read_up_to_a_line_break(loaded: LoadedModel) -> None:
+    loaded.tokenizer.chat_template = None
+    context = Context(GRAPH, chat=False)
+    asked = plan([f for f in forms() if f.id == "generated"], context.facts, context)
+    units = fitting(loaded, asked, context).units
+    assert bool(units) == (loaded.info.name == "llama")
+    found, _ = outcomes(loaded, units, context)
+    assert all(map(close, found, [by_hand(loaded, context, each) for each in units]))
+
+
+def test_written_answers_end_by_themselves_and_are_judged(
+    loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tiny model's answers are replaced by given ones; the judging is the form's."""
+    context = Context(GRAPH, chat=True)
+    asked = plan([f for f in forms() if f.key == "generated/chat"], [HARRY], context, REWRITE)
+    for text, right, old in (
+        ("He attends Ilvermorny.", 1.0, 0.0),
+        ("Hogwarts, and not Ilvermorny.", 0.0, 1.0),
+        ("Either Hogwarts or Ilvermorny.", None, None),
+        ("A school.", 0.0, 0.0),
+    ):
+        monkeypatch.setattr(
+            greedy, "written", lambda *_, text=text, **__: [greedy.Written(text, True, 5)]
+        )
+        (found,), _ = outcomes(loaded, asked.units, context)
+        assert (found.right, found.p_old, found.text, found.length) == (right, old, text, 5)
 
 
 def test_an_edit_is_asked_in_the_state_that_it_makes(loaded: LoadedModel) -> None:

@@ -14,12 +14,13 @@ from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, RewriteReque
 from thinkeval.service import forms as package
 from thinkeval.service.base.errors import UsageError
 from thinkeval.service.forms.context import Context
-from thinkeval.service.forms.material import NEEDS, NotAsked, Outcome, Target
+from thinkeval.service.forms.material import NEEDS, Answer, NotAsked, Outcome, Target, spelled
 from thinkeval.service.forms.registry import Form, chosen, forms
 
 CAPITAL = "The capital of {} is the city of"
 TOWER = "The {} is located in the city of"
 COUNTRY = "The city of {} is located in the country of"
+ON_REQUEST = {"yes_no", "multiple_choice"}
 EXAMPLES = (
     "Question: What is the capital of Norway? Answer: Oslo\n\n"
     "Question: What is the official language of Brazil? Answer: Portuguese\n\n"
@@ -102,7 +103,10 @@ def test_forms_are_chosen_by_name_and_the_cloze_is_always_there() -> None:
     assert [f.key for f in chosen(["negated,question/3-shot"])] == [
         "cloze/0-shot", "negated/0-shot", "question/3-shot",
     ]  # fmt: skip
-    assert chosen(["all"]) == list(forms())
+    assert chosen(["all"]) == [f for f in forms() if f.id not in ON_REQUEST]
+    assert [f.key for f in chosen(["yes_no/true-not"])] == [
+        "cloze/0-shot", "yes_no/true-not", "yes_no/true-not-other-subject",
+    ]  # fmt: skip
     with pytest.raises(UsageError, match="no form 'qestion'") as refused:
         chosen(["qestion"])
     assert "Did you mean 'question'?" in refused.value.remedy
@@ -231,6 +235,174 @@ def test_composed_asks_through_the_fact(plain: Target, edited: Target) -> None:
     )
     assert asked.count("Answer:") == 3
     assert texts("composed/blank", plain) == [[blank]]
+
+
+VERDICTS = (
+    "Question: Is it true that the capital of Norway is the city of Oslo? Answer: Yes\n\n"
+    "Question: Is it true that the official language of Brazil is Dutch? Answer: No\n\n"
+    "Question: Is it false that Kenya is a country on the continent of Africa? Answer: No\n\n"
+    "Question: Is it false that Hamlet was written by Jane Austen? Answer: Yes\n\n"
+)
+
+
+def asked_of(key: str, target: Target) -> list[str]:
+    """The prompts of a form of verdicts, without its examples."""
+    (found,) = texts(key, target)
+    assert all(text.startswith(VERDICTS) for text in found)
+    return [text.removeprefix(VERDICTS) for text in found]
+
+
+def test_yes_no_asks_each_statement_and_its_opposite(plain: Target, edited: Target) -> None:
+    tower = "the Eiffel Tower is located in the city of"
+    for target in (plain, edited):
+        assert asked_of("yes_no/true-false", target) == [
+            f"Question: Is it {word} that {tower} {name}? Answer:"
+            for name in target.options
+            for word in ("true", "false")
+        ]
+        assert asked_of("yes_no/true-not", target) == [
+            f"Question: Is it true that {said} {name}? Answer:"
+            for name in target.options
+            for said in (tower, "the Eiffel Tower is not located in the city of")
+        ]
+    assert asked_of("yes_no/true", plain) == asked_of("yes_no/true-false", plain)[::2]
+    with pytest.raises(NotAsked, match="says nothing about an edit"):
+        form("yes_no/true").units(edited, CONTEXT)
+    (unit,) = form("yes_no/true").units(plain, CONTEXT)
+    assert {(row.candidates, row.words) for row in unit.rows} == {(("Yes", "No"), True)}
+    assert spelled("Yes") == (" Yes", " yes", "Yes")
+    assert spelled("A") == (" A", "A")
+
+
+def test_the_control_asks_a_subject_of_which_no_statement_is_true(edited: Target) -> None:
+    # The Colosseum has the new object, the Eiffel Tower the old one; the gate has Berlin.
+    names = [name for name in edited.options if name != "Berlin"]
+    gate = "that the Brandenburg Gate"
+    for key, opposite in (
+        ("true-false", f"false {gate} is"),
+        ("true-not", f"true {gate} is not"),
+    ):
+        assert asked_of(f"yes_no/{key}-other-subject", edited) == [
+            f"Question: Is it {said} located in the city of {name}? Answer:"
+            for name in names
+            for said in (f"true {gate} is", opposite)
+        ]
+        assert form(f"yes_no/{key}").variant.against == f"{key}-other-subject"
+        assert form(f"yes_no/{key}-other-subject").variant.control
+
+
+def test_the_score_of_verdicts(plain: Target, edited: Target) -> None:
+    # Rows in pairs: (yes, no) of the statement, then of its opposite; one pair for each option.
+    rows = [
+        ln(0.6, 0.3), ln(0.3, 0.6),  # ln 2 − ln ½ = ln 4
+        ln(0.6, 0.3), ln(0.6, 0.3),  # 0
+        ln(0.8, 0.1), ln(0.1, 0.1),  # ln 8
+        ln(0.2, 0.2), ln(0.2, 0.2),  # 0
+    ]  # fmt: skip
+    found = form("yes_no/true-false").score(rows, plain)
+    assert found.right == pytest.approx(2 / 3)
+    assert (found.p, found.p_old, found.chance) == (None, None, 0.5)
+    assert found.margin == pytest.approx(math.log(4) - math.log(8) / 3)
+    assert found.further == pytest.approx((0.9 + 0.9 + 0.9 + 0.9 + 0.9 + 0.2 + 0.4 + 0.4) / 8)
+    found = form("yes_no/true-not").score(rows, edited)
+    assert found.margin == pytest.approx(math.log(4))
+    # A liking for "yes", or for an object, changes nothing.
+    liked = [[yes + 1.5 * (i < 2), no] for i, (yes, no) in enumerate(rows)]
+    assert form("yes_no/true-not").score(liked, edited).margin == pytest.approx(math.log(4))
+    # The model that always says yes is half right.
+    alone = form("yes_no/true").score([ln(0.6, 0.3)] * 4, plain)
+    assert (alone.right, alone.chance) == (0.5, 0.5)
+    alone = form("yes_no/true").score([ln(0.6, 0.3), ln(0.1, 0.3), ln(0.6, 0.3)], plain)
+    assert alone.right == 0.75
+    silent = form("yes_no/true-false").score([[-math.inf, -math.inf]] * 4, edited)
+    assert (silent.margin, silent.right, silent.further) == (None, 0.0, 0.0)
+
+
+def test_multiple_choice_gives_each_option_each_position(plain: Target, edited: Target) -> None:
+    for target in (plain, edited):
+        a, b, c, d = sorted(target.options)
+        lists = [(a, b, c, d), (b, c, d, a), (c, d, a, b), (d, a, b, c)]
+        expected = [
+            "Question: In which city is the Eiffel Tower?\n"
+            f"A. {one}\nB. {two}\nC. {three}\nD. {four}\nAnswer:"
+            for one, two, three, four in lists
+        ]
+        assert texts("multiple_choice/text", target) == [expected]
+        assert texts("multiple_choice/letter", target) == [expected]
+        (unit,) = form("multiple_choice/text").units(target, CONTEXT)
+        assert {(row.candidates, row.words) for row in unit.rows} == {(target.options, False)}
+        (unit,) = form("multiple_choice/letter").units(target, CONTEXT)
+        for row, order in zip(unit.rows, lists, strict=True):
+            assert row.words
+            assert [order["ABCD".index(letter)] for letter in row.candidates] == list(
+                target.options
+            )
+    few = Target(EIFFEL, None, ("Paris", "Rome"))
+    with pytest.raises(NotAsked, match="fewer than three"):
+        form("multiple_choice/text").units(few, CONTEXT)
+    (unit,) = form("multiple_choice/text").units(Target(EIFFEL, None, (*few.options, "X")), CONTEXT)
+    assert len(unit.rows) == 3
+
+
+def test_the_score_of_orders(plain: Target, edited: Target) -> None:
+    rows = [ln(0.2, 0.1, 0.1), ln(0.03, 0.05, 0.02), ln(0.6, 0.1, 0.3)]
+    shares = [(0.5 + 0.3 + 0.6) / 3, (0.25 + 0.5 + 0.1) / 3, (0.25 + 0.2 + 0.3) / 3]
+    found = form("multiple_choice/text").score(rows, plain)
+    assert found.p == pytest.approx(shares[0])
+    assert (found.right, found.chance, found.further) == (1.0, 1 / 3, 0.0)
+    assert found.margin == pytest.approx(
+        math.log(shares[0]) - (math.log(shares[1]) + math.log(shares[2])) / 2
+    )
+    found = form("multiple_choice/letter").score(rows, edited)
+    assert found.p_old == pytest.approx(shares[1])
+    assert found.margin == pytest.approx(math.log(shares[0] / shares[1]))
+    assert form("multiple_choice/text").score([rows[0], rows[2]], plain).further == 1
+    # A model that likes one letter is right by chance, and in no fact in all orders.
+    letters = [ln(*(0.97 if i == shift else 0.01 for i in range(4))) for shift in range(4)]
+    found = form("multiple_choice/letter").score(letters, plain)
+    assert found.p == pytest.approx(0.25)
+    assert found.further == 0
+    none = form("multiple_choice/text").score([[-math.inf] * 4] * 4, plain)
+    assert (none.p, none.margin, none.right, none.further) == (0.0, None, 0.0, 0.0)
+
+
+def test_generated_asks_in_the_models_own_way(plain: Target) -> None:
+    base = Context(GRAPH, chat=False)
+    question = "In which city is the Eiffel Tower?"
+    for key, user in (
+        ("generated/short-sentence", f"Answer in one short sentence. {question}"),
+        ("generated/chat", question),
+    ):
+        (unit,) = form(key).units(plain, CONTEXT)
+        (row,) = unit.rows
+        assert (row.prompt.user, row.prompt.text, row.candidates) == (user, "", plain.options)
+        with pytest.raises(NotAsked, match="no chat template"):
+            form(key).units(plain, base)
+    (unit,) = form("generated/3-shot").units(plain, base)
+    assert unit.rows[0].prompt.text == f"{EXAMPLES}Question: {question} Answer:"
+    with pytest.raises(NotAsked, match="has a chat template"):
+        form("generated/3-shot").units(plain, CONTEXT)
+    assert form("generated/3-shot").protocol(CONTEXT).endswith("/line/v1")
+    assert form("generated/chat").protocol(CONTEXT) == "generated/chat/stop/v1"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "p", "p_old"),
+    [
+        ((True, False, False), 1.0, 0.0),
+        ((False, True, False), 0.0, 1.0),
+        ((None, None), None, None),
+    ],
+)
+def test_the_score_of_a_written_answer(
+    plain: Target, edited: Target, verdicts: tuple[bool | None, ...], p: float, p_old: float
+) -> None:
+    answer = Answer("In Rome.", True, 4, verdicts)
+    assert form("generated/chat").score([answer], edited) == Outcome(
+        p, p_old, None, p, 0.25, 1.0, "In Rome.", 4
+    )
+    assert form("generated/chat").score([answer], plain).p_old is None
+    assert form("generated/chat").score([Answer("", False, 64, verdicts)], plain).further == 0
 
 
 def ln(*values: float) -> list[float]:
