@@ -63,7 +63,7 @@ def answers(
     found: dict[str, str] = {}
 
     def is_sentence(text: str) -> bool:
-        return sentence_end(text.lstrip(), names, unfinished=True) is not None
+        return sentence_end(text.lstrip(), tuple(names), unfinished=True) is not None
 
     def work(indices: list[int]) -> None:
         batch = _Batch(loaded, [prompts[i] for i in indices], is_sentence, max_new_tokens)
