@@ -147,10 +147,13 @@ def left_out(unedited: FormAccuracy, reason: str) -> FormOut:
 
 
 def weakest(forms: Iterable[FormOut]) -> FormOut | None:
-    """The measurable form, no control, in which the new object wins least by margin."""
+    """The measurable form, no control, in which the new object wins least by margin.
+
+    Forms that are scored in pairs are left out: their margins are differences of margins.
+    """
     found = [
         each for each in forms
         if each.margin is not None and each.unedited.accuracy is not None
-        and not each.unedited.is_control
+        and not each.unedited.is_control and "/pairs/" not in each.protocol
     ]  # fmt: skip
     return min(found, key=lambda each: each.margin or 0.0, default=None)

@@ -141,6 +141,7 @@ def test_the_weakest_form_is_measurable_and_no_control() -> None:
             (-7.0, {"value": None}),
         )
     ]
+    forms += [forms[0].model_copy(update={"margin": -6.0, "protocol": "yes_no/4-shot:ab/pairs/v1"})]
     found = weakest(forms)
     assert found is forms[1]
     assert weakest([]) is None
