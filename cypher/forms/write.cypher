@@ -17,7 +17,7 @@
 //   $rows.{p_pre,p_post}         FLOAT|NULL    probability of the right or new object
 //   $rows.{p_old_pre,p_old_post}    FLOAT|NULL    of the old object of an edit
 //   $rows.{margin_pre,margin_post}  FLOAT|NULL    difference of logarithms; null where undefined
-//   $rows.{right_pre,right_post}    FLOAT|NULL    1 if the right object is likeliest; else 0, or null
+//   $rows.{right_pre,right_post}    FLOAT|NULL    1 if the right object is likeliest, 0, or null
 //   $rows.{further_pre,further_post}  FLOAT|NULL  the form's further number
 //   $rows.{text_pre,text_post}      STRING|NULL   a written answer
 //   $rows.{length_pre,length_post}  INTEGER|NULL  its tokens
