@@ -99,7 +99,7 @@ def interval(accuracy: float | None, n: int) -> tuple[float | None, float | None
 
 
 class FormOut(FormCounts):
-    """What an edit changes in one form, beside the unedited model's accuracy in it."""
+    """The change by an edit in one form, beside the unedited model's accuracy in it."""
 
     low: float | None = Field(
         default=None, description="Lower end of the 95 % interval (Wilson) of `wins`."

@@ -135,7 +135,7 @@ def _arrow(before: float | None, after: float | None) -> str:
 def _wins(row: FormOut) -> str:
     if row.wins is None:
         return UNDEFINED
-    return f"{with_interval(row.wins, row.low, row.high)}"
+    return with_interval(row.wins, row.low, row.high)
 
 
 def _kept(row: FormOut) -> str:

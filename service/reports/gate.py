@@ -69,7 +69,7 @@ class Checked:
 
     @property
     def line(self) -> str:
-        """What the command line prints of a gate that is missed."""
+        """The line that the command prints where the gate is missed."""
         return f"gate: {self.edit}: {self.text}"
 
 

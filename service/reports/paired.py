@@ -586,7 +586,7 @@ def _against(
 
 
 def _unlike(one: Mapping[str, Score], other: Mapping[str, Score], measure: Measure) -> str:
-    """How the runs of two methods differ beside the method, on common rewrites; empty if alike."""
+    """Name differences of two runs beside the method, on common rewrites; empty if none."""
     found = Counter(
         f"{each.what} {each.a} and {each.b}"
         for rewrite in one

@@ -48,7 +48,7 @@ class Needed(BaseModel):
 
 
 class SampleSize(BaseModel):
-    """What a run needs, for a wanted difference and width."""
+    """The needs of a run, for a wanted difference and width."""
 
     graph: str = Field(description="Id of the graph.")
     rewrites: int = Field(description="Rewrites that it has.")

@@ -276,7 +276,7 @@ def _others(
 
 
 def measured(resolved: Resolved, edit: str, asked: AskedOfEdit | None) -> list[FormOut]:
-    """What the edit changes in each form, beside the unedited model's accuracy there."""
+    """Return the change by the edit in each form, beside the unedited model's accuracy there."""
     if asked is None:
         return []
     runtime, dataset = resolved.runtime, resolved.dataset

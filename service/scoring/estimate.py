@@ -283,7 +283,7 @@ class _Plan:
             yield self._texts("texts after the edit", len(after), sides=2)
 
     def _shared(self, request: ScoreRequest) -> Iterator[Work]:
-        """What is computed once for a model and a graph."""
+        """List the work that is done once for a model and a graph."""
         from ...editing.probe.own_samples import LENGTH, TEXTS
 
         organism = getattr(self.size.skeleton.config, "thinkeval_organism", None)
@@ -529,7 +529,7 @@ class _Plan:
         return weights * each
 
     def notes(self) -> Iterator[str]:
-        """What the numbers leave out or assume."""
+        """List the assumptions of the numbers, and the work that they leave out."""
         yield (
             "About: optimisations take all their steps (suggested ones those that reach the clamp),"
             " and every fact of the graph counts as known. Loading and fetching the model, and the"
