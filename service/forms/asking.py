@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ...loaders.records import Fact, RewriteRequest, unique
+from ...loaders.records import Fact, RewriteRequest
 from .context import Context
 from .material import Answer, NotAsked, Outcome, Prompt, Target, Unit, spelled
 from .registry import Form
@@ -237,7 +237,7 @@ def _answered(
             answers = []
             for row in units[i].unit.rows:
                 each = next(texts)
-                spelled_out = [(name, *context.aliases.get(name, ())) for name in row.candidates]
+                spelled_out = [context.aliased(name) for name in row.candidates]
                 told = first_sentence(each.text, [text for names in spelled_out for text in names])
                 verdicts = tuple(
                     gives(told, names, [o for others in spelled_out if others is not names
@@ -265,7 +265,7 @@ def _queries(
                 made[row.prompt] = rendered(loaded.tokenizer, row.prompt, change)
             text = made[row.prompt]
             for name in row.candidates:
-                names = unique((name, *context.aliases.get(name, ())))
+                names = context.aliased(name)
                 if row.words:  # their spellings bring the joint
                     names, text = spelled(name), replace(text, lead="")
                 item = f"{each.form.key}: {each.target.fact.subject}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from ...loaders.records import Fact, KnowledgeGraph, RewriteRequest, digest
+from ...loaders.records import Fact, KnowledgeGraph, RewriteRequest, digest, unique
 from . import examples
 from .material import NotAsked, Target
 
@@ -157,9 +157,13 @@ class Context:
                     taken |= self.spellings(name)
         return tuple(out)
 
+    def aliased(self, name: str) -> tuple[str, ...]:
+        """A name and its aliases, each once."""
+        return unique((name, *self.aliases.get(name, ())))
+
     def spellings(self, name: str) -> set[str]:
         """A name and its aliases, without capitals."""
-        return {text.casefold() for text in (name, *self.aliases.get(name, ()))}
+        return {text.casefold() for text in self.aliased(name)}
 
     def examples(self, kind: Callable[[Iterable[str], int], list[str]], count: int) -> list[str]:
         """Examples of a kind (`service.forms.examples`).
