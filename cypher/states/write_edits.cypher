@@ -10,6 +10,7 @@
 //   $rows.method      STRING     what the edit is listed by in place of a method
 //   $rows.score       STRING     JSON: the metrics
 //   $rows.provenance  STRING     JSON: everything needed to do it again
+//   $rows.protocols   LIST<STRING>  protocol id of each measure's values, as `measure: id`
 
 CALL () {
   UNWIND $rows AS row
@@ -19,7 +20,8 @@ CALL () {
   SET e:Edit, e.kind = 'edit', e.model = row.model, e.method = row.method, e.dataset = $graph,
     e.rewrite = row.rewrite, e.status = 'succeeded', e.progress = 1.0, e.stage = 'done',
     e.created_at = coalesce(e.created_at, toString(datetime())),
-    e.finished_at = toString(datetime()), e.score = row.score, e.provenance = row.provenance
+    e.finished_at = toString(datetime()), e.score = row.score, e.provenance = row.provenance,
+    e.protocols = row.protocols
   MERGE (e)-[:REWRITES]->(r)
   MERGE (e)-[:PRODUCED]->(g)
   RETURN count(e) AS written

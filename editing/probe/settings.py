@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
@@ -77,6 +78,34 @@ class ProbeSettings:
         del parts["batch_tokens"]
         parts["measures"] = sorted(self.measures)
         return digest({**parts, "protocol": _PROTOCOL})
+
+
+_FIELDS = tuple(ProbeSettings.__dataclass_fields__)
+
+
+def protocol_of(settings: Mapping[str, Any], measure: str, digest: str | None = None) -> str:
+    """The protocol id of values: form, way of asking, scoring and version.
+
+    `cloze/plain/likelihood/v2`, or `question/chat/p:5x16@1/v2` of 5 samples of 16 tokens at
+    temperature 1. Values of two ids are not comparable.
+
+    Args:
+        settings: as `ProbeSettings.as_dict` gives them; `chat` settled.
+        measure: one of `MEASURES`.
+        digest: of the settings, as stored; one of another version is marked `older`.
+    """
+    form = settings.get("ask", "cloze") + "+paraphrases" * bool(settings.get("paraphrases"))
+    way = {"always": "chat", "never": "plain"}.get(settings.get("chat", ""), "auto")
+    scoring = measure
+    if measure == "p":
+        drawn = [settings.get(name, "?") for name in ("samples", "max_new_tokens", "temperature")]
+        scoring += ":{}x{}@{:g}".format(*drawn)
+    version = f"v{_PROTOCOL}"
+    if digest is not None:
+        known = {name: settings[name] for name in _FIELDS if name in settings}
+        made = ProbeSettings(**known | {"measures": tuple(known.get("measures", MEASURES))})
+        version = version if made.digest == digest else "older"
+    return f"{form}/{way}/{scoring}/{version}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
 from ..reports.comparison import COUNTED
 from ..reports.edit import ScoreLine, conversation_table, leakage_table, lines, metric_text
 from ..reports.formats import Column, Table, indexed
-from ..reports.forms import answers_table, forms_table
+from ..reports.forms import answers_table, by_method, forms_table, methods_table
 from ..reports.table import STEPS, by_ifr, caption, caption_each, method_table, rows_of, unranked
 from ..reports.verdict import unrelated
 from ..scoring.chat import way_of
@@ -277,6 +277,12 @@ def show_paired(pairs: Sequence[Against]) -> None:
 
     for against in pairs:
         emit_table(paired.table(against))
+
+
+def show_forms(found: Comparison) -> None:
+    """The forms of the methods, where their edits were asked in any."""
+    if (table := methods_table(*by_method(found.scores, found.families))) is not None:
+        emit_table(table)
 
 
 def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:

@@ -13,7 +13,8 @@ import typer
 from ..base.errors import UsageError
 from ..base.settings import Settings
 from ..models.edit import AdditivityOptions, Measure, Score
-from ..reports.formats import Table, frame_table, records
+from ..reports.formats import Table, frame_table, records, render
+from ..reports.forms import by_method, methods_table
 from ..rules.omega import Chosen, mixed
 from ..scoring import record
 from ..scoring.metrics import chain_rows
@@ -41,6 +42,7 @@ from .output import (
 from .render import (
     show_chains,
     show_each_table,
+    show_forms,
     show_leakage,
     show_means_table,
     show_method_table,
@@ -291,7 +293,7 @@ def report(
         else:
             frame, caption = _by_method(found, measure.key, pairs)
             if format == "json":
-                frame = frame.assign(differences=_paired(frame, pairs))
+                frame = frame.assign(differences=_paired(frame, pairs), forms=_forms(frame, found))
         implied = ""
         if edit and format in ("markdown", TABLE):
             from ..rules.implications import implied_lines
@@ -305,12 +307,16 @@ def report(
         else:
             show_method_table(found, measure.key)
             show_paired(pairs)
+            show_forms(found)
         if implied:
             emit_text(implied, None)
         return
     if found is not None and not each and format not in ("markdown", "latex", "parquet"):
         for warning in found.warnings:
             typer.echo(warning, err=True)
+    if format == "markdown" and found is not None and not each:
+        asked = methods_table(*by_method(found.scores, found.families))
+        caption += f"\n\n{asked.title}\n\n{render(asked, format)}" if asked else ""
     caption += f"\n\n{implied}" * bool(implied)
     emit_rows(frame_table(frame, caption), format=format, output=output)
 
@@ -379,3 +385,12 @@ def _paired(frame: pd.DataFrame, pairs: Sequence[Against]) -> list[Any]:
 
     rows = zip(frame["Model"], frame["Method"], strict=True)
     return paired.by_row(rows, pairs)
+
+
+def _forms(frame: pd.DataFrame, found: Comparison) -> list[Any]:
+    """Of each row, the list of its forms, empty where none were asked."""
+    rows, _ = by_method(found.scores, found.families)
+    return [
+        [row.model_dump() for row in rows if (row.model, row.method) == pair]
+        for pair in zip(frame["Model"], frame["Method"], strict=True)
+    ]

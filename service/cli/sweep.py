@@ -42,7 +42,7 @@ from .output import (
     more_below,
     require_json,
 )
-from .render import show_means_table, show_method_table
+from .render import show_forms, show_means_table, show_method_table
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -94,6 +94,7 @@ def show_sweep(report: SweepReport, measure: Measure) -> None:
         show_means_table(report.means)
     elif report.scores:
         show_method_table(report.comparison, measure)
+        show_forms(report.comparison)
     _show_matched(report)
     for model, rows in report.differences.items():
         _show_differences(model, rows)
@@ -289,7 +290,7 @@ MATCHING = (0.25, 0.5, 0.75, 1.0)
 
 
 @takes(
-    *MEASURED, "model", "method", "seed", "hparams", "overrides", "covariance", "anyway",
+    *MEASURED, "model", "method", "seed", "hparams", "overrides", "covariance", "anyway", "forms",
     many=("model", "method", "seed", "hparams"),
     defaults={"samples": 0},
     help={

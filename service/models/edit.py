@@ -600,9 +600,21 @@ class Score(ShownScore, EditedFact):
         """The values by metric and measure: `by_metric["ifr"]["p"].by_steps[2].value`."""
         return by_metric(self.values)
 
+    @computed_field
+    @property
+    def protocols(self) -> dict[str, str]:
+        """The protocol id of each measure's values; only values of one id are comparable."""
+        from ...editing.probe.settings import protocol_of
+
+        settings = self.provenance.get("probe")
+        if not isinstance(settings, dict):
+            return {}
+        digest = self.provenance.get("probe_digest")
+        return {measure: protocol_of(settings, measure, digest) for measure in self.measures}
+
     def stored(self) -> str:
-        """JSON for the database and between processes: without fields derived from `values`."""
-        return self.model_dump_json(exclude={"by_metric"})
+        """JSON for the database and between processes: without derived fields."""
+        return self.model_dump_json(exclude={"by_metric", "protocols"})
 
     @property
     def id(self) -> str:

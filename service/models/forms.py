@@ -112,6 +112,50 @@ class FormOut(FormCounts):
     )
 
 
+class MethodForm(BaseModel):
+    """One form over the rewrites that a method edited: means over those with an efficacy there."""
+
+    model: str = Field(description="The edited model.")
+    method: str = Field(description="The editing method.")
+    form: str = Field(description="Form and variant, such as `question/3-shot`.")
+    protocol: str = Field(
+        description="Form, examples, scoring and version; edits with another protocol id are left"
+        " out."
+    )
+    is_control: bool = Field(
+        description="True if it shows how far the form is answered without the fact."
+    )
+    rewrites: int = Field(description="Rewrites that have an efficacy in the form.")
+    families: int = Field(description="Families of these rewrites.")
+    asked: int = Field(description="Rewrites that were asked in the form.")
+    wins_pre: float | None = Field(
+        description="Fraction in which the new object was the likeliest option before the edit."
+    )
+    wins: float | None = Field(
+        description="Fraction in which the new object is the likeliest option after it; null where"
+        " `rewrites` is 0."
+    )
+    low: float | None = Field(
+        description="Lower end of its 95 % interval over families of rewrites; null below two."
+    )
+    high: float | None = Field(description="Upper end of that interval.")
+    p_new: float | None = Field(description="Mean probability of the new object after the edit.")
+    p_old: float | None = Field(description="Mean probability of the old object after the edit.")
+    margin: float | None = Field(
+        description="Mean of ln P(new) − ln P(old) after the edit; null where one is undefined."
+    )
+    facts: int = Field(description="Other facts that were asked, over all edits.")
+    right_pre: float | None = Field(
+        description="Fraction of them whose object was the likeliest option before the edit."
+    )
+    right: float | None = Field(
+        description="Fraction of them whose object is the likeliest option after it."
+    )
+    reason: str | None = Field(
+        description="Why there is no efficacy in the form; null where there is."
+    )
+
+
 UNKNOWN_CLOZE = "the model did not know the fact by its cloze (.2)"
 EFFICACY = ("p_new", "p_old", "margin", "wins", "further")
 """Numbers that a form which is not measurable does not have."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -123,7 +123,8 @@ def compare(
 def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -> Comparison:
     """The scores over the rewrites that all methods of a model have; without families.
 
-    A method without any score of the measure has an empty row in any case and limits nothing.
+    Scores of a model that were asked by another protocol than most are left out, by name. A method
+    without any score of the measure has an empty row in any case and limits nothing.
     Scores of requests of another kind (appended answers, forgotten facts), which have other
     metrics, are left out; so are comparisons of two states, where there is an edit beside them.
 
@@ -131,13 +132,18 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
         chosen: `all` keeps each method's own rewrites; the warning stays.
     """
     models: dict[str, dict[str, list[Score]]] = defaultdict(lambda: defaultdict(list))
+    asked = {id(s): s.protocols.get(measure) for s in scores}
+    taken, refused = one_protocol(
+        ((s.model,), protocol) for s in scores if (protocol := asked[id(s)]) is not None
+    )
+    scores = [s for s in scores if asked[id(s)] in (None, taken.get((s.model,)))]
     replacing = [score for score in scores if score.kind == "replace"]
     edits = [score for score in replacing if "comparison" not in score.provenance]
     n_compared = len(replacing) - len(edits) if edits else 0
     replacing = edits or replacing
     for score in replacing:
         models[score.model][score.method].append(score)
-    used, left_out, warnings, comparable = set(), {}, [], True
+    used, left_out, warnings, comparable = set(), {}, list(refused), True
     shared_by_model = []
     for model, methods in models.items():
         has = {
@@ -171,6 +177,27 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
             f"{left} of appended answers or forgotten facts left out: they have other metrics."
         )
     return Comparison(chosen_scores, {}, left_out, tuple(warnings), comparable)
+
+
+def one_protocol(
+    asked: Iterable[tuple[tuple[str, ...], str]],
+) -> tuple[dict[tuple[str, ...], str], list[str]]:
+    """The protocol id that most values of each place have, and sentences on the others.
+
+    Args:
+        asked: place (the model, and a form) and protocol id of each value.
+    """
+    counts: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for place, protocol in asked:
+        counts[place][protocol] += 1
+    taken = {place: found.most_common(1)[0][0] for place, found in counts.items()}
+    return taken, [
+        f"{', '.join(place)}: {pluralize(n, 'edit')} left out, asked by {protocol}, which is not"
+        f" comparable with {taken[place]}."
+        for place, found in counts.items()
+        for protocol, n in found.items()
+        if protocol != taken[place]
+    ]
 
 
 def _warning(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 
 from ...cypher.rows.forms import RawAnswer
 from ..base.formatting import UNDEFINED, cell, number, signed, with_interval
-from ..models.forms import FormAccuracy, FormOut, weakest
+from ..base.statistics import wilson
+from ..models.edit import Score
+from ..models.forms import FormAccuracy, FormOut, MethodForm, weakest
+from .comparison import one_protocol
 from .formats import Column, Table
 
 ACCURACY_NOTE = (
@@ -153,3 +159,150 @@ def remark(row: FormOut) -> str:
     if row.further_is and row.further is not None:
         parts.append(f"{row.further_is}: {_arrow(row.further_pre, row.further)}")
     return "; ".join(parts)
+
+
+# Forms over the rewrites of several edits: one row a method and form.
+#
+# Figures of two protocol ids are not comparable, so a form has the protocol of most edits, and the
+# others are left out by name.
+
+
+def by_method(
+    scores: Sequence[Score], families: Mapping[str, str]
+) -> tuple[list[MethodForm], list[str]]:
+    """The forms of each method over its rewrites, and sentences on the edits that are left out.
+
+    Args:
+        scores: over the same rewrites for all methods (`service.reports.comparison`).
+        families: {edit: family of its rewrite}.
+    """
+    taken, refused = one_protocol(
+        ((score.model, name), form.protocol)
+        for score in scores
+        for name, form in _named(score).items()
+    )
+    groups: dict[tuple[str, str, str], list[tuple[FormOut, str]]] = defaultdict(list)
+    order = list(dict.fromkeys(form for score in scores for form in _named(score)))
+    for score in scores:
+        for name, form in _named(score).items():
+            if form.protocol == taken[score.model, name]:
+                family = families.get(score.edit, f"{score.dataset}|{score.rewrite}")
+                groups[score.model, score.method, name].append((form, family))
+    pairs = dict.fromkeys((score.model, score.method) for score in scores)
+    return [
+        _method_form(*pair, groups[*pair, name])
+        for pair in pairs
+        for name in order
+        if groups[*pair, name]
+    ], refused
+
+
+def _named(score: Score) -> dict[str, FormOut]:
+    return {form.form: form for form in score.forms}
+
+
+def _named(score: Score) -> dict[str, FormOut]:
+    return {form.form: form for form in score.forms}
+
+
+def _method_form(model: str, method: str, asked: Sequence[tuple[FormOut, str]]) -> MethodForm:
+    forms = [form for form, _ in asked]
+    won = [(form.wins, family) for form, family in asked if form.wins is not None]
+    low, high = _over_families(won)
+    reasons = Counter(form.reason for form in forms if form.reason)
+    facts = sum(form.facts for form in forms)
+
+    def mean(name: str) -> float | None:
+        values = [getattr(form, name) for form in forms if form.wins is not None]
+        return fmean(values) if values and None not in values else None
+
+    def of_facts(name: str) -> float | None:
+        known = [form for form in forms if form.facts and getattr(form, name) is not None]
+        n = sum(form.facts for form in known)
+        return sum(getattr(form, name) * form.facts for form in known) / n if n else None
+
+    return MethodForm(
+        model=model,
+        method=method,
+        form=forms[0].form,
+        protocol=forms[0].protocol,
+        is_control=forms[0].unedited.is_control,
+        rewrites=len(won),
+        families=len({family for _, family in won}),
+        asked=len(forms),
+        wins_pre=mean("wins_pre"),
+        wins=mean("wins"),
+        low=low,
+        high=high,
+        p_new=mean("p_new"),
+        p_old=mean("p_old"),
+        margin=mean("margin"),
+        facts=facts,
+        right_pre=of_facts("right_pre"),
+        right=of_facts("right"),
+        reason=None if won else reasons.most_common(1)[0][0] if reasons else "undecided",
+    )
+
+
+def _over_families(won: Sequence[tuple[float, str]]) -> tuple[float | None, float | None]:
+    """The 95 % interval of a mean fraction: cluster t, and Wilson where all have one value."""
+    from ..base import inference  # numpy; not for `--help`
+
+    names = sorted({family for _, family in won})
+    if len(names) < 2:
+        return None, None
+    values = [value for value, _ in won]
+    if min(values) == max(values):
+        return wilson(values[0], len(names))
+    import numpy as np
+
+    places = [names.index(family) for _, family in won]
+    _, _, (low, high) = inference.cluster_t(
+        np.bincount(places, weights=values), np.bincount(places).astype(float)
+    )
+    return max(low, 0.0), min(high, 1.0)
+
+
+def methods_table(
+    found: Sequence[MethodForm], refused: Sequence[str] = ()
+) -> Table[Sequence[MethodForm]] | None:
+    """One row a form and model, one column a method; None where no edit was asked in forms."""
+    if not found:
+        return None
+    methods = list(dict.fromkeys(row.method for row in found))
+    several = len({row.model for row in found}) > 1
+    rows: dict[tuple[str, str], list[MethodForm]] = defaultdict(list)
+    for row in found:
+        rows[row.model, row.form].append(row)
+
+    def of(method: str) -> Callable[[Sequence[MethodForm]], MethodForm | None]:
+        return lambda row: next((each for each in row if each.method == method), None)
+
+    columns: list[Column[Sequence[MethodForm]]] = [
+        *([Column("model", lambda row: row[0].model)] * several),
+        Column("form", lambda row: row[0].form + " (control)" * row[0].is_control, whole=True),
+        Column("before", lambda row: row[0].wins_pre, number),
+        *(Column(method, of(method), _wins_of) for method in methods),
+        Column("rewrites", _rewrites_of),
+    ]
+    return Table("forms", "Asked in other ways", columns, list(rows.values()),
+                 " ".join([*refused, METHODS_NOTE]))  # fmt: skip
+
+
+METHODS_NOTE = (
+    "Fraction of rewrites in which the new object is the likeliest option in the form, with its"
+    " 95 % interval over families of rewrites (cluster t; Wilson over families where all agree);"
+    " margin: mean of ln P(new) − ln P(old). A dash: the unedited model is not above chance there"
+    " (`thinkeval probe --forms` says why)."
+)
+
+
+def _wins_of(row: MethodForm | None) -> str:
+    if row is None or row.wins is None:
+        return UNDEFINED
+    margin = "" if row.margin is None or math.isinf(row.margin) else f" {signed(row.margin)}"
+    return with_interval(row.wins, row.low, row.high) + margin
+
+
+def _rewrites_of(row: Sequence[MethodForm]) -> str:
+    return ", ".join(dict.fromkeys(f"{each.rewrites} of {each.asked}" for each in row))

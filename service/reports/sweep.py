@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..models.edit import AppendOptions, Measure, Score
+from ..models.forms import MethodForm
 from ..scoring.sweep import Outcome
-from . import by_kind
+from . import by_kind, forms
 from . import paired as matching
 from .comparison import COUNTED, Comparison, common
 from .pooling import MeansTable, pooled
@@ -56,6 +57,11 @@ class SweepReport:
         used, families = self.comparison.scores, self.comparison.families
         return caption(used, self.measure, families=families)
 
+    @property
+    def forms(self) -> list[MethodForm]:
+        """The forms of each method, where edits were asked in any."""
+        return forms.by_method(self.comparison.scores, self.comparison.families)[0]
+
     def as_dict(self) -> dict[str, Any]:
         """JSON-able; undefined is null."""
         return {
@@ -64,6 +70,7 @@ class SweepReport:
             "warnings": list(self.comparison.warnings),
             "left_out": dict(self.comparison.left_out),
             "table": records(self.table()) if self.scores else [],
+            "forms": [row.model_dump() for row in self.forms],
             "edits": list(dict.fromkeys(s.edit for s in self.scores)),
             "matched": [
                 {"model": model, "seed": seed, **asdict(row)}

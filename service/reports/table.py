@@ -25,21 +25,27 @@ if TYPE_CHECKING:
 
 STEPS = (1, 2, 3, 4, 5)
 ABOUT = (
-    "edit", "dataset", "rewrite", "model", "method", "measure", "seed", "weights", "hparams"
+    "edit", "dataset", "rewrite", "model", "method", "measure", "protocol", "seed", "weights",
+    "hparams",
 )  # fmt: skip
 """The columns of `scores_frame` before the metrics; all of them where there is no score."""
+
+
+OF_FORM = ("wins", "margin", "p_new", "n", "protocol")
+"""The columns of each form of asking."""
 
 
 def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     """Return a frame of one row an edit, for notebooks. Missing metrics are NaN, never 0.
 
-    Columns: edit, dataset, rewrite, model, method, measure, seed, weights and hparams (digests of
-    the unedited weights and of the hyperparameters), then each metric (`ifr`, `efficacy`,
-    `ifr_by_steps_<n>` ...) with `<metric>.n`, its number of items, and, where a 95 % interval is
-    stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`, `consistency`)
+    Columns: edit, dataset, rewrite, model, method, measure, protocol (id), seed, weights and
+    hparams (digests of the unedited weights and of the hyperparameters), then each metric (`ifr`,
+    `efficacy`, `ifr_by_steps_<n>` ...) with `<metric>.n`, its number of items, and, where a 95 %
+    interval is stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`, `consistency`)
     and side effects, which are by likelihood, are beside every measure: `kl`, `perplexity_ratio`,
     `update_norm`, `known_kept` of `known.n` facts (`_weakened`, `_removed`), `change_far`, and
-    `subject_kept` of `subject.n` facts (`_weakened`, `_followed`, `_lost`).
+    `subject_kept` of `subject.n` facts (`_weakened`, `_followed`, `_lost`). Of each form, such as
+    `question/3-shot`, `<form>.wins`, `.margin`, `.p_new`, `.n` and `.protocol`.
     """
     import pandas as pd
 
@@ -52,6 +58,7 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
             "model": score.model,
             "method": score.method,
             "measure": measure,
+            "protocol": score.protocols.get(measure),
             "seed": score.provenance.get("seed"),
             "weights": (score.provenance.get("model") or {}).get("digest"),
             "hparams": score.provenance.get("hparams_digest"),
@@ -64,6 +71,8 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
             if value.low is not None and value.high is not None:
                 row[f"{name}.low"], row[f"{name}.high"] = value.low, value.high
         row |= _side_effects(score)
+        for form in score.forms:
+            row |= {f"{form.form}.{name}": getattr(form, name) for name in OF_FORM}
         rows.append(row)
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(ABOUT))
 
@@ -326,8 +335,9 @@ def _what(scores: Sequence[Score], measure: str) -> str:
         f" {o.rule_text}"
         for o in sorted(options, key=lambda o: o.max_steps)
     )
+    asked = ", ".join(dict.fromkeys(s.protocols.get(measure, "protocol unknown") for s in scores))
     edits = f"{len(scores)} edit{'s' if len(scores) > 1 else ''}{_mixture(scores)}"
-    return f"{edits}, measure: {MEASURE_NAMES[measure]}; {rules}."
+    return f"{edits}, measure: {MEASURE_NAMES[measure]} ({asked}); {rules}."
 
 
 def _undefined(scores: Sequence[Score], measure: str, metric: str) -> str:

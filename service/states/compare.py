@@ -296,7 +296,7 @@ def _stored(run: _Run, done: Sequence[_Compared]) -> ComparisonOut:
     return out
 
 
-def _row(score: Score) -> dict[str, str]:
+def _row(score: Score) -> dict[str, object]:
     """The record of a request's edit."""
     return {
         "edit": score.edit,
@@ -305,6 +305,7 @@ def _row(score: Score) -> dict[str, str]:
         "method": score.method,
         "score": score.stored(),
         "provenance": json.dumps(score.provenance, default=str),
+        "protocols": [f"{measure}: {id}" for measure, id in score.protocols.items()],
     }
 
 
