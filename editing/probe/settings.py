@@ -98,8 +98,8 @@ def protocol_of(settings: Mapping[str, Any], measure: str, digest: str | None = 
     way = {"always": "chat", "never": "plain"}.get(settings.get("chat", ""), "auto")
     scoring = measure
     if measure == "p":
-        drawn = [settings.get(name, "?") for name in ("samples", "max_new_tokens", "temperature")]
-        scoring += ":{}x{}@{:g}".format(*drawn)
+        samples, length = settings.get("samples", "?"), settings.get("max_new_tokens", "?")
+        scoring += f":{samples}x{length}@{settings.get('temperature', 1.0):g}"
     version = f"v{_PROTOCOL}"
     if digest is not None:
         known = {name: settings[name] for name in _FIELDS if name in settings}

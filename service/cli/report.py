@@ -97,6 +97,8 @@ def write_figures(
 
     notes = paired.notes(compared, measure)
     methods = figures.METHODS_KINDS if len(scores) > 1 or not named else ()
+    if not any(score.forms for score in scores):
+        methods = tuple(kind for kind in methods if kind != "forms")
     edits = [(score, kind) for score in scores if named for kind in figures.EDIT_KINDS]
     whole, done = (len(methods) + len(edits)) * len(formats), 0
     written = []
@@ -219,9 +221,9 @@ def report(
     figures: Annotated[
         Path | None,
         typer.Option(
-            help="Draw into this folder: IFR by steps and IFR against Preservation of all edits;"
-            " of edits named, the leakage map and the first surviving chain; of appended answers,"
-            " PEAK's figures."
+            help="Draw into this folder: IFR by steps, IFR against Preservation, and the forms of"
+            " asking of all edits; of edits named, the leakage map and the first surviving chain;"
+            " of appended answers, PEAK's figures."
         ),
     ] = None,
     figure_format: Annotated[

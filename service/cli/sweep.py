@@ -291,6 +291,7 @@ MATCHING = (0.25, 0.5, 0.75, 1.0)
 
 @takes(
     *MEASURED, "model", "method", "seed", "hparams", "overrides", "covariance", "anyway", "forms",
+    "side_effects", "drift_facts",
     many=("model", "method", "seed", "hparams"),
     defaults={"samples": 0},
     help={

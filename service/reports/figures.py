@@ -2,7 +2,8 @@
 
 Of one edit (`draw_edit`): `leakage`, the graph of the chains by which the old fact still comes
 through; `chain`, one of them with the retention of each link. Of many (`draw_methods`):
-`ifr_by_steps`, IFR by steps for each method; `ifr_preservation`, IFR against Preservation.
+`ifr_by_steps`, IFR by steps for each method; `ifr_preservation`, IFR against Preservation; `forms`,
+the fraction of rewrites in which the new object wins in each form of asking.
 Where there is nothing to draw, the figure says so in words.
 """
 
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from ..base.errors import NotFoundError, NothingStoredError, UsageError
 from ..base.formatting import number, objects
 from ..models.edit import MEASURE_NAMES, Score
+from . import forms
 from .figure_style import (
     BLUE,
     CAPTION_PT,
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
 
 EditKind = Literal["leakage", "chain"]
-MethodsKind = Literal["ifr_by_steps", "ifr_preservation"]
+MethodsKind = Literal["ifr_by_steps", "ifr_preservation", "forms"]
 EDIT_KINDS: tuple[EditKind, ...] = get_args(EditKind)
 METHODS_KINDS: tuple[MethodsKind, ...] = get_args(MethodsKind)
 KINDS: dict[str, str] = {
@@ -52,6 +54,7 @@ KINDS: dict[str, str] = {
     "chain": "one chain with p before and after, and the retention of each link",
     "ifr_by_steps": "IFR by steps for each method",
     "ifr_preservation": "IFR against Preservation of each method, marker size by efficacy",
+    "forms": "fraction of rewrites in which the new object wins in each form of asking",
 }
 """Every kind of figure, with its content."""
 
@@ -159,7 +162,9 @@ def draw_methods(
         raise NothingStoredError(
             "There is no scored edit to draw.", remedy="Score one with `thinkeval score`."
         )
-    draw = {"ifr_by_steps": by_steps, "ifr_preservation": against_preservation}
+    draw = {
+        "ifr_by_steps": by_steps, "ifr_preservation": against_preservation, "forms": in_forms,
+    }  # fmt: skip
     drawn = partial(draw[kind], scores, measure, families, warnings)
     return encode(drawn, fmt, f"{kind} ({MEASURE_NAMES[measure]})")
 
@@ -357,6 +362,58 @@ def against_preservation(
         axes.set_ylim(*up)
         axes.set_xlabel(f"IFR ({MEASURE_NAMES[measure]})")
         axes.set_ylabel(f"Preservation ({MEASURE_NAMES[measure]})")
+    return figure
+
+
+def in_forms(
+    scores: Sequence[Score],
+    measure: str,
+    families: Mapping[str, str] | None = None,
+    warnings: Sequence[str] = (),
+) -> Figure:
+    """The fraction of rewrites in which the new object wins, by form; arguments as `draw_methods`.
+
+    Forms without an efficacy, and controls, are not drawn.
+    """
+    title = "Asked in other ways"
+    asked, refused = forms.by_method(scores, families or {})
+    shown = [each for each in asked if each.wins is not None and not each.is_control]
+    if not shown:
+        reason = "None of these edits has an efficacy in another form: score it with --forms all."
+        return in_words(title, reason)
+    names = list(dict.fromkeys(each.form for each in shown))
+    values = {(each.model, each.method, each.form): each for each in shown}
+    taken = {(each.model, each.method) for each in shown}
+    rows = [r for r in _rows(scores, measure, families) if (r["Model"], r["Method"]) in taken]
+    counts = sorted({each.rewrites for each in shown})
+    caption = " ".join([
+        f"{_span(counts, 'rewrite')} a form and method. Each point is the fraction of rewrites in"
+        " which the new object is the likeliest option in the form. Bars: 95 % intervals over"
+        " families of rewrites. Forms in which the unedited model is no better than chance, and"
+        " controls, are not drawn.",
+        *refused,
+        *warnings,
+    ])  # fmt: skip
+
+    def draw(axes: Axes, row: Row, look: Mapping[str, Any], place: float) -> None:
+        mine = [
+            (i + 4 * place, each)
+            for i, name in enumerate(names)
+            if (each := values.get((row["Model"], row["Method"], name))) is not None
+        ]
+        points = [each.wins or 0.0 for _, each in mine]
+        axes.scatter(points, [y for y, _ in mine], s=20, marker=look["marker"],
+                     color=look["color"], label=_named(row), zorder=3)  # fmt: skip
+        for y, each in mine:
+            if each.low is not None and each.high is not None:
+                axes.plot([each.low, each.high], [y, y], color=look["color"], lw=0.9)
+
+    figure, panels = _panels(rows, title, caption, draw)
+    for axes in panels:
+        axes.set_xlabel("new object wins (fraction of rewrites)")
+        axes.set_xlim(-0.04, 1.04)
+        axes.set_yticks(range(len(names)), names, fontsize=CAPTION_PT)
+        axes.set_ylim(len(names) - 0.5, -0.5)
     return figure
 
 

@@ -44,8 +44,8 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     interval is stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`,
     `consistency`) and side effects, which are by likelihood, are beside every measure: `kl`,
     `perplexity_ratio`, `update_norm`, `known_kept` of `known.n` facts (`_weakened`, `_removed`),
-    `change_far`, and `subject_kept` of `subject.n` facts (`_weakened`, `_followed`, `_lost`). Of each form, such as
-    `question/3-shot`, `<form>.wins`, `.margin`, `.p_new`, `.n` and `.protocol`.
+    `change_far`, and `subject_kept` of `subject.n` facts (`_weakened`, `_followed`, `_lost`). Of
+    each form, such as `question/3-shot`, `<form>.wins`, `.margin`, `.p_new`, `.n` and `.protocol`.
     """
     import pandas as pd
 

@@ -18,9 +18,11 @@ from ...editing import hparams as hparams_files
 from ...editing import registry
 from ..base.errors import NotFoundError
 from ..models.edit import Measure
+from ..models.forms import MethodForm
 from ..reports import paired, table
 from ..reports.browser import FOLDER, QUESTIONS, RULE_QUESTIONS, params_of
 from ..reports.comparison import Rewrites, compare
+from ..reports.forms import by_method
 from ..reports.paired import PairedOut
 from ..scoring import record
 from .parameters import InMeasure, OfGraph, OfModel
@@ -177,6 +179,9 @@ class Leaderboard(BaseModel):
         default=[],
         description="Every method against the best of its model, paired over common rewrites.",
     )
+    forms: list[MethodForm] = Field(
+        default=[], description="Each form of asking over the edits of a method."
+    )
     edits: int = Field(description="Number of edits that the rows are taken over.")
     rows: list[dict[str, Any]] = Field(description="The table's rows, by the names of its columns.")
 
@@ -272,13 +277,16 @@ def leaderboard(
         scores = record.scores_by(db, measure, graph=graph, model=model)
         found = compare(db, scores, measure, rewrites)
         against = paired.paired(found, measure)
+        forms, refused = by_method(found.scores, found.families)
+        left_out = [said for each in against for said in each.refused]
         board = Leaderboard(
             measure=measure,
             rewrites=rewrites,
             caption=table.caption(found.scores, measure, families=found.families),
-            warnings=[*found.warnings, *(said for each in against for said in each.refused)],
+            warnings=[*found.warnings, *left_out, *refused],
             left_out=dict(found.left_out),
             differences=paired.out(against),
+            forms=forms,
             edits=len(found.scores),
             rows=table.records(table.method_table(found.scores, measure, found.families)),
         )

@@ -9,6 +9,7 @@ from ....cypher import rows
 from ...base.errors import NothingStoredError
 from ...models.edit import MEASURES, Measure
 from ...reports.comparison import Rewrites, compare
+from ...reports.forms import by_method, methods_table
 from ...reports.paired import paired
 from ...reports.table import by_ifr, caption, method_table, rows_of, unranked
 from ...scoring import record
@@ -24,7 +25,11 @@ COLUMNS = (
     "Preservation", "1-step", "2-step", "3-step", "4-step", "5-step",
 )  # fmt: skip
 
-FIGURES = (("ifr_by_steps", "IFR by steps"), ("ifr_preservation", "IFR against Preservation"))
+FIGURES = (
+    ("ifr_by_steps", "IFR by steps"),
+    ("ifr_preservation", "IFR against Preservation"),
+    ("forms", "forms of asking"),
+)
 
 
 def board(
@@ -73,6 +78,8 @@ def _board(
         frame = by_ifr(method_table(shown, by, families), ranked=found.comparable)
         last = unranked(frame) if found.comparable else ""
         table = rows_of(frame)
+    forms = by_method(shown, families)
+    figures = FIGURES if forms[0] else FIGURES[:-1]
     asked = {"graph": graph, "model": model, "measure": by}
     if rewrites != "common":
         asked["rewrites"] = rewrites
@@ -89,10 +96,11 @@ def _board(
         "last": last,
         "rows": table,
         "columns": COLUMNS,
-        "figures": FIGURES,
+        "figures": figures,
         "figure_query": urlencode({k: v for k, v in asked.items() if v}),
         "series": charts.series(table),
         "caption": caption(shown, by, COLUMNS, families) if shown else "",
+        "asked": methods_table(*forms),
         "paired": charts.tables(paired(found, by)),
         "curves": charts.curves(table),
         "scatter": charts.scatter(table),

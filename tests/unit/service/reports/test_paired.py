@@ -302,10 +302,11 @@ def test_samples_decide_on_sampled_answers_alone() -> None:
             scores.append(score.model_copy(update=update))
     (exact,) = paired(common(scores, "likelihood"), "likelihood")
     assert exact.refused == ()
-    (sampled,) = paired(common(scores, "p"), "p")
-    assert sampled.refused == (
-        "b is not paired with a: probe measures p and likelihood, samples 20 and measures"
-        " likelihood, samples 5 (12 rewrites).",
+    found = common(scores, "p")
+    assert {score.method for score in found.scores} == {"a"}
+    assert found.warnings[0] == (
+        f"{scores[0].model}: 12 edits left out, asked by cloze/auto/p:20x?@1/v2, which is not"
+        " comparable with cloze/auto/p:5x?@1/v2."
     )
 
 

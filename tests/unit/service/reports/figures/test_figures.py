@@ -18,6 +18,7 @@ from thinkeval.cypher.rows import ScoredChainRow
 from thinkeval.cypher.rows.chains import Link
 from thinkeval.service.base.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.models.edit import MetricValue, Score
+from thinkeval.service.models.forms import FormAccuracy, FormOut
 from thinkeval.service.reports import figures, leakage_figure
 from thinkeval.service.reports.figure_style import encode
 from thinkeval.service.reports.leakage_map import Edge, lay_out
@@ -51,6 +52,13 @@ LAST = _link("Scotland", "is home to", HOGWARTS, 0.5, 0.5)
 ROWS = [_row(RON, HOUSE, SCHOOL), _row(BARE), _row(RON, HOUSE, LOST, LAST)]
 
 
+def _form(wins: float | None) -> FormOut:
+    unedited = FormAccuracy.model_construct(is_control=False)
+    names = FormOut.model_fields.keys() - {"answers", "unedited"}
+    values = dict.fromkeys(names) | {"form": "question/3-shot", "protocol": "q", "facts": 0}
+    return FormOut.model_construct(**values | {"wins": wins, "unedited": unedited})
+
+
 def _score(method: str = "rome", ifr: float = 0.4, n: int = 3, bounds: bool = False) -> Score:
     def value(metric: str, number: float, n: int, step: int | None = None) -> MetricValue:
         low, high = (number / 2, number * 1.2) if bounds else (None, None)
@@ -67,7 +75,7 @@ def _score(method: str = "rome", ifr: float = 0.4, n: int = 3, bounds: bool = Fa
     return Score(
         edit=f"{method}-1", dataset="hogwarts", rewrite="r", subject=HARRY, relation="studied at",
         prompt="{} studied at", target_true=HOGWARTS, target_new="Ilvermorny", model="organism",
-        method=method, values=values, n_facts=6,
+        method=method, values=values, n_facts=6, forms=[_form(ifr if n else None)],
     )  # fmt: skip
 
 
@@ -137,8 +145,17 @@ def test_axis_names_the_measure_and_caption_counts() -> None:
     assert "IFR (likelihood)" in text
 
 
+def test_forms_are_drawn_with_their_names_and_counts() -> None:
+    other = _score("memit", 0.7).model_copy(update={"edit": "memit-2", "rewrite": "r2"})
+    svg = figures.draw_methods([_score(), other], "forms", "likelihood", "svg")
+    text = _words(_texts(svg))
+    assert "question/3-shot" in text
+    assert "1 rewrite a form and method." in text
+    assert "rome (0.95)" in text
+
+
 def test_intervals_are_named_where_they_are_stored() -> None:
-    for kind in figures.METHODS_KINDS:
+    for kind in ("ifr_by_steps", "ifr_preservation"):
         svg = figures.draw_methods([_score(bounds=True)], kind, "likelihood", "svg")
         assert "Bars: 95 % intervals of the sampled answers" in _words(_texts(svg))
 
@@ -156,6 +173,8 @@ def test_without_chains_the_figure_says_so() -> None:
     assert "IFR by steps is undefined" in _words(text)
     text = _texts(figures.draw_methods(empty, "ifr_preservation", "likelihood", "svg"))
     assert "None of these edits has a chain" in _words(text)
+    text = _texts(figures.draw_methods(empty, "forms", "likelihood", "svg"))
+    assert "None of these edits has an efficacy in another form" in _words(text)
     text = _texts(figures.draw_methods([_score()], "ifr_by_steps", "p", "svg"))
     assert "undefined" in text  # a measure that was not taken
     assert "No chain of at most 5 facts leads from" in _words(_svg([]))
