@@ -1,6 +1,7 @@
 // Store what a model answers in forms: one node a unit (a fact, or a chain that it begins), of the
-// model graph or edit that is named. Those of the same protocols are replaced. A graph or edit that
-// is not stored writes nothing, so the caller rolls back.
+// model graph or edit that is named; of a comparison, whose edits are stored last, of the edit's
+// graph. Those of the same protocols are replaced. A graph or edit that is not stored writes
+// nothing, so the caller rolls back.
 // params:
 //   $owner                       STRING        id of the model graph or edit
 //   $replaced                    LIST<STRING>  protocol ids whose former answers are deleted
@@ -9,7 +10,7 @@
 //   $rows.protocol               STRING        protocol id
 //   $rows.fact                   STRING        id of the fact
 //   $rows.{subject,relation,object}  STRING    of the fact
-//   $rows.role                   STRING(edited|subject|chain|sample)  what the fact is to the edit
+//   $rows.role                   STRING(edited|subject|chain|graph|sample)  what the fact is to the edit
 //   $rows.place                  INTEGER       place of the unit among those of its fact
 //   $rows.known                  BOOLEAN       true if the model knows its facts by the cloze
 //   $rows.given                  INTEGER|NULL  sentences of a prefix
@@ -29,7 +30,8 @@ CALL () {
 }
 CALL () {
   OPTIONAL MATCH (e:Edit {id: $owner})
-  OPTIONAL MATCH (g:Graph {id: $owner, kind: 'model'})
+  OPTIONAL MATCH (g:Graph {id: $owner})
+  WHERE g.kind IN ['model', 'edit']
   WITH coalesce(e, g) AS owner
   WHERE owner IS NOT NULL
   UNWIND $rows AS row

@@ -24,6 +24,11 @@ CALL () {
     e.protocols = row.protocols
   MERGE (e)-[:REWRITES]->(r)
   MERGE (e)-[:PRODUCED]->(g)
+  WITH e
+  CALL (e) {
+    MATCH (x:FormAnswer {owner: e.id})
+    MERGE (e)-[:ANSWERED]->(x)
+  }
   RETURN count(e) AS written
 }
 RETURN size($rows) AS asked, written

@@ -290,7 +290,7 @@ MATCHING = (0.25, 0.5, 0.75, 1.0)
 
 
 @takes(
-    *MEASURED, "model", "method", "seed", "hparams", "overrides", "covariance", "anyway", "forms",
+    *MEASURED, "model", "method", "seed", "hparams", "overrides", "covariance", "anyway",
     "side_effects", "drift_facts",
     many=("model", "method", "seed", "hparams"),
     defaults={"samples": 0},

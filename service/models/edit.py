@@ -709,6 +709,20 @@ class MeasuredOptions(ScoringOptions):
         default=False,
         description="Also probe the conclusions of the graph's rules (`thinkeval rules`).",
     )
+    forms: Annotated[str | None, Option(recorded="forms", since=10)] = Field(
+        default=None,
+        min_length=1,
+        max_length=400,
+        description="Also ask the edited fact, its subject's facts and facts on its chains in other"
+        " forms: `all` (those of the default set), or names such as `question,yes_no`.",
+    )
+    forms_scope: Annotated[Literal["edit", "graph"], Option(recorded="forms_scope", since=11)] = (
+        Field(
+            default="edit",
+            description="Facts beside the edited one that --forms asks: at most 20 of its subject"
+            " and 20 on its chains (edit), or all known facts of the graph (graph).",
+        )
+    )
     force: bool = Field(default=False, description="Score again even if stored.")
 
     @property
@@ -740,13 +754,6 @@ class SharedOptions(MeasuredOptions):
         default=True,
         description="Measure how far the edit changes the model on texts of its own, and on the"
         " known facts of the graph.",
-    )
-    forms: Annotated[str | None, Option(recorded="forms", since=10)] = Field(
-        default=None,
-        min_length=1,
-        max_length=400,
-        description="Also ask the edited fact, its subject's facts and facts on its chains in other"
-        " forms: `all` (those of the default set), or names such as `question,yes_no`.",
     )
     drift_facts: Annotated[int, Option(recorded="drift_facts", since=9)] = Field(
         default=1000,

@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
+from types import MappingProxyType
 
 from ...cypher.rows.forms import RawAnswer
 from ..base.formatting import UNDEFINED, cell, number, signed, with_interval
@@ -264,9 +265,15 @@ def _over_families(won: Sequence[tuple[float, str]]) -> tuple[float | None, floa
 
 
 def methods_table(
-    found: Sequence[MethodForm], refused: Sequence[str] = ()
+    found: Sequence[MethodForm],
+    refused: Sequence[str] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> Table[Sequence[MethodForm]] | None:
-    """One row a form and model, one column a method; None where no edit was asked in forms."""
+    """One row a form and model, one column a method; None where no edit was asked in forms.
+
+    Args:
+        names: headers of methods; default: the methods themselves.
+    """
     if not found:
         return None
     methods = list(dict.fromkeys(row.method for row in found))
@@ -282,7 +289,7 @@ def methods_table(
         *([Column("model", lambda row: row[0].model)] * several),
         Column("form", lambda row: row[0].form + " (control)" * row[0].is_control, whole=True),
         Column("before", lambda row: row[0].wins_pre, number),
-        *(Column(method, of(method), _wins_of) for method in methods),
+        *(Column(names.get(method, method), of(method), _wins_of) for method in methods),
         Column("rewrites", _rewrites_of),
     ]
     return Table("forms", "Asked in other ways", columns, list(rows.values()),

@@ -5,14 +5,15 @@ The unedited accuracy of a form is measured once for a model graph, and stored w
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
 from ...cypher.rows.forms import FormCounts
 from ...loaders.records import Fact
+from ..base.errors import UsageError
 from ..forms.asking import Asked, Planned, fitting, outcomes, plan, takes_chat, tokens
 from ..forms.context import Context
 from ..forms.registry import Form, chosen
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
     from ...editing.deltas import EditEffect
+    from ...editing.models import LoadedModel
     from ..forms.material import Outcome
     from ..graphs.datasets import Dataset
-    from ..models.edit import EditOptions
+    from ..models.edit import MeasuredOptions
     from .probe import ProbedFact
+    from .request import ScoreRequest
     from .resolved import Resolved
-    from .runtime import Runtime, RuntimeModel
+    from .runtime import Runtime
 
 CLOZE = "cloze/0-shot"
 SAMPLE = "sample"
@@ -50,9 +53,9 @@ BATCH = 2000
 """Units that are stored by one statement."""
 
 
-def context_of(runtime: Runtime, dataset: Dataset, model: RuntimeModel) -> Context:
+def context_of(runtime: Runtime, dataset: Dataset, loaded: LoadedModel) -> Context:
     """The graph as forms read it, with the model's abilities."""
-    chat = takes_chat(model.loaded.tokenizer)
+    chat = takes_chat(loaded.tokenizer)
     return runtime.memoised(
         ("forms", dataset.id, dataset.digest, f"{chat}"),
         lambda: Context(runtime.content_of(dataset), chat=chat),
@@ -60,12 +63,12 @@ def context_of(runtime: Runtime, dataset: Dataset, model: RuntimeModel) -> Conte
 
 
 def known_facts(
-    runtime: Runtime, model: RuntimeModel, context: Context, units: Iterable[Asked]
+    runtime: Runtime, loaded: LoadedModel, context: Context, units: Iterable[Asked]
 ) -> set[str]:
     """Ids of the facts among those of some units whose cloze is known to the unedited model."""
     facts = {fact.id: fact for each in units for fact in each.unit.facts}
     asked = plan(chosen([]), list(facts.values()), context).units
-    found, _ = outcomes(model.loaded, asked, context, progress=runtime.progress)
+    found, _ = outcomes(loaded, asked, context, progress=runtime.progress)
     return {
         each.target.fact.id
         for each, outcome in zip(asked, found, strict=True)
@@ -76,7 +79,7 @@ def known_facts(
 def unedited(
     runtime: Runtime,
     dataset: Dataset,
-    model: RuntimeModel,
+    loaded: LoadedModel,
     graph: str,
     forms: Sequence[Form],
     facts: Sequence[Fact],
@@ -88,11 +91,11 @@ def unedited(
     Args:
         graph: the model graph.
         facts: in the order they are asked.
-        at_most: facts that are asked in a form; None: all that can be.
+        at_most: facts that are asked in a form; None: all that can be, whose cost is counted too.
     """
-    context = context_of(runtime, dataset, model)
+    context = context_of(runtime, dataset, loaded)
     protocols = {form.key: form.protocol(context) for form in forms}
-    planned = fitting(model.loaded, plan(forms, facts, context, at_most=at_most), context)
+    planned = fitting(loaded, plan(forms, facts, context, at_most=at_most), context)
     counts = Counter(each.form.key for each in planned.units)
     stored = _stored(runtime.db, graph)
     new = [
@@ -103,14 +106,14 @@ def unedited(
     ]
     asked = [each for each in planned.units if each.form in new]
     if asked:
-        found, _ = outcomes(model.loaded, asked, context, progress=runtime.progress)
-        known = known_facts(runtime, model, context, asked)
+        found, _ = outcomes(loaded, asked, context, progress=runtime.progress)
+        known = known_facts(runtime, loaded, context, asked)
         written = [
             unit_row(each, protocols[each.form.key], SAMPLE, known, outcome)
             for each, outcome in zip(asked, found, strict=True)
         ]
         runtime.db.atomically(lambda tx: write(tx, graph, written))
-    cost = tokens(model.loaded, planned.units, context)
+    cost = tokens(loaded, planned.units, context) if at_most is None else None
     return accuracies(_stored(runtime.db, graph), forms, protocols, planned, cost)
 
 
@@ -193,113 +196,224 @@ def _accuracy(
 
 
 @dataclass(frozen=True, slots=True)
+class Battery:
+    """The units of a request in all forms.
+
+    Attributes:
+        roles: of each fact to the edit, by its id.
+        left_out: why a form cannot ask the edited fact, by form.
+    """
+
+    forms: list[Form]
+    context: Context
+    units: list[Asked]
+    roles: dict[str, str]
+    left_out: dict[str, str]
+
+    def rows(
+        self, known: set[str], before: Sequence[Outcome], after: Sequence[Outcome | None]
+    ) -> list[dict[str, object]]:
+        """The units with both outcomes, as cypher/forms/write.cypher takes them.
+
+        Args:
+            known: ids of the facts whose cloze the model knew.
+            after: None where the state after cannot be asked; such a unit has no row.
+        """
+        protocols = {form.key: form.protocol(self.context) for form in self.forms}
+        return [
+            unit_row(
+                each, protocols[each.form.key], self.roles[each.target.fact.id], known, pre, post
+            )
+            for each, pre, post in zip(self.units, before, after, strict=True)
+            if post is not None
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class AskedOfEdit:
     """The units of an edit in all forms, before and after it.
 
     Attributes:
         rows: as cypher/forms/write.cypher takes them.
-        left_out: why a form cannot ask the edited fact, by form.
     """
 
-    forms: list[Form]
+    battery: Battery
     rows: list[dict[str, object]]
-    left_out: dict[str, str]
 
 
-def check(request: EditOptions) -> None:
+def check(request: MeasuredOptions) -> None:
     """Refuse names of forms that do not exist, before a model is loaded.
 
     Raises:
-        UsageError: there is no such form.
+        UsageError: there is no such form, or a scope without forms.
     """
     if request.forms:
         chosen([request.forms])
+    elif request.forms_scope != "edit":
+        raise UsageError(
+            "--forms-scope is of --forms, which is not given.", remedy="Add --forms all."
+        )
 
 
-def versions(request: EditOptions) -> dict[str, int]:
-    """The forms of a request with their versions, for the id of an edit."""
-    return {form.key: form.module.VERSION for form in chosen([request.forms or ""])}
+def identity(request: MeasuredOptions) -> dict[str, Any]:
+    """The forms of a request with their versions, for the id of an edit; empty without forms."""
+    if not request.forms:
+        return {}
+    versions: dict[str, Any] = {form.key: form.module.VERSION for form in chosen([request.forms])}
+    return {"forms": versions | ({"scope": "graph"} if request.forms_scope == "graph" else {})}
+
+
+def recorded(request: MeasuredOptions) -> dict[str, str]:
+    """The options of forms that a record has; empty without forms."""
+    found = {"forms": request.forms} if request.forms else {}
+    return found | ({"forms_scope": "graph"} if request.forms_scope == "graph" else {})
+
+
+def planned(
+    runtime: Runtime,
+    dataset: Dataset,
+    loaded: LoadedModel,
+    request: ScoreRequest,
+    scope: Sequence[Fact],
+    likelihoods: Mapping[str, float],
+) -> Battery | None:
+    """The units of a request: of the edited fact, and of known facts beside it.
+
+    None where the request has no forms, and of a request to append, which replaces no object.
+
+    Args:
+        scope: the facts on the chains of the request.
+        likelihoods: of the unedited model, by id, of those facts that may be asked.
+    """
+    rewrite = request.rewrite
+    if not request.forms or rewrite.kind == "append":
+        return None
+    forms = chosen([request.forms])
+    context = context_of(runtime, dataset, loaded)
+    edited, _ = edited_facts(rewrite, scope)
+    own = fitting(loaded, plan(forms, [edited], context, rewrite), context)
+    known = [
+        fact
+        for fact in context.facts
+        if likelihoods.get(fact.id, 0.0) >= KNOWN_CLOZE
+        and (fact.subject, fact.relation) != (edited.subject, edited.relation)
+    ]
+    roles = _roles(request, context, known, {fact.id for fact in scope})
+    others = plan(forms, [fact for fact in known if fact.id in roles], context)
+    rest = fitting(loaded, others, context)
+    reasons = {key: next(iter(found)) for key, found in own.left_out.items()}
+    units = [*own.units, *rest.units]
+    return Battery(forms, context, units, {edited.id: "edited"} | roles, reasons)
+
+
+def _roles(
+    request: ScoreRequest, context: Context, known: Sequence[Fact], on_chains: Collection[str]
+) -> dict[str, str]:
+    """Roles of the facts beside the edited one, by id; at most FACTS of each, or all known ones."""
+    subject = request.rewrite.subject
+    about = [fact for fact in known if fact.subject == subject]
+    chains = [fact for fact in known if fact.subject != subject and fact.id in on_chains]
+    if request.forms_scope == "graph":
+        named = {fact.id: "graph" for fact in known} | {fact.id: "chain" for fact in chains}
+        return named | {fact.id: "subject" for fact in about}
+    roles = {fact.id: "subject" for fact in context.drawn(about, FACTS, "subject")}
+    return roles | {fact.id: "chain" for fact in context.drawn(chains, FACTS, "chain")}
+
+
+def announce_cost(runtime: Runtime, loaded: LoadedModel, battery: Battery) -> None:
+    """Say once a model and graph how much the forms of an edit ask, before they are asked."""
+    key = ("cost of forms", loaded.info.digest, *(form.key for form in battery.forms))
+    runtime.memoised(key, lambda: runtime.announce(_cost(loaded, battery)))
+
+
+def _cost(loaded: LoadedModel, battery: Battery) -> str:
+    facts: dict[str, set[str]] = defaultdict(set)
+    for each in battery.units:
+        facts[each.form.key].add(each.target.fact.id)
+    found = tokens(loaded, battery.units, battery.context)
+    whole = sum(each * len(facts[key]) for key, each in found.items())
+    cloze = found.get(CLOZE, 0.0) * len(facts[CLOZE])
+    times = f", {whole / cloze:.0f} times those of the cloze" if cloze else ""
+    return (
+        f"Forms: {len(battery.units)} questions about {len(battery.roles)} facts in"
+        f" {len(battery.forms)} forms, before and after an edit: about {whole:,.0f} tokens"
+        f"{times}. Name forms to ask fewer."
+    )
 
 
 def both(
     resolved: Resolved, effect: EditEffect, probed: Sequence[ProbedFact]
 ) -> AskedOfEdit | None:
-    """Ask the edited fact, its subject's facts and facts on its chains, before and after the edit.
-
-    None where the request has no forms, and of a request to append, which replaces no object. The
-    model is restored.
+    """Ask in all forms before and after the edit; None as of `planned`. The model is restored.
 
     Args:
         probed: the score's facts, with those of the subject.
     """
-    request, runtime = resolved.request, resolved.runtime
-    if not request.forms or request.rewrite.kind == "append":
+    runtime, loaded = resolved.runtime, resolved.model.loaded
+    request = resolved.request
+    if not request.forms:
         return None
-    forms = chosen([request.forms])
-    context = context_of(runtime, resolved.dataset, resolved.model)
-    edited, _ = edited_facts(request.rewrite, resolved.scope.facts)
-    loaded = resolved.model.loaded
-    own = fitting(loaded, plan(forms, [edited], context, request.rewrite), context)
-    roles = {edited.id: "edited"} | _others(resolved, context, edited, probed)
-    by_id = {each.question.fact.id: each.question.fact for each in probed}
-    others = plan(forms, [by_id[id] for id in roles if id != edited.id], context)
-    rest = fitting(loaded, others, context)
-    units = [*own.units, *rest.units]
-    before, after = outcomes(loaded, units, context, effect, runtime.progress)
-    known = known_facts(runtime, resolved.model, context, units)
-    protocols = {form.key: form.protocol(context) for form in forms}
-    written = [
-        unit_row(each, protocols[each.form.key], roles[each.target.fact.id], known, pre, post)
-        for each, pre, post in zip(units, before, after, strict=True)
-    ]
-    reasons = {key: next(iter(found)) for key, found in own.left_out.items()}
-    return AskedOfEdit(forms, written, reasons)
-
-
-def _others(
-    resolved: Resolved, context: Context, edited: Fact, probed: Sequence[ProbedFact]
-) -> dict[str, str]:
-    """Roles of the facts beside the edited one, at most FACTS of each, by id."""
-    subject = resolved.request.rewrite.subject
-    known = [
-        each.question.fact
+    likelihoods = {
+        each.question.fact.id: each.pre.values.get("likelihood", 0.0)
         for each in probed
         if each.question.role in ("fact", "subject")
-        and each.pre.values.get("likelihood", 0.0) >= KNOWN_CLOZE
-        and (each.question.fact.subject, each.question.fact.relation)
-        != (edited.subject, edited.relation)
-    ]
-    about = [fact for fact in known if fact.subject == subject]
-    chains = [fact for fact in known if fact.subject != subject]
-    roles = {fact.id: "subject" for fact in context.drawn(about, FACTS, "subject")}
-    return roles | {fact.id: "chain" for fact in context.drawn(chains, FACTS, "chain")}
+    }
+    if request.forms_scope == "graph":
+        answers = model_graph.stored_answers(runtime, model_graph.graph_of(resolved))
+        likelihoods = {id: each.values.get("likelihood", 0.0) for id, each in answers.items()}
+    battery = planned(runtime, resolved.dataset, loaded, request, resolved.scope.facts, likelihoods)
+    if battery is None:
+        return None
+    announce_cost(runtime, loaded, battery)
+    before, after = outcomes(loaded, battery.units, battery.context, effect, runtime.progress)
+    known = known_facts(runtime, loaded, battery.context, battery.units)
+    return AskedOfEdit(battery, battery.rows(known, before, after))
 
 
 def measured(resolved: Resolved, edit: str, asked: AskedOfEdit | None) -> list[FormOut]:
     """Return the change by the edit in each form, beside the unedited model's accuracy there."""
     if asked is None:
         return []
-    runtime, dataset = resolved.runtime, resolved.dataset
-    context = context_of(runtime, dataset, resolved.model)
-    graph = model_graph.graph_of(resolved)
+    runtime = resolved.runtime
+    found = sampled(
+        runtime, resolved.dataset, resolved.model.loaded, model_graph.graph_of(resolved),
+        asked.battery.forms,
+    )  # fmt: skip
+    return changes(runtime.db, edit, asked.battery, found)
+
+
+def sampled(
+    runtime: Runtime, dataset: Dataset, loaded: LoadedModel, graph: str, forms: Sequence[Form]
+) -> list[FormAccuracy]:
+    """The unedited accuracy over a sample of the graph's facts, those known by the cloze first."""
     answers = model_graph.stored_answers(runtime, graph)
+    context = context_of(runtime, dataset, loaded)
 
     def is_unknown(fact: Fact) -> bool:
         answer = answers.get(fact.id)
         return answer is None or answer.values.get("likelihood", 0.0) < KNOWN_CLOZE
 
     drawn = context.drawn(context.facts, len(context.facts), "unedited")
-    found = unedited(
-        runtime, dataset, resolved.model, graph, asked.forms, sorted(drawn, key=is_unknown),
+    return unedited(
+        runtime, dataset, loaded, graph, forms, sorted(drawn, key=is_unknown),
         at_most=FACTS_UNEDITED,
     )  # fmt: skip
-    counts = {row.form: row for row in runtime.db.read(FormCounts, "forms/outcome", owner=edit)}
+
+
+def changes(
+    db: Database, edit: str, battery: Battery, found: Sequence[FormAccuracy]
+) -> list[FormOut]:
+    """The stored change by an edit in each form, beside the unedited accuracy that was found."""
+    counts = {row.form: row for row in db.read(FormCounts, "forms/outcome", owner=edit)}
     return [
         form_out(counts[each.form], each)
-        if each.form not in asked.left_out
-        else left_out(each, asked.left_out[each.form])
+        if each.form not in battery.left_out and each.form in counts
+        else left_out(each, battery.left_out.get(each.form, NOT_READ))
         for each in found
     ]
+
+
+NOT_READ = "one of the two states cannot be asked in it"
 
 
 def unit_row(

@@ -198,7 +198,7 @@ def probe_graph(
         ),
         chat=settings.chat,
         chat_chosen=chat.as_dict() if chat else None,
-        forms=battery.unedited(runtime, dataset, model, stored, forms, content.facts)
+        forms=battery.unedited(runtime, dataset, model.loaded, stored, forms, content.facts)
         if forms
         else None,
     )

@@ -247,7 +247,7 @@ def _score_of(
         }
         | ({"implications": implied.about()} if implied else {})
         | ({"conversation": conversation.PROTOCOL} if request.conversation else {})
-        | ({"forms": request.forms} if request.forms else {}),
+        | battery.recorded(request),
         sequence=step.about if step else None,
         append=plan.append,
     )
@@ -261,8 +261,7 @@ def edit_id_of(
         identity = identity | {"generate": generation.PROTOCOL}
     if request.conversation:
         identity = identity | {"conversation": conversation.PROTOCOL}
-    if request.forms:
-        identity = identity | {"forms": battery.versions(request)}
+    identity = identity | battery.identity(request)
     if request.strength != 1:
         identity = identity | {"strength": request.strength}
     if step is not None:

@@ -52,7 +52,6 @@ SWEPT = frozenset(
         "covariance",
         "side_effects",
         "drift_facts",
-        "forms",
     )
 )
 """Options that a sweep has beside its axes."""

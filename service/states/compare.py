@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -32,8 +32,9 @@ from ..experiments import store
 from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
 from ..models.edit import DriftOut, Measure, MeasuredOptions, MetricValue, Score
+from ..models.forms import FormOut
+from ..scoring import battery, metrics
 from ..scoring import drift as drifting
-from ..scoring import metrics
 from ..scoring.chat import ChatChosen, settled
 from ..scoring.model_graph import complete
 from ..scoring.plan import query_digests, versions
@@ -41,8 +42,10 @@ from ..scoring.probe import ProbedFact, questions_for, undecided
 from ..scoring.record import write_probed
 from ..scoring.request import ScoreRequest, probe_settings
 from . import finetune, measures
+from . import forms as asked_forms
 from . import measures as probing
 from .checks import requests_of
+from .forms import AskedForms
 from .measures import Answers, ProbeBatch, ProbePlan, routes
 from .opened import InMemory, load_state, require_packages
 from .schemas import (
@@ -76,6 +79,7 @@ class _Run:
         asked: the questions; in the way in which the base is asked, once that is settled.
         parts: of the identity of the base and of each state so far, see `_parts`.
         span: beginning and length of the current state's part of the progress.
+        forms: as the base answers them.
     """
 
     runtime: Runtime
@@ -87,6 +91,7 @@ class _Run:
     seconds: dict[str, float] = field(default_factory=dict)
     span: tuple[float, float] = (0.0, 1.0)
     chat: ChatChosen | None = None
+    forms: AskedForms = field(default_factory=AskedForms)
 
     def settle(self, state: Any) -> ProbePlan:
         """Return the questions for a state: chat or plain as measured at the first with weights.
@@ -149,6 +154,7 @@ def compare(
     models = [*memory, *[None] * (len(posted.states) + 1 - len(memory))]
     dataset = datasets.get_or_import(runtime.db, posted.graph)
     settings = probe_settings(posted, posted.seed)
+    asked_forms.check(posted)
     wanted = [_request(posted, rewrite) for rewrite in requests_of(runtime.db, posted)]
     _refuse_appends(wanted)
     for each in (posted.base, *posted.states):
@@ -194,13 +200,18 @@ def _state(
             same = before.digest == after.digest
             post = pre if same else probing.answers_of(run.runtime, found, asked)
             after = _counted(_about(found), post)
+            answers = asked_forms.ask_state(
+                run.runtime, run.forms, getattr(found, "loaded", None), same=same
+            )
     _note(run, before, after)
     states, both = (before, after), (pre, post)
     with run.stage("write", 0.8):
         scored = _scored(run, states, both)
         taken = _write(run, id, states, scored, both)
     with run.stage("metrics", 0.9):
-        scores = _scores(run, states, scored)
+        edits = [each.edit for each in scored]
+        forms = asked_forms.written(run.runtime.db, run.work, run.forms, edits, answers)
+        scores = _scores(run, states, scored, forms)
         drift, led = _read(run, id, scored, taken)
     out = StateComparison(
         id=id,
@@ -356,6 +367,9 @@ def _asked(
     """Open a state, ask it, and close it; its record is read last, as it counts replies."""
     with _open(run, state) as found, run.stage(f"ask {name}", progress):
         answers = probing.answers_of(run.runtime, found, run.settle(found))
+        loaded = getattr(found, "loaded", None)
+        if run.posted.forms and loaded is not None:
+            run.forms = asked_forms.ask_base(run.runtime, run.asked, loaded, answers)
         return answers, _counted(_about(found), answers)
 
 
@@ -396,6 +410,7 @@ def _identity(run: _Run, before: StateOut, after: StateOut) -> dict[str, object]
         "options": run.posted.options.digested(),
         "seed": run.posted.seed,
         "code": NUMBERS_VERSION,
+        **battery.identity(run.posted),
     }
 
 
@@ -558,9 +573,16 @@ def _no_measure(states: Sequence[StateOut]) -> UsageError:
 
 
 def _scores(
-    run: _Run, states: tuple[StateOut, StateOut], scored: Sequence[_Scored]
+    run: _Run,
+    states: tuple[StateOut, StateOut],
+    scored: Sequence[_Scored],
+    forms: Mapping[str, list[FormOut]],
 ) -> dict[str, Score]:
-    """The score of each request by its edit."""
+    """The score of each request by its edit.
+
+    Args:
+        forms: likewise; empty where none were asked for.
+    """
     if not scored:
         return {}
     from ..scoring import intervals  # numpy; `--help` should not wait for it
@@ -585,7 +607,8 @@ def _scores(
             options=run.posted.options,
             values=values[each.edit],
             n_facts=len(each.asked.scope.facts),
-            provenance=provenance | _implied(each.asked),
+            provenance=provenance | _implied(each.asked) | battery.recorded(run.posted),
+            forms=forms.get(each.edit, []),
         )
         bounded = intervals.with_intervals(db, score, each.probed, run.posted.seed)
         out[each.edit] = score.model_copy(update={"values": bounded})

@@ -51,7 +51,26 @@ def _run(runtime: Runtime, request: ComparisonIn, work: Work) -> ComparisonOut:
 def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -> list[Table[Any]]:
     """Paired differences of several states, and the conclusions of rules."""
     by = table.measure_of(out, measure)
-    return [*_paired(db, out, by), *_concluded(db, out, by)]
+    return [*_paired(db, out, by), *_forms(db, out), *_concluded(db, out, by)]
+
+
+def _forms(db: Database, out: ComparisonOut) -> list[Table[Any]]:
+    """The forms of asking over the requests, a column a state; none where none were asked for."""
+    if not out.request.get("forms"):
+        return []
+    from ..reports.comparison import families
+    from ..reports.forms import by_method, methods_table
+
+    edits = {
+        request.edit: table.short_name(state) for state in out.states for request in state.requests
+    }
+    try:
+        scores = record.scores(db, list(edits))
+    except (NotFoundError, NothingStoredError):
+        return []
+    names = {score.method: edits[score.edit] for score in scores if score.edit in edits}
+    found = methods_table(*by_method(scores, families(db, scores)), names)
+    return [found] if found else []
 
 
 def _paired(db: Database, out: ComparisonOut, measure: Measure) -> list[Table[Any]]:

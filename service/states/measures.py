@@ -89,11 +89,13 @@ class Answers:
     """The answers of a state.
 
     Attributes:
+        graph: id of the state's model graph.
         facts: by fact id.
         edited: in the order of `ProbePlan.edited`.
         implied: in the order of `ProbePlan.implied`.
     """
 
+    graph: str
     facts: Mapping[str, Answer]
     edited: Sequence[Answer]
     implied: Sequence[Answer] = ()
@@ -139,7 +141,7 @@ def answers_of(runtime: Runtime, state: OpenState, asking: ProbePlan) -> Answers
         return runtime.memoised((what, key), lambda: ask(questions, asking.settings))
 
     edited, concluded = once("edited facts", asking.edited), once("conclusions", asking.implied)
-    return Answers(model_graph.stored_answers(runtime, graph), edited, concluded)
+    return Answers(graph, model_graph.stored_answers(runtime, graph), edited, concluded)
 
 
 def of_request(

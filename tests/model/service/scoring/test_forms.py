@@ -13,8 +13,10 @@ from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
 from thinkeval.service.base.errors import UsageError
 from thinkeval.service.base.statistics import wilson
+from thinkeval.service.graphs import datasets
 from thinkeval.service.models.edit import Score
 from thinkeval.service.models.forms import KNOWN_CLOZE, weakest
+from thinkeval.service.scoring.probe import probe, questions_for
 from thinkeval.service.scoring.request import posted
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
@@ -127,6 +129,24 @@ def test_rows_are_means_of_stored_units(
     assert least is None or least.margin == min(usable)
 
 
+def test_the_whole_graph_can_be_asked(walk: Walk, scores: dict[str, Score]) -> None:
+    options = {"samples": 0, "side_effects": False, "forms": "cloze", "forms_scope": "graph"}
+    score = walk.score("rome", **options)
+    assert score.edit != walk.score("rome", **options | {"forms_scope": "edit"}).edit
+    assert posted(score)["forms_scope"] == "graph"
+    content = walk.runtime.content_of(datasets.dataset(walk.runtime.db, walk.graph))
+    aliases = {entity.name: entity.aliases for entity in content.entities}
+    edited = (walk.rewrite.subject, walk.rewrite.relation)
+    others = [fact for fact in content.facts if (fact.subject, fact.relation) != edited]
+    answers = probe(walk.model.loaded, questions_for(others, aliases), walk.request("none").probe)
+    (form,) = score.forms
+    assert form.facts == sum(each.values["likelihood"] >= KNOWN_CLOZE for each in answers)
+    (before,) = (form for form in scores["rome"].forms if form.form == "cloze/0-shot")
+    assert form.p_new == before.p_new
+    with pytest.raises(UsageError, match="--forms-scope is of --forms"):
+        walk.score("rome", forms_scope="graph")
+
+
 def test_the_unedited_accuracy_is_measured_once_and_stored_with_the_model(
     scores: dict[str, Score],
 ) -> None:
@@ -135,7 +155,7 @@ def test_the_unedited_accuracy_is_measured_once_and_stored_with_the_model(
     found = next(f.unedited for f in none.forms if f.form == "cloze/0-shot")
     assert found.n > 20
     assert found.measurable
-    assert found.tokens == 1
+    assert found.tokens is None, "a score does not count the tokens of a sample"
     for form in none.forms:
         known = form.unedited
         if known.accuracy is not None:
