@@ -8,7 +8,7 @@
 //   $kl          FLOAT|NULL = null  KL divergence on the unedited model's own texts
 //   $perplexity_ratio  FLOAT|NULL = null  perplexity on them, after divided by before
 //   $update_norm       FLOAT|NULL = null  norm of the update divided by that of the weights
-//   $protocols   LIST<STRING>  protocol id of each measure's values, as `measure: id`
+//   $protocols   LIST<STRING> = []  protocol id of each measure's values, as `measure: id`
 
 CALL () {
   MATCH (e:Edit {id: $id})

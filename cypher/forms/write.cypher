@@ -10,7 +10,7 @@
 //   $rows.protocol               STRING        protocol id
 //   $rows.fact                   STRING        id of the fact
 //   $rows.{subject,relation,object}  STRING    of the fact
-//   $rows.role                   STRING(edited|subject|chain|graph|sample)  what the fact is to the edit
+//   $rows.role   STRING(edited|subject|chain|graph|sample)  what the fact is to the edit
 //   $rows.place                  INTEGER       place of the unit among those of its fact
 //   $rows.known                  BOOLEAN       true if the model knows its facts by the cloze
 //   $rows.given                  INTEGER|NULL  sentences of a prefix
