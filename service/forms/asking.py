@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -161,66 +162,44 @@ def outcomes(
     context: Context,
     effect: EditEffect | None = None,
     progress: Progress | None = None,
-) -> tuple[list[Outcome], list[Outcome]]:
-    """The outcomes of units before and after an edit; the model is unchanged on return.
+) -> list[Outcome]:
+    """The outcomes of units, of the model as it is, or after an edit; the model is unchanged.
 
     Args:
-        effect: None: the model is not edited, and both lists are of the model as it is.
+        effect: of the edit; None, or one that changes nothing: the model as it is.
 
     Raises:
         ProbeError: a prompt too long for the model, or NaN from it.
     """
-    before: list[Outcome] = []
-    after: list[Outcome] = []
-    order: list[int] = []
-    for ask, is_written in ((_asked, False), (_written, True)):
-        own = [i for i, each in enumerate(units) if each.form.variant.is_written == is_written]
-        # Neighbours share a fact's prompts.
-        own.sort(key=lambda i: units[i].target.fact.id)
-        order += own
-        places = iter(own)
-        while chunk := list(islice(places, CHUNK)):
-            found = ask(loaded, [units[i] for i in chunk], context, effect)
-            before += found[0]
-            after += found[1]
-            if progress is not None:
-                progress(len(before), len(units), "forms")
-    rank = sorted(range(len(order)), key=order.__getitem__)
-    return [before[i] for i in rank], [after[i] for i in rank]
+    from ...editing.deltas import applied
+
+    found: dict[int, Outcome] = {}
+    change = effect.prompt_change if effect is not None else None
+    with applied(loaded.model, effect) if effect is not None else nullcontext():
+        for ask, is_written in ((_asked, False), (_written, True)):
+            own = [i for i, each in enumerate(units) if each.form.variant.is_written == is_written]
+            # Neighbours share a fact's prompts.
+            own.sort(key=lambda i: units[i].target.fact.id)
+            places = iter(own)
+            while chunk := list(islice(places, CHUNK)):
+                asked = ask(loaded, [units[i] for i in chunk], context, change)
+                found |= zip(chunk, asked, strict=True)
+                if progress is not None:
+                    progress(len(found), len(units), "forms")
+    return [found[i] for i in range(len(units))]
 
 
 def _asked(
-    loaded: LoadedModel, units: Sequence[Asked], context: Context, effect: EditEffect | None
-) -> tuple[list[Outcome], list[Outcome]]:
-    from ...editing.deltas import applied
+    loaded: LoadedModel, units: Sequence[Asked], context: Context, change: PromptChange | None
+) -> list[Outcome]:
+    """The outcomes by likelihood, in the state that the model is in."""
     from ...editing.probe.edited_states import likelihoods_of_states
 
-    changes = effect is not None and not effect.changes_nothing
-    states = [(), (effect,)] if effect and changes and effect.prompt_change is None else [()]
-    queries = _queries(loaded, units, context)
-    found = likelihoods_of_states(loaded, states, queries)
-    sides = [_scored(units, [each.likelihood for each in side]) for side in found]
-    if effect and changes and effect.prompt_change is not None:
-        shown = _queries(loaded, units, context, effect.prompt_change)
-        with applied(loaded.model, effect):
-            (side,) = likelihoods_of_states(loaded, [()], shown)
-        sides.append(_scored(units, [each.likelihood for each in side]))
-    return sides[0], sides[-1]
+    (found,) = likelihoods_of_states(loaded, [()], _queries(loaded, units, context, change))
+    return _scored(units, [each.likelihood for each in found])
 
 
 def _written(
-    loaded: LoadedModel, units: Sequence[Asked], context: Context, effect: EditEffect | None
-) -> tuple[list[Outcome], list[Outcome]]:
-    from ...editing.deltas import applied
-
-    before = _answered(loaded, units, context, None)
-    if effect is None or effect.changes_nothing:
-        return before, before
-    with applied(loaded.model, effect):
-        return before, _answered(loaded, units, context, effect.prompt_change)
-
-
-def _answered(
     loaded: LoadedModel, units: Sequence[Asked], context: Context, change: PromptChange | None
 ) -> list[Outcome]:
     """The outcomes of written answers, in the state that the model is in."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
 from ...cypher.rows.forms import FormCounts
-from ...loaders.records import Fact
+from ...loaders.records import Fact, digest
 from ..base.errors import UsageError
 from ..forms.asking import Asked, Planned, fitting, outcomes, plan, takes_chat, tokens
 from ..forms.context import Context
@@ -68,7 +68,7 @@ def known_facts(
     """Ids of the facts among those of some units whose cloze is known to the unedited model."""
     facts = {fact.id: fact for each in units for fact in each.unit.facts}
     asked = plan(chosen([]), list(facts.values()), context).units
-    found, _ = outcomes(loaded, asked, context, progress=runtime.progress)
+    found = outcomes(loaded, asked, context, progress=runtime.progress)
     return {
         each.target.fact.id
         for each, outcome in zip(asked, found, strict=True)
@@ -106,7 +106,7 @@ def unedited(
     ]
     asked = [each for each in planned.units if each.form in new]
     if asked:
-        found, _ = outcomes(loaded, asked, context, progress=runtime.progress)
+        found = outcomes(loaded, asked, context, progress=runtime.progress)
         known = known_facts(runtime, loaded, context, asked)
         written = [
             unit_row(each, protocols[each.form.key], SAMPLE, known, outcome)
@@ -365,8 +365,20 @@ def both(
     if battery is None:
         return None
     announce_cost(runtime, loaded, battery)
-    before, after = outcomes(loaded, battery.units, battery.context, effect, runtime.progress)
-    known = known_facts(runtime, loaded, battery.context, battery.units)
+    units, context = battery.units, battery.context
+    # All edits of a rewrite have the same units: the unedited model is asked once.
+    about = digest([[unit.form.key, unit.target.fact.id, f"{unit.unit}"] for unit in units])
+    key = ("forms before", loaded.info.digest, loaded.info.dtype, about)
+    before, known = runtime.memoised(
+        key,
+        lambda: (
+            outcomes(loaded, units, context, progress=runtime.progress),
+            known_facts(runtime, loaded, context, units),
+        ),
+    )
+    after = before
+    if not effect.changes_nothing:
+        after = outcomes(loaded, units, context, effect, runtime.progress)
     return AskedOfEdit(battery, battery.rows(known, before, after))
 
 

@@ -80,7 +80,7 @@ def ask_base(
     first = batteries[0]
     battery.announce_cost(runtime, loaded, first)
     units = [unit for each in batteries for unit in each.units]
-    before, _ = outcomes(loaded, units, first.context, progress=runtime.progress)
+    before = outcomes(loaded, units, first.context, progress=runtime.progress)
     return AskedForms(
         batteries,
         before,
@@ -106,7 +106,7 @@ def ask_state(
         for i, each in enumerate(units)
         if chat or all(row.prompt.user is None for row in each.unit.rows)
     ]
-    found, _ = outcomes(
+    found = outcomes(
         loaded, [units[i] for i in taken], asked.batteries[0].context, progress=runtime.progress
     )
     after: list[Outcome | None] = [None] * len(units)
