@@ -241,6 +241,11 @@ class AskedOfEdit:
     rows: list[dict[str, object]]
 
 
+def forms_of(names: str) -> list[Form]:
+    """The forms of an option, such as `all` or `question,yes_no`; the cloze is one of them."""
+    return chosen([names])
+
+
 def check(request: MeasuredOptions) -> None:
     """Refuse names of forms that do not exist, before a model is loaded.
 
@@ -248,7 +253,7 @@ def check(request: MeasuredOptions) -> None:
         UsageError: there is no such form, or a scope without forms.
     """
     if request.forms:
-        chosen([request.forms])
+        forms_of(request.forms)
     elif request.forms_scope != "edit":
         raise UsageError(
             "--forms-scope is of --forms, which is not given.", remedy="Add --forms all."
@@ -259,7 +264,7 @@ def identity(request: MeasuredOptions) -> dict[str, Any]:
     """The forms of a request with their versions, for the id of an edit; empty without forms."""
     if not request.forms:
         return {}
-    versions: dict[str, Any] = {form.key: form.module.VERSION for form in chosen([request.forms])}
+    versions: dict[str, Any] = {form.key: form.module.VERSION for form in forms_of(request.forms)}
     return {"forms": versions | ({"scope": "graph"} if request.forms_scope == "graph" else {})}
 
 
@@ -288,7 +293,7 @@ def planned(
     rewrite = request.rewrite
     if not request.forms or rewrite.kind == "append":
         return None
-    forms = chosen([request.forms])
+    forms = forms_of(request.forms)
     context = context_of(runtime, dataset, loaded)
     edited, _ = edited_facts(rewrite, scope)
     own = fitting(loaded, plan(forms, [edited], context, rewrite), context)

@@ -17,6 +17,7 @@ from ...editing.hparams.common import ValueHyperParams
 from ...loaders.records import SUBJECT_SLOT, digest, fill
 from ..graphs import datasets
 from ..models.edit import Score
+from . import battery
 from . import record as editrecords
 from .chat import SAMPLE
 from .damage import LENGTH as LENGTH_READ
@@ -41,6 +42,8 @@ LOGITS = 3
 """Vectors of the vocabulary's size, in float32, that a position with a gradient holds."""
 LU, EIGENVALUES = 2 / 3, 9.0
 """FLOPs of a covariance's factors and of its eigenvectors, as multiples of its width cubed."""
+FORMS_DEFAULT, FORMS_COST = "all", 19
+"""The default forms cost so many times the cloze's tokens (docs/concepts/forms.md)."""
 NUMBER = 4
 """Bytes of a number in float32, in which logits, covariances and updates are."""
 
@@ -281,6 +284,25 @@ class _Plan:
         yield _sum("facts after the edit", after, len(after))
         if request.side_effects:
             yield self._texts("texts after the edit", len(after), sides=2)
+        yield from self._forms()
+
+    def _forms(self) -> Iterator[Work]:
+        """Count the facts that are asked in forms: once a rewrite, and after each edit."""
+        with_forms = [each for each, _ in self.requests if each.forms]
+        if not with_forms:
+            return
+        changed = [each for each in with_forms if each.method != "none"]
+        rewrites = {digest(_named(each)): each for each in with_forms}
+        asked = [*rewrites.values(), *changed]
+        default = battery.forms_of(FORMS_DEFAULT)
+        parts = []
+        for each in asked:
+            facts = 1 + 2 * battery.FACTS
+            if each.forms_scope == "graph":
+                facts = len(self._graph.facts)
+            fraction = len(battery.forms_of(each.forms or "")) / len(default)
+            parts.append(self._facts(each, round(facts * FORMS_COST * fraction)))
+        yield _sum("forms of asking", parts, len(asked))
 
     def _shared(self, request: ScoreRequest) -> Iterator[Work]:
         """List the work that is done once for a model and a graph."""
@@ -546,6 +568,11 @@ class _Plan:
             getattr(self.tokenizer, "chat_template", None)
         ):  # fmt: skip
             yield "Plain prompts: if the model knows more in its chat template, prompts are longer."
+        if any(request.forms for request, _ in self.requests):
+            yield (
+                f"Forms: {1 + 2 * battery.FACTS} facts an edit at most, at {FORMS_COST} times the"
+                " cloze's tokens for `all`; written answers take more time than their tokens say."
+            )
         options = ("generate", "conversation", "implications")
         asked = [name for name in options if any(getattr(r, name) for r, _ in self.requests)]
         for what in [*self.unknown, *(f"--{name}" for name in asked)]:

@@ -101,6 +101,19 @@ def test_a_method_whose_update_has_no_formula_is_named(walk: Walk) -> None:
     assert not any("the update of" in note for note in found.notes)
 
 
+def test_forms_are_a_part_of_their_own(walk: Walk) -> None:
+    def tokens(**options: Any) -> dict[str, int]:
+        (found,) = estimates(walk.runtime, [walk.request("rome", samples=0, **options)])
+        return {each.what: each.tokens for each in found.work}
+
+    plain, whole, few = tokens(), tokens(forms="all"), tokens(forms="question")
+    assert "forms of asking" not in plain
+    assert plain.items() <= whole.items()
+    assert 0 < few["forms of asking"] < whole["forms of asking"]
+    graph = tokens(forms="all", forms_scope="graph")
+    assert graph["forms of asking"] > whole["forms of asking"]
+
+
 def test_an_organism_that_is_not_trained_is_not_described(walk: Walk) -> None:
     (found,) = estimates(walk.runtime, [walk.request("rome", model="organism:llama")])
     assert found.reason is not None
