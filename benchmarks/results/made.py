@@ -97,6 +97,53 @@ LINES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
 )
 
 
+def forms(outputs: Sequence[str], before: Stored) -> Made:
+    """A row a form: the fraction of rewrites in which the new object wins, by method.
+
+    Args:
+        outputs: of a sweep with forms.
+    """
+    rows = json.loads(outputs[0])["forms"]
+    methods = sorted({row["method"] for row in rows}, key=_place)
+    columns = [{"title": "form"}, *({"title": m, "digits": 2, "bounds": 2} for m in methods),
+               {"title": "rewrites"}]  # fmt: skip
+    made = []
+    for name, own in _by_form(rows).items():
+        control = " (control)" if next(iter(own.values()))["is_control"] else ""
+        cells = [
+            rounded([own[m]["wins"], own[m]["low"], own[m]["high"]])
+            if own[m]["wins"] is not None else None
+            for m in methods
+        ]  # fmt: skip
+        counts = dict.fromkeys(f"{own[m]['rewrites']} of {own[m]['asked']}" for m in methods)
+        made.append([name + control, *cells, ", ".join(counts)])
+    return columns, made
+
+
+def form_margins(outputs: Sequence[str], before: Stored) -> Made:
+    """A row a form: the mean margin after the edit, and the other facts' accuracy."""
+    rows = json.loads(outputs[0])["forms"]
+    methods = sorted({row["method"] for row in rows}, key=_place)
+    columns = [{"title": "form"}, *numbers([f"margin, {m}" for m in methods], 1),
+               *numbers(["others right before"], 2),
+               *numbers([f"after {m}" for m in methods], 2), {"title": "facts"}]  # fmt: skip
+    return columns, [
+        [name, *rounded([own[m]["margin"] for m in methods]),
+         rounded(own[methods[0]]["right_pre"]), *rounded([own[m]["right"] for m in methods]),
+         own[methods[0]]["facts"]]
+        for name, own in _by_form(rows).items()
+        if any(own[m]["wins"] is not None for m in methods)
+    ]  # fmt: skip
+
+
+def _by_form(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """{form: {method: its row}}."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["form"], {})[row["method"]] = row
+    return found
+
+
 def found(outputs: Sequence[str], before: Stored) -> Made:
     """Of each tuned method: the keys that the search changed, and how its edits took."""
     columns = [

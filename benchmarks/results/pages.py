@@ -126,6 +126,18 @@ PAGES = {
             "tuned": Table(made.tuned, (2, 5)),
         },
     ),
+    "forms": Page(
+        "three methods on every second rewrite of world in all forms, on SmolLM2-135M",
+        40,
+        (
+            Step("thinkeval import world"),
+            Step(
+                "thinkeval sweep -g world --model smollm2 -m rome -m memit -m fine_tuning"
+                f" --samples 0 --forms all --drift-facts 60 --json {' '.join(HALF)}"
+            ),
+        ),
+        {"forms": Table(made.forms, (1,)), "margins": Table(made.form_margins, (1,))},
+    ),
     "gemma3": Page(
         "three methods on four rewrites of world, on Gemma 3 270M, which is not fetched",
         25,

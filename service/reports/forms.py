@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ...cypher.rows.forms import RawAnswer
-from ..base.formatting import UNDEFINED, cell, number, signed, with_interval
+from ..base.formatting import UNDEFINED, cell, number, pluralize, signed, with_interval
 from ..base.statistics import wilson
 from ..models.edit import Score
 from ..models.forms import FormAccuracy, FormOut, MethodForm, weakest
 from .comparison import one_protocol
 from .formats import Column, Table
+
+if TYPE_CHECKING:
+    from .paired import Difference
+
 
 ACCURACY_NOTE = (
     "Accuracy among the options over the facts whose cloze has .2 or more, with its 95 % interval;"
@@ -177,11 +183,7 @@ def by_method(
         scores: over the same rewrites for all methods (`service.reports.comparison`).
         families: {edit: family of its rewrite}.
     """
-    taken, refused = one_protocol(
-        ((score.model, name), form.protocol)
-        for score in scores
-        for name, form in _named(score).items()
-    )
+    taken, refused = _taken(scores)
     groups: dict[tuple[str, str, str], list[tuple[FormOut, str]]] = defaultdict(list)
     order = list(dict.fromkeys(form for score in scores for form in _named(score)))
     for score in scores:
@@ -196,6 +198,15 @@ def by_method(
         for name in order
         if groups[*pair, name]
     ], refused
+
+
+def _taken(scores: Iterable[Score]) -> tuple[dict[tuple[str, ...], str], list[str]]:
+    """The protocol id of each model and form, and sentences on the edits of others."""
+    return one_protocol(
+        ((score.model, name), form.protocol)
+        for score in scores
+        for name, form in _named(score).items()
+    )
 
 
 def _named(score: Score) -> dict[str, FormOut]:
@@ -313,3 +324,96 @@ def _wins_of(row: MethodForm | None) -> str:
 
 def _rewrites_of(row: Sequence[MethodForm]) -> str:
     return ", ".join(dict.fromkeys(f"{each.rewrites} of {each.asked}" for each in row))
+
+
+# Is the difference real? Each method against the first one of its model, in each form: whether the
+# new object wins, over the rewrites that both have. p is adjusted over all methods and forms.
+
+
+def paired_table(
+    scores: Sequence[Score], families: Mapping[str, str], names: Mapping[str, str] | None = None
+) -> Table[Difference] | None:
+    """The paired differences of methods in forms; None where there is no pair.
+
+    Args:
+        families: {edit: family of its rewrite}.
+        names: headers of methods; default: the methods themselves.
+    """
+    from . import paired  # numpy; not for `--help`
+
+    found = paired_forms(scores, families)
+    if not found:
+        return None
+    first = " and ".join(dict.fromkeys((names or {}).get(row.second, row.second) for row in found))
+    note = (
+        "The fraction of rewrites in which the new object wins, minus that of"
+        f" {first}, over the rewrites that both have; 95 % intervals over families of them (cluster"
+        " t). p: exchange of the two in whole families; adjusted by Holm over"
+        f" {pluralize(found[0].comparisons, 'comparison')}. Flips: rewrites that only the one and"
+        " only the other wins (McNemar)."
+    )
+    columns = [
+        replace(column, get=lambda row: (names or {}).get(row.first, row.first))
+        if column.header == "method"
+        else replace(column, header="form")
+        if column.header == "metric"
+        else column
+        for column in paired.COLUMNS
+    ]
+    title = f"Is the difference real? Each form, minus {first}"
+    return Table("forms-paired", title, columns, found, note)
+
+
+def paired_forms(scores: Sequence[Score], families: Mapping[str, str]) -> list[Difference]:
+    """The differences, by method and form, with p adjusted over all of them."""
+    from . import paired
+
+    taken, _ = _taken(scores)
+    won: dict[tuple[str, str, str], dict[str, tuple[float, str]]] = defaultdict(dict)
+    first: dict[str, str] = {}
+    for score in scores:
+        first.setdefault(score.model, score.method)
+        for name, form in _named(score).items():
+            if form.wins is None or form.unedited.is_control:
+                continue
+            if form.protocol == taken[score.model, name]:
+                family = families.get(score.edit, f"{score.dataset}|{score.rewrite}")
+                own = won[score.model, score.method, name]
+                own[score.rewrite] = (form.wins, family)
+    rows = [
+        _paired(method, first[model], name, own, won[model, first[model], name])
+        for (model, method, name), own in list(won.items())
+        if method != first[model] and own.keys() & won[model, first[model], name].keys()
+    ]
+    return paired.adjusted(rows)
+
+
+def _paired(
+    method: str,
+    first: str,
+    form: str,
+    own: Mapping[str, tuple[float, str]],
+    others: Mapping[str, tuple[float, str]],
+) -> Difference:
+    import numpy as np
+
+    from ..base import inference
+    from . import paired
+
+    both = sorted(own.keys() & others.keys())
+    gaps = np.array([own[rewrite][0] - others[rewrite][0] for rewrite in both])
+    names = sorted({own[rewrite][1] for rewrite in both})
+    places = [names.index(own[rewrite][1]) for rewrite in both]
+    sums = np.bincount(places, weights=gaps)
+    mean, error, bounds = inference.cluster_t(sums, np.bincount(places).astype(float))
+    good = [(own[rewrite][0] >= 0.5, others[rewrite][0] >= 0.5) for rewrite in both]
+    gained, lost = good.count((True, False)), good.count((False, True))
+    return paired.Difference(
+        method, first, form, None, mean,
+        bounds if len(names) >= paired.FEWEST else None,
+        n=len(both),
+        families=len(names),
+        p=inference.sign_flip(sums),
+        detectable=inference.POWERED * error if math.isfinite(error) else None,
+        flips=paired.Flips(gained, lost, inference.mcnemar(gained, lost)),
+    )  # fmt: skip

@@ -71,6 +71,10 @@ class SweepReport:
             "left_out": dict(self.comparison.left_out),
             "table": records(self.table()) if self.scores else [],
             "forms": [row.model_dump() for row in self.forms],
+            "form_differences": [
+                asdict(row) | {"answer": row.answer}
+                for row in forms.paired_forms(self.comparison.scores, self.comparison.families)
+            ],
             "edits": list(dict.fromkeys(s.edit for s in self.scores)),
             "matched": [
                 {"model": model, "seed": seed, **asdict(row)}

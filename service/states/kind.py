@@ -59,7 +59,7 @@ def _forms(db: Database, out: ComparisonOut) -> list[Table[Any]]:
     if not out.request.get("forms"):
         return []
     from ..reports.comparison import families
-    from ..reports.forms import by_method, methods_table
+    from ..reports.forms import by_method, methods_table, paired_table
 
     edits = {
         request.edit: table.short_name(state) for state in out.states for request in state.requests
@@ -69,8 +69,9 @@ def _forms(db: Database, out: ComparisonOut) -> list[Table[Any]]:
     except (NotFoundError, NothingStoredError):
         return []
     names = {score.method: edits[score.edit] for score in scores if score.edit in edits}
-    found = methods_table(*by_method(scores, families(db, scores)), names)
-    return [found] if found else []
+    of = families(db, scores)
+    found = [methods_table(*by_method(scores, of), names), paired_table(scores, of, names)]
+    return [each for each in found if each is not None]
 
 
 def _paired(db: Database, out: ComparisonOut, measure: Measure) -> list[Table[Any]]:

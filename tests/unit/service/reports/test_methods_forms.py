@@ -13,7 +13,12 @@ from thinkeval.service.models.edit import MetricValue, Score
 from thinkeval.service.models.forms import FormAccuracy, FormOut
 from thinkeval.service.reports.comparison import common, one_protocol
 from thinkeval.service.reports.formats import render
-from thinkeval.service.reports.forms import by_method, methods_table
+from thinkeval.service.reports.forms import (
+    by_method,
+    methods_table,
+    paired_forms,
+    paired_table,
+)
 from thinkeval.service.reports.table import scores_frame
 
 FORM = "question/3-shot"
@@ -153,3 +158,53 @@ def test_a_protocol_names_the_way_of_asking_and_of_sampling() -> None:
     assert older.protocols == {"likelihood": "cloze/plain/likelihood/older"}
     assert score.model_copy(update={"provenance": {}}).protocols == {}
     assert one_protocol([]) == ({}, [])
+
+
+def _two(of_memit: list[float]) -> list[Score]:
+    return [
+        _score(method, f"r{i}", [_form(wins)])
+        for i, value in enumerate(of_memit)
+        for method, wins in (("rome", 1.0), ("memit", value))
+    ]
+
+
+def test_a_difference_in_a_form_is_tested_by_exchange_of_families() -> None:
+    (row,) = paired_forms(_two([0.0] * 8), {})
+    assert (row.first, row.second, row.metric, row.n, row.families) == (
+        "memit", "rome", FORM, 8, 8,
+    )  # fmt: skip
+    assert (row.value, row.p, row.p_adjusted, row.beyond_rewrites) == (
+        -1.0,
+        2 / 2**8,
+        2 / 2**8,
+        True,
+    )
+    assert row.flips is not None
+    assert (row.flips.gained, row.flips.lost, row.flips.p) == (0, 8, 2 / 2**8)
+    edits = _two([0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    families = {score.edit: score.rewrite if score.rewrite > "r1" else "r0" for score in edits}
+    (row,) = paired_forms(edits, families)
+    assert row.families == 5
+    assert row.value == pytest.approx(-1 / 3)
+    assert row.p == 1.0, "the one family that differs can be exchanged"
+
+
+def test_equal_methods_do_not_differ_and_p_is_adjusted_over_forms() -> None:
+    (row,) = paired_forms(_two([1.0] * 6), {})
+    assert (row.value, row.p, row.answer) == (0.0, 1.0, "no difference: equal on 6 rewrites")
+    edits = [
+        score.model_copy(
+            update={
+                "forms": [*score.forms, *(f.model_copy(update={"form": "x"}) for f in score.forms)]
+            }
+        )
+        for score in _two([0.0] * 6)
+    ]
+    rows = paired_forms(edits, {})
+    assert [row.comparisons for row in rows] == [2, 2]
+    assert [row.p_adjusted for row in rows] == [4 / 2**6] * 2
+    assert [row.beyond_rewrites for row in rows] == [None, None], "G = 6 cannot reach .05 over two"
+    table = paired_table(edits, {}, {"memit": "later"})
+    assert table is not None
+    assert "later | question/3-shot | -1.000" in render(table, "markdown")
+    assert paired_table(_two([])[:1], {}) is None
