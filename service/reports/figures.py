@@ -408,7 +408,7 @@ def in_forms(
             if each.low is not None and each.high is not None:
                 axes.plot([each.low, each.high], [y, y], color=look["color"], lw=0.9)
 
-    figure, panels = _panels(rows, title, caption, draw)
+    figure, panels = _panels(rows, title, caption, draw, labels=0.9)
     for axes in panels:
         axes.set_xlabel("new object wins (fraction of rewrites)")
         axes.set_xlim(-0.04, 1.04)
@@ -499,20 +499,26 @@ def _panels(
     title: str,
     caption: str,
     draw: Any,
+    labels: float = 0.0,
 ) -> tuple[Figure, list[Axes]]:
-    """One panel a model with its own legend beside it; a method looks the same in all of them."""
+    """One panel a model with its own legend beside it; a method looks the same in all of them.
+
+    Args:
+        labels: inches that the labels of the vertical axis take beside those of numbers.
+    """
     names = sorted({row["Method"] for row in rows})
     found = looks(names)
     models = sorted({row["Model"] for row in rows})
     abreast = min(ABREAST, len(models))
     deep = -(-len(models) // abreast)
-    width = abreast * (PANEL_W + LEGEND_W) + 0.2
+    each = PANEL_W + LEGEND_W + labels
+    width = abreast * each + 0.2
     figure, bottom, top = new_figure(width, deep * PANEL_H, title, caption)
     tall = (top - bottom) / deep
     panels = []
     for i, model in enumerate(models):
         x, y = i % abreast, i // abreast
-        left = (0.15 + x * (PANEL_W + LEGEND_W) + 0.55) / width
+        left = (0.15 + x * each + labels + 0.55) / width
         low = top - (y + 1) * tall + 0.5 / PANEL_H * tall
         axes = figure.add_axes((left, low, (PANEL_W - 0.65) / width, tall * (1 - 0.85 / PANEL_H)))
         axes.set_title(model, fontsize=8.5, color=INK, loc="left")

@@ -310,7 +310,7 @@ def methods_table(
 METHODS_NOTE = (
     "Fraction of rewrites in which the new object is the likeliest option in the form, with its"
     " 95 % interval over families of rewrites (cluster t; Wilson over families where all agree);"
-    " margin: mean of ln P(new) − ln P(old). A dash: the unedited model is not above chance there"
+    " in round brackets the mean margin, ln P(new) − ln P(old). A dash: the unedited model is not above chance there"
     " (`thinkeval probe --forms` says why)."
 )
 
@@ -318,7 +318,7 @@ METHODS_NOTE = (
 def _wins_of(row: MethodForm | None) -> str:
     if row is None or row.wins is None:
         return UNDEFINED
-    margin = "" if row.margin is None or math.isinf(row.margin) else f" {signed(row.margin)}"
+    margin = "" if row.margin is None or math.isinf(row.margin) else f" ({row.margin:+.1f})"
     return with_interval(row.wins, row.low, row.high) + margin
 
 

@@ -122,7 +122,7 @@ def test_one_column_a_method_and_one_row_a_form() -> None:
     edits = [_score("rome", "r1", [_form(1.0)]), _score("memit", "r1", [_form(0.0, margin=-2.0)])]
     table = methods_table(*by_method(edits, {}))
     assert table is not None
-    assert "| question/3-shot | 0.000 | 1.000 +2.000 | 0.000 -2.000 | 1 of 1 |" in render(
+    assert "| question/3-shot | 0.000 | 1.000 (+2.0) | 0.000 (-2.0) | 1 of 1 |" in render(
         table, "markdown"
     )
     assert methods_table(*by_method([_score("rome", "r1", [])], {})) is None
