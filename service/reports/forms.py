@@ -310,8 +310,8 @@ def methods_table(
 METHODS_NOTE = (
     "Fraction of rewrites in which the new object is the likeliest option in the form, with its"
     " 95 % interval over families of rewrites (cluster t; Wilson over families where all agree);"
-    " in round brackets the mean margin, ln P(new) − ln P(old). A dash: the unedited model is not above chance there"
-    " (`thinkeval probe --forms` says why)."
+    " in round brackets the mean margin, ln P(new) − ln P(old). A dash: the unedited model is not"
+    " above chance there (`thinkeval probe --forms` says why)."
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
@@ -102,7 +103,9 @@ def _kept(runtime: Runtime, key: Sequence[str], measure: Callable[[], ChatChosen
     name = digest([*key, NUMBERS_VERSION, SAMPLE, KNOWN])
     path = runtime.settings.cache / "chat" / f"{name}.json"
     if path.is_file():
-        return ChatChosen(**json.loads(path.read_text()))
+        # A damaged file is measured again, and replaced.
+        with suppress(ValueError, TypeError):
+            return ChatChosen(**json.loads(path.read_bytes()))
     found = measure()
     with whole_file(path) as out:
         out.write_text(json.dumps(asdict(found)))
