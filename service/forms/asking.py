@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ...loaders.records import Fact, RewriteRequest
+from ...loaders.records import Fact, RewriteRequest, fill
 from .context import Context
-from .material import Answer, NotAsked, Outcome, Prompt, Target, Unit, spelled
+from .material import Answer, NotAsked, Outcome, Prompt, Row, Target, Unit, spelled
 from .registry import Form
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ def fitting(loaded: LoadedModel, planned: Planned, context: Context) -> Planned:
         # A token is a byte or more, so most texts need not be tokenised here.
         if limit is not None and _bytes(each, context) > limit:
             try:
+                if each.unit.then is not None:
+                    raise ProbeError("no room for the first answer and the next turn")
                 for query in _queries(loaded, [each], context):
                     if not each.form.variant.is_written:
                         token_sequences(loaded, query, {})
@@ -109,14 +111,18 @@ def fitting(loaded: LoadedModel, planned: Planned, context: Context) -> Planned:
 
 FRAME = 256
 """Bytes of a chat template around a turn, at most, and of special tokens."""
+NAME = 100
+"""Bytes of a name that is handed on, at most."""
 NEW_TOKENS = 64
 """Tokens of a written answer at most."""
 
 
 def _bytes(each: Asked, context: Context) -> int:
-    """An upper bound of the tokens of a unit's longest row."""
+    """An upper bound of the tokens of a unit's longest row, and of its next turn."""
+    then = each.unit.then
     return (
-        FRAME
+        (FRAME + NEW_TOKENS + len(then.question.encode()) + NAME if then else 0)
+        + FRAME
         + NEW_TOKENS * each.form.variant.is_written
         + max(
             len(f"{row.prompt.user or ''}{row.prompt.text}".encode())
@@ -151,7 +157,7 @@ def rendered(tokenizer: Any, prompt: Prompt, change: PromptChange | None = None)
     if prompt.user is None:
         return plainly(changed(prompt.text), prompt.text)
     user = changed(prompt.user)
-    head = closed(chat_text(tokenizer, [("user", user)]), user)
+    head = closed(chat_text(tokenizer, [*prompt.earlier, ("user", user)]), user)
     text, lead = parted(prompt.text)
     return Rendered(head + text, special=False, lead=lead, seed_text=f"{prompt.user}\n{text}")
 
@@ -203,29 +209,63 @@ def _written(
     loaded: LoadedModel, units: Sequence[Asked], context: Context, change: PromptChange | None
 ) -> list[Outcome]:
     """The outcomes of written answers, in the state that the model is in."""
-    from ...editing.probe.greedy import written
-    from ...editing.probe.matching import first_sentence, gives
-
-    out: dict[int, Outcome] = {}
+    out: dict[int, list[Answer]] = {}
     for line in (False, True):
         own = [i for i, u in enumerate(units) if (u.form.variant.scoring == "line") == line]
         rows = [row for i in own for row in units[i].unit.rows]
-        prompts = [rendered(loaded.tokenizer, row.prompt, change) for row in rows]
-        texts = iter(written(loaded, prompts, max_new_tokens=NEW_TOKENS, line=line))
-        for i in own:
-            answers = []
-            for row in units[i].unit.rows:
-                each = next(texts)
-                spelled_out = [context.aliased(name) for name in row.candidates]
-                told = first_sentence(each.text, [text for names in spelled_out for text in names])
-                verdicts = tuple(
-                    gives(told, names, [o for others in spelled_out if others is not names
-                                        for o in others])
-                    for names in spelled_out
-                )  # fmt: skip
-                answers.append(Answer(each.text, each.stopped, each.tokens, verdicts))
-            out[i] = units[i].form.score(answers, units[i].target)
-    return [out[i] for i in range(len(units))]
+        found = iter(_judged(loaded, rows, context, change, line=line))
+        out |= {i: [next(found) for _ in units[i].unit.rows] for i in own}
+    later = {i: row for i in out if (row := _next_turn(units[i].unit, out[i][0])) is not None}
+    answers = _judged(loaded, list(later.values()), context, change, line=False)
+    for i, answer in zip(later, answers, strict=True):
+        out[i].append(answer)
+    return [each.form.score(out[i], each.target) for i, each in enumerate(units)]
+
+
+def _next_turn(unit: Unit, first: Answer) -> Row | None:
+    """The second turn of a conversation; None without one, or where no name is handed on."""
+    if unit.then is None:
+        return None
+    (row,) = unit.rows
+    names = [name for name, given in zip(row.candidates, first.gives, strict=True) if given]
+    if len(names) != 1:
+        return None
+    earlier = (("user", row.prompt.user or ""), ("assistant", first.text))
+    prompt = Prompt("", user=fill(unit.then.question, names[0]), earlier=earlier)
+    return Row(prompt, unit.then.candidates)
+
+
+def _judged(
+    loaded: LoadedModel,
+    rows: Sequence[Row],
+    context: Context,
+    change: PromptChange | None,
+    *,
+    line: bool,
+) -> list[Answer]:
+    """The written answer to each row, and which candidates it gives.
+
+    Args:
+        line: read it up to the first line break.
+    """
+    from ...editing.probe.greedy import written
+    from ...editing.probe.matching import first_sentence, gives
+
+    if not rows:
+        return []
+    prompts = [rendered(loaded.tokenizer, row.prompt, change) for row in rows]
+    texts = written(loaded, prompts, max_new_tokens=NEW_TOKENS, line=line)
+    answers = []
+    for row, each in zip(rows, texts, strict=True):
+        spelled_out = [context.aliased(name) for name in row.candidates]
+        told = first_sentence(each.text, [text for names in spelled_out for text in names])
+        verdicts = tuple(
+            gives(told, names, [o for others in spelled_out if others is not names
+                                for o in others])
+            for names in spelled_out
+        )  # fmt: skip
+        answers.append(Answer(each.text, each.stopped, each.tokens, verdicts))
+    return answers
 
 
 def _queries(

@@ -38,10 +38,12 @@ class Prompt:
 
     Attributes:
         user: a user's turn; `text` is then the beginning of the assistant's answer to it.
+        earlier: the turns before it, as (role, text).
     """
 
     text: str
     user: str | None = None
+    earlier: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +60,32 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class NextTurn:
+    """A question that follows in the same conversation, about the name that the model gave.
+
+    Attributes:
+        question: with `{}` for that name.
+    """
+
+    question: str
+    candidates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """Prompts that are scored together: those of a fact, or of one chain that it begins.
 
     Attributes:
         facts: facts that the answer depends on; a unit counts where the model knows all of them.
         given: number of sentences in a prefix; None where the form has no prefix.
+        then: the next turn of a conversation whose first answer is that of the only row; it is
+            asked if that answer gives one of the row's candidates.
     """
 
     rows: tuple[Row, ...]
     facts: tuple[Fact, ...]
     given: int | None = None
+    then: NextTurn | None = None
 
 
 @dataclass(frozen=True, slots=True)

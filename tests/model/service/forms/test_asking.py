@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -29,7 +30,7 @@ from thinkeval.service.forms.asking import (
 )
 from thinkeval.service.forms.context import Context
 from thinkeval.service.forms.examples import questions
-from thinkeval.service.forms.material import Answer, Outcome
+from thinkeval.service.forms.material import Answer, Outcome, Prompt, Row
 from thinkeval.service.forms.registry import chosen, forms
 
 TEMPLATE = (
@@ -119,10 +120,22 @@ def by_hand(loaded: LoadedModel, context: Context, each: Asked) -> Outcome:
 
 
 def by_hand_written(loaded: LoadedModel, context: Context, each: Asked) -> Outcome:
-    """The outcome of the most likely tokens, one forward pass each, until the model's end token."""
+    """The outcome of an answer, and of the next turn where it gives one name."""
     (row,) = each.unit.rows
+    answers = [answer_by_hand(loaded, context, row)]
+    names = [name for name, given in zip(row.candidates, answers[0].gives, strict=True) if given]
+    if each.unit.then is not None and len(names) == 1:
+        turns = (("user", row.prompt.user or ""), ("assistant", answers[0].text))
+        prompt = Prompt("", user=each.unit.then.question.replace("{}", names[0]), earlier=turns)
+        answers.append(answer_by_hand(loaded, context, Row(prompt, each.unit.then.candidates)))
+    return each.form.score(answers, each.target)
+
+
+def answer_by_hand(loaded: LoadedModel, context: Context, row: Row) -> Answer:
+    """The most likely tokens, one forward pass each, until the model's end token."""
     tokenizer, user = loaded.tokenizer, row.prompt.user
-    prompt = row.prompt.text if user is None else f"<user>{user}\n<assistant>\n"
+    earlier = "".join(f"<{role}>{text}\n" for role, text in row.prompt.earlier)
+    prompt = row.prompt.text if user is None else f"{earlier}<user>{user}\n<assistant>\n"
     ids = tokenizer(prompt, add_special_tokens=user is None)["input_ids"]
     new: list[int] = []
     text, stopped = "", False
@@ -143,7 +156,7 @@ def by_hand_written(loaded: LoadedModel, context: Context, each: Asked) -> Outco
               [n for other in names if other != own for n in other])
         for own in names
     )  # fmt: skip
-    return each.form.score([Answer(told, stopped, len(new), verdicts)], each.target)
+    return Answer(told, stopped, len(new), verdicts)
 
 
 def close(found: Outcome, expected: Outcome) -> bool:
@@ -211,6 +224,44 @@ def test_written_answers_end_by_themselves_and_are_judged(
         )
         (found,) = outcomes(loaded, asked.units, context)
         assert (found.right, found.p_old, found.text, found.length) == (right, old, text, 5)
+
+
+def test_a_conversation_hands_on_the_name_that_the_model_gave(
+    loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answers are given ones; the second question is about the first answer's name."""
+    context = Context(GRAPH, chat=True)
+    form = [f for f in forms() if f.key == "composed/turns"]
+    units = plan(form, [HARRY], context).units
+    assert units
+    end = units[0].unit.facts[1]
+    assert (end.subject, units[0].unit.then is not None) == ("Hogwarts", True)
+    asked: list[str] = []
+    first = ""
+
+    def written(loaded: LoadedModel, prompts: Any, **_: Any) -> list[greedy.Written]:
+        asked.extend(prompt.text for prompt in prompts)
+        return [
+            greedy.Written(f"It is {end.object}." if later else first, True, 4)
+            for later in ("<assistant>" in prompt.text[:-14] for prompt in prompts)
+        ]
+
+    monkeypatch.setattr(greedy, "written", written)
+    for first, handed_on in (
+        ("He attends Hogwarts.", True), ("Ilvermorny", True), ("I do not know.", False),
+        ("Either Hogwarts or Ilvermorny.", False),
+    ):  # fmt: skip
+        asked.clear()
+        found = outcomes(loaded, units[:1], context)[0]
+        assert found.further == float(handed_on)
+        assert found.right == (1.0 if handed_on else None)
+        assert len(asked) == 1 + handed_on
+        if handed_on:
+            name = "Hogwarts" if "Hogwarts" in first else "Ilvermorny"
+            begun = asked[0].removesuffix("<assistant>\n")
+            assert asked[1].startswith(f"{begun}<assistant>{first}")
+            assert name in asked[1].split("<user>")[-1]
+            assert (found.text, found.length) == (f"{first} → It is {end.object}.", 8)
 
 
 def test_an_edit_is_asked_in_the_state_that_it_makes(loaded: LoadedModel) -> None:
