@@ -546,7 +546,7 @@ class _Plan:
             getattr(self.tokenizer, "chat_template", None)
         ):  # fmt: skip
             yield "Plain prompts: if the model knows more in its chat template, prompts are longer."
-        options = ("generate", "conversation", "implications")
+        options = ("generate", "conversation", "implications", "tasks")
         asked = [name for name in options if any(getattr(r, name) for r, _ in self.requests)]
         for what in [*self.unknown, *(f"--{name}" for name in asked)]:
             yield f"Not in it: {what}."
