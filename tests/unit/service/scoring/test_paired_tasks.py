@@ -32,7 +32,7 @@ def one(before: list[float], after: list[float]) -> TaskOut:
 def test_right_and_wrong_are_tested_by_mcnemar() -> None:
     rng = np.random.default_rng(0)
     before = rng.integers(0, 2, 60).astype(float).tolist()
-    after = [value if kept else 1 - value for value, kept in zip(before, rng.random(60) < 0.8)]
+    after = [value if rng.random() < 0.8 else 1 - value for value in before]
     row = one(before, after)
     lost = sum(b > a for b, a in zip(before, after, strict=True))
     won = sum(b < a for b, a in zip(before, after, strict=True))
