@@ -99,6 +99,15 @@ class MissingExtraError(EditingError):
     remedy = "Install the extra that the message names."
 
 
+class TaskError(EditingError):
+    """A task of lm-eval is missing, or cannot be asked."""
+
+    remedy = (
+        "Name a task that lm-eval has (`lm-eval ls tasks`), whose data are fetched from the hub, or"
+        " a task file of your own with data in files (docs/how-to/tasks.md)."
+    )
+
+
 class HypernetworkError(EditingError):
     """MEND's hypernetwork is missing, belongs to another model, or could not be trained."""
 

@@ -104,6 +104,13 @@ def percentiles(drawn: np.ndarray) -> Bounds | None:
     return float(low), float(high)
 
 
+def t_test(mean: float, error: float, families: int) -> float:
+    """Two-sided p of a mean against 0 by the t test; mean and its error as in `cluster_t`."""
+    from scipy.special import stdtr
+
+    return 2 * float(stdtr(families - 1, -abs(mean) / error)) if error else float(mean == 0)
+
+
 def mcnemar(gained: int, lost: int) -> float:
     """Two-sided p of McNemar's exact test on flips: those one way, and those the other."""
     from scipy.special import bdtr

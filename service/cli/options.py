@@ -59,9 +59,10 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Measurement": (
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "forms", "forms_scope",
-        "by_wording", "generate", "conversation", "side_effects", "drift_facts", "implications",
-        "max_steps", "bare", "threshold", "unit", "parallel", "known", "known_chain", "matched",
-        "pass_share", "agreement", "metric", "paired", "strict", "published", "es_over", "ls_over",
+        "by_wording", "generate", "conversation", "tasks", "tasks_limit", "side_effects",
+        "drift_facts", "implications", "max_steps", "bare", "threshold", "unit", "parallel",
+        "known", "known_chain", "matched", "pass_share", "agreement", "metric", "paired",
+        "strict", "published", "es_over", "ls_over",
     ),
     "Limits": (
         "max_ifr", "min_preservation", "min_subject_retention", "max_kl", "max_calls",

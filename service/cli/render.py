@@ -26,6 +26,7 @@ from ..reports.edit import ScoreLine, conversation_table, leakage_table, lines, 
 from ..reports.formats import Column, Table, indexed
 from ..reports.forms import answers_table, by_method, forms_table, methods_table, paired_table
 from ..reports.table import STEPS, by_ifr, caption, caption_each, method_table, rows_of, unranked
+from ..reports.tasks import tasks_table
 from ..reports.verdict import unrelated
 from ..scoring.chat import way_of
 from ..scoring.generation import MEASURE as TEXT
@@ -74,6 +75,8 @@ def show_score(score: Score) -> None:
         emit_table(forms_table(score.forms))
         if (answers := answers_table(score.forms)) is not None:
             emit_table(answers)
+    if score.tasks:
+        emit_table(tasks_table(score.tasks))
     if score.kind == "append":
         _show_additivity(score)
         return

@@ -19,7 +19,7 @@ from ..graphs import requests as selection
 from ..models.edit import EditOptions, Score
 from ..reports import gate
 from ..reports.verdict import judged
-from ..scoring import record
+from ..scoring import record, tasks
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
 from . import estimate
@@ -225,6 +225,8 @@ def score_all(
     from ..scoring.score import score_edit
 
     require_hparams(runtime, requests)
+    if requests:
+        tasks.load(runtime, requests[0])  # a wrong name fails once, before a model is loaded
     scores: list[Score] = []
     failed: list[str] = []
     skipped: list[str] = []

@@ -18,6 +18,7 @@ from ..base.settings import Settings
 from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
 from ..reports.edit import chain_tree, measure_of
 from ..reports.formats import Column, Table
+from ..reports.tasks import tasks_table
 from ..reports.verdict import judged
 from ..scoring import record
 from ..scoring.metrics import chain_rows
@@ -86,6 +87,8 @@ def show(
         return
     show_verdict(score, measure.key, found)
     show_subject(score)
+    if score.tasks:
+        emit_table(tasks_table(score.tasks))
     if found.nothing:
         return
     show_tree(score, branches, depth=depth, limit=limit)
@@ -128,6 +131,7 @@ def _as_dict(
         "verdict": [] if found.nothing else parts,
         "about_subject": score.about_subject.model_dump() if score.about_subject else None,
         "side_effects": score.side_effects.model_dump() | {"word": found.unrelated.word},
+        "tasks": [task.model_dump() for task in score.tasks],
         "tree": [] if found.nothing else [asdict(branch) for branch in branches],
         "next": {
             "headline": words.headline(cut),

@@ -18,6 +18,7 @@ from ..models.edit import MEASURE_NAMES, DriftLine, EditIn, Measure, Score, Side
 from ..models.experiment import EditFilters, EditOut
 from ..reports.edit import DRIFT_COUNTS, ScoreLine, leakage_table, lines, measure_of
 from ..reports.formats import Column, Table
+from ..reports.tasks import tasks_table
 from ..scoring import append, deltas, forget, metrics, record
 from ..scoring.request import ScoreRequest, body_digest, posted_id
 from ..scoring.runtime import parse
@@ -266,6 +267,7 @@ def _tables(score: Score, measure: Measure | None = None) -> list[Table[Any]]:
         Table("metrics", "Metrics", columns, lines(score), values=values),
         Table("side_effects", "The model's own texts", SIDE_EFFECTS, [score.side_effects]),
         Table("drift", "Known facts by distance from the subject", DRIFT, _drift(score)),
+        tasks_table(score.tasks),
     ]
 
 

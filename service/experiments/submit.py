@@ -25,7 +25,7 @@ from ..base.errors import ConflictError, QueueFullError, UsageError
 from ..base.leases import Writer, event
 from ..graphs import requests
 from ..models.edit import EditIn, RewriteIn
-from ..scoring import forget
+from ..scoring import forget, tasks
 from ..scoring.runtime import ModelSpec, parse
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def check(settings: Settings, posted: EditIn) -> None:
     require_allowed(settings, posted.model)
     require_no_files(posted.overrides)
     forget.require_stored(posted.retain)
+    tasks.require_no_files(posted)
     require_hparams(posted.method, posted.method, posted.hparams)
 
 

@@ -13,6 +13,7 @@ from ..base.formatting import short
 from .forms import FormOut
 from .notebook import ShownScore
 from .options import Option, option_of
+from .tasks import TaskOut
 
 # Requests to append an answer: their options, how a score records them, how metrics are read.
 
@@ -580,6 +581,11 @@ class Score(ShownScore, EditedFact):
         default=[],
         description="The edited fact asked in other forms; empty where none were asked for.",
     )
+    tasks: list[TaskOut] = Field(
+        default=[],
+        description="Tasks of lm-eval before and after the edit, one entry a task and metric; empty"
+        " where none were asked for.",
+    )
     reused: bool = Field(
         default=False,
         description="True if it was stored before the request, so that nothing was computed.",
@@ -722,6 +728,26 @@ class MeasuredOptions(ScoringOptions):
             description="Facts beside the edited one that --forms asks: at most 20 of its subject"
             " and 20 on its chains (edit), or all known facts of the graph (graph).",
         )
+    )
+    tasks: Annotated[
+        str | None,
+        Option(
+            recorded="tasks.names",
+            since=11,
+            help="Also ask tasks of lm-eval, before and after: names with commas between them, or"
+            " task files (.yaml) and folders of your own (the extra `tasks`).",
+        ),
+    ] = Field(
+        default=None,
+        min_length=1,
+        max_length=400,
+        description="Also ask tasks of lm-eval, before and after: names with commas between them.",
+    )
+    tasks_limit: Annotated[int, Option(limited=True, recorded="tasks.limit", since=11)] = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description="Documents of each task at most, the first ones.",
     )
     force: bool = Field(default=False, description="Score again even if stored.")
 

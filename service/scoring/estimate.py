@@ -573,7 +573,7 @@ class _Plan:
                 f"Forms: {1 + 2 * battery.FACTS} facts an edit at most, at {FORMS_COST} times the"
                 " cloze's tokens for `all`; written answers take more time than their tokens say."
             )
-        options = ("generate", "conversation", "implications")
+        options = ("generate", "conversation", "implications", "tasks")
         asked = [name for name in options if any(getattr(r, name) for r, _ in self.requests)]
         for what in [*self.unknown, *(f"--{name}" for name in asked)]:
             yield f"Not in it: {what}."

@@ -36,6 +36,7 @@ from . import (
     metrics,
     model_graph,
     side_effects,
+    tasks,
 )
 from . import plan as planning
 from . import record as editrecords
@@ -59,6 +60,7 @@ from .runtime import Runtime
 
 if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
+    from ...editing.states.tasks import Tasks
     from ..base.leases import Lease
     from .record import Record
 
@@ -105,6 +107,7 @@ def score_edit(
     forget.check(request.rewrite, request)
     watch = Stopwatch()
     with watch.stage("load model"):
+        harness = tasks.load(runtime, request)
         resolved = resolve(runtime, request)
     request = resolved.request
     plan = planning.plan_edit(resolved)
@@ -112,6 +115,9 @@ def score_edit(
     if request.implications:
         implied = side_effects.implied(runtime.db, request, resolved.scope)
         identity["implications"] = implied.identity
+    if harness is not None:
+        identity["tasks"] = tasks.identity(harness)
+        plan.provenance["tasks"] = tasks.record(request, harness)
     edit_id = edit_id_of(request, identity, step)
     if lease is not None:
         editrecords.assign_final_id(runtime, lease, edit_id, request, resolved.model.name)
@@ -122,12 +128,13 @@ def score_edit(
             knowledge.require(resolved, _pre(resolved))  # it was scored although it is not known
         return stored.model_copy(update={"reused": True})
     with editrecords.recorded(runtime, edit_id, request, resolved.model.name, lease) as record:
-        return _score(plan, implied, step, record, watch)
+        return _score(plan, implied, harness, step, record, watch)
 
 
 def _score(
     plan: Plan,
     implied: side_effects.Implied | None,
+    harness: Tasks | None,
     step: SequenceStep | None,
     record: Record,
     watch: Stopwatch,
@@ -164,6 +171,8 @@ def _score(
     with watch.stage("side effects"):
         changed = damage.measured(resolved, effect, edited)
         known = drift.outside(resolved, effect, [*shown, *further, *beside], edited)
+    with watch.stage("tasks"):
+        solved = tasks.both(resolved, effect, harness)
     texts = None
     if request.generate:
         with watch.stage("generate"):
@@ -207,6 +216,7 @@ def _score(
             "conversation": talk,
             "about_subject": outcome,
             "side_effects": changed,
+            "tasks": solved,
         }
     )
     record.succeed(score)

@@ -22,6 +22,7 @@ from ..base.settings import Settings
 from ..models.edit import EditOptions, MeasuredOptions, Score
 from . import append, method_inputs, plan
 from . import plan as planning
+from . import tasks as lm_eval
 from .forget import check, with_refusal_target
 from .request import ScoreRequest, SequenceStep, method_override
 from .resolved import require_hparams, resolve
@@ -375,6 +376,7 @@ def run(runtime: Runtime, sweep: Sweep, workers: int | None = None) -> list[Outc
     todo = tasks(sweep)
     total = sum(len(cells) for cells in todo)
     require_hparams(runtime, (request_of(sweep, cell) for cells in todo for cell in cells))
+    lm_eval.load(runtime, sweep.options)  # a wrong name fails once, before a model is loaded
     runtime.progress(0, total, "edits")
     runtime.log(f"{pluralize(total, 'edit')}; first what they share")
     weights = prepare(runtime, sweep)

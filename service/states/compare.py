@@ -33,7 +33,7 @@ from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
 from ..models.edit import DriftOut, Measure, MeasuredOptions, MetricValue, Score
 from ..models.forms import FormOut
-from ..scoring import battery, metrics
+from ..scoring import battery, metrics, tasks
 from ..scoring import drift as drifting
 from ..scoring.chat import ChatChosen, settled
 from ..scoring.model_graph import complete
@@ -59,6 +59,7 @@ from .spec import as_change
 
 if TYPE_CHECKING:
     from ...cypher.sending import Tx
+    from ...editing.states.tasks import TaskResult, Tasks
     from ..scoring.runtime import Runtime
     from .spec import StateIn
 
@@ -80,6 +81,8 @@ class _Run:
         parts: of the identity of the base and of each state so far, see `_parts`.
         span: beginning and length of the current state's part of the progress.
         forms: as the base answers them.
+        tasks: of lm-eval; None where none are requested.
+        solved: the base's results on them.
     """
 
     runtime: Runtime
@@ -92,6 +95,8 @@ class _Run:
     span: tuple[float, float] = (0.0, 1.0)
     chat: ChatChosen | None = None
     forms: AskedForms = field(default_factory=AskedForms)
+    tasks: Tasks | None = None
+    solved: Sequence[TaskResult] = ()
 
     def settle(self, state: Any) -> ProbePlan:
         """Return the questions for a state: chat or plain as measured at the first with weights.
@@ -108,6 +113,12 @@ class _Run:
             self.chat = chat
             self.notes.append(chat.sentence)
         return self.asked
+
+    def solve(self, state: Any) -> Sequence[TaskResult]:
+        """Return the results of an open state on the tasks."""
+        if self.tasks is None:
+            return ()
+        return tasks.of_model(self.runtime, state.loaded, state.about.digest, self.tasks)
 
     @contextmanager
     def stage(self, name: str, progress: float) -> Iterator[None]:
@@ -159,9 +170,10 @@ def compare(
     _refuse_appends(wanted)
     for each in (posted.base, *posted.states):
         require_packages(each, runtime.settings.device)
+    harness = _tasks(runtime, posted)
     learnt = finetune.require_all(runtime, posted, [each.rewrite for each in wanted])
     asked = probing.build_questions(runtime, dataset, settings, wanted)
-    run = _Run(runtime, posted, asked, work)
+    run = _Run(runtime, posted, asked, work, tasks=harness)
     n = len(posted.states)
     run.span = (0.0, 1 / n)
     base = finetune.resolve(runtime, dataset, posted, posted.base, learnt, run.notes)
@@ -199,6 +211,7 @@ def _state(
         with run.stage("ask after", 0.45):
             same = before.digest == after.digest
             post = pre if same else probing.answers_of(run.runtime, found, asked)
+            solved = run.solved if same else run.solve(found)
             after = _counted(_about(found), post)
             answers = asked_forms.ask_state(
                 run.runtime, run.forms, getattr(found, "loaded", None), same=same
@@ -222,6 +235,7 @@ def _state(
         measures=list(taken),
         requests=[_compared(each, scores[each.edit], led[each.edit]) for each in scored],
         drift=drift,
+        tasks=tasks.paired(run.solved, solved),
         updates=list(resolved.updates),
         notes=run.notes,
         seconds=run.seconds,
@@ -337,6 +351,22 @@ def _refuse_appends(wanted: Sequence[ScoreRequest]) -> None:
         )
 
 
+def _tasks(runtime: Runtime, posted: ComparisonIn) -> Tasks | None:
+    """The tasks of lm-eval, loaded before a model is.
+
+    Raises:
+        UsageError: a state is behind an endpoint.
+        EditingError: lm-eval is not installed, or a task cannot be loaded.
+    """
+    served = [each.spec for each in (posted.base, *posted.states) if each.endpoint]
+    if posted.tasks and served:
+        raise UsageError(
+            f"Tasks need a model's weights, and {served[0]} is behind an endpoint.",
+            remedy="Leave out --tasks, or name a model or a folder.",
+        )
+    return tasks.load(runtime, posted)
+
+
 @contextmanager
 def _open(run: _Run, state: StateIn | InMemory) -> Iterator[Any]:
     posted = run.posted
@@ -370,6 +400,7 @@ def _asked(
         loaded = getattr(found, "loaded", None)
         if run.posted.forms and loaded is not None:
             run.forms = asked_forms.ask_base(run.runtime, run.asked, loaded, answers)
+        run.solved = run.solve(found)
         return answers, _counted(_about(found), answers)
 
 
@@ -411,6 +442,7 @@ def _identity(run: _Run, before: StateOut, after: StateOut) -> dict[str, object]
         "seed": run.posted.seed,
         "code": NUMBERS_VERSION,
         **battery.identity(run.posted),
+        **({"tasks": tasks.identity(run.tasks)} if run.tasks else {}),
     }
 
 
@@ -653,6 +685,7 @@ def _provenance(run: _Run, states: tuple[StateOut, StateOut]) -> dict[str, Any]:
         "probe_digest": run.asked.settings.digest,
         **({"chat_chosen": run.chat.as_dict()} if run.chat else {}),
         "seed": run.posted.seed,
+        **({"tasks": tasks.record(run.posted, run.tasks)} if run.tasks else {}),
         "queries": query_digests("states/drift", "states/routes"),
         "versions": versions(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -12,7 +12,7 @@ from ..experiments.kind import Kind, Prepared, Work
 from ..graphs import datasets
 from ..models.edit import Measure
 from ..reports.formats import Column, Table
-from ..scoring import record
+from ..scoring import record, tasks
 from . import schemas, table
 from .checks import requests_of, require_allowed
 from .schemas import ComparisonIn, ComparisonOut
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 def _prepare(db: Database, settings: Settings, request: ComparisonIn) -> Prepared[ComparisonIn]:
     for state in (request.base, *request.states):
         require_allowed(settings, db, state)
+    tasks.require_no_files(request)
     dataset = datasets.get_or_import(db, request.graph)
     rewrites = requests_of(db, request)
     identity = [rewrite.identity for rewrite in rewrites]

@@ -14,6 +14,7 @@ from ..models.edit import DriftOut, Measure, MeasuredOptions, MetricValue, Name
 from ..models.experiment import Result
 from ..models.notebook import Plotted, table_html
 from ..models.options import Option
+from ..models.tasks import TaskOut
 from ..scoring.probe import Answer, Progress, Question
 from .spec import StateIn, parse_sequence
 
@@ -316,6 +317,9 @@ class StateComparison(BaseModel):
     )
     drift: dict[Measure, DriftOut] = Field(
         description="Drift over the facts of the graph, by measure."
+    )
+    tasks: list[TaskOut] = Field(
+        default=[], description="Tasks of lm-eval in the base and in the state; empty without any."
     )
     updates: list[str] = Field(
         default=[], description="Ids of the saved updates of its fine-tunes, in order."

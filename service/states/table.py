@@ -13,6 +13,7 @@ from ..reports import series_figures as drawing
 from ..reports.edit import DRIFT_COUNTS
 from ..reports.figure_style import encode
 from ..reports.formats import Column, Table
+from ..reports.tasks import tasks_table
 from .schemas import ComparedRequest, ComparisonOut, StateComparison
 
 if TYPE_CHECKING:
@@ -73,10 +74,11 @@ def tables(out: ComparisonOut, wanted: Measure | None = None) -> list[Table[Any]
         UsageError: the states were not compared by the measure.
     """
     measure = measure_of(out, wanted)
+    solved = [tasks_table(state.tasks, short_name(state)) for state in out.states if state.tasks]
     if len(out.states) > 1:
-        return [states_table(out, measure), drift_table(out, measure)]
+        return [states_table(out, measure), drift_table(out, measure), *solved]
     (state,) = out.states
-    return [drift_table(out, measure), *request_tables(state, measure)]
+    return [drift_table(out, measure), *request_tables(state, measure), *solved]
 
 
 def request_tables(state: StateComparison, measure: Measure) -> list[Table[ComparedRequest]]:

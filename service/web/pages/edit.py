@@ -42,6 +42,7 @@ from ...reports.graph_tables import ways_table
 from ...reports.leakage_map import BANDS, draw, page_svg
 from ...reports.leakage_selection import Length, Selection
 from ...reports.table import STEPS
+from ...reports.tasks import tasks_table
 from ...reports.verdict import Verdict, judged, subject_sentence
 from ...rules.implications import GOOD, MEANINGS, implications
 from ...rules.omega import KINDS, WAYS, Chosen, mixed, omega
@@ -462,6 +463,7 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
     values["conversation"] = None if walked is None else conversation_table(walked)
     values["forms"] = forms_table(score.forms) if score.forms else None
     values["form_answers"] = answers_table(score.forms)
+    values["tasks"] = tasks_table(score.tasks) if score.tasks else None
     if score.append:
         return values | append_values(view.db, score, score.append)
     cut = cut_values(view.db, score, view.measure, CutAsked(), browser)
