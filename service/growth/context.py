@@ -284,12 +284,13 @@ class Seat:
 
     Attributes:
         form: see `service.growth.writer`.
-        in_chat: see `service.growth.open_endpoint`.
+        in_chat, asked: see `service.growth.open_endpoint`.
     """
 
     answers: Answers
     form: JsonForm = "prompt"
     in_chat: bool | None = None
+    asked: str | None = None
 
     @property
     def chat(self) -> bool:
@@ -326,6 +327,7 @@ class Context:
     relations: Relations = field(init=False)
     statements: dict[str, str] = field(default_factory=dict)
     judged: int = 0
+    _notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.entities = Entities(self.base, self.same)
@@ -402,6 +404,13 @@ class Context:
                 self.lease.assert_owned(tx.run)
 
         self.db.atomically(fenced)
+
+    def note(self, sentence: str) -> None:
+        """Record how the model is asked, beside how it was chosen where it was opened."""
+        if sentence not in self._notes:
+            self._notes.append(sentence)
+            asked = " ".join(filter(None, (self.main.asked, *self._notes)))
+            self.write(float, "growth/set_run", id=self.run, asked=asked)
 
     def store(self, statements: Sequence[Statement]) -> None:
         """Store statements before candidates refer to them."""

@@ -11,21 +11,33 @@ from pydantic import BaseModel
 from ...editing.probe.matching import contains, first_sentence, normalise
 from ...loaders.records import digest, unique
 from ..base.errors import UsageError
-from . import prompts, writer
+from ..scoring.runtime import parse
+from . import missed, prompts, writer
 from .candidates import Elicited, Found, Statement
 from .context import LONG, SHORT
-from .crawl import Crawler, Level, Names, Pair, examples, relations_of, unknown_entity
+from .crawl import (
+    IN_CHAT,
+    PLAIN,
+    Asking,
+    Crawler,
+    Level,
+    Names,
+    Pair,
+    examples,
+    relations_of,
+    unknown_entity,
+)
 from .crawl import Found as Named
 from .endpoint import Sampling, state_of
-from .schemas import CrawlOptions
 from .texts import statements
+from .ways import measured
 
 if TYPE_CHECKING:
     from ...loaders.records import KnowledgeGraph
     from .candidates import Candidate
     from .context import Answer, Context
     from .endpoint import Request
-    from .schemas import GrowthIn
+    from .schemas import GrowthIn, SettledCrawl
 
 
 class Elicitor(Protocol):
@@ -54,6 +66,10 @@ class Elicitor(Protocol):
             BudgetReached: nothing of this call counts.
             EndpointError: the endpoint does not answer.
         """
+        ...
+
+    def missed(self, seed: Candidate | None) -> str:
+        """Why no fact, or no chain from the seed, was found."""
         ...
 
     def first_calls(self) -> list[tuple[str, int | None]]:
@@ -105,10 +121,17 @@ class StepByStep:
                 remedy="Use a chat model, or --elicit crawl, which needs relation templates only.",
             )
         self._context = context
+        self._read = self._unparsed = 0
 
     def start(self) -> Elicited:
         """Nothing is known before the first question."""
         return Elicited([])
+
+    def missed(self, seed: Candidate | None) -> str:
+        """What became of the seed, the statements and the triplets."""
+        found = self._context.candidates.all("triplet")
+        counts = (self._read, self._unparsed)
+        return missed.of_growth(seed, found, self._context.pass_share, counts)
 
     def first_calls(self) -> list[tuple[str, int | None]]:
         """Reasoning about the seed's question, then one extraction a statement."""
@@ -168,6 +191,8 @@ class StepByStep:
         found, stored = [], []
         for (question, one), each in zip(asked, extracted, strict=True):
             parsed = each.value is not None
+            self._read += 1
+            self._unparsed += not parsed
             stored.append(replace(one, parsed=parsed))
             for triplet in each.value.triplets if each.value else ():
                 found.append(_found(question, one, triplet))
@@ -215,22 +240,33 @@ class Crawl:
             )
         self._context, self._base = context, context.base
         self._answers: dict[str, Answer] = {}
-        names = Names(self._base.entities)
-        start = start_entities(self._base, names, context.posted)
-        options = context.posted.crawl
-        self._relations = relations_of(self._base.facts, options.wordings)
-        self._crawler = Crawler(
+        self._pairs: list[Pair] = []
+        self._names = Names(self._base.entities)
+        self._start = start_entities(self._base, self._names, context.posted)
+        self._relations = relations_of(self._base.facts, context.posted.crawl.wordings)
+        self._asking, self._options = IN_CHAT if asks_in_chat(context) else PLAIN, _options(context)
+        self._crawler = self._opened()
+        self._levels: Iterator[Level] = self._crawler.levels(self._start)
+
+    def _opened(self) -> Crawler:
+        return Crawler(
             self._relations,
             self._ask,
-            _options(context.posted),
-            sampling=_sampling(context.posted),
-            names=names,
+            self._options,
+            sampling=self._sampling,
+            names=self._names,
             examples=examples(self._base),
             kinds={e.name: e.kind for e in self._base.entities if e.kind},
-            chat=asks_in_chat(context),
+            asking=self._asking,
             accepted=self._accepted,
         )
-        self._levels: Iterator[Level] = self._crawler.levels(start)
+
+    @property
+    def _sampling(self) -> Sampling:
+        """Drawn answers, or the most likely ones where nothing asks for several behind examples."""
+        posted = self._context.posted
+        likeliest = posted.greedy or (self._asking.shown and posted.crawl.samples is None)
+        return Sampling(0.0 if likeliest else posted.temperature, SHORT, posted.random_seed)
 
     @property
     def stopped(self) -> str | None:
@@ -239,12 +275,21 @@ class Crawl:
         return None if reason == "frontier empty" and self._crawler.following() else reason
 
     def start(self) -> Elicited:
-        """Nothing is known before the first level."""
+        """Nothing is known before the first level; texts are asked with examples if that helps."""
+        context = self._context
+        if not self._asking.chat and not is_organism(context.posted):
+            found = measured(self._base, self._relations, self._sampling, self._ask)
+            context.note(found.sentence)
+            self._asking = found.asking
+            if self._asking.shown:
+                self._options = _options(context, self._asking)
+                self._crawler = self._opened()
+                self._levels = self._crawler.levels(self._start)
         return Elicited([])
 
     def first_calls(self) -> list[tuple[str, int | None]]:
         """The first level: kinds, then at most all wordings of all relations."""
-        samples = _options(self._context.posted).samples
+        samples = self._options.samples
         most = sum(len(relation.wordings) for relation in self._relations) * samples
         return [("kinds", None), ("relations of the start, at most", most)]
 
@@ -253,6 +298,7 @@ class Crawl:
         level = next(self._levels, None)
         if level is None:
             return Elicited([])
+        self._pairs += level.pairs
         statements: dict[str, Statement] = {}
         found = [
             self._found(pair, named, level, statements)
@@ -260,6 +306,11 @@ class Crawl:
             for named in _recorded(pair)
         ]
         return Elicited(found, tuple(statements.values()))
+
+    def missed(self, seed: Candidate | None) -> str:
+        """Which thresholds the pairs missed."""
+        del seed
+        return missed.of_crawl(self._pairs, self._start, self._options)
 
     def _accepted(self, fact: Named) -> str | None:
         """The object of a fact as person or judge decided; None where it does not count."""
@@ -293,7 +344,7 @@ class Crawl:
         fact = named is not None and named.state == "fact"
         checks = {
             "depth": level.depth,
-            "chat": asks_in_chat(self._context),
+            "chat": self._asking.chat,
             "pair": pair.state,
             "unknown": round(pair.unknown, 4),
             "kind": level.entities.get(pair.subject),
@@ -335,13 +386,20 @@ def _recorded(pair: Pair) -> Sequence[Named | None]:
     return pair.objects[:1] or (None,)
 
 
-def _options(posted: GrowthIn) -> CrawlOptions:
-    """Return the options of a request's crawl: a greedy model is asked once."""
-    return posted.crawl.model_copy(update={"samples": 1}) if posted.greedy else posted.crawl
+def _options(context: Context, asking: Asking = PLAIN) -> SettledCrawl:
+    """Return the options of a run's crawl: a model of most likely answers is asked once."""
+    posted = context.posted
+    kinds = asking.shown and any(e.kind for e in context.base.entities) if context.base else False
+    found = posted.crawl.settled(
+        most_likely=asking.shown and posted.crawl.samples is None,
+        gate="stored" if kinds else "kind",
+    )
+    return found.model_copy(update={"samples": 1}) if posted.greedy else found
 
 
-def _sampling(posted: GrowthIn) -> Sampling:
-    return Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed)
+def is_organism(posted: GrowthIn) -> bool:
+    """Return True for an organism in this process, which is asked as it was trained."""
+    return posted.answers.url is None and parse(posted.answers.model).organism is not None
 
 
 def start_entities(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> list[str]:
@@ -387,6 +445,7 @@ class Texts(StepByStep):
                 remedy="Use a chat model: --model, or --endpoint for one behind a server.",
             )
         self._context = context
+        self._read = self._unparsed = 0
 
     def start(self) -> Elicited:
         """Return all triplets of the texts."""
