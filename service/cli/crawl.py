@@ -194,7 +194,7 @@ def run(
         crawl=request_of(CrawlOptions, options),
         as_new=as_new,
     )
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+    with ProgressBars(lines=True) as progress, Runtime(Settings(), progress) as runtime:
         grown = control.grow(runtime, posted)
         found = crawl_report(runtime.db, grown.id, truth=truth or graph, to=to)
     if json:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic import BaseModel
-
 from ...editing.probe.matching import contains, first_sentence, normalise
 from ...loaders.records import digest, unique
 from ..base.errors import UsageError
@@ -29,6 +27,7 @@ from .crawl import (
 )
 from .crawl import Found as Named
 from .endpoint import Sampling, state_of
+from .lines import Extracted, ExtractedTriplet, Lines, read
 from .texts import statements
 from .ways import measured
 
@@ -93,20 +92,6 @@ RELATIONS = 100
 """Known relations that the extractor is shown, at most."""
 
 
-class ExtractedTriplet(BaseModel):
-    """One fact of a statement."""
-
-    subject: str
-    relation: str
-    object: str
-
-
-class Extracted(BaseModel):
-    """All facts of a statement."""
-
-    triplets: list[ExtractedTriplet]
-
-
 class StepByStep:
     """Component 2 by reasoning."""
 
@@ -140,7 +125,7 @@ class StepByStep:
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
         """Reason about each question, and read triplets from every statement."""
         context = self._context
-        texts = list(dict.fromkeys(one.question or "" for one in passed))
+        texts = list(dict.fromkeys(map(self._question, passed)))
         asked = [
             (text, request)
             for text in texts
@@ -157,6 +142,16 @@ class StepByStep:
             found += [(question, one) for one in self._statements(answer)]
         return self._extract(found, len(asked))
 
+    def _question(self, one: Candidate) -> str:
+        """The question that passed; where a sentence to be continued did, the relation's own."""
+        subject, relation, _ = one.triplet
+        known = self._context.relations.templates.get(relation) if one.kind == "triplet" else None
+        if known is None or not known.questions:
+            return one.question or ""
+        clozes = [text.replace("{}", subject, 1) for text in (known.prompt, *known.paraphrases)]
+        asked = known.questions[0].replace("{}", subject, 1)
+        return asked if one.question in clozes else one.question or ""
+
     def _statements(self, answer: Answer) -> list[Statement]:
         if state_of(answer.reply) == "refused":
             return []
@@ -166,6 +161,28 @@ class StepByStep:
         ]
 
     def _extract(self, asked: Sequence[tuple[str, Statement]], queries: int) -> Elicited:
+        by_lines = asked and not writer.gives_json(self._context, self._context.role("extractor"))
+        extracted = (self._by_lines if by_lines else self._as_json)(asked)
+        found, stored = [], []
+        for (question, one), each in zip(asked, extracted, strict=True):
+            self._read += 1
+            self._unparsed += each is None
+            stored.append(replace(one, parsed=each is not None))
+            found += [_found(question, one, triplet) for triplet in (each.triplets if each else ())]
+        return Elicited(found, stored, queries)
+
+    def _by_lines(self, asked: Sequence[tuple[str, Statement]]) -> list[Extracted | None]:
+        context, seat = self._context, self._context.role("extractor")
+        lines = Lines(context.base)
+        requests = [
+            context.requests(
+                lines.prompt(question, one.text), "extract", form="cloze", temperature=0.0
+            )[0]
+            for question, one in asked
+        ]
+        return [read(text) for text in seat.answers.texts(requests, "extraction")]
+
+    def _as_json(self, asked: Sequence[tuple[str, Statement]]) -> list[Extracted | None]:
         context, seat = self._context, self._context.role("extractor")
         known = ", ".join(context.relations.names[:RELATIONS]) or "none so far"
         requests = [
@@ -188,15 +205,7 @@ class StepByStep:
             lambda more: seat.answers.texts(more, "extraction"),
             form=seat.form,
         )
-        found, stored = [], []
-        for (question, one), each in zip(asked, extracted, strict=True):
-            parsed = each.value is not None
-            self._read += 1
-            self._unparsed += not parsed
-            stored.append(replace(one, parsed=parsed))
-            for triplet in each.value.triplets if each.value else ():
-                found.append(_found(question, one, triplet))
-        return Elicited(found, stored, queries)
+        return [each.value for each in extracted]
 
 
 def _found(question: str, statement: Statement, extracted: ExtractedTriplet) -> Found:
@@ -277,7 +286,8 @@ class Crawl:
     def start(self) -> Elicited:
         """Nothing is known before the first level; texts are asked with examples if that helps."""
         context = self._context
-        if not self._asking.chat and not is_organism(context.posted):
+        is_text = not self._asking.chat and not is_organism(context.posted)
+        if is_text and self._options.depth:
             found = measured(self._base, self._relations, self._sampling, self._ask)
             context.note(found.sentence)
             self._asking = found.asking

@@ -94,7 +94,8 @@ def test_no_chain_is_exit_1_with_the_reasons(
     model.facts = [fact for fact in SCHOOL if fact[0] != "Harry Potter"]
     code, out = thinkeval(capsys, *started(graph_id))
     assert code == 1
-    assert "No chain was found; the reasons" in out
+    assert "No chain was found." in out
+    assert "The seed is no fact: 0.00 of the answers named its object, 0.33 needed" in out
     assert "unknown to the model" in out
 
 
