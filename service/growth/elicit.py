@@ -29,7 +29,7 @@ from .crawl import Found as Named
 from .endpoint import Sampling, state_of
 from .lines import Extracted, ExtractedTriplet, Lines, read
 from .texts import statements
-from .ways import measured
+from .ways import measured, shortened
 
 if TYPE_CHECKING:
     from ...loaders.records import KnowledgeGraph
@@ -274,8 +274,10 @@ class Crawl:
     def _sampling(self) -> Sampling:
         """Drawn answers, or the most likely ones where nothing asks for several behind examples."""
         posted = self._context.posted
-        likeliest = posted.greedy or (self._asking.shown and posted.crawl.samples is None)
-        return Sampling(0.0 if likeliest else posted.temperature, SHORT, posted.random_seed)
+        drawn = Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed)
+        if not self._asking.shown:
+            return drawn
+        return shortened(drawn) if posted.crawl.samples is None else drawn
 
     @property
     def stopped(self) -> str | None:

@@ -81,9 +81,9 @@ def of_growth(
 
 
 def _state(one: Candidate, needed: float) -> str:
-    if one.share is None:
-        return one.reason or one.state
     asked = pluralize(len(one.asked), "question")
+    if one.share is None:
+        return f"{one.reason or one.state} ({asked})"
     return f"{one.share:.2f} of the answers named its object, {needed:.2f} needed ({asked})"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ...editing.errors import ProbeError
 from ...loaders.records import digest
 from ..base.formatting import pluralize
 from ..forms import examples
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 SHOWN = 3
 """Examples in front of a text, as forms show them."""
 KINDS_SHOWN = 5
+NAME = 24
+"""Tokens of a name at most."""
 FACTS = 8
 """Facts of the graph that are asked for in both ways."""
 
@@ -46,6 +49,11 @@ def behind_examples(names: Iterable[str]) -> Asking | None:
     return found if len(found.clozes) == SHOWN else None
 
 
+def shortened(sampling: Sampling) -> Sampling:
+    """The most likely name behind examples; a server does not end its answer at a line break."""
+    return replace(sampling, temperature=0.0, max_tokens=NAME)
+
+
 def measured(
     graph: KnowledgeGraph,
     relations: Sequence[Relation],
@@ -63,7 +71,7 @@ def measured(
         return Measured(PLAIN, "Asked as plain text.")
     right = {}
     wordings = {relation.name: relation.wordings for relation in relations}
-    for asking, drawn in ((PLAIN, sampling), (shown, replace(sampling, temperature=0.0))):
+    for asking, drawn in ((PLAIN, sampling), (shown, shortened(sampling))):
         asked = [
             (fact, request)
             for fact in facts
@@ -71,7 +79,12 @@ def measured(
                 fact.subject, wordings[fact.relation], drawn, 1, asking=asking
             )
         ]
-        answers = ask([request for _, request in asked])
+        try:
+            answers = ask([request for _, request in asked])
+        except ProbeError as error:
+            if asking is PLAIN:
+                raise
+            return Measured(PLAIN, f"Asked as plain text without examples: {error}.")
         names = Names(graph.entities)
         right[asking.shown] = sum(
             fact.object in {names.resolve(piece.text) for piece in pieces(answer.text)}

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from ...editing.probe.matching import contains, first_sentence, gives, share
 from ...loaders.records import SUBJECT_SLOT
 from . import prompts
-from .context import LONG, SHORT
+from .context import LONG
 from .endpoint import Kind, Message, Request, Sampling
 from .entities import Wording
 from .lines import Extracted
@@ -42,6 +42,8 @@ REPAIR = (
     "Your last answer could not be used: {problem}\n"
     "Answer again with the corrected JSON only, without any text around it."
 )
+TRIED = 96
+"""Tokens in which a model that gives JSON has answered about a short statement."""
 READ, RETURNED, PROBLEMS = 100_000, 4_000, 8
 """Characters of an answer that are read, and that a repair turn repeats; problems it names."""
 FAILURES = 100
@@ -119,7 +121,7 @@ def gives_json(context: Context, seat: Seat) -> bool:
         question=prompts.data("What is the capital of Norway?"),
         statement=prompts.data("Oslo is the capital of Norway."),
     )
-    tried = context.requests(text, "extract", max_tokens=2 * SHORT, temperature=0.0)[0]
+    tried = context.requests(text, "extract", max_tokens=TRIED, temperature=0.0)[0]
     (answer,) = seat.answers.texts([prepared(tried, Extracted, seat.form)], "a first JSON")
     try:
         parse(answer, Extracted)
