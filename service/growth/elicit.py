@@ -340,7 +340,8 @@ class Crawl:
 
     def _ask(self, requests: Sequence[Request]) -> list[Answer]:
         level = self._context.main.answers.iteration
-        answers = self._context.main.answers.ask(requests, f"crawl: level {level}")
+        stage = f"crawl: level {level}" if level else "with and without examples"
+        answers = self._context.main.answers.ask(requests, stage)
         self._answers |= {answer.id: answer for answer in answers}
         return answers
 
