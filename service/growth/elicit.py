@@ -29,7 +29,7 @@ from .crawl import Found as Named
 from .endpoint import Sampling, state_of
 from .lines import Extracted, ExtractedTriplet, Lines, read
 from .texts import statements
-from .ways import measured, shortened
+from .ways import FACTS, measured, shortened
 
 if TYPE_CHECKING:
     from ...loaders.records import KnowledgeGraph
@@ -271,6 +271,12 @@ class Crawl:
         )
 
     @property
+    def _is_text(self) -> bool:
+        """True for a model that continues texts, and was not trained on them."""
+        is_text = not self._asking.chat and not is_organism(self._context.posted)
+        return is_text and self._options.depth > 0
+
+    @property
     def _sampling(self) -> Sampling:
         """Drawn answers, or the most likely ones where nothing asks for several behind examples."""
         posted = self._context.posted
@@ -288,8 +294,7 @@ class Crawl:
     def start(self) -> Elicited:
         """Nothing is known before the first level; texts are asked with examples if that helps."""
         context = self._context
-        is_text = not self._asking.chat and not is_organism(context.posted)
-        if is_text and self._options.depth:
+        if self._is_text:
             found = measured(self._base, self._relations, self._sampling, self._ask)
             context.note(found.sentence)
             self._asking = found.asking
@@ -303,7 +308,14 @@ class Crawl:
         """The first level: kinds, then at most all wordings of all relations."""
         samples = self._options.samples
         most = sum(len(relation.wordings) for relation in self._relations) * samples
-        return [("kinds", None), ("relations of the start, at most", most)]
+        calls: list[tuple[str, int | None]] = [
+            ("kinds", None),
+            ("relations of the start, at most", most),
+        ]
+        if self._is_text:
+            both = 2 * FACTS * max(len(each.wordings) for each in self._relations)
+            return [("with and without examples, at most", both), *calls]
+        return calls
 
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
         """The next level, whatever passed: its entities are those the crawl found."""
