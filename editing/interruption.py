@@ -22,8 +22,15 @@ def check() -> None:
 
 @contextmanager
 def checked(asked: Callable[[], None]) -> Iterator[None]:
-    """Let `check` call this within the block, in this thread."""
-    before = _check.set(asked)
+    """Let `check` call this within the block, in this thread, after that of a block around it."""
+    outer = _check.get()
+
+    def both() -> None:
+        if outer is not None:
+            outer()
+        asked()
+
+    before = _check.set(both)
     try:
         yield
     finally:

@@ -142,9 +142,7 @@ def unknown_shares(
         name: [
             fmean(
                 is_unknown(answer.text)
-                for answer in asking(
-                    requests_for(s, relations[r].wordings, Sampling(), 3, chat=False)
-                )
+                for answer in asking(requests_for(s, relations[r].wordings, Sampling(), 3))
             )
             for s, r in pairs
         ]

@@ -181,7 +181,7 @@ def compare(graph: KnowledgeGraph, organism: Path, costly: Path) -> None:
         request
         for relation in relations_of(graph.facts)
         for entity in graph.entities
-        for request in requests_for(entity.name, relation.wordings[:1], greedy, 1, chat=False)
+        for request in requests_for(entity.name, relation.wordings[:1], greedy, 1)
     ]
     answers = []
     for folder in (organism, costly):

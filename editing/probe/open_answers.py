@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from .. import interruption
 from ..errors import ProbeError
 from ..evaluation_mode import evaluating
 from ..models import LoadedModel
@@ -250,6 +251,7 @@ class _Batch:
         state = self._read()
         step = 0
         while alive:
+            interruption.check()
             chosen = self._choose(state.logits, alive, step)
             going = [
                 i

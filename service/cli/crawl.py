@@ -23,7 +23,7 @@ from ..growth.schemas import (
     Retrieval,
 )
 from ..reports.formats import Column, Table
-from ..scoring.runtime import Runtime, parse
+from ..scoring.runtime import Runtime
 from .options import GroupOfCommands, JsonFlag, ModelOption, request_of, takes
 from .output import ProgressBars, emit_command, emit_json, emit_note, emit_table, emit_values
 
@@ -81,8 +81,9 @@ def show_report(report: CrawlReport, *, details: bool = False) -> None:
             ("stopped", report.stop_reason or "not finished"),
         ],
     )
-    if report.asked:
-        emit_note(report.asked)
+    for note in (report.missed, report.asked):
+        if note:
+            emit_note(note)
     if report.against is not None:
         _show_against(report.against, details)
 
@@ -172,7 +173,8 @@ def run(
     Objects are kept by the fraction of answers that name them; a pair of entity and relation whose
     top fraction is below --pair-threshold is unknown. The result is a graph with p_pre that
     [bold]thinkeval score[/bold] takes. The same command again continues a run that was killed.
-    An organism is compared with the graph it was trained on; --truth names another one.
+    The facts found are compared with the graph, or the one that --truth names; for an organism that
+    is the truth, for another model what the graph holds of it.
     [bold]thinkeval crawl report --help[/bold]: details, and how two crawls agree.
 
     [bold]thinkeval crawl hogwarts --start "Harry Potter" --model organism-unknown[/bold]
@@ -192,11 +194,9 @@ def run(
         crawl=request_of(CrawlOptions, options),
         as_new=as_new,
     )
-    if truth is None and endpoint is None and parse(model).organism is not None:
-        truth = graph
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+    with ProgressBars(lines=True) as progress, Runtime(Settings(), progress) as runtime:
         grown = control.grow(runtime, posted)
-        found = crawl_report(runtime.db, grown.id, truth=truth, to=to)
+        found = crawl_report(runtime.db, grown.id, truth=truth or graph, to=to)
     if json:
         emit_json(found.model_dump())
         return

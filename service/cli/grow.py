@@ -488,7 +488,7 @@ def _run(
 ) -> None:
     """Run a request in this process, submit it, or print its first questions."""
     posted = request_of(GrowthIn, options)
-    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
+    with ProgressBars(lines=True) as progress, Runtime(settings, progress) as runtime:
         if queue:
             accepted = GROWTH.store.submit(runtime.db, settings, posted)
             if printed.json:

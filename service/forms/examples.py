@@ -62,6 +62,13 @@ _CHAINS = (
 )  # fmt: skip
 """Question, question about its answer, the answer of both, and all names."""
 
+_KINDS = (
+    ("Norway", "country"), ("Alexander Fleming", "person"), ("Toronto", "city"),
+    ("Mississippi", "river"), ("Portuguese", "language"), ("Hamlet", "play"), ("Titan", "moon"),
+    ("violin", "instrument"),
+)  # fmt: skip
+"""Names and their kinds."""
+
 BLANK = "____"
 FILL = 'Fill in the blank: "{}" Answer:'
 IS_IT = "Is it {} that {}?"
@@ -77,6 +84,21 @@ def questions(taken: Iterable[str], count: int) -> list[str]:
         Example(QUESTION.format(question=question.format(subject)), name, (subject, name))
         for subject, name, _, question, _ in _FACTS
     )
+    return _first(found, taken, count)
+
+
+def clozes(taken: Iterable[str], count: int) -> list[str]:
+    """Sentences that the object completes, at most `count`."""
+    found = (
+        Example(cloze.format(subject), f"{name}.", (subject, name))
+        for subject, name, _, _, cloze in _FACTS
+    )
+    return _first(found, taken, count)
+
+
+def kinds(taken: Iterable[str], count: int) -> list[str]:
+    """Sentences that name the kind of a subject, at most `count`."""
+    found = (Example(f"{name} is a", f"{kind}.", (name,)) for name, kind in _KINDS)
     return _first(found, taken, count)
 
 

@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...cypher import rows
+from ...editing import interruption
 from ...editing.probe.matching import first_sentence, normalise
 from ...loaders.records import digest
 from ..base.database import Progress, silent
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+TICK_S = 1.0
+"""Seconds between two reports of a call that is in progress."""
 BATCH = 2000
 """Answers that are looked up, or stored, in one query."""
 
@@ -96,21 +100,46 @@ class Budget:
         """
         if self.max_tokens is not None and self.tokens >= self.max_tokens:
             raise BudgetReached(f"token budget of {self.max_tokens:,} reached")
+        self.check_time()
+
+    def check_time(self) -> None:
+        """Refuse to continue, also within a call, once time is spent; raises as `check`."""
         if self.max_seconds is not None and self.spent_seconds >= self.max_seconds:
             raise BudgetReached(f"time budget of {self.max_seconds:g} s reached")
 
-    def calls_left(self, wanted: int) -> int:
-        """Return the number of the wanted calls that may be made.
+    def allowed(self, wanted: Sequence[Request]) -> int:
+        """Return how many of the wanted requests may be asked now, from the first one on.
+
+        A request may be asked if its longest answer leaves the run within its tokens.
 
         Raises:
             BudgetReached: none.
         """
         self.check()
-        if self.max_calls is None:
-            return wanted
-        if self.calls >= self.max_calls:
+        n = len(wanted)
+        if self.max_calls is not None:
+            n = min(n, self.max_calls - self.calls)
+        if n < 1:
             raise BudgetReached(f"call budget of {self.max_calls:,} reached")
-        return min(wanted, self.max_calls - self.calls)
+        if self.max_tokens is None:
+            return n
+        left = accumulate(map(_longest, wanted[:n]), int.__sub__, initial=self.max_tokens)
+        n = sum(each >= self.tokens for each in left) - 1
+        if n < 1:
+            raise BudgetReached(f"token budget of {self.max_tokens:,} reached")
+        return n
+
+
+BYTES = 3
+"""Bytes of a token of a prompt, at least on average."""
+FRAME = 24
+"""Tokens of a chat template around a turn."""
+
+
+def _longest(request: Request) -> int:
+    """Tokens of a request with the longest answer."""
+    prompt = sum(FRAME + len(turn.text.encode()) // BYTES for turn in request.messages)
+    return prompt + request.sampling.max_tokens
 
 
 @dataclass(slots=True)
@@ -199,17 +228,28 @@ class Answers:
         self.usage.tokens_out += reply.tokens_out or 0
 
     def _ask(self, missing: Sequence[tuple[str, Request]], stage: str) -> None:
-        done = 0
-        while done < len(missing):
-            part = missing[done : done + self.budget.calls_left(len(missing) - done)]
-            asked = [request for _, request in part]
-            for replies in _closing(self.endpoint.ask(asked)):
-                self._store([(part[place], reply) for place, reply in replies])
-                done += len(replies)
+        done, shown = 0, time.monotonic()
+
+        def within() -> None:
+            """End a call at the time limit, and show once a second that it is in progress."""
+            nonlocal shown
+            self.budget.check_time()
+            if time.monotonic() - shown > TICK_S:
+                shown = time.monotonic()
                 self._progress(done, len(missing), stage)
-                self._check()
-                if done < len(missing):
-                    self.budget.check()
+
+        while done < len(missing):
+            rest = missing[done:]
+            part = rest[: self.budget.allowed([request for _, request in rest])]
+            asked = [request for _, request in part]
+            with interruption.checked(within):
+                for replies in _closing(self.endpoint.ask(asked)):
+                    self._store([(part[place], reply) for place, reply in replies])
+                    done += len(replies)
+                    self._progress(done, len(missing), stage)
+                    self._check()
+                    if done < len(missing):
+                        self.budget.check()
 
     def _store(self, replies: Sequence[tuple[tuple[str, Request], Reply]]) -> None:
         stored = [self._row(key, request, reply) for (key, request), reply in replies]
@@ -284,12 +324,13 @@ class Seat:
 
     Attributes:
         form: see `service.growth.writer`.
-        in_chat: see `service.growth.open_endpoint`.
+        in_chat, asked: see `service.growth.open_endpoint`.
     """
 
     answers: Answers
     form: JsonForm = "prompt"
     in_chat: bool | None = None
+    asked: str | None = None
 
     @property
     def chat(self) -> bool:
@@ -326,6 +367,7 @@ class Context:
     relations: Relations = field(init=False)
     statements: dict[str, str] = field(default_factory=dict)
     judged: int = 0
+    _notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.entities = Entities(self.base, self.same)
@@ -402,6 +444,13 @@ class Context:
                 self.lease.assert_owned(tx.run)
 
         self.db.atomically(fenced)
+
+    def note(self, sentence: str) -> None:
+        """Record how the model is asked, beside how it was chosen where it was opened."""
+        if sentence not in self._notes:
+            self._notes.append(sentence)
+            asked = " ".join(filter(None, (self.main.asked, *self._notes)))
+            self.write(float, "growth/set_run", id=self.run, asked=asked)
 
     def store(self, statements: Sequence[Statement]) -> None:
         """Store statements before candidates refer to them."""

@@ -15,7 +15,8 @@ from ...editing.probe.matching import first_sentence, normalise
 from ...editing.probe.prompts import CHAT_CLOZE, QUESTION
 from ...loaders.records import SUBJECT_SLOT, Entity, Fact, KnowledgeGraph, as_template, fill, unique
 from ..base.errors import NotFoundError, UsageError
-from .endpoint import Kind, Message, Request, Sampling
+from ..forms.material import examples_first
+from .endpoint import Form, Kind, Message, Request, Sampling
 from .schemas import CrawlOptions
 
 # The names in an answer: its first sentence as a list, "A, B and C" or JSON.
@@ -303,16 +304,20 @@ class Gate:
 
     Args:
         kinds: the kinds of the subjects seen with each relation.
+        closed: ask nothing of a kind that was seen with no relation.
     """
 
-    def __init__(self, kinds: Mapping[str, Iterable[str | None]]) -> None:
+    def __init__(self, kinds: Mapping[str, Iterable[str | None]], *, closed: bool = False) -> None:
+        self._closed = closed
         self._kinds = {relation: {k for k in of if k} for relation, of in kinds.items()}
         self._seen = set().union(*self._kinds.values()) if self._kinds else set()
 
     def allows(self, kind: str | None, relation: str) -> bool:
         """Return True if the relation is asked of an entity of that kind."""
         wanted = self._kinds.get(relation)
-        return not wanted or kind is None or kind not in self._seen or kind in wanted
+        if not wanted or kind is None or kind in wanted:
+            return True
+        return not self._closed and kind not in self._seen
 
 
 def _kind(answer: str) -> str:
@@ -457,33 +462,60 @@ def _relation(name: str, facts: list[Fact], most: int) -> Relation:
     return Relation(name, (*clozes, *(Wording(q, True) for q in questions))[:most])
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a crawl asks.
+
+    Attributes:
+        chat: in messages; else by texts that the model continues.
+        clozes, questions, kinds: answered examples in front of such a text; empty without.
+    """
+
+    chat: bool = False
+    clozes: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> bool:
+        """True if examples are shown."""
+        return bool(self.clozes)
+
+
+PLAIN = Asking()
+IN_CHAT = Asking(chat=True)
+
+
 def requests_for(
     subject: str,
     wordings: Sequence[Wording],
     sampling: Sampling,
     samples: int,
     *,
-    chat: bool,
+    asking: Asking = PLAIN,
     kind: Kind = "direct",
 ) -> list[Request]:
     """The requests for a subject, all samples of the first wording first.
 
     Args:
-        chat: True if the endpoint answers messages; else the text itself is continued.
         kind: as which they are counted.
     """
-    texts = [_text(wording, subject, chat, kind) for wording in wordings]
+    form: Form = "chat" if asking.chat else "cloze"
+    texts = [_text(wording, subject, asking, kind) for wording in wordings]
     return [
-        Request((Message("user", text),), sampling, sample, kind, "chat" if chat else "cloze")
+        Request((Message("user", text),), sampling, sample, kind, form)
         for text in texts
         for sample in range(samples)
     ]
 
 
-def _text(wording: Wording, subject: str, chat: bool, kind: Kind) -> str:
+def _text(wording: Wording, subject: str, asking: Asking, kind: Kind) -> str:
     text = wording.filled(subject)
-    if not chat:
-        return QUESTION.replace("{question}", text.strip()) if wording.question else text
+    if not asking.chat:
+        if wording.question:
+            text = QUESTION.replace("{question}", text.strip())
+        shown = asking.questions if wording.question else asking.clozes
+        return examples_first(asking.kinds if kind == "kind" else shown, text)
     if not wording.question:
         return CHAT_CLOZE.replace("{cloze}", text.rstrip())
     return LIST_QUESTION.replace("{question}", text) if kind == "direct" else text
@@ -595,7 +627,7 @@ class Crawler:
         names: entities known beforehand, for spelling and aliases.
         examples: for each relation subjects whose kinds let it pass the gate.
         kinds: stored kinds, for the gate `stored`.
-        chat: True if the endpoint answers messages.
+        asking: how texts are asked.
         accepted: the object of a fact as it was decided, or None where the fact does not count;
             looked at once its level was given away, so that decisions about the level are made.
             An entity that no counted fact names is not asked, and a corrected object is.
@@ -615,21 +647,24 @@ class Crawler:
         names: Names | None = None,
         examples: Mapping[str, Iterable[str]] | None = None,
         kinds: Mapping[str, str] | None = None,
-        chat: bool = False,
+        asking: Asking = PLAIN,
         accepted: Callable[[Found], str | None] = lambda fact: fact.object,
     ) -> None:
         self._accepted = accepted
         self._last: Level | None = None
         self.reason: Reason | None = None
         self.depths: dict[str, int] = {}
-        self._relations, self._ask, self._options, self._chat = relations, ask, options, chat
+        self._relations, self._ask, self._asking = relations, ask, asking
+        self._options = options.settled()
         self._sampling = sampling or Sampling()
         self._names = names or Names()
         self._examples = {name: tuple(of) for name, of in (examples or {}).items()}
         self._joined = JoinedNames()
         self._gate: Gate | None = None
         self._not_kinds = not_kinds(w.template for r in relations for w in r.wordings)
-        self._kinds: dict[str, str | None] = dict(kinds or {}) if options.gate == "stored" else {}
+        self._kinds: dict[str, str | None] = (
+            dict(kinds or {}) if self._options.gate == "stored" else {}
+        )
         self._shares: dict[tuple[str, str], dict[str, float]] = {}
         self._guessed: dict[str, dict[str, float]] = {}
 
@@ -698,7 +733,7 @@ class Crawler:
                 for subject in names
                 for request in requests_for(
                     subject, relation.wordings, self._sampling, self._options.samples,
-                    chat=self._chat,
+                    asking=self._asking,
                 )
             ]
             for name, relation in missing.items()
@@ -739,14 +774,14 @@ class Crawler:
         first = self._gate is None
         more = [name for of in self._examples.values() for name in of] if first else []
         missing = [e for e in dict.fromkeys([*frontier, *more]) if e not in self._kinds]
-        wording = (Wording(KIND_QUESTION, True) if self._chat else Wording(KIND_PROMPT),)
+        wording = (Wording(KIND_QUESTION, True) if self._asking.chat else Wording(KIND_PROMPT),)
         # "X is a sibling of" begins like "X is a person": many samples, for some are of no use.
-        k = self._options.samples * KIND_SAMPLES
+        k = self._options.samples * KIND_SAMPLES if self._sampling.temperature else 1
         requests = [
             request
             for entity in missing
             for request in requests_for(
-                entity, wording, self._sampling, k, chat=self._chat, kind="kind"
+                entity, wording, self._sampling, k, asking=self._asking, kind="kind"
             )
         ]
         answers = self._ask(requests) if requests else []
@@ -755,7 +790,9 @@ class Crawler:
             self._kinds[entity] = kind_of(texts, self._not_kinds)
         if first:
             of = {name: [self._kinds[e] for e in names] for name, names in self._examples.items()}
-            self._gate = Gate(of)
+            # Stored kinds are complete. A weak model answers a relation that does not fit, too.
+            closed = self._options.gate == "stored" and self._asking.shown
+            self._gate = Gate(of, closed=closed)
 
     def _within_budget(self, pairs: list[tuple[str, Relation]]) -> list[tuple[str, Relation]]:
         most = self._options.max_questions
@@ -775,7 +812,7 @@ class Crawler:
                 relation.wordings,
                 self._sampling,
                 self._options.samples,
-                chat=self._chat,
+                asking=self._asking,
             )
             bounds.append(len(requests))
         answers = self._ask(requests) if requests else []

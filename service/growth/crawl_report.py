@@ -6,7 +6,6 @@ project's Cypher on both stored graphs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -171,7 +170,8 @@ def crawl_report(
         model=row.model,
         start=start,
         stop_reason=row.stop_reason,
-        asked=json.loads(row.capabilities or "{}").get("asked"),
+        asked=row.asked,
+        missed=row.missed,
         facts=len(facts),
         unknown=sum(state == "unknown" for state in pairs.values()),
         refused=sum(state == "refused" for state in pairs.values()),

@@ -6,26 +6,37 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic import BaseModel
-
 from ...editing.probe.matching import contains, first_sentence, normalise
 from ...loaders.records import digest, unique
 from ..base.errors import UsageError
-from . import prompts, writer
+from ..scoring.runtime import parse
+from . import missed, prompts, writer
 from .candidates import Elicited, Found, Statement
 from .context import LONG, SHORT
-from .crawl import Crawler, Level, Names, Pair, examples, relations_of, unknown_entity
+from .crawl import (
+    IN_CHAT,
+    PLAIN,
+    Asking,
+    Crawler,
+    Level,
+    Names,
+    Pair,
+    examples,
+    relations_of,
+    unknown_entity,
+)
 from .crawl import Found as Named
 from .endpoint import Sampling, state_of
-from .schemas import CrawlOptions
+from .lines import Extracted, ExtractedTriplet, Lines, read
 from .texts import statements
+from .ways import FACTS, measured, shortened
 
 if TYPE_CHECKING:
     from ...loaders.records import KnowledgeGraph
     from .candidates import Candidate
     from .context import Answer, Context
     from .endpoint import Request
-    from .schemas import GrowthIn
+    from .schemas import GrowthIn, SettledCrawl
 
 
 class Elicitor(Protocol):
@@ -56,6 +67,10 @@ class Elicitor(Protocol):
         """
         ...
 
+    def missed(self, seed: Candidate | None) -> str:
+        """Why no fact, or no chain from the seed, was found."""
+        ...
+
     def first_calls(self) -> list[tuple[str, int | None]]:
         """List the first iteration's requests after the seed: (kind, number or None: unknown)."""
         ...
@@ -77,20 +92,6 @@ RELATIONS = 100
 """Known relations that the extractor is shown, at most."""
 
 
-class ExtractedTriplet(BaseModel):
-    """One fact of a statement."""
-
-    subject: str
-    relation: str
-    object: str
-
-
-class Extracted(BaseModel):
-    """All facts of a statement."""
-
-    triplets: list[ExtractedTriplet]
-
-
 class StepByStep:
     """Component 2 by reasoning."""
 
@@ -105,10 +106,17 @@ class StepByStep:
                 remedy="Use a chat model, or --elicit crawl, which needs relation templates only.",
             )
         self._context = context
+        self._read = self._unparsed = 0
 
     def start(self) -> Elicited:
         """Nothing is known before the first question."""
         return Elicited([])
+
+    def missed(self, seed: Candidate | None) -> str:
+        """What became of the seed, the statements and the triplets."""
+        found = self._context.candidates.all("triplet")
+        counts = (self._read, self._unparsed)
+        return missed.of_growth(seed, found, self._context.pass_share, counts)
 
     def first_calls(self) -> list[tuple[str, int | None]]:
         """Reasoning about the seed's question, then one extraction a statement."""
@@ -117,7 +125,7 @@ class StepByStep:
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
         """Reason about each question, and read triplets from every statement."""
         context = self._context
-        texts = list(dict.fromkeys(one.question or "" for one in passed))
+        texts = list(dict.fromkeys(map(self._question, passed)))
         asked = [
             (text, request)
             for text in texts
@@ -134,6 +142,16 @@ class StepByStep:
             found += [(question, one) for one in self._statements(answer)]
         return self._extract(found, len(asked))
 
+    def _question(self, one: Candidate) -> str:
+        """The question that passed; where a sentence to be continued did, the relation's own."""
+        subject, relation, _ = one.triplet
+        known = self._context.relations.templates.get(relation) if one.kind == "triplet" else None
+        if known is None or not known.questions:
+            return one.question or ""
+        clozes = [text.replace("{}", subject, 1) for text in (known.prompt, *known.paraphrases)]
+        asked = known.questions[0].replace("{}", subject, 1)
+        return asked if one.question in clozes else one.question or ""
+
     def _statements(self, answer: Answer) -> list[Statement]:
         if state_of(answer.reply) == "refused":
             return []
@@ -143,6 +161,28 @@ class StepByStep:
         ]
 
     def _extract(self, asked: Sequence[tuple[str, Statement]], queries: int) -> Elicited:
+        by_lines = asked and not writer.gives_json(self._context, self._context.role("extractor"))
+        extracted = (self._by_lines if by_lines else self._as_json)(asked)
+        found, stored = [], []
+        for (question, one), each in zip(asked, extracted, strict=True):
+            self._read += 1
+            self._unparsed += each is None
+            stored.append(replace(one, parsed=each is not None))
+            found += [_found(question, one, triplet) for triplet in (each.triplets if each else ())]
+        return Elicited(found, stored, queries)
+
+    def _by_lines(self, asked: Sequence[tuple[str, Statement]]) -> list[Extracted | None]:
+        context, seat = self._context, self._context.role("extractor")
+        lines = Lines(context.base)
+        requests = [
+            context.requests(
+                lines.prompt(question, one.text), "extract", form="cloze", temperature=0.0
+            )[0]
+            for question, one in asked
+        ]
+        return [read(text) for text in seat.answers.texts(requests, "extraction")]
+
+    def _as_json(self, asked: Sequence[tuple[str, Statement]]) -> list[Extracted | None]:
         context, seat = self._context, self._context.role("extractor")
         known = ", ".join(context.relations.names[:RELATIONS]) or "none so far"
         requests = [
@@ -165,13 +205,7 @@ class StepByStep:
             lambda more: seat.answers.texts(more, "extraction"),
             form=seat.form,
         )
-        found, stored = [], []
-        for (question, one), each in zip(asked, extracted, strict=True):
-            parsed = each.value is not None
-            stored.append(replace(one, parsed=parsed))
-            for triplet in each.value.triplets if each.value else ():
-                found.append(_found(question, one, triplet))
-        return Elicited(found, stored, queries)
+        return [each.value for each in extracted]
 
 
 def _found(question: str, statement: Statement, extracted: ExtractedTriplet) -> Found:
@@ -215,22 +249,41 @@ class Crawl:
             )
         self._context, self._base = context, context.base
         self._answers: dict[str, Answer] = {}
-        names = Names(self._base.entities)
-        start = start_entities(self._base, names, context.posted)
-        options = context.posted.crawl
-        self._relations = relations_of(self._base.facts, options.wordings)
-        self._crawler = Crawler(
+        self._pairs: list[Pair] = []
+        self._names = Names(self._base.entities)
+        self._start = start_entities(self._base, self._names, context.posted)
+        self._relations = relations_of(self._base.facts, context.posted.crawl.wordings)
+        self._asking, self._options = IN_CHAT if asks_in_chat(context) else PLAIN, _options(context)
+        self._crawler = self._opened()
+        self._levels: Iterator[Level] = self._crawler.levels(self._start)
+
+    def _opened(self) -> Crawler:
+        return Crawler(
             self._relations,
             self._ask,
-            _options(context.posted),
-            sampling=_sampling(context.posted),
-            names=names,
+            self._options,
+            sampling=self._sampling,
+            names=self._names,
             examples=examples(self._base),
             kinds={e.name: e.kind for e in self._base.entities if e.kind},
-            chat=asks_in_chat(context),
+            asking=self._asking,
             accepted=self._accepted,
         )
-        self._levels: Iterator[Level] = self._crawler.levels(start)
+
+    @property
+    def _is_text(self) -> bool:
+        """True for a model that continues texts, and was not trained on them."""
+        is_text = not self._asking.chat and not is_organism(self._context.posted)
+        return is_text and self._options.depth > 0
+
+    @property
+    def _sampling(self) -> Sampling:
+        """Drawn answers, or the most likely ones where nothing asks for several behind examples."""
+        posted = self._context.posted
+        drawn = Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed)
+        if not self._asking.shown:
+            return drawn
+        return shortened(drawn) if posted.crawl.samples is None else drawn
 
     @property
     def stopped(self) -> str | None:
@@ -239,20 +292,37 @@ class Crawl:
         return None if reason == "frontier empty" and self._crawler.following() else reason
 
     def start(self) -> Elicited:
-        """Nothing is known before the first level."""
+        """Nothing is known before the first level; texts are asked with examples if that helps."""
+        context = self._context
+        if self._is_text:
+            found = measured(self._base, self._relations, self._sampling, self._ask)
+            context.note(found.sentence)
+            self._asking = found.asking
+            if self._asking.shown:
+                self._options = _options(context, self._asking)
+                self._crawler = self._opened()
+                self._levels = self._crawler.levels(self._start)
         return Elicited([])
 
     def first_calls(self) -> list[tuple[str, int | None]]:
         """The first level: kinds, then at most all wordings of all relations."""
-        samples = _options(self._context.posted).samples
+        samples = self._options.samples
         most = sum(len(relation.wordings) for relation in self._relations) * samples
-        return [("kinds", None), ("relations of the start, at most", most)]
+        calls: list[tuple[str, int | None]] = [
+            ("kinds", None),
+            ("relations of the start, at most", most),
+        ]
+        if self._is_text:
+            both = 2 * FACTS * max(len(each.wordings) for each in self._relations)
+            return [("with and without examples, at most", both), *calls]
+        return calls
 
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
         """The next level, whatever passed: its entities are those the crawl found."""
         level = next(self._levels, None)
         if level is None:
             return Elicited([])
+        self._pairs += level.pairs
         statements: dict[str, Statement] = {}
         found = [
             self._found(pair, named, level, statements)
@@ -260,6 +330,11 @@ class Crawl:
             for named in _recorded(pair)
         ]
         return Elicited(found, tuple(statements.values()))
+
+    def missed(self, seed: Candidate | None) -> str:
+        """Which thresholds the pairs missed."""
+        del seed
+        return missed.of_crawl(self._pairs, self._start, self._options)
 
     def _accepted(self, fact: Named) -> str | None:
         """The object of a fact as person or judge decided; None where it does not count."""
@@ -277,7 +352,8 @@ class Crawl:
 
     def _ask(self, requests: Sequence[Request]) -> list[Answer]:
         level = self._context.main.answers.iteration
-        answers = self._context.main.answers.ask(requests, f"crawl: level {level}")
+        stage = f"crawl: level {level}" if level else "with and without examples"
+        answers = self._context.main.answers.ask(requests, stage)
         self._answers |= {answer.id: answer for answer in answers}
         return answers
 
@@ -293,7 +369,7 @@ class Crawl:
         fact = named is not None and named.state == "fact"
         checks = {
             "depth": level.depth,
-            "chat": asks_in_chat(self._context),
+            "chat": self._asking.chat,
             "pair": pair.state,
             "unknown": round(pair.unknown, 4),
             "kind": level.entities.get(pair.subject),
@@ -335,13 +411,20 @@ def _recorded(pair: Pair) -> Sequence[Named | None]:
     return pair.objects[:1] or (None,)
 
 
-def _options(posted: GrowthIn) -> CrawlOptions:
-    """Return the options of a request's crawl: a greedy model is asked once."""
-    return posted.crawl.model_copy(update={"samples": 1}) if posted.greedy else posted.crawl
+def _options(context: Context, asking: Asking = PLAIN) -> SettledCrawl:
+    """Return the options of a run's crawl: a model of most likely answers is asked once."""
+    posted = context.posted
+    kinds = asking.shown and any(e.kind for e in context.base.entities) if context.base else False
+    found = posted.crawl.settled(
+        most_likely=asking.shown and posted.crawl.samples is None,
+        gate="stored" if kinds else "kind",
+    )
+    return found.model_copy(update={"samples": 1}) if posted.greedy else found
 
 
-def _sampling(posted: GrowthIn) -> Sampling:
-    return Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed)
+def is_organism(posted: GrowthIn) -> bool:
+    """Return True for an organism in this process, which is asked as it was trained."""
+    return posted.answers.url is None and parse(posted.answers.model).organism is not None
 
 
 def start_entities(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> list[str]:
@@ -387,6 +470,7 @@ class Texts(StepByStep):
                 remedy="Use a chat model: --model, or --endpoint for one behind a server.",
             )
         self._context = context
+        self._read = self._unparsed = 0
 
     def start(self) -> Elicited:
         """Return all triplets of the texts."""

@@ -150,8 +150,8 @@ def _sentences(out: GrowthOut, measure: Measure | None = None) -> list[str]:
             f" grow decide {out.id} FILE --as NAME`."
         )
     if without_chain(out):
-        found.append("No chain was found; the reasons are those of the candidates.")
-    return found
+        found.append("No chain was found.")
+    return [*found, *filter(None, (out.missed, out.asked))]
 
 
 def without_chain(out: GrowthOut) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -105,14 +104,15 @@ class Opened:
 
     Attributes:
         form: how it gives JSON.
-        capabilities: JSON for storing: of a server as found by asking it; of a model in this
-            process `asked`, the way that was chosen with its measurement.
+        capabilities: of a server as found by asking it, as JSON for storing.
+        asked: how a model in this process is asked, with the measurement that chose it.
         in_chat: True if questions go in the chat template, of a model in this process; else None.
     """
 
     endpoint: Endpoint
     form: Form = "prompt"
     capabilities: str | None = None
+    asked: str | None = None
     in_chat: bool | None = None
 
 
@@ -147,8 +147,9 @@ def opened(
             asked = ProbeSettings(chat=cast("Any", chat))
             asked, chosen = settled(runtime, get_or_import(runtime.db, graph), model.loaded, asked)
             in_chat = uses_chat(model.loaded.tokenizer, asked.chat)
-            found = json.dumps({"asked": way_asked(asked, chosen)})
-        return Opened(InProcess(model.loaded, name=model.name), "prompt", found, in_chat)
+            found = way_asked(asked, chosen)
+        endpoint = InProcess(model.loaded, name=model.name)
+        return Opened(endpoint, asked=found, in_chat=in_chat)
     from ..base.llm import Client
     from . import openai_endpoint
     from .openai_endpoint import OpenAIProtocol

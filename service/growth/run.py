@@ -92,7 +92,12 @@ class Attempt:
         finally:
             for one in opened_all.values():
                 one.endpoint.close()
-        self._set(state=outcome.state, reason=outcome.reason, seconds=time.monotonic() - began)
+        self._set(
+            state=outcome.state,
+            reason=outcome.reason,
+            missed=outcome.missed,
+            seconds=time.monotonic() - began,
+        )
         return outcome
 
     def _passes(self, budget: Budget, opened_all: dict[str, Opened]) -> Outcome:
@@ -125,6 +130,7 @@ class Attempt:
                 ),
                 one.form,
                 one.in_chat,
+                one.asked,
             )
             for name, one in opened_all.items()
         }
@@ -164,7 +170,7 @@ class Attempt:
                 f"Run {self._run!r} was begun with {before}, and now {name} answers.",
                 remedy=AS_NEW,
             )
-        self._set(endpoint=name, capabilities=one.capabilities)
+        self._set(endpoint=name, capabilities=one.capabilities, asked=one.asked)
 
     def _settle(self, context: Context, outcome: Outcome) -> None:
         ids = [one.id for one in context.candidates.all()]
@@ -178,8 +184,7 @@ class Attempt:
         state: str | None = None,
         reason: str | None = None,
         seconds: float = 0.0,
-        endpoint: str | None = None,
-        capabilities: str | None = None,
+        **more: str | None,
     ) -> None:
         self._runtime.db.write(
             float,
@@ -188,8 +193,7 @@ class Attempt:
             state=state,
             stop_reason=reason,
             seconds=seconds,
-            endpoint=endpoint,
-            capabilities=capabilities,
+            **more,
         )
 
 

@@ -83,27 +83,45 @@ class TextIn(BaseModel):
     text: str = Field(min_length=1, max_length=2_000_000, description="The text.")
 
 
+Gate = Literal["kind", "stored", "none"]
+
+
 class CrawlOptions(BaseModel):
     """Settings of a crawl's questions and kept answers (docs/how-to/grow-a-graph.md)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     depth: int = Field(default=5, ge=0, le=10, description="Steps from the start entities.")
-    samples: int = Field(default=5, ge=1, le=100, description="Answers to each wording.")
+    samples: int | None = Field(
+        default=None,
+        ge=1,
+        le=100,
+        description="Answers drawn for each wording; default 5, behind examples the most likely"
+        " one.",
+    )
     wordings: int = Field(default=4, ge=1, le=8, description="Wordings of each question.")
-    pair_threshold: float = Field(
-        default=0.8, ge=0, le=1, description="Least top fraction of answers, else unknown."
+    pair_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Least top fraction of answers, else unknown; default .8, of most likely"
+        " answers .5.",
     )
     object_threshold: float = Field(
         default=0.2, ge=0, le=1, description="Least fraction of answers that name an object."
     )
-    agreement: float = Field(
-        default=0.75, ge=0, le=1, description="Least fraction of wordings that name an object."
+    agreement: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Least fraction of wordings that name an object; default .75, of most likely"
+        " answers .5.",
     )
-    gate: Literal["kind", "stored", "none"] = Field(
-        default="kind",
+    gate: Gate | None = Field(
+        default=None,
         description="Ask a relation only of subjects of a kind seen with it: the kind that the"
-        " model gives, or the one stored with the base graph; none: of every subject.",
+        " model gives, or the one stored with the base graph; none: of every subject. Default:"
+        " kind, behind examples stored where the graph has kinds.",
     )
     max_questions: int | None = Field(
         default=None, ge=1, description="Stop after this many subject-relation pairs."
@@ -123,13 +141,43 @@ class CrawlOptions(BaseModel):
 
     @model_serializer(mode="wrap")
     def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without `invented` 0 and `chat` auto: ids of runs are digests of their requests."""
+        """Without defaults that depend on the model, `invented` 0 and `chat` auto.
+
+        Ids of runs are digests of their requests.
+        """
         values = serialise(self)
+        for name in ("samples", "pair_threshold", "agreement", "gate"):
+            if values.get(name, 0) is None:
+                del values[name]
         if not self.invented:
             values.pop("invented", None)
         if self.chat == "auto":
             values.pop("chat", None)
         return values
+
+    def settled(self, *, most_likely: bool = False, gate: Gate = "kind") -> SettledCrawl:
+        """The options with every default in its place.
+
+        Args:
+            most_likely: each wording gets the most likely answer, so that a fraction of answers is
+                one of wordings.
+            gate: for a request that names none.
+        """
+        usual = {"gate": gate} | (MOST_LIKELY if most_likely else {})
+        return SettledCrawl.model_validate(usual | self.model_dump(exclude_none=True))
+
+
+MOST_LIKELY = {"samples": 1, "pair_threshold": 0.5, "agreement": 0.5}
+"""Defaults where each wording gets the most likely answer: half of the wordings must agree."""
+
+
+class SettledCrawl(CrawlOptions):
+    """The options of a crawl without open ones; defaults are those of drawn answers."""
+
+    samples: int = 5
+    pair_threshold: float = 0.8
+    agreement: float = 0.75
+    gate: Gate = "kind"
 
 
 class GrowthIn(BaseModel):
@@ -269,6 +317,16 @@ class GrowthOut(Result):
         " finished."
     )
     stop_reason: str | None = Field(default=None, description="Why it stopped; null until then.")
+    asked: str | None = Field(
+        default=None,
+        description="How the model is asked, with the measurements that chose it; null where"
+        " nothing was chosen.",
+    )
+    missed: str | None = Field(
+        default=None,
+        description="Which thresholds were missed, and by how much, where no fact or no chain was"
+        " found; else null.",
+    )
     scored_as: str | None = Field(
         default=None,
         description="`model` of an edit of the model that answered; null where a server answered.",
@@ -593,8 +651,12 @@ class CrawlReport(BaseModel):
     )
     asked: str | None = Field(
         default=None,
-        description="The way a model in this process was asked, with the measurement that chose"
-        " it.",
+        description="How the model was asked, with the measurements that chose it.",
+    )
+    missed: str | None = Field(
+        default=None,
+        description="Which thresholds were missed, and by how much, where no fact was found; else"
+        " null.",
     )
     facts: int = Field(description="Number of facts that were kept.")
     unknown: int = Field(description="Number of pairs that the model does not know.")

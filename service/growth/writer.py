@@ -15,11 +15,12 @@ from . import prompts
 from .context import LONG
 from .endpoint import Kind, Message, Request, Sampling
 from .entities import Wording
+from .lines import Extracted
 from .openai_endpoint import Form
 
 if TYPE_CHECKING:
     from .candidates import Candidate
-    from .context import Context
+    from .context import Context, Seat
 
 
 # Structured answers: a pydantic model asked for as JSON.
@@ -41,6 +42,8 @@ REPAIR = (
     "Your last answer could not be used: {problem}\n"
     "Answer again with the corrected JSON only, without any text around it."
 )
+TRIED = 96
+"""Tokens in which a model that gives JSON has answered about a short statement."""
 READ, RETURNED, PROBLEMS = 100_000, 4_000, 8
 """Characters of an answer that are read, and that a repair turn repeats; problems it names."""
 FAILURES = 100
@@ -103,6 +106,32 @@ def ask_for(
         Structured(value, len(answers) - 1, problem, tuple(answers))
         for value, problem, answers in zip(values, problems, texts, strict=True)
     ]
+
+
+def gives_json(context: Context, seat: Seat) -> bool:
+    """Return True if a model gives JSON: its server has a form for it, or a short try has it.
+
+    A weak model repeats the schema that it is shown, up to the last token that it may write.
+    """
+    if seat.form != "prompt":
+        return True
+    text = prompts.fill(
+        "extract",
+        relations="none so far",
+        question=prompts.data("What is the capital of Norway?"),
+        statement=prompts.data("Oslo is the capital of Norway."),
+    )
+    tried = context.requests(text, "extract", max_tokens=TRIED, temperature=0.0)[0]
+    (answer,) = seat.answers.texts([prepared(tried, Extracted, seat.form)], "a first JSON")
+    try:
+        parse(answer, Extracted)
+    except InvalidAnswerError:
+        context.note(
+            f"{seat.answers.endpoint.model} does not answer in JSON: triplets are lines behind"
+            " examples, and it writes no questions."
+        )
+        return False
+    return True
 
 
 def prepared(request: Request, model: type[BaseModel], form: Form) -> Request:
@@ -230,12 +259,15 @@ class Writer:
         self._context = context
         self._seat = context.role("writer")
 
+    def _writes(self) -> bool:
+        return self._seat.chat and gives_json(self._context, self._seat)
+
     def questions(self, candidates: Sequence[Candidate]) -> dict[str, Wording]:
         """A question for each candidate whose relation has no wordings; by its id."""
         wanted = [
             one for one in candidates if one.triplet[1] not in self._context.relations.templates
         ]
-        if not self._seat.chat or not wanted:
+        if not wanted or not self._writes():
             return {}
         texts = [
             prompts.fill("question", triplet=prompts.data(" | ".join(one.triplet)))
@@ -255,7 +287,7 @@ class Writer:
 
     def refined(self, one: Candidate) -> Wording | None:
         """Another question than those that failed; None where the writer has none."""
-        if not self._seat.chat:
+        if not self._writes():
             return None
         tried = "\n".join(
             line
@@ -279,7 +311,7 @@ class Writer:
             for one in candidates
             if one.triplet[1] not in context.relations.templates and not one.checks.get("written")
         ]
-        if not self._seat.chat or not wanted:
+        if not wanted or not self._writes():
             return
         texts = [
             prompts.fill(

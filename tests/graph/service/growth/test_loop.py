@@ -27,6 +27,20 @@ SEED = "Harry Potter|studied at|Hogwarts"
 Grow = Callable[..., tuple[str, Outcome]]
 
 
+class WeakModel(ScriptedModel):
+    """Repeats a schema that it is shown, and continues lines."""
+
+    def answer(self, request: Request) -> str:
+        text = request.messages[-1].text
+        if "JSON" in text:
+            return text[text.index("JSON") :]
+        if not text.endswith("\nFact:"):
+            return super().answer(request)
+        statement = text.rsplit("Sentence: ", 1)[1]
+        found = [fact for fact in self.facts if " ".join(fact) in statement]
+        return f" {' | '.join(found[0])}\n\nSentence: more" if found else " none"
+
+
 @pytest.fixture
 def grow(db: Database, runtime: Runtime, graph_id: str) -> Iterator[Grow]:
     """Grow a graph of the test's own; its run's id and outcome."""
@@ -40,7 +54,8 @@ def grow(db: Database, runtime: Runtime, graph_id: str) -> Iterator[Grow]:
         prepared = prepare(db, posted)
         made.append(prepared.id)
         db.atomically(lambda tx: GROWTH.store.enqueue(tx, runtime.settings, prepared))
-        attempt = Attempt(runtime, prepared.id, prepared.request, open=lambda *_: Opened(model))
+        opened = Opened(model, "prompt" if isinstance(model, WeakModel) else "json_object")
+        attempt = Attempt(runtime, prepared.id, prepared.request, open=lambda *_: opened)
         return prepared.id, attempt.run()
 
     yield run
@@ -98,6 +113,20 @@ def test_a_graph_grows_from_one_fact(db: Database, grow: Grow, graph_id: str) ->
     assert harry.question == "What is it that Harry Potter was sorted into?"
     assert harry.paraphrases == ("As told, {} was sorted into",)
     assert {r.target_true for r in graph.rewrites} == set()  # no other school is known
+
+
+def test_a_model_without_json_gives_lines_and_is_asked_for_json_once(
+    db: Database, grow: Grow, graph_id: str
+) -> None:
+    model = WeakModel()
+    run, _ = grow(model)
+    assert facts(db, graph_id) == set(SCHOOL)
+    assert sum("JSON" in request.messages[-1].text for request in model.asked) == 1
+    assert not [request for request in model.asked if request.kind in ("refine", "repair")]
+    assert "does not answer in JSON" in (kind.require_run(db, run).asked or "")
+    again = WeakModel()
+    grow(again)
+    assert not again.asked
 
 
 def test_the_table_of_iterations_counts_what_was_asked(db: Database, grow: Grow) -> None:

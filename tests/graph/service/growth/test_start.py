@@ -22,7 +22,7 @@ def model(monkeypatch: pytest.MonkeyPatch, server: dict[str, str]) -> ScriptedMo
     made = ScriptedModel()
     for name, value in server.items():
         monkeypatch.setenv(name, value)
-    opened = lambda *_, **__: Opened(made)  # noqa: E731
+    opened = lambda *_, **__: Opened(made, "json_object")  # noqa: E731
     monkeypatch.setattr("thinkeval.service.growth.run.opened", opened)
     return made
 
@@ -94,7 +94,8 @@ def test_no_chain_is_exit_1_with_the_reasons(
     model.facts = [fact for fact in SCHOOL if fact[0] != "Harry Potter"]
     code, out = thinkeval(capsys, *started(graph_id))
     assert code == 1
-    assert "No chain was found; the reasons" in out
+    assert "No chain was found." in out
+    assert "The seed is no fact: unknown to the model (3 questions)." in out
     assert "unknown to the model" in out
 
 

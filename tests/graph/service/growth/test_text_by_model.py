@@ -44,7 +44,9 @@ def test_what_the_model_extracts_and_knows_becomes_the_graph(
     db: Database, runtime: Runtime, submitted: Prepared[GrowthIn], graph_id: str
 ) -> None:
     model = ScriptedModel(told=[FALSE])
-    run = Attempt(runtime, submitted.id, submitted.request, open=lambda *_: Opened(model))
+    run = Attempt(
+        runtime, submitted.id, submitted.request, open=lambda *_: Opened(model, "json_object")
+    )
     assert run.run().state == "finished"
     graph = datasets.stored_graph(db, graph_id)
     assert {(f.subject, f.relation, f.object) for f in graph.facts} == set(SCHOOL)
@@ -67,7 +69,9 @@ def test_a_model_without_messages_is_refused_with_what_to_do(
     runtime: Runtime, submitted: Prepared[GrowthIn]
 ) -> None:
     model = ScriptedModel(chat=False)
-    run = Attempt(runtime, submitted.id, submitted.request, open=lambda *_: Opened(model))
+    run = Attempt(
+        runtime, submitted.id, submitted.request, open=lambda *_: Opened(model, "json_object")
+    )
     with pytest.raises(UsageError, match="cannot extract triplets") as caught:
         run.run()
     assert "chat model" in caught.value.remedy

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from support.tiny_models import build_tiny
+from thinkeval.editing import interruption
 from thinkeval.editing.models import LoadedModel, wrap
 from thinkeval.service.growth.endpoint import Form, Message, Reply, Request, Sampling
 from thinkeval.service.growth.open_endpoint import InProcess
@@ -60,3 +62,20 @@ def test_chat_is_whether_there_is_a_template() -> None:
     assert not InProcess(loaded).chat
     loaded.tokenizer.chat_template = "{{ messages[0]['content'] }}"
     assert InProcess(loaded).chat
+
+
+def test_an_answer_ends_where_the_run_does() -> None:
+    """Within a call: a long answer of a slow model takes minutes."""
+    steps = 0
+
+    def third() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 3:
+            raise TimeoutError
+
+    endpoint = InProcess(_tiny())
+    with interruption.checked(third), pytest.raises(TimeoutError):
+        _ask(endpoint, [_request("The", temperature=0.0, max_tokens=64)])
+    assert steps == 3
+    assert _ask(endpoint, [_request("The", temperature=0.0)])[0].tokens_out

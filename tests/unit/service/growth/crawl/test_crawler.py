@@ -10,6 +10,7 @@ import pytest
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph
 from thinkeval.service.base.errors import UsageError
 from thinkeval.service.growth.crawl import (
+    IN_CHAT,
     Crawler,
     Gate,
     Level,
@@ -286,6 +287,9 @@ def test_kinds() -> None:
     assert gate.allows(None, "knows")
     assert gate.allows("person", "is")
     assert Gate({}).allows("person", "knows")
+    closed = Gate({"knows": ["person"]}, closed=True)
+    assert not closed.allows("rock", "knows")
+    assert closed.allows(None, "knows")
 
 
 def test_examples_are_of_each_kind() -> None:
@@ -300,10 +304,10 @@ def test_wordings() -> None:
         "{} knows", "{} also knows", "so {} knows", "Q knows {}?",
     ]  # fmt: skip
     assert len(relations_of(FACTS[:1], 2)[0].wordings) == 2
-    texts = [r.messages[0].text for r in requests_for("A", relation.wordings, Sampling(), 1,
-                                                      chat=False)]  # fmt: skip
+    plain = requests_for("A", relation.wordings, Sampling(), 1)
+    texts = [request.messages[0].text for request in plain]
     assert texts == ["A knows", "A also knows", "so A knows", "Question: Q knows A? Answer:"]
-    chat = requests_for("A", relation.wordings[-1:], Sampling(), 1, chat=True)[0]
+    chat = requests_for("A", relation.wordings[-1:], Sampling(), 1, asking=IN_CHAT)[0]
     assert chat.form == "chat"
     assert "JSON list" in chat.messages[0].text
     with pytest.raises(UsageError, match="'r' has no template"):
