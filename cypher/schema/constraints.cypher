@@ -114,7 +114,7 @@ UNWIND [
   'before', 'after', 'evidence', 'triplets', 'paths', 'cot_queries',
   'calls', 'try', 'outcome', 'key_group', 'result', 'updates', 'graphs',
   'constraints', 'kl', 'perplexity_ratio', 'update_norm', 'protocols',
-  'form', 'protocol', 'fact', 'given', 'chance', 'margin_pre', 'margin_post',
+  'form', 'protocol', 'fact', 'known', 'given', 'chance', 'margin_pre', 'margin_post',
   'p_old_pre', 'p_old_post', 'further_pre', 'further_post',
   'text_pre', 'text_post', 'length_pre', 'length_post'
 ] AS property
