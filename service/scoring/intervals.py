@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 
 PRIOR = 0.25
 """Symmetric prior of a cell: right both times, before only, after only, never."""
+SYMMETRIC, LOWERED = np.full(4, PRIOR), np.array([0.0, 1.0, 0.25, 0.25])
+"""What the fitted prior is mixed with, as counts of the four cells; the second one is for the ends
+of intervals that lie towards a change, as x and n − x + 1 are of Clopper and Pearson's."""
 PRIOR_FACTS = 10
-"""Facts that the symmetric prior weighs as much as, beside those that the prior is fitted to."""
+"""Facts that `SYMMETRIC` weighs as much as, beside those that the prior is fitted to."""
 FLOOR, CEILING = 0.05, 20.0
 """Bounds of a fitted cell: no pattern is impossible because a few answers did not show it."""
 CROSS = 0.02
@@ -92,22 +95,23 @@ def pairs_of(fact: Sampled, side: int = 1) -> tuple[int, int, int, int]:
     return cells[0], cells[1], cells[2], cells[3]
 
 
-def prior_of(pairs: Sequence[Sequence[int]]) -> np.ndarray:
+def prior_of(pairs: Iterable[Sequence[int]], base: np.ndarray = SYMMETRIC) -> np.ndarray:
     """The prior of the four cells, fitted to facts by maximum likelihood, [4].
 
     A Dirichlet-multinomial by Minka's fixed point ("Estimating a Dirichlet distribution", 2000,
-    eq. 55), each cell between `FLOOR` and `CEILING`, then mixed with the symmetric prior.
+    eq. 55), each cell between `FLOOR` and `CEILING`, then mixed with `base`.
 
     Args:
-        pairs: counts of each fact (`pairs_of`); without any the prior is symmetric.
+        pairs: counts of each fact (`pairs_of`); without any the prior is `base`.
+        base: of the four cells, [4].
     """
-    counts = np.array(pairs, dtype=float).reshape(-1, 4)
+    counts = np.array(list(pairs), dtype=float).reshape(-1, 4)
     prior = np.full(4, PRIOR)
     totals = counts.sum(axis=1)
     for _ in range(_ITERATIONS if len(counts) else 0):
         ratio = _excess(counts, prior).sum(axis=0) / _excess(totals, prior.sum()).sum()
         prior = np.clip(prior * ratio, FLOOR, CEILING)
-    return (len(counts) * prior + PRIOR_FACTS * PRIOR) / (len(counts) + PRIOR_FACTS)
+    return (len(counts) * prior + PRIOR_FACTS * base) / (len(counts) + PRIOR_FACTS)
 
 
 def _excess(counts: np.ndarray, prior: np.ndarray | float) -> np.ndarray:
@@ -196,15 +200,19 @@ def _prior_weights(n: int, n_sides: int, prior: np.ndarray) -> dict[Pattern, flo
 # answers of one fact cannot show but those of all facts can. It is mixed with the symmetric prior
 # of ¼ a cell (right both times, before only, after only, never; its margins are the Jeffreys
 # posterior Beta(½, ½)), which weighs as much as ten facts. A new target is drawn with the
-# symmetric prior.
+# symmetric prior. Facts about the subject have a prior fitted to them alone: an edit may remove
+# all of them and no other fact, and a prior of all facts would say that they are kept. They are
+# drawn a second time with `LOWERED` in place of ¼, and an interval has the outer ends of both.
 #
 # A retention is a ratio and an IFR a mean of products of ratios, so the posterior leans upwards:
 # its median lies above the observed value, which is nearly unbiased. Hence the interval is [low ·
 # f, high] with f = observed value / median, or [low, high · f] where f > 1; the observed value is
 # inside. It is conservative: over the chains of KnowGIC's rewrites, with 5, 10 and 20 answers and
 # probabilities from .02 to .98, it contains the true value in 95 to 99 % of simulated runs, for
-# IFR, IFR beyond the subject and subject retention, and on real answers in 92 to 99 % of groups
-# of five (docs/decisions/0012, benchmarks/graph/interval_coverage.py).
+# IFR, IFR beyond the subject and subject retention; where all facts about the subject are nearly
+# removed, in 94 to 96 %, and on real answers in 92 to 99 % of groups of five. Without common random
+# numbers it is 81 to 98 %, which comparisons with an endpoint say in a note
+# (docs/decisions/0012, benchmarks/graph/interval_coverage.py).
 #
 # It is the uncertainty of sampling alone: not of the rewrite, the seed of the edit, or the graph.
 # The true value it is about is that of the facts and chains that count as known by what was
@@ -238,18 +246,33 @@ def with_intervals(
     chains = counted_chains(db, score) if counted else []
     links = sum(row.steps for row in chains)
     n_draws = max(200, min(DRAWS, _NUMBERS // max(1, links)))
-    draws = posterior(probed, n_draws, np.random.default_rng(seed))
+    on_chains = chain_facts(db, score)
+    drawn = [
+        _metrics(score, chains, on_chains, probed, draws)
+        for draws in posteriors(probed, n_draws, seed, score.subject)
+    ]
+    values = [_bounded(value, drawn) for value in score.values]
+    return _same_efficacy(values)
+
+
+def _metrics(
+    score: Score,
+    chains: Sequence[ScoredChainRow],
+    on_chains: Container[str],
+    probed: Sequence[ProbedFact],
+    draws: Mapping[tuple[str, str], Pair],
+) -> dict[tuple[str, int | None], np.ndarray]:
+    """Draws of all metrics that have intervals, {(metric, step): [draws]}."""
     pairs = {f"{score.edit}|{fact}": pair for (fact, role), pair in draws.items() if role != NEW}
     # A chain with an undecided fact has no draws, and the metrics over it no value.
     chains = [row for row in chains if all(link.id in pairs for link in row.links)]
-    drawn = _of_chains(score, chains, pairs) | _of_facts(db, score, probed, draws)
+    drawn = _of_chains(score, chains, pairs) | _of_facts(score, on_chains, probed, draws)
     news = [pair for (_, role), pair in draws.items() if role == NEW]
     if news:
         drawn["efficacy", None] = news[0][1]
     elif score.kind == "forget":
         drawn |= _forgotten([pair for (_, role), pair in draws.items() if role == OLD])
-    values = [_bounded(value, drawn) for value in score.values]
-    return _same_efficacy(values)
+    return drawn
 
 
 def counted_chains(db: Database, score: Score) -> list[ScoredChainRow]:
@@ -287,13 +310,13 @@ def _of_chains(
 
 
 def _of_facts(
-    db: Database,
     score: Score,
+    on_chains: Container[str],
     probed: Sequence[ProbedFact],
     draws: Mapping[tuple[str, str], Pair],
 ) -> dict[tuple[str, int | None], np.ndarray]:
     """Draws of the means over facts on the chains, parallel ones too, [draws] each."""
-    on_chains, known = chain_facts(db, score), score.options.counted["known"]
+    known = score.options.counted["known"]
     ratios: dict[str, dict[str, np.ndarray]] = {"preservation": {}, "subject_retention": {}}
     for each in probed:
         fact, key = each.question.fact, (each.question.fact.id, each.question.role)
@@ -340,11 +363,20 @@ def of_answers(answers: Sequence[str], names: Sequence[str], seed: int = 0) -> t
     Beta(½ + right, ½ + others), the Jeffreys posterior. One answer at least is decided.
     """
     fact = Sampled(("", NEW), ("", ""), tuple(names), (tuple(answers),))
-    rng = np.random.default_rng(seed)
-    (drawn,) = joint_draws([fact], DRAWS, rng, np.full(4, PRIOR))[fact.key]
+    (drawn,) = joint_draws([fact], DRAWS, np.random.default_rng(seed), SYMMETRIC)[fact.key]
     observed = share(fact.right[0])
     assert observed is not None
     return _proportion(drawn, observed)
+
+
+def posteriors(
+    probed: Sequence[ProbedFact], n_draws: int, seed: int, subject: str
+) -> list[dict[tuple[str, str], Pair]]:
+    """Two posteriors, whose intervals `hull` joins: mixed with `SYMMETRIC`, and with `LOWERED`."""
+    return [
+        posterior(probed, n_draws, np.random.default_rng(seed), subject=subject, base=base)
+        for base in (SYMMETRIC, LOWERED)
+    ]
 
 
 def posterior(
@@ -352,20 +384,28 @@ def posterior(
     n_draws: int,
     rng: np.random.Generator,
     prior: np.ndarray | None = None,
+    *,
+    subject: str = "",
+    base: np.ndarray = SYMMETRIC,
 ) -> dict[tuple[str, str], Pair]:
     """{(fact id, role): draws of its p_pre and p_post}, for facts that were sampled both times.
 
     Args:
-        prior: of the four cells (`service.scoring.intervals`); None: fitted to these facts.
+        prior: of the four cells, [4]; None: fitted to these facts.
+        subject: facts about it have a prior that is fitted to them alone, as an edit may change
+            all of them and no other.
+        base: what the prior of the subject's facts is mixed with.
     """
     facts = [sampled(f) for f in probed if f.post and f.pre.n_samples and f.post.n_samples]
-    known = [fact for fact in facts if fact.key[1] != NEW]
-    if prior is None:
-        prior = prior_of([pairs_of(fact) for fact in known])
-    drawn = joint_draws(known, n_draws, rng, prior)
     # A new target is not like the facts that are known before the edit.
     news = [fact for fact in facts if fact.key[1] == NEW]
-    drawn |= joint_draws(news, n_draws, rng, np.full(4, PRIOR))
+    drawn = joint_draws(news, n_draws, rng, SYMMETRIC)
+    known = [fact for fact in facts if fact.key[1] != NEW]
+    about = [fact for fact in known if fact.prompt[0] == subject]
+    others = [fact for fact in known if fact.prompt[0] != subject]
+    for group, fitted_to, mixed in ((about, about, base), (others, known, SYMMETRIC)):
+        fitted = prior_of(map(pairs_of, fitted_to), mixed) if prior is None else prior
+        drawn |= joint_draws(group, n_draws, rng, fitted)
     return {key: (pre, post) for key, (pre, post) in drawn.items()}
 
 
@@ -403,14 +443,14 @@ def ifr_draws(
     return np.asarray(total / weights)
 
 
-def _bounded(value: MetricValue, drawn: Mapping[tuple[str, int | None], np.ndarray]) -> MetricValue:
-    if value.measure != MEASURE or (value.metric, value.step) not in drawn or not value.n:
+def _bounded(
+    value: MetricValue, drawn: Sequence[Mapping[tuple[str, int | None], np.ndarray]]
+) -> MetricValue:
+    key = (value.metric, value.step)
+    if value.measure != MEASURE or key not in drawn[0] or not value.n or value.value is None:
         return value
-    if value.value is None:
-        return value
-    draws = drawn[value.metric, value.step]
     bounds = _proportion if value.metric in _OF_ONE_FACT else centred
-    low, high = bounds(draws, value.value)
+    low, high = hull([bounds(each[key], value.value) for each in drawn])
     return value.model_copy(update={"low": low, "high": high})
 
 
@@ -422,6 +462,11 @@ def _proportion(drawn: np.ndarray, observed: float) -> tuple[float, float]:
     """The interval of one probability: no ratio, no leaning; the observed value is inside."""
     low, high = (float(q) for q in np.quantile(drawn, QUANTILES))
     return min(low, observed), max(high, observed)
+
+
+def hull(bounds: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The interval from the least lower end to the largest upper one."""
+    return min(low for low, _ in bounds), max(high for _, high in bounds)
 
 
 def centred(drawn: np.ndarray, observed: float) -> tuple[float, float]:

@@ -465,6 +465,14 @@ def _note(run: _Run, before: StateOut, after: StateOut) -> None:
         run.notes.append(
             "A state behind an endpoint gives no likelihoods: sampled answers are compared alone."
         )
+    if run.posted.samples and before.digest != after.digest and "endpoint" in (
+        before.kind, after.kind,
+    ):  # fmt: skip
+        run.notes.append(
+            "A server draws samples with random numbers of its own. So the intervals of sampled"
+            " values are narrower than 95 % intervals: in simulation they hold the truth in 81 to"
+            " 98 % of runs, and IFR and Preservation lie above it by up to .5."
+        )
     for state in (before, after):
         counts = state.about.get("replies", {})
         if counts.get("undecided"):

@@ -8,7 +8,7 @@ program makes its interval of them, and the truth is known.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from types import SimpleNamespace
@@ -26,6 +26,10 @@ LEVELS = (0.02, 0.2, 0.5, 0.8, 0.98)
 """Of all facts before the edit, in the scenarios of one level."""
 SCENARIOS = (*LEVELS, "organism", "language model")
 """Levels, and two mixtures: most facts known and few touched; all levels and all disturbed."""
+LOST = tuple(("the subject's facts × .05", level) for level in (0.1, 0.3, 0.5, 0.7, 0.9))
+"""An edit that nearly removes the facts about the subject and changes no other, as ROME does to
+real subjects: all facts at one level before it."""
+SUBJECT = "the edited subject"
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,14 @@ class Structure:
     """The chains of a rewrite, as lists of numbered facts, and the prompts, by their facts.
 
     Attributes:
+        about: facts about the subject, among them the edited one.
         context: facts about the subject with another relation than the edited and another object.
     """
 
     rewrite: str
     prompts: tuple[tuple[int, ...], ...]
     chains: tuple[tuple[int, ...], ...]
+    about: frozenset[int]
     context: frozenset[int]
 
 
@@ -59,6 +65,9 @@ def structure(graph: KnowledgeGraph, rewrite: RewriteRequest) -> Structure:
         rewrite.id,
         tuple(map(tuple, prompts.values())),
         tuple(tuple(number[i] for i in chain) for chain in found),
+        frozenset(
+            new for old, new in number.items() if graph.facts[old].subject == rewrite.subject
+        ),
         frozenset(
             new
             for old, new in number.items()
@@ -107,20 +116,31 @@ def all_runs(
     where: Structure, k: int, scenario: object, n: int, *, seed: int = 0, draws: int = 300
 ) -> Iterator[dict[str, Run]]:
     """n simulated scores: the `METRICS` that each has."""
-    rng = np.random.default_rng([seed, k, SCENARIOS.index(scenario), len(where.chains)])  # type: ignore[arg-type]
+    place = (*SCENARIOS, *LOST).index(scenario)  # type: ignore[arg-type]
+    rng = np.random.default_rng([seed, k, place, len(where.chains)])
     for _ in range(n):
         true: dict[int, tuple[float, float]] = {}
         probed: list[ProbedFact] = []
         for number, facts in enumerate(where.prompts):
-            pre, post = _world(scenario, len(facts), rng)
+            is_about = not where.about.isdisjoint(facts)
+            pre, post = _world(scenario, len(facts), rng, is_about)
             true |= {fact: (pre[i], post[i]) for i, fact in enumerate(facts)}
-            probed += _answered(number, facts, pre, post, rng.random(k))
+            subject = SUBJECT if is_about else f"subject {number}"
+            probed += _answered(subject, number, facts, pre, post, rng.random(k))
         yield _found(where, true, probed, draws, rng)
 
 
-def _world(scenario: object, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The probabilities of a prompt's n objects, before and after."""
-    if isinstance(scenario, float):
+def _world(
+    scenario: object, n: int, rng: np.random.Generator, is_about: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities of a prompt's n objects, before and after.
+
+    Args:
+        is_about: True if the prompt is about the edited subject.
+    """
+    if isinstance(scenario, tuple):
+        pre, kept = np.full(n, scenario[1] / n), np.full(n, 0.05 if is_about else 1.0)
+    elif isinstance(scenario, float):
         pre = np.full(n, scenario / n)
         kept = rng.choice([0, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0], size=n)
     elif scenario == "organism":
@@ -135,7 +155,12 @@ def _world(scenario: object, n: int, rng: np.random.Generator) -> tuple[np.ndarr
 
 
 def _answered(
-    number: int, facts: tuple[int, ...], pre: np.ndarray, post: np.ndarray, u: np.ndarray
+    subject: str,
+    number: int,
+    facts: tuple[int, ...],
+    pre: np.ndarray,
+    post: np.ndarray,
+    u: np.ndarray,
 ) -> list[ProbedFact]:
     """The facts of a prompt with their answers; one random number makes both of a pair."""
     texts = [
@@ -148,7 +173,7 @@ def _answered(
     out = []
     for fact in facts:
         name = f"object{fact}x"
-        about = Fact(subject=f"subject {number}", relation="r", object=name, prompt="{} is")
+        about = Fact(subject=subject, relation="r", object=name, prompt=f"{{}} is {number}")
         sides = [Answer({"p": t.count(name) / len(u)}, t, len(u)) for t in texts]
         question = Question(SimpleNamespace(**_fields(about), id=str(fact)))  # type: ignore[arg-type]
         out.append(ProbedFact(question, sides[0], sides[1]))
@@ -173,22 +198,31 @@ def _found(
     }
     chains = [c for c in where.chains if all(observed[fact][0] for fact in c)]
     about = sorted(fact for fact in where.context if observed[fact][0])
-    drawn = {fact: pair for (fact, _), pair in intervals.posterior(probed, draws, rng).items()}
+    seed = int(rng.integers(2**31))
+    drawn = [
+        {fact: pair for (fact, _), pair in each.items()}
+        for each in intervals.posteriors(probed, draws, seed, SUBJECT)
+    ]
     out = {}
     kept = {str(fact) for fact in where.context}
     for metric, held in ((IFR, frozenset()), (BEYOND, where.context)):
         if chains:
-            values = intervals.ifr_draws(rows_of(chains), drawn, kept if held else ())
+            values = [
+                intervals.ifr_draws(rows_of(chains), each, kept if held else ()) for each in drawn
+            ]
             out[metric] = _run(ifr(chains, true, held), ifr(chains, observed, held), values)
     if about:
-        values = np.mean([drawn[str(f)][1] / drawn[str(f)][0] for f in about], axis=0)
+        values = [
+            np.mean([each[str(f)][1] / each[str(f)][0] for f in about], axis=0) for each in drawn
+        ]
         means = [fmean(p[fact][1] / p[fact][0] for fact in about) for p in (true, observed)]
         out[RETENTION] = _run(*means, values)
     return out
 
 
-def _run(truth: float, observed: float, draws: np.ndarray) -> Run:
-    return Run(truth, observed, *intervals.centred(draws, observed))
+def _run(truth: float, observed: float, drawn: Sequence[np.ndarray]) -> Run:
+    bounds = [intervals.centred(draws, observed) for draws in drawn]
+    return Run(truth, observed, *intervals.hull(bounds))
 
 
 def ifr(
