@@ -105,7 +105,8 @@ def forms(outputs: Sequence[str], before: Stored) -> Made:
     """
     rows = json.loads(outputs[0])["forms"]
     methods = sorted({row["method"] for row in rows}, key=_place)
-    columns = [{"title": "form"}, *({"title": m, "digits": 2, "bounds": 2} for m in methods),
+    columns = [{"title": "form"}, *numbers(["before"], 2),
+               *({"title": m, "digits": 2, "bounds": 2} for m in methods),
                {"title": "rewrites"}]  # fmt: skip
     made = []
     for name, own in _by_form(rows).items():
@@ -116,7 +117,8 @@ def forms(outputs: Sequence[str], before: Stored) -> Made:
             for m in methods
         ]  # fmt: skip
         counts = dict.fromkeys(f"{own[m]['rewrites']} of {own[m]['asked']}" for m in methods)
-        made.append([name + control, *cells, ", ".join(counts)])
+        was = rounded(own[methods[0]]["wins_pre"])
+        made.append([name + control, was, *cells, ", ".join(counts)])
     return columns, made
 
 
@@ -130,7 +132,7 @@ def form_margins(outputs: Sequence[str], before: Stored) -> Made:
     return columns, [
         [name, *rounded([own[m]["margin"] for m in methods]),
          rounded(own[methods[0]]["right_pre"]), *rounded([own[m]["right"] for m in methods]),
-         own[methods[0]]["facts"]]
+         str(own[methods[0]]["facts"])]
         for name, own in _by_form(rows).items()
         if any(own[m]["wins"] is not None for m in methods)
     ]  # fmt: skip
