@@ -14,7 +14,7 @@ from ..base.errors import UsageError
 from ..base.settings import Settings
 from ..models.edit import AdditivityOptions, Measure, Score
 from ..reports.formats import Table, frame_table, records, render
-from ..reports.forms import by_method, methods_table
+from ..reports.forms import by_method, methods_table, paired_table
 from ..rules.omega import Chosen, mixed
 from ..scoring import record
 from ..scoring.metrics import chain_rows
@@ -317,8 +317,12 @@ def report(
         for warning in found.warnings:
             typer.echo(warning, err=True)
     if format == "markdown" and found is not None and not each:
-        asked = methods_table(*by_method(found.scores, found.families))
-        caption += f"\n\n{asked.title}\n\n{render(asked, format)}" if asked else ""
+        asked: list[Table[Any] | None] = [
+            methods_table(*by_method(found.scores, found.families)),
+            paired_table(found.scores, found.families),
+        ]
+        for each in asked:
+            caption += f"\n\n{each.title}\n\n{render(each, format)}" if each else ""
     caption += f"\n\n{implied}" * bool(implied)
     emit_rows(frame_table(frame, caption), format=format, output=output)
 
