@@ -321,8 +321,9 @@ def report(
             methods_table(*by_method(found.scores, found.families)),
             paired_table(found.scores, found.families),
         ]
-        for each in asked:
-            caption += f"\n\n{each.title}\n\n{render(each, format)}" if each else ""
+        for further in asked:
+            if further is not None:
+                caption += f"\n\n{further.title}\n\n{render(further, format)}"
     caption += f"\n\n{implied}" * bool(implied)
     emit_rows(frame_table(frame, caption), format=format, output=output)
 
