@@ -24,7 +24,7 @@ from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
 from ..reports.comparison import COUNTED
 from ..reports.edit import ScoreLine, conversation_table, leakage_table, lines, metric_text
 from ..reports.formats import Column, Table, indexed
-from ..reports.forms import answers_table, by_method, forms_table, methods_table, paired_table
+from ..reports.forms import answers_table, forms_table, tables_over_edits
 from ..reports.table import STEPS, by_ifr, caption, caption_each, method_table, rows_of, unranked
 from ..reports.tasks import tasks_table
 from ..reports.verdict import unrelated
@@ -284,10 +284,8 @@ def show_paired(pairs: Sequence[Against]) -> None:
 
 def show_forms(found: Comparison) -> None:
     """The forms of the methods, where their edits were asked in any, and their differences."""
-    if (table := methods_table(*by_method(found.scores, found.families))) is not None:
+    for table in tables_over_edits(found.scores, found.families):
         emit_table(table)
-    if (differences := paired_table(found.scores, found.families)) is not None:
-        emit_table(differences)
 
 
 def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:

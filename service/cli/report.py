@@ -14,7 +14,7 @@ from ..base.errors import UsageError
 from ..base.settings import Settings
 from ..models.edit import AdditivityOptions, Measure, Score
 from ..reports.formats import Table, frame_table, records, render
-from ..reports.forms import by_method, methods_table, paired_table
+from ..reports.forms import by_method, tables_over_edits
 from ..rules.omega import Chosen, mixed
 from ..scoring import record
 from ..scoring.metrics import chain_rows
@@ -317,13 +317,8 @@ def report(
         for warning in found.warnings:
             typer.echo(warning, err=True)
     if format == "markdown" and found is not None and not each:
-        asked: list[Table[Any] | None] = [
-            methods_table(*by_method(found.scores, found.families)),
-            paired_table(found.scores, found.families),
-        ]
-        for further in asked:
-            if further is not None:
-                caption += f"\n\n{further.title}\n\n{render(further, format)}"
+        for further in tables_over_edits(found.scores, found.families):
+            caption += f"\n\n{further.title}\n\n{render(further, format)}"
     caption += f"\n\n{implied}" * bool(implied)
     emit_rows(frame_table(frame, caption), format=format, output=output)
 

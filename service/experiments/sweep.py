@@ -253,10 +253,16 @@ SHOWN = ("Model", "Method", "Efficacy", "IFR", "Preservation", "Subject retentio
 
 
 def _tables(db: Database, out: SweepOut, measure: Measure | None = None) -> list[Table[Any]]:
-    """The methods over common rewrites, and the edits without a score."""
+    """The methods over common rewrites, their forms, and the edits without a score."""
+    from ..reports.comparison import families
+    from ..reports.forms import tables_over_edits
+
     failed = [Table("failed", "Edits without a score", FAILED, out.failed)] if out.failed else []
-    table = methods_table(db, scores(db, out), measure)
-    return [*([table] if table else []), *failed]
+    scored = scores(db, out)
+    table = methods_table(db, scored, measure)
+    asked = [score for score in scored if score.forms]
+    forms = tables_over_edits(asked, families(db, asked)) if asked else []
+    return [*([table] if table else []), *forms, *failed]
 
 
 def methods_table(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...cypher.rows.forms import RawAnswer
 from ..base.formatting import UNDEFINED, cell, number, pluralize, signed, with_interval
@@ -305,6 +305,22 @@ def methods_table(
     ]
     return Table("forms", "Asked in other ways", columns, list(rows.values()),
                  " ".join([*refused, METHODS_NOTE]))  # fmt: skip
+
+
+def tables_over_edits(
+    scores: Sequence[Score], families: Mapping[str, str], names: Mapping[str, str] | None = None
+) -> list[Table[Any]]:
+    """The forms of all methods, and their paired differences; empty where no form was asked.
+
+    Args:
+        families: {edit: family of its rewrite}.
+        names: headers of methods; default: the methods themselves.
+    """
+    both = (
+        methods_table(*by_method(scores, families), names or {}),
+        paired_table(scores, families, names),
+    )
+    return [each for each in both if each is not None]
 
 
 METHODS_NOTE = (

@@ -60,7 +60,7 @@ def _forms(db: Database, out: ComparisonOut) -> list[Table[Any]]:
     if not out.request.get("forms"):
         return []
     from ..reports.comparison import families
-    from ..reports.forms import by_method, methods_table, paired_table
+    from ..reports.forms import tables_over_edits
 
     edits = {
         request.edit: table.short_name(state) for state in out.states for request in state.requests
@@ -70,9 +70,7 @@ def _forms(db: Database, out: ComparisonOut) -> list[Table[Any]]:
     except (NotFoundError, NothingStoredError):
         return []
     names = {score.method: edits[score.edit] for score in scores if score.edit in edits}
-    of = families(db, scores)
-    found = [methods_table(*by_method(scores, of), names), paired_table(scores, of, names)]
-    return [each for each in found if each is not None]
+    return tables_over_edits(scores, families(db, scores), names)
 
 
 def _paired(db: Database, out: ComparisonOut, measure: Measure) -> list[Table[Any]]:
