@@ -128,4 +128,5 @@ def test_a_role_of_a_run_has_to_be_a_model(mine: str, tmp_path: Path):
 
 def test_a_table_without_scores_has_its_header():
     text = render(frame_table(scores_frame([], "likelihood")), "csv")
-    assert text.strip() == "edit,dataset,rewrite,model,method,measure,seed,weights,hparams"
+    about = "edit,dataset,rewrite,model,method,measure,protocol,seed,weights,hparams"
+    assert text.strip() == about
