@@ -464,7 +464,7 @@ def _relation(name: str, facts: list[Fact], most: int) -> Relation:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a crawl asks.
+    """Way in which a crawl asks.
 
     Attributes:
         chat: in messages; else by texts that the model continues.

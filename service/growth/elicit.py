@@ -113,7 +113,7 @@ class StepByStep:
         return Elicited([])
 
     def missed(self, seed: Candidate | None) -> str:
-        """What became of the seed, the statements and the triplets."""
+        """Return the ends of the seed, the statements and the triplets, in sentences."""
         found = self._context.candidates.all("triplet")
         counts = (self._read, self._unparsed)
         return missed.of_growth(seed, found, self._context.pass_share, counts)
@@ -332,7 +332,7 @@ class Crawl:
         return Elicited(found, tuple(statements.values()))
 
     def missed(self, seed: Candidate | None) -> str:
-        """Which thresholds the pairs missed."""
+        """Return the thresholds that the pairs missed, in a sentence."""
         del seed
         return missed.of_crawl(self._pairs, self._start, self._options)
 

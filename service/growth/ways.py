@@ -1,4 +1,4 @@
-"""Whether examples help a model that continues texts: measured on facts of the crawl's graph."""
+"""Choice of examples for a model that continues texts, measured on facts of the crawl's graph."""
 
 from __future__ import annotations
 

@@ -618,6 +618,11 @@ class Score(ShownScore, EditedFact):
         digest = self.provenance.get("probe_digest")
         return {measure: protocol_of(settings, measure, digest) for measure in self.measures}
 
+    @property
+    def stored_protocols(self) -> list[str]:
+        """The protocol ids as the record of an edit has them: `measure: id`."""
+        return [f"{measure}: {id}" for measure, id in self.protocols.items()]
+
     def stored(self) -> str:
         """JSON for the database and between processes: without derived fields."""
         return self.model_dump_json(exclude={"by_metric", "protocols"})

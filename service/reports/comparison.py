@@ -49,6 +49,11 @@ def families(db: Database, scores: Sequence[Score]) -> dict[str, str]:
     return {score.edit: named[_rewrite(score)] for score in scores}
 
 
+def family_of(score: Score, families: Mapping[str, str]) -> str:
+    """The family of a score's rewrite; by default each rewrite is one."""
+    return families.get(score.edit, _rewrite(score))
+
+
 def components(facts: Mapping[str, Collection[str]]) -> dict[str, str]:
     """{item: the first item of its component}; items with a common fact are of one component."""
     parent = {item: item for item in facts}

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...cypher.rows.forms import RawAnswer
@@ -15,7 +14,7 @@ from ..base.formatting import UNDEFINED, cell, number, pluralize, signed, with_i
 from ..base.statistics import wilson
 from ..models.edit import Score
 from ..models.forms import FormAccuracy, FormOut, MethodForm, weakest
-from .comparison import one_protocol
+from .comparison import family_of, one_protocol
 from .formats import Column, Table
 
 if TYPE_CHECKING:
@@ -189,8 +188,8 @@ def by_method(
     for score in scores:
         for name, form in _named(score).items():
             if form.protocol == taken[score.model, name]:
-                family = families.get(score.edit, f"{score.dataset}|{score.rewrite}")
-                groups[score.model, score.method, name].append((form, family))
+                asked = form, family_of(score, families)
+                groups[score.model, score.method, name].append(asked)
     pairs = dict.fromkeys((score.model, score.method) for score in scores)
     return [
         _method_form(*pair, groups[*pair, name])
@@ -278,7 +277,7 @@ def _over_families(won: Sequence[tuple[float, str]]) -> tuple[float | None, floa
 def methods_table(
     found: Sequence[MethodForm],
     refused: Sequence[str] = (),
-    names: Mapping[str, str] = MappingProxyType({}),
+    names: Mapping[str, str] | None = None,
 ) -> Table[Sequence[MethodForm]] | None:
     """One row a form and model, one column a method; None where no edit was asked in forms.
 
@@ -300,7 +299,7 @@ def methods_table(
         *([Column("model", lambda row: row[0].model)] * several),
         Column("form", lambda row: row[0].form + " (control)" * row[0].is_control, whole=True),
         Column("before", lambda row: row[0].wins_pre, number),
-        *(Column(names.get(method, method), of(method), _wins_of) for method in methods),
+        *(Column((names or {}).get(method, method), of(method), _wins_of) for method in methods),
         Column("rewrites", _rewrites_of),
     ]
     return Table("forms", "Asked in other ways", columns, list(rows.values()),
@@ -317,7 +316,7 @@ def tables_over_edits(
         names: headers of methods; default: the methods themselves.
     """
     both = (
-        methods_table(*by_method(scores, families), names or {}),
+        methods_table(*by_method(scores, families), names),
         paired_table(scores, families, names),
     )
     return [each for each in both if each is not None]
@@ -393,9 +392,8 @@ def paired_forms(scores: Sequence[Score], families: Mapping[str, str]) -> list[D
             if form.wins is None or form.unedited.is_control:
                 continue
             if form.protocol == taken[score.model, name]:
-                family = families.get(score.edit, f"{score.dataset}|{score.rewrite}")
                 own = won[score.model, score.method, name]
-                own[score.rewrite] = (form.wins, family)
+                own[score.rewrite] = form.wins, family_of(score, families)
     rows = [
         _paired(method, first[model], name, own, won[model, first[model], name])
         for (model, method, name), own in list(won.items())

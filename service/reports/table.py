@@ -16,7 +16,7 @@ from ...cypher.metric_options import interval_titles
 from ..base.errors import NothingStoredError
 from ..models.edit import MEASURE_NAMES, Score
 from ..scoring.generation import MEASURE as TEXT
-from .comparison import COUNTED
+from .comparison import COUNTED, family_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,7 +141,7 @@ def _bounds(
     from .pooling import interval_over_edits
 
     if len(scores) > 1:
-        return interval_over_edits(numbers, [_family(s, families) for s in scores])
+        return interval_over_edits(numbers, [family_of(s, families) for s in scores])
     stored = {metric: scores[0].get(metric, measure) for metric in interval_titles()}
     return {
         metric: (v.low, v.high)
@@ -150,13 +150,9 @@ def _bounds(
     }
 
 
-def _family(score: Score, families: Mapping[str, str]) -> str:
-    return families.get(score.edit, f"{score.dataset}|{score.rewrite}")
-
-
 def n_families(scores: Iterable[Score], families: Mapping[str, str] | None) -> int:
     """Count the families of the rewrites of these edits."""
-    return len({_family(score, families or {}) for score in scores})
+    return len({family_of(score, families or {}) for score in scores})
 
 
 def method_table(

@@ -241,11 +241,6 @@ class AskedOfEdit:
     rows: list[dict[str, object]]
 
 
-def forms_of(names: str) -> list[Form]:
-    """The forms of an option, such as `all` or `question,yes_no`; the cloze is one of them."""
-    return chosen([names])
-
-
 def check(request: MeasuredOptions) -> None:
     """Refuse names of forms that do not exist, before a model is loaded.
 
@@ -253,7 +248,7 @@ def check(request: MeasuredOptions) -> None:
         UsageError: there is no such form, or a scope without forms.
     """
     if request.forms:
-        forms_of(request.forms)
+        chosen([request.forms])
     elif request.forms_scope != "edit":
         raise UsageError(
             "--forms-scope is of --forms, which is not given.", remedy="Add --forms all."
@@ -264,7 +259,7 @@ def identity(request: MeasuredOptions) -> dict[str, Any]:
     """The forms of a request with their versions, for the id of an edit; empty without forms."""
     if not request.forms:
         return {}
-    versions: dict[str, Any] = {form.key: form.module.VERSION for form in forms_of(request.forms)}
+    versions: dict[str, Any] = {form.key: form.module.VERSION for form in chosen([request.forms])}
     return {"forms": versions | ({"scope": "graph"} if request.forms_scope == "graph" else {})}
 
 
@@ -293,7 +288,7 @@ def planned(
     rewrite = request.rewrite
     if not request.forms or rewrite.kind == "append":
         return None
-    forms = forms_of(request.forms)
+    forms = chosen([request.forms])
     context = context_of(runtime, dataset, loaded)
     edited, _ = edited_facts(rewrite, scope)
     own = fitting(loaded, plan(forms, [edited], context, rewrite), context)
@@ -327,7 +322,8 @@ def _roles(
 
 def announce_cost(runtime: Runtime, loaded: LoadedModel, battery: Battery) -> None:
     """Say once a model and graph how much the forms of an edit ask, before they are asked."""
-    key = ("cost of forms", loaded.info.digest, *(form.key for form in battery.forms))
+    keys = (form.key for form in battery.forms)
+    key = ("cost of forms", battery.context.graph, loaded.info.digest, *keys)
     runtime.memoised(key, lambda: runtime.announce(_cost(loaded, battery)))
 
 

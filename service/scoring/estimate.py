@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...editing.hparams.common import ValueHyperParams
 from ...loaders.records import SUBJECT_SLOT, digest, fill
+from ..forms.registry import ALL, chosen
 from ..graphs import datasets
 from ..models.edit import Score
 from . import battery
@@ -42,7 +43,7 @@ LOGITS = 3
 """Vectors of the vocabulary's size, in float32, that a position with a gradient holds."""
 LU, EIGENVALUES = 2 / 3, 9.0
 """FLOPs of a covariance's factors and of its eigenvectors, as multiples of its width cubed."""
-FORMS_DEFAULT, FORMS_COST = "all", 19
+FORMS_COST = 19
 """The default forms cost so many times the cloze's tokens (docs/concepts/forms.md)."""
 NUMBER = 4
 """Bytes of a number in float32, in which logits, covariances and updates are."""
@@ -294,13 +295,13 @@ class _Plan:
         changed = [each for each in with_forms if each.method != "none"]
         rewrites = {digest(_named(each)): each for each in with_forms}
         asked = [*rewrites.values(), *changed]
-        default = battery.forms_of(FORMS_DEFAULT)
+        default = chosen([ALL])
         parts = []
         for each in asked:
             facts = 1 + 2 * battery.FACTS
             if each.forms_scope == "graph":
                 facts = len(self._graph.facts)
-            fraction = len(battery.forms_of(each.forms or "")) / len(default)
+            fraction = len(chosen([each.forms or ""])) / len(default)
             parts.append(self._facts(each, round(facts * FORMS_COST * fraction)))
         yield _sum("forms of asking", parts, len(asked))
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PRIOR = 0.25
 """Symmetric prior of a cell: right both times, before only, after only, never."""
 SYMMETRIC, LOWERED = np.full(4, PRIOR), np.array([0.0, 1.0, 0.25, 0.25])
-"""What the fitted prior is mixed with, as counts of the four cells; the second one is for the ends
+"""Counts that the fitted prior is mixed with, of the four cells; the second one is for the ends
 of intervals that lie towards a change, as x and n − x + 1 are of Clopper and Pearson's."""
 PRIOR_FACTS = 10
 """Facts that `SYMMETRIC` weighs as much as, beside those that the prior is fitted to."""

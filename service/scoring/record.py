@@ -115,7 +115,7 @@ class Record:
                 graph=edit,
                 score=score.stored(),
                 provenance=json.dumps(score.provenance, default=str),
-                protocols=[f"{measure}: {id}" for measure, id in score.protocols.items()],
+                protocols=score.stored_protocols,
                 **score.side_effects.model_dump(include={"kl", "perplexity_ratio", "update_norm"}),
             )
             self.lease.succeed(tx.run)

@@ -330,7 +330,7 @@ def _row(score: Score) -> dict[str, object]:
         "method": score.method,
         "score": score.stored(),
         "provenance": json.dumps(score.provenance, default=str),
-        "protocols": [f"{measure}: {id}" for measure, id in score.protocols.items()],
+        "protocols": score.stored_protocols,
     }
 
 
