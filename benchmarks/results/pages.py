@@ -105,8 +105,8 @@ PAGES = {
         },
     ),
     "smollm2": Page(
-        "four methods on the 26 rewrites of world, on SmolLM2-135M",
-        40,
+        "nine methods on the 26 rewrites of world, on SmolLM2-135M",
+        70,
         (
             Step("thinkeval import world"),
             Step(
@@ -117,9 +117,14 @@ PAGES = {
             Step("thinkeval tune smollm2 -g world --json"),
             Step(f"{ON_REAL_MODELS} --model smollm2 {' '.join(HALF)}"),
             Step("thinkeval report EDITS --each -f json"),
+            Step(
+                "thinkeval sweep -g world --model smollm2 -m none -m random_delta -m rect -m prune"
+                " -m ike --samples 0 --drift-facts 60 --json"
+            ),
         ),
         {
             "methods": Table(made.methods, (1,)),
+            "others": Table(made.methods, (6,)),
             "steps": Table(made.steps, (1,)),
             "edits": Table(made.counted, (1, 2)),
             "found": Table(made.found, (3,)),
