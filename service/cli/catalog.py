@@ -143,7 +143,7 @@ def _text(name: str, edit: str | None, measure: MeasureName) -> str:
 
 
 def doctor(json: JsonFlag = False) -> None:
-    """Check the requirements of a score: Python packages, Java runtime, disk, database, device."""
+    """Check packages, Java runtime, disk, database and device."""
     findings = examine()
     emit_rows(Table("doctor", "Doctor", FINDINGS, findings), json=json)
     if not all(f.ok for f in findings):

@@ -64,9 +64,9 @@ def compare(
     printed: Printed,
     **options: Any,
 ) -> None:
-    """Compare states of a model with a base: facts kept, weakened, removed, added; open routes.
+    """Compare states of a model with a base state.
 
-    A state is a checkpoint plus optional changes: a LoRA adapter, saved edits, fine-tunes,
+    The result: facts kept, weakened, removed and added, and open routes. A state is a checkpoint plus optional changes: a LoRA adapter, saved edits, fine-tunes,
     quantisation; or a remote endpoint.
 
     [bold]thinkeval compare gpt2-xl ./my-finetune -g knowgic[/bold] watches the whole graph;

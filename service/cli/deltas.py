@@ -19,7 +19,7 @@ from ..scoring.runtime import Runtime
 from .options import JsonFlag
 from .output import ProgressBars, emit_json, emit_values
 
-deltas = typer.Typer(no_args_is_help=True, help=__doc__)
+deltas = typer.Typer(help=__doc__)
 
 
 class ExportAs(StrEnum):

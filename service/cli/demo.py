@@ -290,7 +290,7 @@ def demo(
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda ...")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Edit a fact that a real model knows, and show through which chains it survives.
+    """Edit a fact that a real model knows, and show how it survives.
 
     Starts Neo4j, fetches SmolLM2-135M-Instruct, loads a graph of countries, cities and landmarks,
     probes the model, edits it by each method, probes again, and prints efficacy, IFR and

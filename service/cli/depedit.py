@@ -372,7 +372,6 @@ def similarity(
 # `thinkeval depedit`: the group and its commands `list`, `show`, `report` and `delete`.
 
 depedit = typer.Typer(
-    no_args_is_help=True,
     rich_markup_mode="rich",
     help=(
         "Does a model draw the conclusions of an edit? DepEdit's establish-and-update protocol.\n\n"

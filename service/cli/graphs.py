@@ -67,9 +67,9 @@ def import_(
     ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Import a data set as a graph; a report says what was read, merged, repaired and refused.
+    """Import a data set as a graph.
 
-    Importing the same file twice changes nothing.
+    A report says what was read, merged, repaired and refused. Importing the same file twice changes nothing.
     """
     loaded = datasets.read(
         path, name=name, format=format, target_new=target_new, limit=limit, snippets=snippets

@@ -531,7 +531,6 @@ def _show_first_calls(runtime: Runtime, posted: GrowthIn, *, json: bool) -> None
 
 
 grow = typer.Typer(
-    no_args_is_help=True,
     help=(
         "A graph from a model itself, or from a text, and its files.\n\n"
         "[bold]start[/bold] grows a graph from one fact, and continues a run that was stopped;"

@@ -168,7 +168,6 @@ def _show_rewrites(found: KnownSummary, graph: str) -> None:
 # `thinkeval probe`, `organism`, `covariance`, `train-mend`: models and the inputs of methods.
 
 organism = typer.Typer(
-    no_args_is_help=True,
     help="Small models trained on a graph's facts, for use without downloaded weights.",
 )
 
@@ -198,7 +197,7 @@ def probe(
     json: JsonFlag = False,
     **options: Any,
 ) -> None:
-    """Probe a model for every fact of a graph: which facts it knows, which rewrites can be scored.
+    """Probe a model for every fact of a graph: which does it know?
 
     The answers are stored as a model graph, which later scores reuse. The output ends with the
     command that scores the rewrite with the most known chains.

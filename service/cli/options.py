@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from ..base.errors import UsageError
+from ..base.errors import UsageError, close_names
 from ..models.edit import EditOptions, Measure, MeasuredOptions
 from ..models.options import flags_of, option_of
 from ..scoring.request import read_overrides
@@ -100,7 +100,32 @@ class _PlainFlags:
 
 
 class GroupOfCommands(_PlainFlags, TyperGroup):
-    """A group of commands."""
+    """A group of commands; alone it prints its help."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.suggest_commands = False  # `resolve_command` suggests those one level down too
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take no arguments for `--help`."""
+        return super().parse_args(ctx, args or ([] if ctx.resilient_parsing else ["--help"]))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; of an unknown name suggest close ones, here and one level down."""
+        try:
+            return super().resolve_command(ctx, args)
+        except typer.TyperException as error:
+            paths: dict[str, str] = {}
+            for group, each in self.commands.items():
+                for inner in getattr(each, "commands", {}):
+                    paths.setdefault(inner, f"{group} {inner}")
+            paths |= {each: each for each in self.commands}
+            name = args[0]
+            names = [name] if name in paths else close_names(name, paths)
+            close = [f"`{ctx.command_path} {paths[each]}`" for each in names]
+            if close:
+                error.message += f" Did you mean {' or '.join(close)}?"
+            raise
 
 
 class GroupedCommand(_PlainFlags, TyperCommand):

@@ -233,9 +233,9 @@ def report(
     json: JsonFlag = False,
     **options: Any,
 ) -> None:
-    """One table over several edits, one row a method, lowest IFR first.
+    """Compare methods over several edits in one table.
 
-    Methods that installed too little (efficacy of .5 or less) come last, whatever their IFR.
+    One row a method, lowest IFR first. Methods that installed too little (efficacy of .5 or less) come last, whatever their IFR.
 
     Read IFR beside efficacy and subject retention: an edit that installs nothing leaks everything
     and preserves everything; one that changes all facts about the subject leaks little. Methods are

@@ -485,7 +485,6 @@ def _parsed(text: str) -> tuple[str, str]:
 
 
 rules = typer.Typer(
-    no_args_is_help=True,
     help=(
         "If-Then rules of a data set: one or two premises and a conclusion that follows.\n\n"
         "[bold]mine[/bold] finds candidates in a graph's own triangles, [bold]add[/bold] reads"

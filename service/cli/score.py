@@ -110,7 +110,7 @@ def score(
     output: OutputOption = None,
     **options: Any,
 ) -> None:
-    """Score an edit: probe, edit, probe again, and read IFR and Preservation off the graph.
+    """Edit a fact, and measure how much of the old one is left.
 
     [bold]thinkeval score harry-potter--studied-at -m rome[/bold] scores a rewrite of the graph that
     ships with ThinkEval; [bold]thinkeval score -g knowgic --all -m rome -m memit[/bold] fills a

@@ -66,7 +66,7 @@ def show(
     measure: MeasureOption = MeasureName.likelihood,
     json: JsonFlag = False,
 ) -> None:
-    """Show one edit on a screen: its verdict, the chains that are left, and what to edit next.
+    """Show one edit: its verdict, the chains left, what to edit next.
 
     The verdict grades efficacy, IFR, Preservation and subject retention in words, and says by which
     thresholds. The tree folds the chains by their first facts: a branch has all chains that begin

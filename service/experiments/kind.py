@@ -393,7 +393,7 @@ class Kind(Generic[RequestT, ResultT]):
     @property
     def listing(self) -> str:
         """The command that lists its experiments."""
-        return f"thinkeval {self.plural}"
+        return f"thinkeval results {self.plural}"
 
     @cached_property
     def shown(self) -> type[Experiment[ResultT]]:
