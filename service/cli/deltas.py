@@ -1,6 +1,6 @@
-"""`thinkeval deltas`: export, apply and verify saved edits.
+"""`thinkeval results deltas`: export, apply and verify saved edits.
 
-Every scored edit is saved as a file; `thinkeval edits EDIT --delete` removes both.
+Every scored edit is saved as a file; `thinkeval results edits EDIT --delete` removes both.
 """
 
 from __future__ import annotations

@@ -362,7 +362,7 @@ def _show_end(runtime: Runtime, found: Demo, seconds: float) -> None:
     emit_note(
         f"Or open Neo4j at {browser_address(runtime)} and paste what this prints:",
     )
-    emit_command(f"thinkeval queries chains/scored --edit {shown.edit}")
+    emit_command(f"thinkeval db queries chains/scored --edit {shown.edit}")
     if missing := not_on_path(Path(sys.argv[0])):
         emit_note("This shell does not find thinkeval by its name yet; before these commands:")
         emit_command(missing)

@@ -1,4 +1,4 @@
-"""`thinkeval import`, `graphs`, `rewrites`: import of data sets, and lists of stored ones."""
+"""`import`, `results graphs`, `graph rewrites`: import of data sets, and lists of stored ones."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def import_(
 ) -> None:
     """Import a data set as a graph.
 
-    A report says what was read, merged, repaired and refused. Importing the same file twice changes nothing.
+    A report says what was read, merged, repaired and refused. Importing the same file twice
+    changes nothing.
     """
     loaded = datasets.read(
         path, name=name, format=format, target_new=target_new, limit=limit, snippets=snippets

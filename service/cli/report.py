@@ -1,4 +1,4 @@
-"""`thinkeval chains`, `report`: tables and figures of stored scores; no model is loaded."""
+"""`thinkeval results chains`, `report`: tables and figures of stored scores; no model is loaded."""
 
 from __future__ import annotations
 
@@ -127,7 +127,9 @@ def write_figures(
 
 
 def chains(
-    edit: Annotated[str, typer.Argument(help="Id of a scored edit (see `thinkeval edits`).")],
+    edit: Annotated[
+        str, typer.Argument(help="Id of a scored edit (see `thinkeval results edits`).")
+    ],
     surviving: Annotated[
         bool, typer.Option("--surviving", help="Only chains that still imply the old fact.")
     ] = False,
@@ -151,8 +153,8 @@ def chains(
     Below them: the facts that carry most surviving chains, where an additional edit has most
     effect.
 
-    Where the graph has rules ([bold]thinkeval rules[/bold]): whether the old object is recovered
-    by chains, by rules or by both, and which conclusions the edit should have changed.
+    Where the graph has rules ([bold]thinkeval graph rules[/bold]): whether the old object is
+    recovered by chains, by rules or by both, and which conclusions the edit should have changed.
     [bold]--implied --surviving[/bold] lists the chains over conclusions of rules; their length is
     in facts too, a conclusion counting those of its proof.
     """
@@ -235,7 +237,8 @@ def report(
 ) -> None:
     """Compare methods over several edits in one table.
 
-    One row a method, lowest IFR first. Methods that installed too little (efficacy of .5 or less) come last, whatever their IFR.
+    One row a method, lowest IFR first. Methods that installed too little (efficacy of .5 or less)
+    come last, whatever their IFR.
 
     Read IFR beside efficacy and subject retention: an edit that installs nothing leaks everything
     and preserves everything; one that changes all facts about the subject leaks little. Methods are

@@ -45,7 +45,7 @@ def score(
     rewrite: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Rewrite id, its beginning, or subject (see `thinkeval rewrites GRAPH`)."
+            help="Rewrite id, its beginning, or subject (see `thinkeval graph rewrites GRAPH`)."
         ),
     ] = None,
     all_rewrites: Annotated[

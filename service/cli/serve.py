@@ -1,4 +1,4 @@
-"""`thinkeval serve`, `worker` and `db`: the service, its workers, and the embedded Neo4j server."""
+"""`thinkeval serve` and `db`: the service, its workers, and the embedded Neo4j server."""
 
 from __future__ import annotations
 

@@ -56,7 +56,9 @@ FACTS_SHOWN = 3
 
 
 def show(
-    edit: Annotated[str, typer.Argument(help="Id of a scored edit (see `thinkeval edits`).")],
+    edit: Annotated[
+        str, typer.Argument(help="Id of a scored edit (see `thinkeval results edits`).")
+    ],
     depth: Annotated[
         int, typer.Option(min=1, max=5, help="Facts of each chain that the tree unfolds.")
     ] = 1,
@@ -71,7 +73,8 @@ def show(
     The verdict grades efficacy, IFR, Preservation and subject retention in words, and says by which
     thresholds. The tree folds the chains by their first facts: a branch has all chains that begin
     with it, its fraction of IFR, and the largest retention R'/R of its chains. The next step is the
-    smallest set of further facts that closes every chain (`thinkeval leakcut EDIT` has options).
+    smallest set of further facts that closes every chain (`thinkeval lab leakcut EDIT` has
+    options).
     """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         score = record.get_score(runtime.db, edit)
@@ -253,7 +256,7 @@ def show_next(score: Score, cut: CutOut) -> None:
         emit_note(f"{words.fact_text(cut, fact.id)} ({after})", indent=2)
     if len(cut.facts) > FACTS_SHOWN:
         emit_note(
-            f"and {len(cut.facts) - FACTS_SHOWN} more (all: thinkeval leakcut {score.edit})",
+            f"and {len(cut.facts) - FACTS_SHOWN} more (all: thinkeval lab leakcut {score.edit})",
             "dim",
             indent=2,
         )
@@ -262,4 +265,4 @@ def show_next(score: Score, cut: CutOut) -> None:
         emit_note(said)
         emit_command(command)
     emit_note("More of this edit: --depth 2 unfolds the tree, and")
-    emit_command(f"thinkeval chains {score.edit} --surviving")
+    emit_command(f"thinkeval results chains {score.edit} --surviving")

@@ -1,4 +1,4 @@
-"""`thinkeval sweep` and `sequence`: all methods on all rewrites, one report; it resumes."""
+"""`thinkeval sweep` and `lab sequence`: all methods on all rewrites, one report; it resumes."""
 
 from __future__ import annotations
 
@@ -485,8 +485,9 @@ def sequence(
     """Edit rewrites one after the other, and score each after its edit and again at the end.
 
     What later edits do to an earlier one is the difference between the two. A --batch of all
-    rewrites edits them at once. Each score is stored like any other (`thinkeval chains EDIT`).
-    With --implications, --json gives an object: `edits`, and `implications` after and at the end.
+    rewrites edits them at once. Each score is stored like any other (`thinkeval results chains
+    EDIT`). With --implications, --json gives an object: `edits`, and `implications` after and at
+    the end.
     """
     require_json(output, json)
     edit = edit_options(options)

@@ -161,7 +161,7 @@ def _row(db: Database, id: str) -> rows.SweepRow:
     found = db.read(rows.SweepRow, "jobs/sweeps", id=id)
     if not found:
         known = [row.id for row in db.read(rows.SweepRow, "jobs/sweeps")]
-        raise NotFoundError("sweep", id, known, listing="thinkeval sweeps")
+        raise NotFoundError("sweep", id, known, listing="thinkeval results sweeps")
     return found[0]
 
 

@@ -718,7 +718,7 @@ class MeasuredOptions(ScoringOptions):
     )
     implications: Annotated[bool, Option(recorded="implications", since=2)] = Field(
         default=False,
-        description="Also probe the conclusions of the graph's rules (`thinkeval rules`).",
+        description="Also probe the conclusions of the graph's rules (`thinkeval graph rules`).",
     )
     forms: Annotated[str | None, Option(recorded="forms", since=10)] = Field(
         default=None,

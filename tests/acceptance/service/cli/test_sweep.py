@@ -56,7 +56,7 @@ def test_a_dry_run_counts_what_is_stored_and_scores_nothing(
     swept: Done, at_once: Call, mine: Mine
 ) -> None:
     model = ("--model", mine.model, "--dry-run")
-    before = at_once("edits", "-g", mine.graph, "--json").out
+    before = at_once("results", "edits", "-g", mine.graph, "--json").out
     whole = ("-m", "none", "-m", "memit", "--matched")
     (found,) = at_once("sweep", *args(mine, *model, *whole, "--json")).json
     assert (found["edits"], found["stored"]) == (10, 10)
@@ -68,7 +68,7 @@ def test_a_dry_run_counts_what_is_stored_and_scores_nothing(
     assert "1 (0 of them stored, and skipped)" in shown
     assert "peak memory" in shown
     assert "--coedit" in at_once("sweep", *args(mine, *model, "--coedit")).error
-    assert at_once("edits", "-g", mine.graph, "--json").out == before
+    assert at_once("results", "edits", "-g", mine.graph, "--json").out == before
 
 
 def test_a_failed_cell_is_shown_and_ends_in_2(at_once: Call, mine: Mine) -> None:
@@ -98,20 +98,20 @@ def test_mistakes_are_told_at_once(
 
 def test_a_sequence_shows_both_scores_of_each_rewrite(at_once: Call, mine: Mine) -> None:
     given = args(mine, "--model", mine.model, "-m", "memit")
-    shown = at_once("sequence", *given).out
+    shown = at_once("lab", "sequence", *given).out
     assert "IFR after" in shown
     assert "IFR end" in shown
     assert "all 2" in shown
-    pairs = at_once("sequence", *given, "--json").json
+    pairs = at_once("lab", "sequence", *given, "--json").json
     assert [pair["after"]["sequence"]["edited"] for pair in pairs] == [1, 2]
     assert pairs[1]["after"]["edit"] == pairs[1]["end"]["edit"]
 
 
 def test_a_method_tells_its_hyperparameters(at_once: Call) -> None:
-    told = at_once("methods", "alphaedit").out
+    told = at_once("model", "methods", "alphaedit").out
     assert "nullspace_relative" in told
     assert f"Architectures: {', '.join(architectures.names())}" in told
-    listed = {row["name"]: row for row in at_once("methods", "--json").json}
+    listed = {row["name"]: row for row in at_once("model", "methods", "--json").json}
     assert listed["ike"]["architectures"] == ["any decoder"]
     assert {"alphaedit", "kn", "mend", "prune", "random_delta", "rect"} <= set(listed)
 
@@ -131,10 +131,10 @@ def test_a_sweep_and_a_sequence_sum_up_what_the_rules_imply(
     at_once("import", "hogwarts", "--name", graph)
     asked = (*REWRITES, "-g", graph, "--model", mine.model, "-m", "memit", "--implications")
     assert "no kept rules" in at_once("sweep", *asked).error
-    assert "no kept rules" in at_once("sequence", *asked).error
+    assert "no kept rules" in at_once("lab", "sequence", *asked).error
     path = tmp_path / "rules.yaml"
     path.write_text(RULE, encoding="utf-8")
-    at_once("rules", "add", graph, path)
+    at_once("graph", "rules", "add", graph, path)
 
     told = at_once("sweep", *asked, "-m", "none", "--workers", "1", "--json").json
     assert told["failed"] == []
@@ -143,7 +143,10 @@ def test_a_sweep_and_a_sequence_sum_up_what_the_rules_imply(
     for method, each in summed.items():
         assert (each["edits"], each["rules"]) == (2, 1)
         edits = [edit for edit in told["edits"] if edit.startswith(f"{method}-")]
-        listed = [at_once("chains", edit, "--implied", "--limit", "0", "--json") for edit in edits]
+        listed = [
+            at_once("results", "chains", edit, "--implied", "--limit", "0", "--json")
+            for edit in edits
+        ]
         both = next(way for way in each["ways"] if way["kind"] == "both")
         assert sum(c["surviving"] for done in listed for c in done.json) == both["surviving"]
         for name in ("stale", "propagated", "kept"):
@@ -158,8 +161,8 @@ def test_a_sweep_and_a_sequence_sum_up_what_the_rules_imply(
     shown = at_once("sweep", *asked, "-m", "none", "--workers", "1", COLUMNS="250").out
     assert "Implications by 1 rule (" in shown
 
-    pairs = at_once("sequence", *asked, "--json").json
+    pairs = at_once("lab", "sequence", *asked, "--json").json
     assert set(pairs) == {"edits", "implications"}
     assert list(pairs["implications"]) == ["after", "end"]
     assert {each["edits"] for each in pairs["implications"].values()} == {2}
-    assert "Implications by 1 rule (" in at_once("sequence", *asked, COLUMNS="250").out
+    assert "Implications by 1 rule (" in at_once("lab", "sequence", *asked, COLUMNS="250").out
