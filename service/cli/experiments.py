@@ -49,7 +49,11 @@ class Printed:
 
     measure: Annotated[
         MeasureName | None,
-        typer.Option("--measure", help="Measure of the tables; default: likelihood where taken."),
+        typer.Option(
+            "--measure",
+            metavar="MEASURE",
+            help="Measure of the tables; default: likelihood where taken.",
+        ),
     ] = None
     limit: Annotated[
         int, typer.Option("--limit", min=0, help="Rows of a table that are printed; 0: all.")

@@ -153,7 +153,7 @@ def main(argv: list[str] | None = None) -> None:
     collect_seldom()
     leave_out_tables()
     try:
-        code = _command()(args=argv, standalone_mode=False)
+        code = _command()(args=argv, prog_name="thinkeval", standalone_mode=False)
     except typer.TyperException as error:
         where = getattr(error, "ctx", None)
         command = where.command_path if where is not None else "thinkeval"

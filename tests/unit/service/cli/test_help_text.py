@@ -156,9 +156,29 @@ def test_a_flag_is_shown_without_a_type(words: tuple[str, ...]) -> None:
     assert "bool" not in text
 
 
+@pytest.mark.parametrize("name", TEN)
+def test_help_fits_a_screen_and_help_all_has_every_option(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    command: Any = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    lines = CliRunner().invoke(app, [name, "--help"]).output.rstrip().splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 80
+    flags = {each.opts[0] for each in options(command)}
+    shown = {flag for flag in flags if re.search(rf"│ (\* +)?{flag} ", "\n".join(lines))}
+    more = f" More options: thinkeval {name} --help-all"
+    assert (lines[-1].rstrip() == more) is (shown != flags)
+    if shown != flags:
+        assert len(shown) >= 5
+        text = CliRunner().invoke(app, [name, "--help-all"]).output
+        assert "More options" not in text
+        assert {flag for flag in flags if re.search(rf"│ (\* +)?{flag} ", text)} == flags
+
+
 def test_help_of_score_is_shown_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    text = CliRunner().invoke(app, ["score", "--help"]).output
+    text = CliRunner().invoke(app, ["score", "--help-all"]).output
     titles = re.findall(r"─ ([A-Z][a-z ]+) ─", text)
     assert titles == [
         "Arguments", "Which edit or data", "Model", "Method", "Measurement", "Limits", "Run",
