@@ -19,7 +19,7 @@ from ..reports.graph_tables import GRAPHS
 from ..scoring import deltas
 from ..scoring.runtime import Runtime
 from .options import JsonFlag, ModelOption, ProbeOptions
-from .output import ProgressBars, emit_json, emit_rows, emit_table
+from .output import ProgressBars, emit_json, emit_rows, emit_table, notice
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -94,7 +94,7 @@ def import_(
     for note in shown:
         typer.echo(f"{note.kind}: {note.where}: {note.reason}")
     if counts and not notes:
-        typer.echo("Every note with its reason: add --notes.", err=True)
+        notice("Every note with its reason: add --notes.")
 
 
 def graphs(

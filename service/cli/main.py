@@ -11,6 +11,7 @@ import inspect
 import re
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -33,7 +34,7 @@ from .grow import grow
 from .leakcut import coedit, leakcut
 from .models import audit_knowledge, covariance, hparams, organism, probe, train_mend, tune
 from .options import GroupedCommand, GroupOfCommands
-from .output import print_unencodable
+from .output import LOG, print_unencodable, set_up_logs
 from .plan import plan
 from .report import chains, report
 from .rules import rules
@@ -137,8 +138,12 @@ def _root(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Print each stage as a line."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress and no notices."),
+    log_file: Path | None = typer.Option(None, help="Append all of it to this file, with times."),
 ) -> None:
     del version
+    set_up_logs(verbose=verbose, quiet=quiet, file=log_file)
 
 
 @cache
@@ -184,7 +189,9 @@ def main(argv: list[str] | None = None) -> None:
 
 def _print_error(detail: str, remedy: str) -> None:
     """Print an error as one line; library messages may have several."""
-    typer.echo(" ".join(f"error: {detail} → {remedy}".split()), err=True)
+    line = " ".join(f"error: {detail} → {remedy}".split())
+    LOG.error(line)
+    typer.echo(line, err=True)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from .output import (
     emit_rows,
     emit_table,
     emit_text,
+    notice,
     report_format,
     write_bytes,
 )
@@ -318,7 +319,7 @@ def report(
         return
     if found is not None and not each and format not in ("markdown", "latex", "parquet"):
         for warning in found.warnings:
-            typer.echo(warning, err=True)
+            notice(warning)
     if format == "markdown" and found is not None and not each:
         for further in tables_over_edits(found.scores, found.families):
             caption += f"\n\n{further.title}\n\n{render(further, format)}"

@@ -26,6 +26,7 @@ from thinkeval.editing import models, registry
 from thinkeval.editing.errors import EditFailedError, FetchError
 from thinkeval.editing.methods import memit
 from thinkeval.service.cli.demo import KNOWN, TAUGHT
+from thinkeval.service.cli.show import METRICS
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.runtime import RuntimeModel
 
@@ -158,17 +159,29 @@ def test_a_fact_that_the_model_does_not_know_is_not_edited(at_once: Call, mine: 
     assert score["provenance"]["anyway"] is True
 
 
-def test_score_shows_a_table_and_the_worst_chains(at_once: Call, mine: Mine, rome: Scored) -> None:
-    shown = at_once(*scoring(mine, DEMO, "-m", "rome"))
-    assert (shown.code, shown.err) == (0, "")
-    assert rome.edit in shown.out
-    assert "stored earlier" in shown.out
-    for metric in HEADLINE:
-        row = next(line for line in shown.out.splitlines() if line.startswith(f"{metric} "))
+def test_score_ends_as_show_does(at_once: Call, mine: Mine, rome: Scored) -> None:
+    """Verdict, four numbers, through whom, and the next command; all metrics with an option."""
+    done = at_once(*scoring(mine, DEMO, "-m", "rome"))
+    assert (done.code, done.err) == (0, "")
+    assert f"{rome.edit}: rome on " in done.out
+    assert ", stored earlier\n" in done.out
+    for metric, title in METRICS.items():
+        row = next(line for line in done.out.splitlines() if line.startswith(f"{title} "))
         assert f"{rome.value(metric):.3f}" in row
+    assert "Through whom: " in done.out
+    assert f"\n  thinkeval results chains {rome.edit} --surviving\n" in done.out
+    shown = at_once("show", rome.edit)
+    assert shown.out == done.out.replace(", stored earlier", "")
+    more = at_once("show", rome.edit, "--all-metrics").out
+    assert more.endswith(shown.out)
+    for metric in HEADLINE:
+        row = next(line for line in more.splitlines() if line.startswith(f"{METRICS[metric]} "))
         assert f"{rome.value(metric, 'p'):.3f}" in row
-    assert "chains survive" in shown.out
-    assert "→ Gryffindor" in shown.out
+
+
+def test_show_alone_shows_the_newest_edit(at_once: Call, mine: Mine) -> None:
+    edit = at_once(*scoring(mine, DEMO, "-m", "none", "--force", "--json")).json[0]["edit"]
+    assert at_once("show", "--json").json["edit"] == edit
 
 
 def test_score_as_csv_is_one_row_an_edit(

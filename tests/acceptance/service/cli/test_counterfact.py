@@ -85,7 +85,7 @@ def test_a_score_shows_counterfacts_metrics_and_what_the_models_wrote(
 ) -> None:
     args = ["score", "harry-potter--studied-at", "-g", mine.graph, "--model", mine.model]
     args += ["-m", "rome", "--samples", "0", "--seed", "8", "--generate"]
-    shown = at_once(*args, COLUMNS="160").out
+    shown = at_once(*args, "--all-metrics", COLUMNS="160").out
     assert "As CounterFact measures it" in shown
     for row in ("specificity", "Score S"):
         assert any(line.strip(" │").startswith(row) for line in shown.splitlines()), shown
