@@ -12,7 +12,7 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 import typer.main
@@ -140,7 +140,9 @@ def _root(
     ),
     verbose: bool = typer.Option(False, "--verbose", "-v", help="Print each stage as a line."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress and no notices."),
-    log_file: Path | None = typer.Option(None, help="Append all of it to this file, with times."),
+    log_file: Annotated[
+        Path | None, typer.Option(help="Append all of it to this file, with times.")
+    ] = None,
 ) -> None:
     del version
     set_up_logs(verbose=verbose, quiet=quiet, file=log_file)

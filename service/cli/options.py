@@ -72,7 +72,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "confidence", "limit",
     ),
     "Run": (
-        "force", "workers", "queue", "dry_run", "cancel", "delete",
+        "force", "workers", "queue", "dry_run", "cancel", "delete", "export",
     ),
     "Output": (
         "all_metrics", "json", "csv", "table", "format", "output", "junit", "markdown", "figure",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from support.commands import Cli, Done, Mine
 from thinkeval.editing import architectures
@@ -38,6 +39,45 @@ def test_a_sweep_gives_a_table_and_methods_at_equal_efficacy(swept: Done) -> Non
     assert all(row["method"] == "memit" and row["n"] == 2 for row in levels.values())
     assert levels[0.5]["ifr"] is not None
     assert levels[0.5]["ifr"] >= table["memit"]["IFR"]
+
+
+def test_a_sweep_of_a_file_is_stored_and_its_export_is_the_same_sweep(
+    swept: Done, at_once: Call, mine: Mine, tmp_path: Path
+) -> None:
+    file, again = tmp_path / "run.yaml", tmp_path / "again.yml"
+    asked = {"graph": mine.graph, "methods": ["none", "memit"], "rewrites": list(REWRITES),
+             "models": [mine.model], "samples": 0}  # fmt: skip
+    file.write_text(yaml.safe_dump(asked))
+    done = at_once("sweep", file, "--workers", "1", "--json").json
+    assert sorted(done["edits"]) == sorted(swept.json["edits"])
+    shown = at_once("results", "sweeps", done["sweep"], "--json").json
+    assert sorted(shown["edits"]) == sorted(done["edits"])
+    at_once("results", "sweeps", done["sweep"], "--export", again)
+    assert yaml.safe_load(again.read_text()) == asked
+    assert at_once("sweep", again, "--workers", "1", "--json").json["sweep"] == done["sweep"]
+    assert f"thinkeval results sweeps {done['sweep']}" in at_once("sweep", again).out
+    at_once("results", "sweeps", done["sweep"], "--delete")
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "parts"),
+    [
+        ("methds: [rome]", (), ("no key 'methds'", "Did you mean 'methods'", "run.yaml")),
+        ("methods: []", (), ("run.yaml: methods: ",)),
+        ("methods: [rome]\nseeds: [x]", (), ("run.yaml: seeds.0: ",)),
+        ("methods: [rome", (), ("run.yaml cannot be read as YAML",)),
+        ("rome", (), ("run.yaml has no keys",)),
+        ("methods: [rome]", ("-m", "memit"), ("has the whole sweep", "--workers")),
+    ],
+)
+def test_a_file_that_is_no_sweep(
+    at_once: Call, tmp_path: Path, text: str, more: tuple[str, ...], parts: tuple[str, ...]
+) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(text)
+    line = at_once("sweep", file, *more).error
+    assert str(file) in line
+    assert all(part in line for part in parts), line
 
 
 def test_a_sweep_goes_on_and_the_report_shows_its_whole_edits(
