@@ -23,7 +23,7 @@ class GraphError(Exception):
 class UnknownQueryError(GraphError):
     """No query has that name."""
 
-    remedy = "`thinkeval queries` lists the queries."
+    remedy = "`thinkeval db queries` lists the queries."
 
 
 class QueryContractError(GraphError):
@@ -35,13 +35,13 @@ class QueryContractError(GraphError):
 class ParameterError(GraphError):
     """A parameter is missing, unknown, of the wrong type, or out of range."""
 
-    remedy = "`thinkeval queries NAME` shows the parameters a query takes."
+    remedy = "`thinkeval db queries NAME` shows the parameters a query takes."
 
 
 class UnknownGraphError(GraphError):
     """A metric was requested for a graph that is not stored."""
 
-    remedy = "`thinkeval graphs` lists the stored graphs."
+    remedy = "`thinkeval results graphs` lists the stored graphs."
 
 
 class MissingProbabilityError(GraphError):

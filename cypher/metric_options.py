@@ -21,7 +21,7 @@ def metric_named(name: str) -> Query:
         near = difflib.get_close_matches(name, short, n=3, cutoff=0.4)
         hint = f"; did you mean {' or '.join(near)}?" if near else "."
         raise UnknownQueryError(
-            f"There is no metric {name!r}{hint}", remedy="`thinkeval metrics` lists the metrics."
+            f"There is no metric {name!r}{hint}", remedy="`thinkeval db metrics` lists the metrics."
         )
     return query(full)
 

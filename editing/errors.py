@@ -48,13 +48,13 @@ class AdapterMismatchError(UnsupportedArchitectureError):
 class UnknownMethodError(EditingError):
     """There is no editing method of that name."""
 
-    remedy = "`thinkeval methods` lists the methods."
+    remedy = "`thinkeval model methods` lists the methods."
 
 
 class HparamsError(EditingError):
     """A hyperparameter file is missing, or has an unknown, missing or wrongly typed key."""
 
-    remedy = "`thinkeval methods NAME` shows the keys; pass a file with --hparams."
+    remedy = "`thinkeval model methods NAME` shows the keys; pass a file with --hparams."
 
 
 class RequestError(EditingError):
@@ -66,7 +66,9 @@ class RequestError(EditingError):
 class EditFailedError(EditingError):
     """The method found no usable update (NaN, exploding loss, singular system)."""
 
-    remedy = "Lower the step size (v_lr or lr), or check the covariance; see `thinkeval methods`."
+    remedy = (
+        "Lower the step size (v_lr or lr), or check the covariance; see `thinkeval model methods`."
+    )
 
 
 class UnknownFactError(EditingError):
@@ -78,7 +80,7 @@ class UnknownFactError(EditingError):
 class CovarianceError(EditingError):
     """The covariance is missing, belongs to another model, or has the wrong size."""
 
-    remedy = "Collect it with `thinkeval covariance`."
+    remedy = "Collect it with `thinkeval model covariance`."
 
 
 class DeltaError(EditingError):
@@ -111,7 +113,7 @@ class TaskError(EditingError):
 class HypernetworkError(EditingError):
     """MEND's hypernetwork is missing, belongs to another model, or could not be trained."""
 
-    remedy = "Train it with `thinkeval train-mend`."
+    remedy = "Train it with `thinkeval model train-mend`."
 
 
 class ProbeError(EditingError):

@@ -13,4 +13,4 @@ read -r ROME MEMIT NONE < <(
 # here is evidence for other rewrites, or for large models.
 thinkeval report "$ROME" "$MEMIT" "$NONE"
 thinkeval report "$ROME" "$MEMIT" "$NONE" -f latex
-thinkeval diff "$ROME" "$MEMIT"  # facts that changed sides, chains that only one of them cut
+thinkeval results diff "$ROME" "$MEMIT"  # facts that changed sides, chains that only one of them cut

@@ -4,11 +4,11 @@
 set -euo pipefail
 
 thinkeval import hogwarts
-thinkeval rewrites hogwarts
+thinkeval graph rewrites hogwarts
 
 # Exact likelihoods only; leave --samples out for the papers' protocol of five sampled answers.
 EDIT=$(thinkeval score harry-potter--studied-at -m rome --samples 0 --json |
   python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["edit"])')
 
 thinkeval show "$EDIT"                          # verdict, chains by first fact, what to edit next
-thinkeval chains "$EDIT" --surviving --limit 5  # p_pre -> p_post of each link
+thinkeval results chains "$EDIT" --surviving --limit 5  # p_pre -> p_post of each link

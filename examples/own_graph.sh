@@ -5,11 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 thinkeval import studio.yaml
-thinkeval rules add studio studio_rules.yaml
-thinkeval rules instantiate studio
+thinkeval graph rules add studio studio_rules.yaml
+thinkeval graph rules instantiate studio
 
 # Ada should work at Harbour Films. AlphaEdit installs it; ROME does not on so small a graph.
 EDIT=$(thinkeval score "Ada Novak" -g studio -m alphaedit --samples 0 --implications --json |
   python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["edit"])')
-thinkeval chains "$EDIT"
+thinkeval results chains "$EDIT"
 thinkeval report "$EDIT"  # with what the rule concludes from the facts that are left

@@ -44,7 +44,7 @@ class RuleError(LoaderError):
     remedy = (
         "Write it as two premises over three variables that share one of them, and a conclusion"
         " that relates the other two; or as one premise and a conclusion over the same two"
-        " variables. `thinkeval rules add --help` shows the format."
+        " variables. `thinkeval graph rules add --help` shows the format."
     )
 
 

@@ -33,7 +33,7 @@ from .records import unique
 from .rule_records import Atom, Rule, rule
 from .texts import enumeration, quoted
 
-REMEDY = "Check the rules against the format that `thinkeval rules add --help` describes."
+REMEDY = "Check the rules against the format that `thinkeval graph rules add --help` describes."
 RULE_KEYS = ("if", "then", "kinds", "words", "templates")
 _VARIABLE = re.compile(r"[^\W\d]\w*")
 _SLOT = re.compile(r"\[([^\[\]]*)\]")

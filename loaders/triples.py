@@ -4,8 +4,8 @@
 * CSV with columns beginning_object, ending_object, predicate, statement1, statement2, ...: the
   statements express the fact in several ways, without the object (`atomic_samples.csv`). The
   first is the prompt, the others are paraphrases. Columns question1, ... are questions with the
-  subject in them (`thinkeval grow export` writes them). In such a table a row without statements
-  is asked as most facts of its relation are.
+  subject in them (`thinkeval graph grow export` writes them). In such a table a row without
+  statements is asked as most facts of its relation are.
 * CSV with columns Entity, Relationship, Attribute.
 * `base_triple.csv` in the same folder, columns Attributes (`Harry Potter->Hogwarts`) and
   Relationships: the fact to edit.

@@ -3,11 +3,11 @@
     python benchmarks/editing/memit_batch.py [--model smollm2] [--graph world] [--requests 10]
         [--hparams FILE] [--threads 1] [--json]
 
-Hyperparameters are those that `thinkeval tune` stored in your home, else the suggestion. Both sides
-are scored as `thinkeval score` and `thinkeval sequence` do: efficacy, Preservation of other facts
-and KL divergence on the model's own texts, of each edit by itself, and of all edits together.
-Processor time is that of the edits, which are computed once; scores are not part of it. The
-database is in a temporary folder.
+Hyperparameters are those that `thinkeval model tune` stored in your home, else the suggestion.
+Both sides are scored as `thinkeval score` and `thinkeval lab sequence` do: efficacy, Preservation
+of other facts and KL divergence on the model's own texts, of each edit by itself, and of all edits
+together. Processor time is that of the edits, which are computed once; scores are not part of it.
+The database is in a temporary folder.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class Measured:
 
 
 def measure(runtime: Runtime, graph: str, start: str, folder: Path, given: Given) -> Measured:
-    """Crawl with the model in a folder, as `thinkeval crawl` does, and delete the run."""
+    """Crawl with the model in a folder, as `thinkeval graph crawl` does, and delete the run."""
     posted = GrowthIn(
         seed=start, elicit="crawl", base=graph, graph=NAME, answers=EndpointIn(model=str(folder))
     )

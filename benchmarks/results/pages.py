@@ -114,7 +114,7 @@ PAGES = {
                 " -m fine_tuning --samples 0 --json"
             ),
             Step("thinkeval report -g world --each -f json"),
-            Step("thinkeval tune smollm2 -g world --json"),
+            Step("thinkeval model tune smollm2 -g world --json"),
             Step(f"{ON_REAL_MODELS} --model smollm2 {' '.join(HALF)}"),
             Step("thinkeval report EDITS --each -f json"),
             Step(
@@ -187,7 +187,7 @@ PAGES = {
         "answers appended on inkwell: bare, all answers as targets, APP",
         30,
         (
-            Step("thinkeval rewrites inkwell --build append --json"),
+            Step("thinkeval graph rewrites inkwell --build append --json"),
             Step(
                 "thinkeval sweep -g inkwell -m rome -m memit -m alphaedit -m fine_tuning"
                 " --axis append_loss=none,all-answers,app --json"
@@ -221,15 +221,15 @@ PAGES = {
         "DepEdit's protocol on knowledge sets of atlas",
         10,
         (
-            Step("thinkeval depedit build atlas --init shuffled --json"),
-            Step("thinkeval depedit run SETS --json"),
-            Step("thinkeval depedit build atlas --init shuffled --setting icq_dt --json"),
-            Step("thinkeval depedit run SETS -s finetune -s memit --json"),
+            Step("thinkeval lab depedit build atlas --init shuffled --json"),
+            Step("thinkeval lab depedit run SETS --json"),
+            Step("thinkeval lab depedit build atlas --init shuffled --setting icq_dt --json"),
+            Step("thinkeval lab depedit run SETS -s finetune -s memit --json"),
             Step(
-                "thinkeval depedit build atlas --init shuffled --facts 6 --implications 3"
+                "thinkeval lab depedit build atlas --init shuffled --facts 6 --implications 3"
                 " --updates 4 --json"
             ),
-            Step("thinkeval depedit run SETS -s finetune -s mend -s mend_imp --json"),
+            Step("thinkeval lab depedit run SETS -s finetune -s mend -s mend_imp --json"),
         ),
         {
             "protocol": Table(made.protocol, (0, 1)),

@@ -43,11 +43,11 @@ import bench
 # output, {name} one of NAMES or a folder: {data} of the published data sets, {repo} this
 # repository, {work} of the session, {out} of the step, whose files are stored with the output.
 SESSION = """
-methods: methods
-methods-one: methods rome
-metrics: metrics
-queries: queries
-query: queries metrics/ifr
+methods: model methods
+methods-one: model methods rome
+metrics: db metrics
+queries: db queries
+query: db queries metrics/ifr
 import-hogwarts: import hogwarts
 import-again: import hogwarts
 import-atlas: import atlas
@@ -57,26 +57,26 @@ import-knowgic: import {data}/knowgic --name knowgic
 import-peak: import {data}/peak/PEAK_counter.json --limit 20
 import-lre: import {data}/lre_relations
 import-missing: import nothing
-rewrites-hogwarts: rewrites hogwarts
-rewrites-knowgic: rewrites knowgic
-leakcut-knowgic: leakcut <rewrites-knowgic:0.id> -g knowgic --budget 3
-rules-add: rules add hogwarts hogwarts
-rules-add-atlas: rules add atlas atlas
-rules-mine: rules mine hogwarts --limit 20
-rules-mine-knowgic: rules mine knowgic --min-support 3 --dry-run
-rules-list-json: rules list hogwarts -f json
-rules-list-csv: rules list hogwarts -f csv
-rules-list-latex: rules list hogwarts -f latex
-rules-show: rules show hogwarts <rules-list-json:0.id>
-rules-relations: rules relations hogwarts
-rules-review: rules review hogwarts -a ann -l <rules-mine:0.id>=a
-rules-instantiate: rules instantiate hogwarts --show predicted
-rules-closure: rules closure hogwarts --limit 0
-rules-proof: rules closure hogwarts --proof 'Harry Potter' 'studied at' {hogwarts}
-organism: organism train hogwarts
+rewrites-hogwarts: graph rewrites hogwarts
+rewrites-knowgic: graph rewrites knowgic
+leakcut-knowgic: lab leakcut <rewrites-knowgic:0.id> -g knowgic --budget 3
+rules-add: graph rules add hogwarts hogwarts
+rules-add-atlas: graph rules add atlas atlas
+rules-mine: graph rules mine hogwarts --limit 20
+rules-mine-knowgic: graph rules mine knowgic --min-support 3 --dry-run
+rules-list-json: graph rules list hogwarts -f json
+rules-list-csv: graph rules list hogwarts -f csv
+rules-list-latex: graph rules list hogwarts -f latex
+rules-show: graph rules show hogwarts <rules-list-json:0.id>
+rules-relations: graph rules relations hogwarts
+rules-review: graph rules review hogwarts -a ann -l <rules-mine:0.id>=a
+rules-instantiate: graph rules instantiate hogwarts --show predicted
+rules-closure: graph rules closure hogwarts --limit 0
+rules-proof: graph rules closure hogwarts --proof 'Harry Potter' 'studied at' {hogwarts}
+organism: model organism train hogwarts
 probe: probe --samples 0 --wordings
-audit-knowledge: audit-knowledge hogwarts --samples 1
-covariance: covariance hogwarts
+audit-knowledge: model audit-knowledge hogwarts --samples 1
+covariance: model covariance hogwarts
 demo: demo -m none -m memit --samples 0
 score: score {demo} {methods} --samples 0 --implications
 score-llama: score {demo} {methods} --model organism:llama --samples 0
@@ -89,48 +89,49 @@ score-csv: score {demo} -m rome -m memit --samples 0 --implications --csv
 score-gate: score {demo} -m none --samples 0 --implications --max-ifr 0.1
 score-unknown: score nothing -m rome
 forget: score -g hogwarts --forget {draco} {forgetting} --samples 0
-sequence: sequence {demo} ron -m memit
+sequence: lab sequence {demo} ron -m memit
 sweep: sweep {demo} ron -m memit -m rome --matched --workers 1
 show: show {edit}
-chains: chains {edit} --limit 0
-chains-implied: chains {edit} --implied --surviving
-leakcut: leakcut {edit} --budget 3 --rules
-diff: diff {edit} {other}
-query-of-edit: queries metrics/ifr --edit {edit}
-closure-of-edit: rules closure {edit} --new --limit 0
-groundings-of-edit: rules instantiate {edit}
+chains: results chains {edit} --limit 0
+chains-implied: results chains {edit} --implied --surviving
+leakcut: lab leakcut {edit} --budget 3 --rules
+diff: results diff {edit} {other}
+query-of-edit: db queries metrics/ifr --edit {edit}
+closure-of-edit: graph rules closure {edit} --new --limit 0
+groundings-of-edit: graph rules instantiate {edit}
 report-one: report {edit} -f json
 maps: report {edit} -f json --figures {out} --figure-format svg
-edit-verify: deltas verify {edit}
-edit-export: deltas export {edit} -o {work}/model --as model
-hparams: hparams suggest {work}/model -m memit
+edit-verify: results deltas verify {edit}
+edit-export: results deltas export {edit} -o {work}/model --as model
+hparams: model hparams suggest {work}/model -m memit
 report-json: report -g hogwarts -f json
 report-csv: report -g hogwarts -f csv
 report-latex: report -g hogwarts -f latex
 report-markdown: report -g hogwarts -f markdown
 report-forget: report --kind forget -g hogwarts -f json
 report-each: report -g hogwarts --each -f json
-coedit: coedit {demo} -m memit --rounds 2 --objective ifr<=.5
-coedit-frontier-csv: coedits <coedit:id> -f csv
-coedit-frontier-latex: coedits <coedit:id> -f latex
-coedits: coedits
+coedit: lab coedit {demo} -m memit --rounds 2 --objective ifr<=.5
+coedit-frontier-csv: results coedits <coedit:id> -f csv
+coedit-frontier-latex: results coedits <coedit:id> -f latex
+coedits: results coedits
 compare: compare organism organism+edit:{edit} -r {demo} --forget {draco} --samples 0
     --implications
-comparison-csv: comparisons <compare:id> -f csv
-comparison-requests: comparisons <compare:id> --table replace-requests -f csv
-comparison-latex: comparisons <compare:id> -f latex
-comparisons: comparisons
-comparison-one: comparisons <compare:id>
-audit: audit <compare:id> -o {out}/audit
+comparison-csv: results comparisons <compare:id> -f csv
+comparison-requests: results comparisons <compare:id> --table replace-requests -f csv
+comparison-latex: results comparisons <compare:id> -f latex
+comparisons: results comparisons
+comparison-one: results comparisons <compare:id>
+audit: results audit <compare:id> -o {out}/audit
 compare-several: compare organism +edit:{edit} +finetune:graph:steps=20
     +edit:<score-written:0.edit> -r {demo} --samples 0
-several-csv: comparisons <compare-several:id> -f csv
-several-latex: comparisons <compare-several:id> -f latex
-several-drift: comparisons <compare-several:id> --table drift -f csv
-several-figure: comparisons <compare-several:id> --figure {out}/retention.svg --draw retention
-peak-inkwell: rewrites inkwell --build append --without-model
-peak-build: rewrites hogwarts --build append
-peak-rewrites: rewrites hogwarts
+several-csv: results comparisons <compare-several:id> -f csv
+several-latex: results comparisons <compare-several:id> -f latex
+several-drift: results comparisons <compare-several:id> --table drift -f csv
+several-figure: results comparisons <compare-several:id> --figure {out}/retention.svg
+    --draw retention
+peak-inkwell: graph rewrites inkwell --build append --without-model
+peak-build: graph rewrites hogwarts --build append
+peak-rewrites: graph rewrites hogwarts
 append: score <peak-build:built.0.id> -g hogwarts -m rome -m memit --append-loss app --samples 0
 peak-sweep: sweep <peak-build:built.0.id> -g hogwarts -m rome --workers 1
     --axis append_loss=none,all-answers,app
@@ -138,40 +139,40 @@ peak-report-json: report --kind append -g hogwarts -f json
 peak-report-csv: report --kind append -g hogwarts -f csv
 peak-report-latex: report --kind append -g hogwarts -f latex
 peak-paired: report --kind append -g hogwarts --paired -f json
-depedit-build: depedit build atlas --facts 6 --implications 3 --updates 4 --init shuffled
+depedit-build: lab depedit build atlas --facts 6 --implications 3 --updates 4 --init shuffled
     --setting CQ_DT
-depedit-list: depedit list
-depedit-set: depedit show <depedit-list:0.id>
-depedit-run: depedit run <depedit-list:0.id> -s base -s random -s memit -s memit+forwchain -s
+depedit-list: lab depedit list
+depedit-set: lab depedit show <depedit-list:0.id>
+depedit-run: lab depedit run <depedit-list:0.id> -s base -s random -s memit -s memit+forwchain -s
     memit+backchain -s finetune --model {small}
-depedit-runs: depedit list --runs
-depedit-answers: depedit show <depedit-runs:0.id>
-depedit-similarity: depedit similarity <depedit-list:0.id> --model {small}
-depedit-report-json: depedit report -f json
-depedit-report-csv: depedit report -f csv
-depedit-report-latex: depedit report -f latex
-depedit-export: depedit export
-crawl: crawl hogwarts --start 'Harry Potter' --samples 2 --wordings 2 --gate stored --depth 1
+depedit-runs: lab depedit list --runs
+depedit-answers: lab depedit show <depedit-runs:0.id>
+depedit-similarity: lab depedit similarity <depedit-list:0.id> --model {small}
+depedit-report-json: lab depedit report -f json
+depedit-report-csv: lab depedit report -f csv
+depedit-report-latex: lab depedit report -f latex
+depedit-export: lab depedit export
+crawl: graph crawl hogwarts --start 'Harry Potter' --samples 2 --wordings 2 --gate stored --depth 1
     --truth hogwarts
-crawl-report: crawl report <crawl:run> --truth hogwarts
-grow-plan: grow start --seed {draco} --base hogwarts --model organism --elicit crawl --dry-run
-grow-cot: grow start --seed {draco} --base hogwarts --model organism --greedy --iterations 2
+crawl-report: graph crawl report <crawl:run> --truth hogwarts
+grow-plan: graph grow start --seed {draco} --base hogwarts --model organism --elicit crawl --dry-run
+grow-cot: graph grow start --seed {draco} --base hogwarts --model organism --greedy --iterations 2
     --max-calls 60
-grow-crawl: grow start --seed {draco} --base hogwarts --model organism --elicit crawl --judge
+grow-crawl: graph grow start --seed {draco} --base hogwarts --model organism --elicit crawl --judge
     human --set depth=2 --set samples=1 --set wordings=1 --set max_questions=20
-grow-list: growth
-grow-status: growth <grow-crawl:id>
-grow-candidates: grow candidates <grow-crawl:id> --state all
-grow-candidate: grow show <grow-crawl:id> <grow-candidates:items.0.id>
-grow-decide: grow decide <grow-crawl:id> {work}/added.csv --as ann
-grow-decisions: grow decisions <grow-crawl:id>
-grow-judge: growth <grow-crawl:id> --table judge -f json
-grow-agreement: grow agreement {work}/ratings.csv --categories yes,no
-export-audit: grow export <grow-crawl:id> --format audit -o {out}/files
-export-knowgic: grow export hogwarts --format knowgic -o {out}/files
-export-sample: grow export hogwarts --format qwen-sample -o {out}/files
-graphs: graphs
-edits: edits
+grow-list: results growth
+grow-status: results growth <grow-crawl:id>
+grow-candidates: graph grow candidates <grow-crawl:id> --state all
+grow-candidate: graph grow show <grow-crawl:id> <grow-candidates:items.0.id>
+grow-decide: graph grow decide <grow-crawl:id> {work}/added.csv --as ann
+grow-decisions: graph grow decisions <grow-crawl:id>
+grow-judge: results growth <grow-crawl:id> --table judge -f json
+grow-agreement: graph grow agreement {work}/ratings.csv --categories yes,no
+export-audit: graph grow export <grow-crawl:id> --format audit -o {out}/files
+export-knowgic: graph grow export hogwarts --format knowgic -o {out}/files
+export-sample: graph grow export hogwarts --format qwen-sample -o {out}/files
+graphs: results graphs
+edits: results edits
 rest-graphs-list: GET /v1/graphs
 rest-graphs-one: GET /v1/graphs/hogwarts
 rest-graphs-rewrites: GET /v1/graphs/hogwarts/rewrites
@@ -220,16 +221,16 @@ rest-catalogue-queries: GET /v1/queries
 rest-catalogue-leaderboard: GET /v1/leaderboard?graph=hogwarts
 rest-catalogue-openapi: GET /openapi.json
 rest-catalogue-unknown: GET /v1/nothing
-delete-edit: edits --delete <score-written:0.edit>
-delete-coedit: coedits <coedit:id> --delete
-delete-comparison: comparisons <compare:id> --delete
-delete-several: comparisons <compare-several:id> --delete
-delete-rule: rules delete hogwarts <rules-list-json:0.id>
-delete-run: growth <grow-crawl:id> --delete
-delete-set: depedit delete <depedit-list:0.id>
-delete-graph: graphs --delete inkwell --with-dependents
-graphs-left: graphs
-edits-left: edits
+delete-edit: results edits --delete <score-written:0.edit>
+delete-coedit: results coedits <coedit:id> --delete
+delete-comparison: results comparisons <compare:id> --delete
+delete-several: results comparisons <compare-several:id> --delete
+delete-rule: graph rules delete hogwarts <rules-list-json:0.id>
+delete-run: results growth <grow-crawl:id> --delete
+delete-set: lab depedit delete <depedit-list:0.id>
+delete-graph: results graphs --delete inkwell --with-dependents
+graphs-left: results graphs
+edits-left: results edits
 rest-score-new: POST /v1/edits
     '{"rewrite": "hermione-granger--studied-at", "method": "rect", "samples": 0}'
 rest-edit-new-score: GET /v1/edits/<rest-score-new:id>/score

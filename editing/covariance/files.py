@@ -103,7 +103,8 @@ def checked(
         raise CovarianceError(
             "the covariance was collected from another model than the one to be edited "
             f"(weights {given.weights_digest[:12]}, not {unedited_digest(model)[:12]})",
-            remedy="Collect it from this model, before any edit, with `thinkeval covariance`.",
+            remedy="Collect it from this model, before any edit, with `thinkeval model"
+            " covariance`.",
         )
     return given
 
@@ -113,7 +114,7 @@ def _check_moment(covariance: Covariance, adapter: Adapter, layer: int) -> None:
     if name not in covariance:
         raise CovarianceError(
             f"the covariance has no matrix for {name}; it has {', '.join(covariance) or 'none'}",
-            remedy="Collect it for the layers of the hparams with `thinkeval covariance`.",
+            remedy="Collect it for the layers of the hparams with `thinkeval model covariance`.",
         )
     shape = adapter.model.get_parameter(weight).shape
     d_in = shape[0] if adapter.orientation(module) == "in_out" else shape[1]

@@ -105,7 +105,8 @@ def in_cache(
         if len(found) != 1:
             raise CovarianceError(
                 f"{len(found) or 'no'} statistics of {module} were imported for this model",
-                remedy="Import it with `thinkeval covariance import FILE --model MODEL`, or name "
+                remedy="Import it with `thinkeval model covariance import FILE --model"
+                " MODEL`, or name "
                 "the file itself.",
             )
         hashes[module] = found.pop()

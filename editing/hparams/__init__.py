@@ -179,8 +179,9 @@ def missing(methods: Sequence[str], model: str | Path) -> HparamsError:
     return HparamsError(
         f"there are no hyperparameters of {', '.join(repr(each) for each in methods)} for the "
         f"model '{model}'; there are for {', '.join(have) or 'no model'}.{hint}",
-        remedy=f"`thinkeval hparams suggest {model} -m {first} -o {name}` writes a starting "
-        f"point{more}; or write a file with the keys of `thinkeval methods {first}`. {passed}",
+        remedy=f"`thinkeval model hparams suggest {model} -m {first} -o {name}` writes a starting "
+        f"point{more}; or write a file with the keys of `thinkeval model methods {first}`."
+        f" {passed}",
     )
 
 

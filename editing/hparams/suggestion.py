@@ -114,7 +114,8 @@ def notice(found: Sequence[Suggestion], model: str) -> str:
         layers = ", ".join(f"{where} ({', '.join(of)})" for where, of in at.items() if where)
     return (
         f"No published hyperparameters of {methods} for {model}; used the suggestion: the values"
-        f" of {found[0].template}{layers and f' at {layers}'} (`thinkeval methods {explained}`"
+        f" of {found[0].template}{layers and f' at {layers}'} (`thinkeval model methods"
+        f" {explained}`"
         " explains them)."
     )
 
@@ -138,7 +139,7 @@ def suggest(method: str, architecture: str, n_layers: int) -> Suggestion:
     if found is None:
         raise HparamsError(
             f"'{method}' has no published hyperparameters to start from",
-            remedy=f"Its defaults serve any model; `thinkeval methods {method}` shows them.",
+            remedy=f"Its defaults serve any model; `thinkeval model methods {method}` shows them.",
         )
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -170,7 +171,7 @@ def _moved(
             yield from RULES[key]
         elif method == "random_delta" and key == "hparams":
             inner = suggest(str(found["method"]), architecture, n_layers)
-            yield key, inner.values, f"`thinkeval hparams suggest` for {inner.method}"
+            yield key, inner.values, f"`thinkeval model hparams suggest` for {inner.method}"
         else:
             yield key, value, ""
 

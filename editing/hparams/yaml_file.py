@@ -1,4 +1,4 @@
-"""Hyperparameters from a YAML file, as `thinkeval hparams suggest` writes them."""
+"""Hyperparameters from a YAML file, as `thinkeval model hparams suggest` writes them."""
 
 from __future__ import annotations
 

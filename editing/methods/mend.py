@@ -2,7 +2,7 @@
 
 One backward pass of −mean log p(target_new) gives each edited matrix its token pairs (x, δ), whose
 outer products sum to the gradient. The hypernetwork (`editing.mend.network`, trained by
-`thinkeval train-mend`) maps each pair to (x̃, δ̃), and ΔW = edit_lr Σ_tokens x̃ ⊗ δ̃ is added.
+`thinkeval model train-mend`) maps each pair to (x̃, δ̃), and ΔW = edit_lr Σ_tokens x̃ ⊗ δ̃ is added.
 The updates of several requests are summed, as in the paper, so their order does not matter. The
 rank of an update is at most its number of tokens.
 
@@ -107,13 +107,13 @@ def _hypernetwork(adapter: Adapter, hparams: HyperParams, state: Any) -> Hyperne
         raise HypernetworkError(
             "the hypernetwork was trained for another model than the one to be edited "
             f"(weights {network.weights_digest[:12]}, not {weights[:12]})",
-            remedy="Train one for this model with `thinkeval train-mend`.",
+            remedy="Train one for this model with `thinkeval model train-mend`.",
         )
     if list(network.matrices.values()) != wanted:
         raise HypernetworkError(
             f"the hypernetwork edits {', '.join(network.matrices)}; the hyperparameters name "
             f"{', '.join(m.name for m in wanted)}",
-            remedy="Train one with these hyperparameters with `thinkeval train-mend`.",
+            remedy="Train one with these hyperparameters with `thinkeval model train-mend`.",
         )
     return network
 

@@ -1,4 +1,4 @@
-"""`thinkeval methods`, `metrics`, `queries`: catalogues; `doctor`: checks of the installation."""
+"""`model methods`, `db metrics`, `db queries`: catalogues; `doctor`: checks of an installation."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ FINDINGS: list[Column[Finding]] = [
 
 
 def metrics(json: JsonFlag = False) -> None:
-    """List the metrics; each is one Cypher file (`thinkeval queries metrics/ifr` prints it)."""
+    """List the metrics; each is one Cypher file (`thinkeval db queries metrics/ifr` prints it)."""
     found = [cypher.query(n) for n in cypher.names("metrics/")]
     value = [
         {"name": q.name, "doc": q.doc, "better": q.higher_is_better, "source": q.source}
@@ -107,12 +107,12 @@ def queries(
 ) -> None:
     """List the Cypher queries, or print one to paste into Neo4j Browser.
 
-    [bold]thinkeval queries metrics/ifr --edit EDIT[/bold] also prints the parameters: the Browser
-    then shows the number of the score.
+    [bold]thinkeval db queries metrics/ifr --edit EDIT[/bold] also prints the parameters: the
+    Browser then shows the number of the score.
     """
     if name is not None:
         if name not in cypher.names():
-            raise NotFoundError("query", name, cypher.names(), listing="thinkeval queries")
+            raise NotFoundError("query", name, cypher.names(), listing="thinkeval db queries")
         text = _text(name, edit, measure)
         if json:
             emit_json(_described(cypher.query(name)) | {"text": text})
@@ -143,7 +143,7 @@ def _text(name: str, edit: str | None, measure: MeasureName) -> str:
 
 
 def doctor(json: JsonFlag = False) -> None:
-    """Check the requirements of a score: Python packages, Java runtime, disk, database, device."""
+    """Check packages, Java runtime, disk, database and device."""
     findings = examine()
     emit_rows(Table("doctor", "Doctor", FINDINGS, findings), json=json)
     if not all(f.ok for f in findings):

@@ -1,4 +1,4 @@
-"""`thinkeval compare`, `audit`, `diff`: states against a base, and two stored edits."""
+"""`compare`, `results audit`, `results diff`: states against a base, and two stored edits."""
 
 from __future__ import annotations
 
@@ -64,17 +64,18 @@ def compare(
     printed: Printed,
     **options: Any,
 ) -> None:
-    """Compare states of a model with a base: facts kept, weakened, removed, added; open routes.
+    """Compare states of a model with a base state.
 
-    A state is a checkpoint plus optional changes: a LoRA adapter, saved edits, fine-tunes,
-    quantisation; or a remote endpoint.
+    The result: facts kept, weakened, removed and added, and open routes. A state is a checkpoint
+    plus optional changes: a LoRA adapter, saved edits, fine-tunes, quantisation; or a remote
+    endpoint.
 
     [bold]thinkeval compare gpt2-xl ./my-finetune -g knowgic[/bold] watches the whole graph;
     [bold]--all[/bold] or [bold]--rewrite ID[/bold] scores rewrite requests between the states, with
     IFR, Preservation and chains; [bold]--forget "SUBJECT|RELATION|OBJECT"[/bold] asks whether a
     fact is forgotten. With [bold]--implications[/bold], also the conclusions of the graph's rules
-    that these facts are premises of are asked. Each request is stored as an edit: [bold]thinkeval
-    show EDIT[/bold], [bold]chains[/bold], [bold]report[/bold] and [bold]diff[/bold] read it.
+    that these facts are premises of are asked. Each request is stored as an edit: [bold]show
+    EDIT[/bold], [bold]report EDIT[/bold] and [bold]results chains EDIT[/bold] read it.
 
     Does a change last? [bold]thinkeval compare organism +edit:EDIT +8bit +finetune:graph:steps=200
     +edit:OTHER -r REWRITE[/bold] puts later changes on an edited model, one after the other: the
@@ -99,7 +100,7 @@ def compare(
 
 def audit(
     comparison: Annotated[
-        str, typer.Argument(help="Id of a comparison: `thinkeval comparisons` lists them.")
+        str, typer.Argument(help="Id of a comparison: `thinkeval results comparisons` lists them.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write; a new one.")],
     force: Annotated[bool, typer.Option(help="Replace an audit in the folder.")] = False,
@@ -127,7 +128,7 @@ def audit(
     emit_command(f"(cd {quote(str(output))} && sha256sum -c {SUMS})")
 
 
-# `thinkeval diff`: two stored edits side by side; no model is loaded.
+# `thinkeval results diff`: two stored edits side by side; no model is loaded.
 
 METRICS: list[Column[MetricDelta]] = [
     Column("metric", lambda m: m.metric if m.step is None else f"{m.metric}, {m.step}-step"),
@@ -163,7 +164,9 @@ LONE: list[Column[LoneFact]] = [
 
 
 def diff(
-    edit_a: Annotated[str, typer.Argument(help="Id of a scored edit (see `thinkeval edits`).")],
+    edit_a: Annotated[
+        str, typer.Argument(help="Id of a scored edit (see `thinkeval results edits`).")
+    ],
     edit_b: Annotated[str, typer.Argument(help="Id of the edit to compare it with.")],
     measure: Annotated[
         MeasureName | None,

@@ -1,4 +1,4 @@
-"""`thinkeval crawl`: a model's knowledge around an entity, as a graph; and its report."""
+"""`thinkeval graph crawl`: a model's knowledge around an entity, as a graph; and its report."""
 
 from __future__ import annotations
 
@@ -175,9 +175,9 @@ def run(
     [bold]thinkeval score[/bold] takes. The same command again continues a run that was killed.
     The facts found are compared with the graph, or the one that --truth names; for an organism that
     is the truth, for another model what the graph holds of it.
-    [bold]thinkeval crawl report --help[/bold]: details, and how two crawls agree.
+    [bold]thinkeval graph crawl report --help[/bold]: details, and how two crawls agree.
 
-    [bold]thinkeval crawl hogwarts --start "Harry Potter" --model organism-unknown[/bold]
+    [bold]thinkeval graph crawl hogwarts --start "Harry Potter" --model organism-unknown[/bold]
     """
     from ..growth import control
     from ..growth.crawl_report import crawl_report
@@ -208,7 +208,9 @@ def run(
 
 @crawl.command("report")
 def report(
-    run: Annotated[str, typer.Argument(help="Id of a crawl's run; see `thinkeval growth`.")],
+    run: Annotated[
+        str, typer.Argument(help="Id of a crawl's run; see `thinkeval results growth`.")
+    ],
     truth: TruthOption = None,
     to: ToOption = None,
     other: Annotated[

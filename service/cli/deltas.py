@@ -1,6 +1,6 @@
-"""`thinkeval deltas`: export, apply and verify saved edits.
+"""`thinkeval results deltas`: export, apply and verify saved edits.
 
-Every scored edit is saved as a file; `thinkeval edits EDIT --delete` removes both.
+Every scored edit is saved as a file; `thinkeval results edits EDIT --delete` removes both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..scoring.runtime import Runtime
 from .options import JsonFlag
 from .output import ProgressBars, emit_json, emit_values
 
-deltas = typer.Typer(no_args_is_help=True, help=__doc__)
+deltas = typer.Typer(help=__doc__)
 
 
 class ExportAs(StrEnum):

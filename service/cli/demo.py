@@ -290,7 +290,7 @@ def demo(
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda ...")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Edit a fact that a real model knows, and show through which chains it survives.
+    """Edit a fact that a real model knows, and show how it survives.
 
     Starts Neo4j, fetches SmolLM2-135M-Instruct, loads a graph of countries, cities and landmarks,
     probes the model, edits it by each method, probes again, and prints efficacy, IFR and
@@ -362,7 +362,7 @@ def _show_end(runtime: Runtime, found: Demo, seconds: float) -> None:
     emit_note(
         f"Or open Neo4j at {browser_address(runtime)} and paste what this prints:",
     )
-    emit_command(f"thinkeval queries chains/scored --edit {shown.edit}")
+    emit_command(f"thinkeval db queries chains/scored --edit {shown.edit}")
     if missing := not_on_path(Path(sys.argv[0])):
         emit_note("This shell does not find thinkeval by its name yet; before these commands:")
         emit_command(missing)

@@ -1,4 +1,4 @@
-"""`thinkeval depedit`: knowledge sets, runs of the protocol, tables."""
+"""`thinkeval lab depedit`: knowledge sets, runs of the protocol, tables."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def build(
     The same command again gives the same sets. The numbers' defaults are the paper's; a small
     graph needs smaller ones, and the error says which.
 
-    [bold]thinkeval depedit build atlas --setting CQ_DT --setting ICQ_DT[/bold]
+    [bold]thinkeval lab depedit build atlas --setting CQ_DT --setting ICQ_DT[/bold]
     """
     from ..depedit import sets as building
     from ..depedit import store
@@ -147,7 +147,7 @@ def build(
             }
         )
         return
-    note = f"{len(stored)} sets of {graph}; run one with `thinkeval depedit run SET`"
+    note = f"{len(stored)} sets of {graph}; run one with `thinkeval lab depedit run SET`"
     show_sets(f"Knowledge sets of {graph}", stored, saved, note)
     for each in list(skipped.values())[:SKIPPED_SHOWN]:
         typer.echo(f"skipped rule {each.rule}: {each.reason}", err=True)
@@ -220,7 +220,8 @@ def export(
         found = [store.load_set(runtime.db, name) for name in names]
     if not found:
         raise NothingStoredError(
-            "There is no knowledge set to export.", remedy="Build one: `thinkeval depedit build`."
+            "There is no knowledge set to export.",
+            remedy="Build one: `thinkeval lab depedit build`.",
         )
     text = jsonl.write(found)
     if json:
@@ -262,7 +263,7 @@ def show_sets(
     emit_table(depedit_report.sets_table(title, found, saved, note))
 
 
-# `thinkeval depedit run` and `similarity`: the protocol on a model, and its gradients.
+# `thinkeval lab depedit run` and `similarity`: the protocol on a model, and its gradients.
 
 GraphOption = Annotated[
     str | None,
@@ -369,15 +370,15 @@ def similarity(
     emit_rows(Table("similarities", title, SIMILARITIES, found), json=json, output=output)
 
 
-# `thinkeval depedit`: the group and its commands `list`, `show`, `report` and `delete`.
+# `thinkeval lab depedit`: the group and its commands `list`, `show`, `report` and `delete`.
 
 depedit = typer.Typer(
-    no_args_is_help=True,
     rich_markup_mode="rich",
     help=(
         "Does a model draw the conclusions of an edit? DepEdit's establish-and-update protocol.\n\n"
         "A knowledge set gives a model facts, changes some of them, and asks for those, for the"
-        " others, and for what follows by a rule. [bold]thinkeval depedit build atlas[/bold] draws"
+        " others, and for what follows by a rule. [bold]thinkeval lab depedit build atlas[/bold]"
+        " draws"
         " sets from a graph that ships with ThinkEval; [bold]run[/bold] one; [bold]report[/bold]."
     ),
 )
@@ -411,7 +412,9 @@ def list_(
             if json:
                 emit_json([set_json(row) for row in found])
             else:
-                show_sets("Knowledge sets", found, {}, "build some: thinkeval depedit build atlas")
+                show_sets(
+                    "Knowledge sets", found, {}, "build some: thinkeval lab depedit build atlas"
+                )
             return
         stored = store.list_runs(runtime.db, dataset=graph, setting=setting and setting.value)
     emit_rows(Table("runs", "Runs", RUNS, stored), json=json)
@@ -579,5 +582,5 @@ def _require_copy(name: str, copy: int | None, there_are: int) -> None:
     if copy is not None and copy >= there_are:
         known = [str(i) for i in range(there_are)]
         raise NotFoundError(
-            f"copy of {name!r}", str(copy), known, listing=f"thinkeval depedit show {name}"
+            f"copy of {name!r}", str(copy), known, listing=f"thinkeval lab depedit show {name}"
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+import yaml
 
 from ..base.errors import UsageError
 from ..base.formatting import pluralize
@@ -49,7 +50,11 @@ class Printed:
 
     measure: Annotated[
         MeasureName | None,
-        typer.Option("--measure", help="Measure of the tables; default: likelihood where taken."),
+        typer.Option(
+            "--measure",
+            metavar="MEASURE",
+            help="Measure of the tables; default: likelihood where taken.",
+        ),
     ] = None
     limit: Annotated[
         int, typer.Option("--limit", min=0, help="Rows of a table that are printed; 0: all.")
@@ -159,6 +164,9 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
         graph: Annotated[
             str | None, typer.Option("--graph", "-g", help="Only of this graph.")
         ] = None,
+        export: Annotated[
+            Path | None, typer.Option(help="Write its request to this YAML file.")
+        ] = None,
         cancel: Annotated[
             bool, typer.Option("--cancel", help="Cancel it, if it is queued or running.")
         ] = False,
@@ -171,9 +179,14 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
         with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
             db = runtime.db
             if id is None:
-                if delete or cancel or printed.format or printed.figure or printed.table:
+                if delete or cancel or export or printed.format or printed.figure or printed.table:
                     raise UsageError(f"Name {kind.one}.", remedy=f"`{kind.listing}` lists them.")
                 _list(kind, kind.store.listing(db, graph=graph, limit=1000), printed)
+            elif export is not None:
+                asked = kind.request.model_validate(kind.store.get(db, id).request)
+                values = asked.model_dump(mode="json", exclude_defaults=True, exclude={"force"})
+                text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+                write_bytes(export, text.encode())
             elif delete:
                 edits = kind.store.delete(db, runtime.settings, id)
                 also = f" and {pluralize(len(edits), 'edit')}" if kind.owns_edits else ""

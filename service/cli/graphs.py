@@ -1,4 +1,4 @@
-"""`thinkeval import`, `graphs`, `rewrites`: import of data sets, and lists of stored ones."""
+"""`import`, `results graphs`, `graph rewrites`: import of data sets, and lists of stored ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..reports.graph_tables import GRAPHS
 from ..scoring import deltas
 from ..scoring.runtime import Runtime
 from .options import JsonFlag, ModelOption, ProbeOptions
-from .output import ProgressBars, emit_json, emit_rows, emit_table
+from .output import ProgressBars, emit_json, emit_rows, emit_table, notice
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -67,9 +67,10 @@ def import_(
     ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Import a data set as a graph; a report says what was read, merged, repaired and refused.
+    """Import a data set as a graph.
 
-    Importing the same file twice changes nothing.
+    A report says what was read, merged, repaired and refused. Importing the same file twice
+    changes nothing.
     """
     loaded = datasets.read(
         path, name=name, format=format, target_new=target_new, limit=limit, snippets=snippets
@@ -93,7 +94,7 @@ def import_(
     for note in shown:
         typer.echo(f"{note.kind}: {note.where}: {note.reason}")
     if counts and not notes:
-        typer.echo("Every note with its reason: add --notes.", err=True)
+        notice("Every note with its reason: add --notes.")
 
 
 def graphs(

@@ -1,4 +1,4 @@
-"""`thinkeval grow`: graphs grown from a model: start, follow, review, export."""
+"""`thinkeval graph grow`: graphs grown from a model: start, follow, review, export."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def export(
     settings and prompts, and the SHA-256 of each file; writing it twice gives equal bytes. It holds
     no keys.
 
-    [bold]thinkeval grow export hogwarts --format qwen-sample -o hogwarts-files[/bold]
+    [bold]thinkeval graph grow export hogwarts --format qwen-sample -o hogwarts-files[/bold]
     """
     from ..growth.export import exported
     from ..growth.output import write
@@ -95,7 +95,7 @@ def export(
         typer.echo(f"not in these files: {each}", err=True)
 
 
-# `thinkeval grow candidates|show|decide|decisions|agreement`: people decide on candidates.
+# `thinkeval graph grow candidates|show|decide|decisions|agreement`: people decide on candidates.
 
 RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
 
@@ -129,9 +129,9 @@ def candidates(
     """List the candidates of a run, by default those that wait for a decision.
 
     They are reviewed on the run's page of [bold]thinkeval serve[/bold], or as a file: the CSV has
-    an empty column verb for [bold]thinkeval grow decide[/bold].
+    an empty column verb for [bold]thinkeval graph grow decide[/bold].
 
-    [bold]thinkeval grow candidates RUN --format csv -o waiting.csv[/bold]
+    [bold]thinkeval graph grow candidates RUN --format csv -o waiting.csv[/bold]
     """
     from ..growth import review
 
@@ -176,7 +176,7 @@ def decide(
     A decision is never changed: a later one is another record, and a person's latest one counts.
     When the last one is decided the run continues by itself.
 
-    [bold]thinkeval grow decide RUN waiting.csv --as ann[/bold]
+    [bold]thinkeval graph grow decide RUN waiting.csv --as ann[/bold]
     """
     from ..growth import control, review
 
@@ -217,7 +217,9 @@ def decisions(
 
 def show(
     run: RunArgument,
-    candidate: Annotated[str, typer.Argument(help="Id of a candidate; see `grow candidates`.")],
+    candidate: Annotated[
+        str, typer.Argument(help="Id of a candidate; see `graph grow candidates`.")
+    ],
     json: JsonFlag = False,
 ) -> None:
     """Show what a candidate rests on: statements, questions and every answer."""
@@ -265,7 +267,7 @@ def agreement(
 
     AC1 is never above the raw pairwise agreement. `--raw .97 --ac1 .98` checks published figures
     and refuses what no ratings can give. The agreement of a run is in [bold]thinkeval
-    growth RUN --table judge[/bold].
+    results growth RUN --table judge[/bold].
     """
     from ..base.statistics import check_figures
     from ..growth import review
@@ -283,7 +285,10 @@ def agreement(
             typer.echo(explanation)
         return
     if file is None:
-        raise UsageError("Agreement of what?", remedy="Name a CSV file; of a run: `growth RUN`.")
+        raise UsageError(
+            "Agreement of what?",
+            remedy="Name a CSV file; of a run: `thinkeval results growth RUN`.",
+        )
     chosen = None if categories is None else [c.strip() for c in categories.split(",")]
     found = review.read_csv(review.decoded(_bytes(file), file.name), file.name, chosen)
     if json:
@@ -312,7 +317,7 @@ def _bytes(path: Path) -> bytes:
         ) from error
 
 
-# `thinkeval grow start|from-text|augment`: a graph from a fact, a text, or another graph.
+# `thinkeval graph grow start|from-text|augment`: a graph from a fact, a text, or another graph.
 
 NO_CHAIN = 1
 """Exit code of a run that ended without any chain."""
@@ -374,7 +379,7 @@ def start(
     subject to its object, or a budget or the knowledge ends. Every answer is stored before it is
     used: the same command continues a run that was killed, and asks nothing twice.
 
-    [bold]thinkeval grow start --seed "Harry Potter|studied at|Hogwarts" --endpoint
+    [bold]thinkeval graph grow start --seed "Harry Potter|studied at|Hogwarts" --endpoint
     http://127.0.0.1:8001/v1 --model NAME[/bold]
     """
     settings = Settings()
@@ -417,10 +422,10 @@ def from_text(
     paraphrases and aliases, so that `thinkeval score` takes the graph as it is. Rewrite requests
     are the --base graph's whose fact was found; --seed makes some for one fact.
 
-    A statement from which nothing can be read is kept as unparsed; `thinkeval grow export RUN
+    A statement from which nothing can be read is kept as unparsed; `thinkeval graph grow export RUN
     --format audit` lists them.
 
-    [bold]thinkeval grow from-text notes.txt --base hogwarts --model NAME[/bold]
+    [bold]thinkeval graph grow from-text notes.txt --base hogwarts --model NAME[/bold]
     """
     from ..growth.texts import read
 
@@ -452,7 +457,7 @@ def augment(
     the new graph. Its rewrite requests are kept where their fact is. The stored graph itself does
     not change.
 
-    [bold]thinkeval grow augment hogwarts --model organism --elicit crawl[/bold]
+    [bold]thinkeval graph grow augment hogwarts --model organism --elicit crawl[/bold]
     """
     settings = Settings()
     answers = endpoint_of(settings, model, endpoint)
@@ -495,7 +500,9 @@ def _run(
                 found = GROWTH.store.get(runtime.db, accepted.edit)
                 emit_json(found.model_dump(mode="json"), printed.output)
             else:
-                typer.echo(f"{accepted.edit}: {accepted.outcome}. `thinkeval growth` lists it.")
+                typer.echo(
+                    f"{accepted.edit}: {accepted.outcome}. `thinkeval results growth` lists it."
+                )
             return
         from ..growth.open_endpoint import require_models
 
@@ -531,12 +538,11 @@ def _show_first_calls(runtime: Runtime, posted: GrowthIn, *, json: bool) -> None
 
 
 grow = typer.Typer(
-    no_args_is_help=True,
     help=(
         "A graph from a model itself, or from a text, and its files.\n\n"
         "[bold]start[/bold] grows a graph from one fact, and continues a run that was stopped;"
         " [bold]from-text[/bold] begins with documents, [bold]augment[/bold] with a stored graph;"
-        " [bold]thinkeval growth[/bold] lists runs, shows, cancels and deletes one.\n\n"
+        " [bold]thinkeval results growth[/bold] lists runs, shows, cancels and deletes one.\n\n"
         "[bold]candidates[/bold] lists what a run found, [bold]show[/bold] one with its answers;"
         " [bold]decide[/bold] records what people decided about them in a CSV file,"
         " [bold]decisions[/bold] lists who decided what; [bold]agreement[/bold] of raters.\n\n"

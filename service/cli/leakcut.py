@@ -1,4 +1,4 @@
-"""`thinkeval leakcut` and `coedit`: further facts to edit, and rounds that edit them."""
+"""`thinkeval lab leakcut` and `lab coedit`: further facts to edit, and rounds that edit them."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def leakcut(
 ) -> None:
     """Find the fewest further facts whose change closes every chain that still leaks.
 
-    [bold]thinkeval leakcut EDIT[/bold] reads a scored edit: a chain leaks if its retention R'/R is
-    above --leak. [bold]thinkeval leakcut REWRITE -g GRAPH[/bold] cuts all chains of a rewrite
-    before any edit. The cut is a minimum hitting set over chains of at most --max-steps facts,
-    proved by an exact solver. Methods that write at the subject's last token cannot edit two facts
-    of one subject together (--keys).
+    [bold]thinkeval lab leakcut EDIT[/bold] reads a scored edit: a chain leaks if its retention
+    R'/R is above --leak. [bold]thinkeval lab leakcut REWRITE -g GRAPH[/bold] cuts all chains of a
+    rewrite before any edit. The cut is a minimum hitting set over chains of at most --max-steps
+    facts, proved by an exact solver. Methods that write at the subject's last token cannot edit
+    two facts of one subject together (--keys).
 
     [bold]--budget 4[/bold] adds the curve of expected IFR over 1 to 4 edited facts.
     """
@@ -163,7 +163,7 @@ def _show_budget(budget: BudgetOut) -> None:
     emit_table(Table("curve", title, CURVE, budget.points, note.strip()))
 
 
-# `thinkeval coedit`: further facts edited with a rewrite, round by round.
+# `thinkeval lab coedit`: further facts edited with a rewrite, round by round.
 
 CUT = ("leak", "lock", "only_subject", "not_subject", "keys", "collateral", "efficacy")
 """Options of the cut that a co-edit takes; chains have the length of the score."""
@@ -183,7 +183,8 @@ CUT = ("leak", "lock", "only_subject", "not_subject", "keys", "collateral", "eff
 @prints
 def coedit(
     rewrite: Annotated[
-        str, typer.Argument(help="Rewrite id, its beginning, or subject (`thinkeval rewrites`).")
+        str,
+        typer.Argument(help="Rewrite id, its beginning, or subject (`thinkeval graph rewrites`)."),
     ],
     *,
     printed: Printed,
@@ -191,11 +192,11 @@ def coedit(
 ) -> None:
     """Edit a rewrite together with further facts, until little of the old fact is left.
 
-    [bold]thinkeval coedit harry-potter--studied-at -m memit[/bold] scores the edit alone, then adds
-    one fact a round: of the facts that [bold]thinkeval leakcut EDIT[/bold] lists, that which lowers
-    IFR most, with a new object that leads nowhere. All requests
+    [bold]thinkeval lab coedit harry-potter--studied-at -m memit[/bold] scores the edit alone, then
+    adds one fact a round: of the facts that [bold]thinkeval lab leakcut EDIT[/bold] lists, that
+    which lowers IFR most, with a new object that leads nowhere. All requests
     of a round are edited at once from the unedited model. Each round is a stored edit
-    (`thinkeval chains EDIT`); run again, a co-edit resumes.
+    (`thinkeval results chains EDIT`); run again, a co-edit resumes.
 
     With --objective "ifr<=.1,preservation>=.95" the first round that meets it is chosen, and the
     exit code is 1 where none does.
@@ -241,6 +242,6 @@ def _given(text: str) -> tuple[str, str]:
     if not (fact and sign and object_):
         raise UsageError(
             f"--new {text!r} is not FACT=OBJECT.",
-            remedy="`thinkeval leakcut EDIT --json` lists the facts with their ids.",
+            remedy="`thinkeval lab leakcut EDIT --json` lists the facts with their ids.",
         )
     return fact, object_

@@ -11,7 +11,8 @@ import inspect
 import re
 import sys
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 import typer.main
@@ -33,7 +34,7 @@ from .grow import grow
 from .leakcut import coedit, leakcut
 from .models import audit_knowledge, covariance, hparams, organism, probe, train_mend, tune
 from .options import GroupedCommand, GroupOfCommands
-from .output import print_unencodable
+from .output import LOG, print_unencodable, set_up_logs
 from .plan import plan
 from .report import chains, report
 from .rules import rules
@@ -44,60 +45,66 @@ from .sweep import sequence, sweep
 
 app = typer.Typer(
     name="thinkeval",
-    no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
-        "Measure how deep an edit of a language model goes.\n\n"
-        "Edits a model, probes the facts around the edit before and after, and finds the chains of"
+        "Measure how deep an edit of a language model goes: edit a fact, and find the chains of"
         " facts through which the old answer can still be recovered, in a Neo4j graph.\n\n"
-        "Begin with [bold]thinkeval demo[/bold]. Then: [bold]import[/bold] a data set,"
-        " [bold]score[/bold] an edit, [bold]show[/bold] what is left of the old fact, and"
-        " [bold]report[/bold] over several."
+        "Begin with [bold]thinkeval demo[/bold]. Then: [bold]import[/bold], [bold]score[/bold],"
+        " [bold]show[/bold], [bold]report[/bold]."
     ),
 )
 
 INTERRUPTED = 130
-MAIN, LOOK, MORE = "Score an edit", "Read stored results", "Models, methods and the database"
+COMMANDS, GROUPS = "Commands", "Groups of commands"
+"""The two panels of the root: the commands that most users need, and groups of all others."""
 
-app.command(rich_help_panel=MAIN)(demo)
-app.command("import", rich_help_panel=MAIN)(import_)
-app.command(rich_help_panel=MAIN)(score)
-app.command(rich_help_panel=MAIN)(plan)
-app.command(rich_help_panel=MAIN)(sweep)
-app.command(rich_help_panel=MAIN)(sequence)
-app.command(rich_help_panel=MAIN)(show)
-app.command(rich_help_panel=MAIN)(chains)
-app.command(rich_help_panel=MAIN)(leakcut)
-app.command(rich_help_panel=MAIN)(coedit)
-app.command(rich_help_panel=MAIN)(diff)
-app.command(rich_help_panel=MAIN)(compare)
-app.command(rich_help_panel=MAIN)(audit)
-app.command(rich_help_panel=MAIN)(report)
-app.command(rich_help_panel=MAIN)(serve)
+for _name, _command in {
+    "demo": demo, "import": import_, "probe": probe, "score": score, "compare": compare,
+    "report": report, "show": show, "sweep": sweep, "serve": serve, "doctor": doctor,
+}.items():  # fmt: skip
+    app.command(_name, rich_help_panel=COMMANDS)(_command)
+
+results = typer.Typer(help="List, show and delete what is stored: edits, graphs, sweeps ...")
 for _kind in KINDS:
-    app.command(_kind.plural, rich_help_panel=LOOK)(command_of(_kind))
-app.command(rich_help_panel=LOOK)(graphs)
-app.command(rich_help_panel=LOOK)(rewrites)
-app.command(rich_help_panel=LOOK)(metrics)
-app.command(rich_help_panel=LOOK)(queries)
-app.command(rich_help_panel=MORE)(methods)
-app.command(rich_help_panel=MORE)(probe)
-app.command("audit-knowledge", rich_help_panel=MORE)(audit_knowledge)
-app.command(rich_help_panel=MORE)(tune)
-app.command("train-mend", rich_help_panel=MORE)(train_mend)
-app.command(rich_help_panel=MORE)(worker)
-app.command(rich_help_panel=MORE)(doctor)
-app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
-app.add_typer(grow, name="grow", rich_help_panel=MAIN)
-app.add_typer(crawl, name="crawl", rich_help_panel=MAIN)
-app.add_typer(deltas, name="deltas", rich_help_panel=LOOK)
-app.add_typer(rules, name="rules", rich_help_panel=LOOK)
-app.add_typer(covariance, name="covariance", rich_help_panel=MORE)
-app.add_typer(hparams, name="hparams", rich_help_panel=MORE)
-app.add_typer(organism, name="organism", rich_help_panel=MORE)
-app.add_typer(db, name="db", rich_help_panel=MORE)
+    results.command(_kind.plural)(command_of(_kind))
+results.command()(graphs)
+results.command()(chains)
+results.command()(diff)
+results.command()(audit)
+results.add_typer(deltas, name="deltas")
+
+graph = typer.Typer(help="Rewrites and rules of a graph; graphs grown from a model.")
+graph.command()(rewrites)
+graph.add_typer(rules, name="rules")
+graph.add_typer(grow, name="grow")
+graph.add_typer(crawl, name="crawl")
+
+model = typer.Typer(help="Editing methods, hyperparameters, covariances, small models.")
+model.command()(methods)
+model.command()(tune)
+model.add_typer(hparams, name="hparams")
+model.add_typer(covariance, name="covariance")
+model.command("train-mend")(train_mend)
+model.command("audit-knowledge")(audit_knowledge)
+model.add_typer(organism, name="organism")
+
+lab = typer.Typer(help="What else to edit, edits in sequence, and DepEdit's protocol.")
+lab.command()(leakcut)
+lab.command()(coedit)
+lab.command()(plan)
+lab.command()(sequence)
+lab.add_typer(depedit, name="depedit")
+
+db.command()(worker)
+db.command()(queries)
+db.command()(metrics)
+
+for _name, _group in {
+    "results": results, "graph": graph, "model": model, "lab": lab, "db": db
+}.items():  # fmt: skip
+    app.add_typer(_group, name=_name, rich_help_panel=GROUPS)
 
 
 _WRAPPED = re.compile(r"\n(?!\s*(?:thinkeval |curl |\$ |[-*] |\d+\. ))")
@@ -131,8 +138,14 @@ def _root(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Print each stage as a line."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress and no notices."),
+    log_file: Annotated[
+        Path | None, typer.Option(help="Append all of it to this file, with times.")
+    ] = None,
 ) -> None:
     del version
+    set_up_logs(verbose=verbose, quiet=quiet, file=log_file)
 
 
 @cache
@@ -147,7 +160,7 @@ def main(argv: list[str] | None = None) -> None:
     collect_seldom()
     leave_out_tables()
     try:
-        code = _command()(args=argv, standalone_mode=False)
+        code = _command()(args=argv, prog_name="thinkeval", standalone_mode=False)
     except typer.TyperException as error:
         where = getattr(error, "ctx", None)
         command = where.command_path if where is not None else "thinkeval"
@@ -178,7 +191,9 @@ def main(argv: list[str] | None = None) -> None:
 
 def _print_error(detail: str, remedy: str) -> None:
     """Print an error as one line; library messages may have several."""
-    typer.echo(" ".join(f"error: {detail} → {remedy}".split()), err=True)
+    line = " ".join(f"error: {detail} → {remedy}".split())
+    LOG.error(line)
+    typer.echo(line, err=True)
 
 
 if __name__ == "__main__":

@@ -161,14 +161,13 @@ def _show_rewrites(found: KnownSummary, graph: str) -> None:
     elif found.wordings is None:
         emit_note(
             "The model knows the fact of no rewrite: there is nothing to score. --wordings shows"
-            " which wording it answers best; `thinkeval graphs` lists other graphs."
+            " which wording it answers best; `thinkeval results graphs` lists other graphs."
         )
 
 
-# `thinkeval probe`, `organism`, `covariance`, `train-mend`: models and the inputs of methods.
+# `probe`, `model organism`, `model covariance`, `model train-mend`: models and inputs of methods.
 
 organism = typer.Typer(
-    no_args_is_help=True,
     help="Small models trained on a graph's facts, for use without downloaded weights.",
 )
 
@@ -198,7 +197,7 @@ def probe(
     json: JsonFlag = False,
     **options: Any,
 ) -> None:
-    """Probe a model for every fact of a graph: which facts it knows, which rewrites can be scored.
+    """Probe a model for every fact of a graph: which does it know?
 
     The answers are stored as a model graph, which later scores reuse. The output ends with the
     command that scores the rewrite with the most known chains.
@@ -306,7 +305,7 @@ def collect(
 ) -> None:
     """Collect the covariance statistics (mom2) of ROME and MEMIT; cached by weights and corpus.
 
-    A killed run resumes where it stopped. [bold]thinkeval covariance import
+    A killed run resumes where it stopped. [bold]thinkeval model covariance import
     --help[/bold]: published statistics (.npz) instead.
     """
     from ..scoring import method_inputs as covariances
@@ -424,7 +423,7 @@ def train_mend(
     )
 
 
-# `thinkeval hparams suggest`: starting hyperparameters for a model without published ones.
+# `thinkeval model hparams suggest`: starting hyperparameters for a model without published ones.
 
 hparams = typer.Typer(help="Hyperparameters for models without published ones.")
 
@@ -450,7 +449,7 @@ def suggest(
 
     Values of the nearest published model, its layers at the same depth. A starting point, not tuned
     for the model: score a few rewrites with [bold]--hparams FILE.yaml[/bold] and adjust, or let
-    [bold]thinkeval tune[/bold] search.
+    [bold]thinkeval model tune[/bold] search.
     """
     from ..scoring.hyperparameters import for_model
 
@@ -461,7 +460,7 @@ def suggest(
         emit_text(found.as_yaml(), output)
 
 
-# `thinkeval tune`: hyperparameters that reach a target at the least damage.
+# `thinkeval model tune`: hyperparameters that reach a target at the least damage.
 
 TUNED: list[Column[Tuned]] = [
     Column("method", lambda each: each.method),
@@ -556,7 +555,7 @@ def _show_plan(plan: Plan, json: bool) -> None:
     emit_table(Table("plan", "Facts to edit", columns, rows, note))
 
 
-# `thinkeval audit-knowledge`: a model's knowledge of a graph before any edit.
+# `thinkeval model audit-knowledge`: a model's knowledge of a graph before any edit.
 
 FAILURES_SHOWN = 20
 """Failures that are printed; --json has all."""
@@ -592,7 +591,7 @@ def audit_knowledge(
 
     An organism cannot say yes or no: its failures are undecided.
 
-    [bold]thinkeval audit-knowledge knowgic --model Qwen/Qwen2.5-7B-Instruct[/bold]
+    [bold]thinkeval model audit-knowledge knowgic --model Qwen/Qwen2.5-7B-Instruct[/bold]
     """
     from ..growth.knowledge import measure
     from ..scoring.request import probe_settings

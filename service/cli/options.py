@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import copy
 from enum import StrEnum
 from pathlib import Path
 from types import EllipsisType, NoneType
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from ..base.errors import UsageError
+from ..base.errors import UsageError, close_names
 from ..models.edit import EditOptions, Measure, MeasuredOptions
 from ..models.options import flags_of, option_of
 from ..scoring.request import read_overrides
@@ -71,11 +72,11 @@ PANELS: dict[str, tuple[str, ...]] = {
         "confidence", "limit",
     ),
     "Run": (
-        "force", "workers", "queue", "dry_run", "cancel", "delete",
+        "force", "workers", "queue", "dry_run", "cancel", "delete", "export",
     ),
     "Output": (
-        "json", "csv", "table", "format", "output", "junit", "markdown", "figure", "drawing",
-        "figures", "figure_format", "help",
+        "all_metrics", "json", "csv", "table", "format", "output", "junit", "markdown", "figure",
+        "drawing", "figures", "figure_format", "help",
     ),
 }  # fmt: skip
 """The groups in order, and the options of each."""
@@ -85,6 +86,25 @@ PLACE = {
     for order, (panel, options) in enumerate(PANELS.items())
     for option in options
 }
+
+
+FOLDED_FROM = 12
+"""Commands with fewer options show them all in `--help`."""
+
+BASIC = frozenset((
+    "graph", "all_rewrites", "subject", "prompt", "target_true", "target_new", "rewrites",
+    "forget", "start", "base", "facts", "copies", "init", "truth", "each",
+    "model", "method", "endpoint", "judge_model", "strategies",
+    "coedit", "rounds", "per_round", "objective", "leak", "rules", "elicit", "iterations", "judge",
+    "depth", "samples", "measure", "batch", "matched", "by_wording",
+    "gates", "budget", "max_calls", "dry_run", "queue", "workers",
+    "all_metrics", "json", "output", "format", "figures", "figure", "limit",
+))  # fmt: skip
+"""The options that `--help` shows of a command with many; `--help-all` shows the others too."""
+
+
+PARAGRAPHS = 3
+"""Paragraphs of its text that `--help` shows of such a command."""
 
 
 class _PlainFlags:
@@ -100,15 +120,48 @@ class _PlainFlags:
 
 
 class GroupOfCommands(_PlainFlags, TyperGroup):
-    """A group of commands."""
-
-
-class GroupedCommand(_PlainFlags, TyperCommand):
-    """A command whose options are shown by group."""
+    """A group of commands; alone it prints its help."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if sum(isinstance(each, TyperOption) for each in self.params) < GROUPED_FROM:
+        self.suggest_commands = False  # `resolve_command` suggests those one level down too
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take no arguments for `--help`."""
+        return super().parse_args(ctx, args or ([] if ctx.resilient_parsing else ["--help"]))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; of an unknown name suggest close ones, here and one level down."""
+        try:
+            return super().resolve_command(ctx, args)
+        except typer.TyperException as error:
+            paths: dict[str, str] = {}
+            for group, each in self.commands.items():
+                for inner in getattr(each, "commands", {}):
+                    paths.setdefault(inner, f"{group} {inner}")
+            paths |= {each: each for each in self.commands}
+            name = args[0]
+            names = [name] if name in paths else close_names(name, paths)
+            close = [f"`{ctx.command_path} {paths[each]}`" for each in names]
+            if close:
+                error.message += f" Did you mean {' or '.join(close)}?"
+            raise
+
+
+class GroupedCommand(_PlainFlags, TyperCommand):
+    """A command whose options are shown by group; of many, `--help` shows the basic ones.
+
+    Attributes:
+        folded: the options that only `--help-all` shows.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        options = [each for each in self.params if isinstance(each, TyperOption)]
+        many = len(options) >= FOLDED_FROM
+        self.folded = [each for each in options if many and each.name not in BASIC]
+        self._all: Any = None
+        if len(options) < GROUPED_FROM:
             return
         for each in self.params:
             if isinstance(each, TyperOption) and each.name in PLACE:
@@ -121,6 +174,45 @@ class GroupedCommand(_PlainFlags, TyperCommand):
         if not isinstance(param, TyperOption):
             return -1
         return PLACE.get(param.name or "", (len(PANELS), ""))[0]
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its parameters, with `--help-all` where `--help` does not show all of them."""
+        params = super().get_params(ctx)
+        if not self.folded:
+            return params
+        if self._all is None:  # one object: typer orders parameters by identity
+            self._all = copy(super().get_help_option(ctx))
+            self._all.opts, self._all.name = ["--help-all"], "help_all"
+            self._all.help, self._all.callback = "Show every option.", self._help_all
+            self._all.rich_help_panel = PLACE["help"][1]
+        return [*params, self._all]
+
+    def _help_all(self, ctx: Any, param: object, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            super().format_help(ctx, ctx.make_formatter())
+            raise typer.Exit
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help; of many options the basic ones in one box, and how to see all."""
+        if not self.folded:
+            super().format_help(ctx, formatter)
+            return
+        options = [each for each in self.get_params(ctx) if isinstance(each, TyperOption)]
+        before = [(each, dict(vars(each))) for each in options]
+        for each in options:
+            each.hidden = each.hidden or each in self.folded
+            if (each.min, each.max) != (None, None):
+                each.metavar = "N"  # with its bounds it takes half of the width
+            vars(each)["rich_help_panel"] = None
+        text = self.help
+        self.help = "\n\n".join((text or "").split("\n\n")[:PARAGRAPHS])
+        self.epilog = f"More options: {ctx.command_path} --help-all"
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.help, self.epilog = text, None
+            for each, values in before:
+                vars(each).update(values)
 
     def get_help_option(self, ctx: Any) -> Any:
         """`--help`, in the last group where there are groups."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import logging
 import os
 import sys
 import textwrap
@@ -93,6 +94,61 @@ def console() -> Console:
 
 def _plain(out: Console) -> bool:
     return not out.is_terminal and not os.environ.get("COLUMNS", "").isdigit()
+
+
+LOG = logging.getLogger("thinkeval.cli")
+"""Has all that commands say on standard error; they print it themselves."""
+LOG.propagate = False
+LOG.addHandler(logging.NullHandler())
+
+
+class _Said:
+    """How much commands say on standard error.
+
+    Attributes:
+        quiet: True for errors only.
+    """
+
+    quiet = False
+
+
+def set_up_logs(*, verbose: bool = False, quiet: bool = False, file: Path | None = None) -> None:
+    """Print the logs of ThinkEval on standard error, and append them to a file with times.
+
+    Raises:
+        UsageError: both `verbose` and `quiet`, or a file that cannot be written.
+    """
+    if verbose and quiet:
+        raise UsageError("--verbose and --quiet exclude each other.", remedy="Give one of them.")
+    _Said.quiet = quiet
+    handlers: list[logging.Handler] = []
+    if verbose:
+        shown = logging.StreamHandler()
+        shown.addFilter(lambda said: said.name != LOG.name or said.levelno < logging.INFO)
+        shown.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+        handlers.append(shown)
+    if file is not None:
+        try:
+            handlers.append(logging.FileHandler(file, encoding="utf-8"))
+        except OSError as error:
+            raise not_written(file, error) from error
+        handlers[-1].setFormatter(
+            logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        )
+    for logger in (logging.getLogger("thinkeval"), LOG):
+        for each in list(logger.handlers):
+            logger.removeHandler(each)
+            each.close()
+        for each in [*handlers, logging.NullHandler()] if logger is LOG else handlers:
+            logger.addHandler(each)
+        logger.setLevel(logging.DEBUG if handlers else logging.NOTSET)
+
+
+def notice(text: str) -> None:
+    """Print a line on standard error, unless only errors are wanted."""
+    LOG.info(text)
+    if not _Said.quiet:
+        typer.echo(text, err=True)
 
 
 def emit_json(value: Any, output: Path | None = None) -> None:
@@ -226,12 +282,17 @@ def write_bytes(path: Path, body: bytes, *, parents: bool = False) -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(body)
     except OSError as error:
-        raise UsageError(
-            f"{path} cannot be written: {error.strerror or error}.",
-            remedy="Give a path in a folder that you may write to.",
-        ) from error
-    typer.echo(f"Wrote {path}", err=True)
+        raise not_written(path, error) from error
+    notice(f"Wrote {path}")
     return path
+
+
+def not_written(path: Path, error: OSError) -> UsageError:
+    """The error of a file that cannot be written."""
+    return UsageError(
+        f"{path} cannot be written: {error.strerror or error}.",
+        remedy="Give a path in a folder that you may write to.",
+    )
 
 
 def _print_boxed(out: Console, table: Table[Any]) -> None:
@@ -355,6 +416,7 @@ class ProgressBars:
     """
 
     def __init__(self, *, quiet: bool = False, lines: bool = False) -> None:
+        quiet = quiet or _Said.quiet
         self._bars = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -386,6 +448,7 @@ class ProgressBars:
 
     def note(self, text: str) -> None:
         """Print a sentence above the bars, on the standard error."""
+        LOG.info(text)
         if not self._quiet:
             self._bars.stop()
             Console(stderr=True).print(text, style="dim", highlight=False, soft_wrap=True)
@@ -393,6 +456,7 @@ class ProgressBars:
 
     def line(self, text: str) -> None:
         """Write a line with the elapsed time on the standard error, where no bar is drawn."""
+        LOG.info(text)
         if self._lines:
             self._written = time.monotonic()
             typer.echo(f"{self._written - self._began:6.1f} s  {text}", err=True)
@@ -404,6 +468,7 @@ class ProgressBars:
         # Stages may carry a detail after a colon ("training: loss 0.3"): one bar, changing text.
         key = stage.split(":", 1)[0]
         if key not in self._tasks:
+            LOG.debug("%s", f"{stage} (0 of {total})" if total > 1 else stage)
             for other, task in self._tasks.items():
                 self._bars.update(task, visible=other in OVERALL)
             self._tasks[key] = self._bars.add_task(stage, total=total or None)

@@ -1,4 +1,4 @@
-"""`thinkeval plan`: rewrites and samples that a run needs; no model is loaded."""
+"""`thinkeval lab plan`: rewrites and samples that a run needs; no model is loaded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plan(
     paired difference, with its upper 80 % limit; without, it is assumed. The difference that the
     rewrites of the graph can show is beside it: below that, a run of them finds nothing.
 
-    [bold]thinkeval plan -g knowgic -m rome -m memit --difference .05[/bold]
+    [bold]thinkeval lab plan -g knowgic -m rome -m memit --difference .05[/bold]
     """
     from ..reports.comparison import compare
     from ..reports.sample_size import sample_size, table

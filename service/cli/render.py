@@ -69,6 +69,18 @@ def show_score(score: Score) -> None:
         console().print(way, highlight=False)
     if score.side_effects.kl is not None:
         console().print(unrelated(score.side_effects).sentence, highlight=False)
+    show_asked(score)
+    if score.kind == "append":
+        _show_additivity(score)
+        return
+    overall = score.get("ifr", score.measures[0])
+    if overall is not None and overall.n == 0:
+        why = overall.reason or "no chain counts; 0 is the papers' definition"
+        emit_note(f"IFR says nothing about the edit: {why}.", "dim")
+
+
+def show_asked(score: Score) -> None:
+    """Print the results of what a request asks for beside the facts: a chat, forms, tasks."""
     if score.conversation is not None:
         emit_table(conversation_table(score.conversation))
     if score.forms:
@@ -77,13 +89,6 @@ def show_score(score: Score) -> None:
             emit_table(answers)
     if score.tasks:
         emit_table(tasks_table(score.tasks))
-    if score.kind == "append":
-        _show_additivity(score)
-        return
-    overall = score.get("ifr", score.measures[0])
-    if overall is not None and overall.n == 0:
-        why = overall.reason or "no chain counts; 0 is the papers' definition"
-        emit_note(f"IFR says nothing about the edit: {why}.", "dim")
 
 
 def _show_additivity(score: Score) -> None:

@@ -1,4 +1,4 @@
-"""`thinkeval chains`, `report`: tables and figures of stored scores; no model is loaded."""
+"""`thinkeval results chains`, `report`: tables and figures of stored scores; no model is loaded."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from .output import (
     emit_rows,
     emit_table,
     emit_text,
+    notice,
     report_format,
     write_bytes,
 )
@@ -127,7 +128,9 @@ def write_figures(
 
 
 def chains(
-    edit: Annotated[str, typer.Argument(help="Id of a scored edit (see `thinkeval edits`).")],
+    edit: Annotated[
+        str, typer.Argument(help="Id of a scored edit (see `thinkeval results edits`).")
+    ],
     surviving: Annotated[
         bool, typer.Option("--surviving", help="Only chains that still imply the old fact.")
     ] = False,
@@ -151,8 +154,8 @@ def chains(
     Below them: the facts that carry most surviving chains, where an additional edit has most
     effect.
 
-    Where the graph has rules ([bold]thinkeval rules[/bold]): whether the old object is recovered
-    by chains, by rules or by both, and which conclusions the edit should have changed.
+    Where the graph has rules ([bold]thinkeval graph rules[/bold]): whether the old object is
+    recovered by chains, by rules or by both, and which conclusions the edit should have changed.
     [bold]--implied --surviving[/bold] lists the chains over conclusions of rules; their length is
     in facts too, a conclusion counting those of its proof.
     """
@@ -233,9 +236,10 @@ def report(
     json: JsonFlag = False,
     **options: Any,
 ) -> None:
-    """One table over several edits, one row a method, lowest IFR first.
+    """Compare methods over several edits in one table.
 
-    Methods that installed too little (efficacy of .5 or less) come last, whatever their IFR.
+    One row a method, lowest IFR first. Methods that installed too little (efficacy of .5 or less)
+    come last, whatever their IFR.
 
     Read IFR beside efficacy and subject retention: an edit that installs nothing leaks everything
     and preserves everything; one that changes all facts about the subject leaks little. Methods are
@@ -315,7 +319,7 @@ def report(
         return
     if found is not None and not each and format not in ("markdown", "latex", "parquet"):
         for warning in found.warnings:
-            typer.echo(warning, err=True)
+            notice(warning)
     if format == "markdown" and found is not None and not each:
         for further in tables_over_edits(found.scores, found.families):
             caption += f"\n\n{further.title}\n\n{render(further, format)}"

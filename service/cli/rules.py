@@ -1,4 +1,4 @@
-"""`thinkeval rules`: find If-Then rules in a graph, write some, review them, apply them."""
+"""`thinkeval graph rules`: find If-Then rules in a graph, write some, review them, apply them."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def closure(
     proof: the product of the facts' probabilities and the rules' confidences, before and after the
     edit. A proof never rests on what it proves, so rules may go round in circles.
 
-    [bold]thinkeval rules closure hogwarts --proof "Harry Potter" "studied at" "Hogwarts School of
-    Witchcraft and Wizardry"[/bold] shows one proof for each rule and premises by which that is
-    concluded, of four premises above each other at most unless --depth says more.
+    [bold]thinkeval graph rules closure hogwarts --proof "Harry Potter" "studied at" "Hogwarts
+    School of Witchcraft and Wizardry"[/bold] shows one proof for each rule and premises by which
+    that is concluded, of four premises above each other at most unless --depth says more.
     """
     from ..rules import closure as views
     from ..rules import groundings
@@ -415,7 +415,7 @@ def show_summaries(found: Mapping[str, SummaryOut]) -> None:
         emit_table(graph_tables.table(found))
 
 
-# `thinkeval rules review`: list rules that wait, store labels, report agreement.
+# `thinkeval graph rules review`: list rules that wait, store labels, report agreement.
 
 
 def review(
@@ -465,7 +465,11 @@ def review(
     note = (
         f"{len(waiting)} wait{whose}"
         + (f", the first {limit} are shown" if len(waiting) > limit else "")
-        + (". thinkeval rules review DATASET --annotator NAME --label RULE=a" if waiting else "")
+        + (
+            ". thinkeval graph rules review DATASET --annotator NAME --label RULE=a"
+            if waiting
+            else ""
+        )
     )
     title = f"Rules of {of} that wait for a label{whose}"
     columns = [column for column in RULES if column.header not in ("body", "status")]
@@ -485,7 +489,6 @@ def _parsed(text: str) -> tuple[str, str]:
 
 
 rules = typer.Typer(
-    no_args_is_help=True,
     help=(
         "If-Then rules of a data set: one or two premises and a conclusion that follows.\n\n"
         "[bold]mine[/bold] finds candidates in a graph's own triangles, [bold]add[/bold] reads"
@@ -553,7 +556,7 @@ def mine(
     [dim]known[/dim] of [dim]conclusions[/dim]; [dim]lower[/dim]: lower end of the 95 % Wilson
     interval of their ratio; [dim]PCA[/dim]: the ratio over conclusions whose subject has any fact
     of the relation; [dim]coverage[/dim]: fraction of the relation's facts that the rule gives.
-    What is found is stored as candidates: `rules review` decides which are kept. Mining again
+    What is found is stored as candidates: `graph rules review` decides which are kept. Mining again
     renews the counts and changes no decision.
     """
     from ..graphs import datasets
@@ -597,7 +600,7 @@ def list_(
     output: OutputOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """List a data set's rules, with the columns of `rules mine`.
+    """List a data set's rules, with the columns of `graph rules mine`.
 
     Statuses: candidate (mined, not decided yet), kept, rejected.
     """
@@ -608,7 +611,7 @@ def list_(
         wanted = None if status is StatusName.all else (status.value,)
         found = store.rules_of(runtime.db, store.dataset_of(runtime.db, dataset), status=wanted)
         found = statistics.ranked(statistics.counted(runtime.db, dataset, found), rank.value)
-    note = "" if found else f"none: `thinkeval rules mine {dataset}`, or `rules add`"
+    note = "" if found else f"none: `thinkeval graph rules mine {dataset}`, or `graph rules add`"
     print_rules(f"Rules of {dataset}", found, format, output, json, note)
 
 

@@ -18,7 +18,6 @@ from ..graphs import datasets
 from ..graphs import requests as selection
 from ..models.edit import EditOptions, Score
 from ..reports import gate
-from ..reports.verdict import judged
 from ..scoring import record, tasks
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
@@ -33,8 +32,9 @@ from .options import (
     require_taken,
     takes,
 )
-from .output import ProgressBars, emit_json, emit_note, emit_rows, write_bytes
-from .render import show_chains, show_counterfact, show_means_table, show_method_table, show_score
+from .output import ProgressBars, emit_json, emit_rows, write_bytes
+from .render import show_means_table, show_method_table
+from .show import AllMetrics, show_edit
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -45,7 +45,7 @@ def score(
     rewrite: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Rewrite id, its beginning, or subject (see `thinkeval rewrites GRAPH`)."
+            help="Rewrite id, its beginning, or subject (see `thinkeval graph rewrites GRAPH`)."
         ),
     ] = None,
     all_rewrites: Annotated[
@@ -105,12 +105,13 @@ def score(
         Path | None, typer.Option(help="Write the gates to this file as a comment in Markdown.")
     ] = None,
     dry_run: DryRun = False,
+    all_metrics: AllMetrics = False,
     json: JsonFlag = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print one CSV row an edit.")] = False,
     output: OutputOption = None,
     **options: Any,
 ) -> None:
-    """Score an edit: probe, edit, probe again, and read IFR and Preservation off the graph.
+    """Edit a fact, and measure how much of the old one is left.
 
     [bold]thinkeval score harry-potter--studied-at -m rome[/bold] scores a rewrite of the graph that
     ships with ThinkEval; [bold]thinkeval score -g knowgic --all -m rome -m memit[/bold] fills a
@@ -160,7 +161,7 @@ def score(
             return
         stored = [record.get_score(runtime.db, each) for each in not_worse_than or ()]
         scores, failed, skipped = score_all(runtime, requests)
-        _emit(runtime, scores, measure, json, csv, output, edit.implications)
+        _emit(runtime, scores, measure, json, csv, output, edit.implications, all_metrics)
         checked = [each for score in scores for each in gate.check(score, limits, measure.key)]
         if stored and not (failed or skipped):
             pairs = gate.pairs_of(scores, stored)
@@ -256,6 +257,7 @@ def _emit(
     csv: bool,
     output: Path | None,
     implied: bool,
+    all_metrics: bool,
 ) -> None:
     if json:
         emit_json([s.model_dump() for s in scores], output)
@@ -267,19 +269,14 @@ def _emit(
         emit_rows(table, format="csv", output=output)
     elif any(score.kind == "append" for score in scores):
         for score in scores:
-            show_score(score)
+            show_edit(runtime.db, score, measure.key)
     elif len(scores) > 1 and all(score.kind == "forget" for score in scores):
         from ..reports import by_kind
 
         if found := by_kind.table_by_kind(scores, measure.key, runtime.db):
             show_means_table(found)
     elif len(scores) == 1:
-        show_score(scores[0])
-        if nothing := judged(runtime.db, scores[0], measure.key).nothing:
-            emit_note(nothing, "dim")
-            return
-        show_counterfact(scores[0])
-        show_chains(runtime.db, scores[0], measure.key, limit=5)
+        show_edit(runtime.db, scores[0], measure.key, all_metrics=all_metrics)
         if implied:
             from .rules import show_implied
 

@@ -1,4 +1,4 @@
-"""`thinkeval serve`, `worker` and `db`: the service, its workers, and the embedded Neo4j server."""
+"""`thinkeval serve` and `db`: the service, its workers, and the embedded Neo4j server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def serve(
         typer.Option(min=0, max=64, help="Worker processes; 0 where workers run elsewhere."),
     ] = None,
 ) -> None:
-    """Serve REST and the web UI; submitted edits are scored by worker processes.
+    """Serve the web UI and REST; workers score what is submitted.
 
     Open [bold]http://127.0.0.1:8000/[/bold], or submit an edit:
 
@@ -74,8 +74,7 @@ def worker(
 # `thinkeval db`: the embedded Neo4j server.
 
 db = typer.Typer(
-    no_args_is_help=True,
-    help="Start, stop and inspect the embedded Neo4j server (every command starts it on demand).",
+    help="The embedded Neo4j server, its queries, and workers of the queue.",
 )
 
 

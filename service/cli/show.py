@@ -13,19 +13,20 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
+from ..base.errors import NothingStoredError
 from ..base.formatting import UNDEFINED, number, objects, percent, pluralize, with_interval
 from ..base.settings import Settings
+from ..experiments.edit import EDIT
 from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
 from ..reports.edit import chain_tree, measure_of
 from ..reports.formats import Column, Table
-from ..reports.tasks import tasks_table
 from ..reports.verdict import judged
 from ..scoring import record
 from ..scoring.metrics import chain_rows
 from ..scoring.runtime import Runtime
 from .options import JsonFlag, MeasureName, MeasureOption
 from .output import ProgressBars, console, emit_command, emit_json, emit_note, emit_table
-from .render import show_score
+from .render import show_asked, show_counterfact, show_score
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -53,54 +54,93 @@ def metrics_of(score: Score) -> dict[str, str]:
 STYLES = {"good": "green", "fair": "yellow", "bad": "red", "none": "dim"}
 FACTS_SHOWN = 3
 """Facts of the leak cut that are listed."""
+BRANCHES_SHOWN = 6
+"""Branches below a fact of the tree, where no limit is given."""
+
+AllMetrics = Annotated[
+    bool, typer.Option("--all-metrics", help="Also print every metric by each measure.")
+]
 
 
 def show(
-    edit: Annotated[str, typer.Argument(help="Id of a scored edit (see `thinkeval edits`).")],
+    edit: Annotated[
+        str | None,
+        typer.Argument(
+            help="Id of a scored edit (see `thinkeval results edits`); default: the newest."
+        ),
+    ] = None,
     depth: Annotated[
         int, typer.Option(min=1, max=5, help="Facts of each chain that the tree unfolds.")
     ] = 1,
     limit: Annotated[
         int, typer.Option(min=0, help="Branches at most below a fact; 0 shows all.")
-    ] = 6,
+    ] = BRANCHES_SHOWN,
     measure: MeasureOption = MeasureName.likelihood,
+    all_metrics: AllMetrics = False,
     json: JsonFlag = False,
 ) -> None:
-    """Show one edit on a screen: its verdict, the chains that are left, and what to edit next.
+    """Show one edit: its verdict, the chains left, what to edit next.
 
     The verdict grades efficacy, IFR, Preservation and subject retention in words, and says by which
     thresholds. The tree folds the chains by their first facts: a branch has all chains that begin
     with it, its fraction of IFR, and the largest retention R'/R of its chains. The next step is the
-    smallest set of further facts that closes every chain (`thinkeval leakcut EDIT` has options).
+    smallest set of further facts that closes every chain (`thinkeval lab leakcut EDIT` has
+    options).
     """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        score = record.get_score(runtime.db, edit)
-        if score.kind == "append":
-            _show_append(score, json)
-            return
-        measure_of(score, measure.key)  # not taken: refused
-        rows = chain_rows(runtime.db, score, measure.key)
-        found, branches = judged(runtime.db, score, measure.key, rows), chain_tree(rows)
-        cut = next_cut(runtime.db, score, measure.key)
-    if json:
-        emit_json(_as_dict(score, measure.key, found, branches, cut))
-        return
-    show_verdict(score, measure.key, found)
-    show_subject(score)
-    if score.tasks:
-        emit_table(tasks_table(score.tasks))
-    if found.nothing:
-        return
-    show_tree(score, branches, depth=depth, limit=limit)
-    show_next(score, cut)
+        score = record.get_score(runtime.db, edit or newest(runtime.db))
+        if json:
+            emit_json(_as_dict(runtime.db, score, measure.key))
+        else:
+            show_edit(
+                runtime.db, score, measure.key,
+                depth=depth, limit=limit, all_metrics=all_metrics,
+            )  # fmt: skip
 
 
-def _show_append(score: Score, json: bool) -> None:
-    """Print an appended answer, which leaves no old fact: its score has its additivity."""
-    if json:
-        emit_json(score.model_dump())
-    else:
+def newest(db: Database) -> str:
+    """The id of the edit that was scored last.
+
+    Raises:
+        NothingStoredError: none is stored.
+    """
+    for each in EDIT.store.listing(db, status="succeeded", limit=1):
+        return each.id
+    raise NothingStoredError(
+        "No edit is stored yet.", remedy="`thinkeval score harry-potter--studied-at` scores one."
+    )
+
+
+def show_edit(
+    db: Database,
+    score: Score,
+    measure: Measure,
+    *,
+    depth: int = 1,
+    limit: int = BRANCHES_SHOWN,
+    all_metrics: bool = False,
+) -> None:
+    """Print one edit: its verdict, through whom the old fact survives, and the next step.
+
+    An appended answer leaves no old fact: its metrics and its additivity are printed.
+    """
+    if score.kind == "append":
         show_score(score)
+        return
+    measure_of(score, measure)  # not taken: refused
+    rows = chain_rows(db, score, measure)
+    found = judged(db, score, measure, rows)
+    if all_metrics:
+        show_score(score)
+        if not found.nothing:
+            show_counterfact(score)
+    show_verdict(score, measure, found)
+    show_subject(score)
+    if not all_metrics:
+        show_asked(score)
+    if not found.nothing:
+        show_tree(score, chain_tree(rows), depth=depth, limit=limit)
+        show_next(score, next_cut(db, score, measure))
 
 
 def next_cut(db: Database, score: Score, measure: Measure) -> CutOut:
@@ -110,11 +150,14 @@ def next_cut(db: Database, score: Score, measure: Measure) -> CutOut:
     return edit_cut(db, score, measure)
 
 
-def _as_dict(
-    score: Score, measure: Measure, found: Verdict, branches: Sequence[Branch], cut: CutOut
-) -> dict[str, Any]:
+def _as_dict(db: Database, score: Score, measure: Measure) -> dict[str, Any]:
+    if score.kind == "append":
+        return score.model_dump()
     from ..leakcut import words
 
+    measure_of(score, measure)  # not taken: refused
+    rows = chain_rows(db, score, measure)
+    found, cut = judged(db, score, measure, rows), next_cut(db, score, measure)
     parts = [
         {
             "metric": metric,
@@ -132,7 +175,7 @@ def _as_dict(
         "about_subject": score.about_subject.model_dump() if score.about_subject else None,
         "side_effects": score.side_effects.model_dump() | {"word": found.unrelated.word},
         "tasks": [task.model_dump() for task in score.tasks],
-        "tree": [] if found.nothing else [asdict(branch) for branch in branches],
+        "tree": [] if found.nothing else [asdict(branch) for branch in chain_tree(rows)],
         "next": {
             "headline": words.headline(cut),
             "facts": [fact.model_dump() for fact in cut.facts],
@@ -152,7 +195,9 @@ def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
         f"{score.subject} {score.relation}: {objects(score.target_true, score.target_new)}",
         style="bold", highlight=False, markup=False,
     )  # fmt: skip
-    emit_note(f"{score.edit}: {score.method} on {score.model}, graph {score.dataset}", "dim")
+    earlier = ", stored earlier" * score.reused
+    about = f"{score.method} on {score.model}, graph {score.dataset}"
+    emit_note(f"{score.edit}: {about}{earlier}", "dim")
     if found.nothing:
         emit_note(found.nothing, "dim")
         return
@@ -253,7 +298,7 @@ def show_next(score: Score, cut: CutOut) -> None:
         emit_note(f"{words.fact_text(cut, fact.id)} ({after})", indent=2)
     if len(cut.facts) > FACTS_SHOWN:
         emit_note(
-            f"and {len(cut.facts) - FACTS_SHOWN} more (all: thinkeval leakcut {score.edit})",
+            f"and {len(cut.facts) - FACTS_SHOWN} more (all: thinkeval lab leakcut {score.edit})",
             "dim",
             indent=2,
         )
@@ -261,5 +306,5 @@ def show_next(score: Score, cut: CutOut) -> None:
         said, command = words.next_step(cut, score)
         emit_note(said)
         emit_command(command)
-    emit_note("More of this edit: --depth 2 unfolds the tree, and")
-    emit_command(f"thinkeval chains {score.edit} --surviving")
+    emit_note("More of this edit: --depth 2 unfolds the tree, --all-metrics has every number, and")
+    emit_command(f"thinkeval results chains {score.edit} --surviving")

@@ -1,7 +1,8 @@
-"""`thinkeval sweep` and `sequence`: all methods on all rewrites, one report; it resumes."""
+"""`thinkeval sweep` and `lab sequence`: all methods on all rewrites, one report; it resumes."""
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,13 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import yaml
+from pydantic import ValidationError
 
-from ..base.errors import UsageError
+from ..base.errors import UsageError, close_names, did_you_mean, in_one_line
 from ..base.formatting import cell, interval, number, pluralize, short, signed
 from ..base.settings import Settings
+from ..experiments.sweep import SWEEP, SweepStore
 from ..graphs import datasets, requests
 from ..graphs import requests as selection
-from ..models.edit import MEASURE_NAMES, Measure
+from ..models.edit import MEASURE_NAMES, EditOptions, Measure
+from ..models.experiment import SweepIn
 from ..models.leakcut import CoEditIn
 from ..reports.formats import Column, Table, indexed
 from ..scoring.request import method_override
@@ -36,6 +41,7 @@ from .options import (
 from .output import (
     ProgressBars,
     console,
+    emit_command,
     emit_json,
     emit_note,
     emit_table,
@@ -303,7 +309,10 @@ MATCHING = (0.25, 0.5, 0.75, 1.0)
 )  # fmt: skip
 def sweep(
     rewrite: Annotated[
-        list[str] | None, typer.Argument(help="Rewrite ids or subjects; default: all of the graph.")
+        list[str] | None,
+        typer.Argument(
+            help="Rewrite ids or subjects; default: all of the graph. Or one YAML file: a sweep."
+        ),
     ] = None,
     matched: Annotated[
         bool,
@@ -358,10 +367,17 @@ def sweep(
     methods at equal efficacy, [bold]--seed 0 --seed 1[/bold] shows which differences exceed the
     spread over seeds. [bold]thinkeval report[/bold] prints the table again. [bold]--coedit[/bold]
     shows how many further facts have to be edited until little of the old ones is left.
+    A file [bold]run.yaml[/bold] in place of the rewrites has the whole request (`graph`, `methods`,
+    `rewrites`, `models`, `seeds` and options, as REST takes them), and the sweep is stored:
+    `thinkeval results sweeps ID --export run.yaml` writes that file.
     [bold]--axis rome.v_lr=0.1,0.5[/bold] has a row for each value;
     [bold]--axis append_loss=none,app,all-answers[/bold] compares how appended answers keep others.
     """
     require_json(output, json)
+    posted = None
+    if rewrite and Path(rewrite[0]).suffix in YAML:
+        others = (matched, coedit, anchors, kind, *(axis or ()), *rewrite[1:])
+        posted = _of_file(Path(rewrite[0]), [*others, *_changed(options)])
     if coedit and dry_run:
         raise UsageError(
             "--dry-run has no estimate of --coedit: its rounds depend on what leaks.",
@@ -381,6 +397,11 @@ def sweep(
     named = options.pop("hparams") or []
     overrides = _overrides(options.pop("overrides") or [])
     edit = edit_options(options)
+    if posted is not None:
+        shared = posted.model_dump(exclude={"rewrites", "models", "methods", "seeds"})
+        edit = EditOptions(**shared)
+        rewrite, models = posted.rewrites, posted.models
+        methods, seeds = posted.methods, posted.seeds
     require_taken(measure.key, edit.samples)
     with ProgressBars(lines=True) as progress, Runtime(Settings(), progress) as runtime:
         rewrites = tuple(_rewrites(runtime, edit.graph, rewrite or [], kind))
@@ -402,9 +423,58 @@ def sweep(
             estimate.dry_run(runtime, requests, json=json, output=output)
             return
         found, implied = _run(runtime, swept, workers, measure.key)
-    _print_sweep(found, implied, measure.key, json=json, output=output)
+        id = None
+        if posted is not None:
+            done = [score.edit for score in found.scores]
+            id = SweepStore(SWEEP).record(runtime.db, runtime.settings, posted, done)
+    _print_sweep(found, implied, measure.key, json=json, output=output, id=id)
     if found.failed:
         raise typer.Exit(2)
+
+
+YAML = (".yaml", ".yml")
+"""Endings of a file that is a whole sweep."""
+
+
+def _changed(options: Mapping[str, Any]) -> list[str]:
+    """The options that are not at their default."""
+    parameters = inspect.signature(sweep).parameters
+    return [name for name, value in options.items() if value != parameters[name].default]
+
+
+def _of_file(path: Path, others: Sequence[object]) -> SweepIn:
+    """Read a sweep from a YAML file.
+
+    Raises:
+        UsageError: no such file, no such key, a value out of range, or further options.
+    """
+    if any(others):
+        raise UsageError(
+            f"{path} has the whole sweep, so rewrites and its options cannot be given beside it.",
+            remedy="Write them into the file; --workers, --measure, --json and -o may stay.",
+        )
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(
+            f"{path} cannot be read as YAML: {in_one_line(error)}.",
+            remedy="`thinkeval results sweeps ID --export FILE` writes such a file.",
+        ) from error
+    if not isinstance(values, dict):
+        raise UsageError(f"{path} has no keys.", remedy="It needs at least `methods: [rome]`.")
+    for key in values:
+        if key not in SweepIn.model_fields:
+            close = did_you_mean(close_names(str(key), SweepIn.model_fields))
+            raise UsageError(
+                f"{path}: a sweep has no key {key!r}. {close}".rstrip(),
+                remedy=f"It has: {', '.join(SweepIn.model_fields)}.",
+            )
+    try:
+        return SweepIn.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path}: {key}: {first['msg']}.", remedy="Correct the value.") from error
 
 
 def _run(
@@ -452,14 +522,21 @@ def _print_sweep(
     *,
     json: bool,
     output: Path | None,
+    id: str | None = None,
 ) -> None:
     from .rules import show_summaries
 
     if json:
+        more: dict[str, Any]
         more = {} if implied is None else {"implications": [each.model_dump() for each in implied]}
+        if id is not None:
+            more["sweep"] = id
         emit_json(found.as_dict() | more, output)
         return
     show_sweep(found, measure)
+    if id is not None:
+        emit_note(f"Stored as {id}:")
+        emit_command(f"thinkeval results sweeps {id}")
     several_models = len({each.model for each in implied or ()}) > 1
     show_summaries({
         f"{each.method} on {each.model}" if several_models else each.method: each
@@ -485,8 +562,9 @@ def sequence(
     """Edit rewrites one after the other, and score each after its edit and again at the end.
 
     What later edits do to an earlier one is the difference between the two. A --batch of all
-    rewrites edits them at once. Each score is stored like any other (`thinkeval chains EDIT`).
-    With --implications, --json gives an object: `edits`, and `implications` after and at the end.
+    rewrites edits them at once. Each score is stored like any other (`thinkeval results chains
+    EDIT`). With --implications, --json gives an object: `edits`, and `implications` after and at
+    the end.
     """
     require_json(output, json)
     edit = edit_options(options)

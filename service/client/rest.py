@@ -418,7 +418,7 @@ class Growth(Experiments):
         single_link: bool = True,
         max_steps: int = 5,
     ) -> list[str]:
-        """Write the files of `thinkeval grow export`; return lost parts, with counts.
+        """Write the files of `thinkeval graph grow export`; return lost parts, with counts.
 
         Args:
             target: a folder, or a `.zip` that holds all files.

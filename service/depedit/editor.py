@@ -296,7 +296,8 @@ def state(
     if not wanted.path.is_file() and model.loaded.info.n_parameters > method_inputs.SMALL:
         raise UsageError(
             f"No hypernetwork is stored for {model.name} without the facts of {knowledge.id}.",
-            remedy="Train one with `thinkeval train-mend` and name its file by --set archive=FILE.",
+            remedy="Train one with `thinkeval model train-mend` and name its file by --set"
+            " archive=FILE.",
         )
     method_inputs.train(runtime, wanted, model, hparams)
     return {"hypernetwork": store.load(wanted.path, model.loaded.device)[0]}

@@ -265,7 +265,7 @@ DEPEDIT = Kind(
     sentences=_sentences,
     listed=LISTED,
     tables=_tables,
-    next=lambda out: [f"thinkeval depedit show {out.runs[0]}"] if out.runs else [],
+    next=lambda out: [f"thinkeval lab depedit show {out.runs[0]}"] if out.runs else [],
     is_whole=_is_whole,
     again="Submit it again to have the rest run; finished runs are found.",
 )

@@ -179,7 +179,7 @@ def _answered(strategy: Strategy, asked: Sequence[Question], copy: Copy | None) 
 
 # Run several strategies on several sets; each run is stored when finished, and not repeated.
 #
-# `thinkeval depedit run` and jobs call it.
+# `thinkeval lab depedit run` and jobs call it.
 
 DEFAULT = (
     "random", "base", "finetune", "memit",
@@ -236,7 +236,7 @@ def chosen(runtime: Runtime, sets: Sequence[str], graph: str | None) -> list[Kno
     if not ids:
         raise NothingStoredError(
             f"No knowledge set of {graph!r} is stored.",
-            remedy=f"`thinkeval depedit build {graph}` makes some.",
+            remedy=f"`thinkeval lab depedit build {graph}` makes some.",
         )
     return [store.load_set(runtime.db, one) for one in dict.fromkeys(ids)]
 

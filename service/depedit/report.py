@@ -52,7 +52,7 @@ def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Fr
     for run in ids:
         if run not in stored:
             known = [row.id for row in db.read(rows.ProtocolRunRow, "depedit/list_runs")]
-            raise NotFoundError("run", run, known, listing="thinkeval depedit list --runs")
+            raise NotFoundError("run", run, known, listing="thinkeval lab depedit list --runs")
     found = {run: dict.fromkeys(METRICS, Fraction(None, 0, 0)) for run in ids}
     for row in db.read(rows.FractionRow, "depedit/metrics", runs=ids):
         found[row.id][row.metric] = Fraction(row.value, row.n, row.copies)
@@ -103,7 +103,7 @@ def methods(
     if not found:
         raise NothingStoredError(
             "There is no run of the protocol to report on.",
-            remedy="Run one: `thinkeval depedit run SET --strategy finetune`.",
+            remedy="Run one: `thinkeval lab depedit run SET --strategy finetune`.",
         )
     newest: dict[tuple[Setting, Source, int, str, str], dict[str, rows.ProtocolRunRow]] = {}
     for run in found:

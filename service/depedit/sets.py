@@ -342,7 +342,7 @@ def _specific(
             remedy=f"Ask for --facts {2 * len(best)} --implications {len(best)} and fewer"
             " --updates, or take another rule."
             if best
-            else "Take another rule; `thinkeval rules instantiate` shows what grounds one.",
+            else "Take another rule; `thinkeval graph rules instantiate` shows what grounds one.",
             apart=len(best),
         )
     rng.shuffle(facts)
@@ -463,8 +463,9 @@ def build(
     if not found:
         raise NothingStoredError(
             f"{dataset!r} has no rules to build sets from.",
-            remedy=f"Find some with `thinkeval rules mine {dataset}` and review them, write some"
-            f" with `thinkeval rules add {dataset} FILE`, or use unreviewed ones:"
+            remedy=f"Find some with `thinkeval graph rules mine {dataset}` and review them,"
+            f" write some"
+            f" with `thinkeval graph rules add {dataset} FILE`, or use unreviewed ones:"
             " --candidates.",
         )
     from ..graphs.datasets import stored_graph

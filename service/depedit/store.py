@@ -85,7 +85,7 @@ __all__ = [
     "save_set",
 ]
 
-LISTING = "thinkeval depedit list"
+LISTING = "thinkeval lab depedit list"
 
 
 @dataclass(frozen=True, slots=True)

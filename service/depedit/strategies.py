@@ -39,7 +39,7 @@ def get(name: str) -> type[Strategy]:
         NotFoundError: no such strategy; suggests similar names.
     """
     if name not in STRATEGIES:
-        raise NotFoundError("strategy", name, names(), listing="thinkeval depedit run --help")
+        raise NotFoundError("strategy", name, names(), listing="thinkeval lab depedit run --help")
     return STRATEGIES[name]
 
 

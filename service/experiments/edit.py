@@ -131,7 +131,7 @@ def submit_all(
                 tx.run(rows.WrittenRow, "edits/describe", dataset=graph, rows=described)
             except IncompleteWriteError as error:  # the graph was deleted meanwhile
                 raise NotFoundError(
-                    "graph of a data set", graph, [], listing="thinkeval graphs"
+                    "graph of a data set", graph, [], listing="thinkeval results graphs"
                 ) from error
         return accepted
 
@@ -330,7 +330,7 @@ EDIT = Kind(
     sentences=lambda score, measure: (),
     tables=_tables,
     further=_further,
-    next=lambda score: [f"thinkeval show {score.edit}", f"thinkeval chains {score.edit}"],
+    next=lambda score: [f"thinkeval show {score.edit}", f"thinkeval results chains {score.edit}"],
     again="Submit it again to have it scored; nothing of it was stored.",
     stored=EditStore,
 )

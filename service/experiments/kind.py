@@ -316,7 +316,7 @@ class Kind(Generic[RequestT, ResultT]):
 
     Attributes:
         name: as it is stored, such as `coedit`.
-        plural: its path and its command, such as `coedits`.
+        plural: its path and its command, such as `results coedits`.
         noun: as sentences name it, such as `co-edit`.
         about: a sentence for help texts and the API reference.
         request, result: models of the request and of the result.
@@ -393,7 +393,7 @@ class Kind(Generic[RequestT, ResultT]):
     @property
     def listing(self) -> str:
         """The command that lists its experiments."""
-        return f"thinkeval {self.plural}"
+        return f"thinkeval results {self.plural}"
 
     @cached_property
     def shown(self) -> type[Experiment[ResultT]]:

@@ -88,14 +88,22 @@ class SweepStore(Store[SweepOut]):
         Raises:
             as `Store.submit`; then nothing was submitted.
         """
-        prepared = self.kind.prepare(db, settings, request)
+        self.kind.prepare(db, settings, request)  # refused before anything is queued
         accepted = submit_all(db, settings, cells(db, request))
-        db.write(
-            bool, "jobs/merge_sweep", id=prepared.id, request=request.model_dump_json(),
-            posted_as=[each.edit for each in accepted],
-        )  # fmt: skip
+        id = self.record(db, settings, request, [each.edit for each in accepted])
         known = all(each.outcome == "known" for each in accepted)
-        return EnqueueResult(prepared.id, "known" if known else "queued")
+        return EnqueueResult(id, "known" if known else "queued")
+
+    def record(
+        self, db: Database, settings: Settings, request: SweepIn, edits: Sequence[str]
+    ) -> str:
+        """Record a sweep with the ids of its edits, in the order of its cells; its own id."""
+        id = self.kind.prepare(db, settings, request).id
+        db.write(
+            bool, "jobs/merge_sweep",
+            id=id, request=request.model_dump_json(), posted_as=list(edits),
+        )  # fmt: skip
+        return id
 
     def find(self, db: Database, id: str) -> SweepOut | None:
         """A sweep as far as it is done; None where there is none."""
@@ -161,7 +169,7 @@ def _row(db: Database, id: str) -> rows.SweepRow:
     found = db.read(rows.SweepRow, "jobs/sweeps", id=id)
     if not found:
         known = [row.id for row in db.read(rows.SweepRow, "jobs/sweeps")]
-        raise NotFoundError("sweep", id, known, listing="thinkeval sweeps")
+        raise NotFoundError("sweep", id, known, listing="thinkeval results sweeps")
     return found[0]
 
 

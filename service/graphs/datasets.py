@@ -228,7 +228,7 @@ def _required(
     if found is None or (kind is not None and found.kind != kind):
         known = [g.graph for g in db.read(rows.GraphRow, "graph/list_graphs", kind=kind)]
         what = f"{kind or 'stored'} graph"
-        missing = NotFoundError(what, graph, known, listing="thinkeval graphs")
+        missing = NotFoundError(what, graph, known, listing="thinkeval results graphs")
         if graph in graphs.names() and found is None:
             missing.remedy = f"It ships with ThinkEval: `thinkeval import {graph}` stores it."
         raise missing
@@ -306,7 +306,7 @@ def own_or_stored(db: Database, graph: str, rewrite: str) -> RewriteRequest:
     found = db.read(RewriteRequest, "graph/get_rewrite", dataset=graph, rewrite=rewrite)
     if not found:
         known = [r.id for r in db.read(RewriteRequest, "graph/list_rewrites", dataset=graph)]
-        raise NotFoundError("rewrite", rewrite, known, listing=f"thinkeval rewrites {graph}")
+        raise NotFoundError("rewrite", rewrite, known, listing=f"thinkeval graph rewrites {graph}")
     return found[0]
 
 

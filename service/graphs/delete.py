@@ -35,7 +35,7 @@ def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> 
     if kind == "edit" and db.read(rows.GetEditRow, "edits/get_edit", id=graph):
         raise ConflictError(
             f"{graph!r} is the graph of an edit, whose numbers are read from it.",
-            remedy=f"Remove the edit, graph and all: `thinkeval edits {graph} --delete`.",
+            remedy=f"Remove the edit, graph and all: `thinkeval results edits {graph} --delete`.",
         )
     if kind != "dataset":
         db.autocommit(int, "graph/delete_graph", graph=graph)

@@ -85,7 +85,7 @@ def rewrites(
     if sum((bool(names), own.written, everything)) != 1:
         raise UsageError(
             "Say which rewrite to score: an id or subject, --all, or --subject with its targets.",
-            remedy=f"`thinkeval rewrites {graph}` lists the stored ones.",
+            remedy=f"`thinkeval graph rewrites {graph}` lists the stored ones.",
         )
     if own.written:
         return [_own(db, graph, own)]
@@ -102,9 +102,9 @@ def rewrites(
         if not found:
             raise UsageError(
                 f"Graph {graph} has no request to {kind}.",
-                remedy=f"Make some: thinkeval rewrites {graph} --build append."
+                remedy=f"Make some: thinkeval graph rewrites {graph} --build append."
                 if kind == "append"
-                else f"`thinkeval rewrites {graph}` lists its requests.",
+                else f"`thinkeval graph rewrites {graph}` lists its requests.",
             )
         return found
     return [_named(stored, graph, name, written) for name in names]
@@ -138,7 +138,7 @@ def _named(
                 remedy="Give the id of one of them, or as much of it as tells it apart.",
             )
     known = [r.id for r in stored] + [r.subject for r in stored]
-    raise NotFoundError("rewrite", name, known, listing=f"thinkeval rewrites {graph}")
+    raise NotFoundError("rewrite", name, known, listing=f"thinkeval graph rewrites {graph}")
 
 
 def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
@@ -163,7 +163,7 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
             "relation",
             own.relation or "",
             {f.relation for f in facts},
-            listing=f"thinkeval rules relations {graph}",
+            listing=f"thinkeval graph rules relations {graph}",
         )
     if prompt.count(SUBJECT_SLOT) != 1:
         raise UsageError(
@@ -202,7 +202,7 @@ def _refuse_misspelt(facts: Sequence[Fact], own: OwnRewrite, graph: str) -> None
     known = {name for fact in facts for name in (fact.subject, fact.object)}
     for kind, name in (("subject", own.subject), ("target_true", own.target_true)):
         if name and name not in known and difflib.get_close_matches(name, known, n=1, cutoff=0.8):
-            raise NotFoundError(kind, name, known, listing=f"thinkeval rewrites {graph}")
+            raise NotFoundError(kind, name, known, listing=f"thinkeval graph rewrites {graph}")
 
 
 def _parts(rewrite: RewriteRequest) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .schemas import EndpointIn, GrowthIn, GrowthOut
 
 
-# A growth run in this process, under a lease, as by `thinkeval grow start`.
+# A growth run in this process, under a lease, as by `thinkeval graph grow start`.
 #
 # Its job is stored and taken in one transaction, so that no worker takes it in between. Where
 # another process works on it already, this one waits, and then goes through the run itself: what

@@ -378,7 +378,7 @@ class Names:
 
 def unknown_entity(name: str, graph: str, names: Names) -> NotFoundError:
     """The error for an entity that a graph does not have; suggests close names."""
-    missing = NotFoundError("entity", name, sorted(names.given), listing="thinkeval graphs")
+    missing = NotFoundError("entity", name, sorted(names.given), listing="thinkeval results graphs")
     missing.remedy = f"Take the name or an alias of an entity of {graph!r}."
     return missing
 

@@ -229,7 +229,7 @@ def _run(db: Database, run: str) -> tuple[GrowthOut, GrowthIn]:
     if found.elicit != "crawl":
         raise UsageError(
             f"The run {run!r} is no crawl.",
-            remedy="`thinkeval growth` lists others.",
+            remedy="`thinkeval results growth` lists others.",
         )
     return found, request_of(found)
 

@@ -145,9 +145,9 @@ def _sentences(out: GrowthOut, measure: Measure | None = None) -> list[str]:
     ]
     if out.state == "waiting_review":
         found.append(
-            f"Review it at /growth/{out.id} of `thinkeval serve`, or write `thinkeval grow"
+            f"Review it at /growth/{out.id} of `thinkeval serve`, or write `thinkeval graph grow"
             f" candidates {out.id} --format csv -o FILE`, fill in verbs and give it to `thinkeval"
-            f" grow decide {out.id} FILE --as NAME`."
+            f" graph grow decide {out.id} FILE --as NAME`."
         )
     if without_chain(out):
         found.append("No chain was found.")
@@ -184,7 +184,7 @@ def _next(out: GrowthOut) -> list[str]:
         return []
     model = "FOLDER" if out.scored_as is None else shlex.quote(out.scored_as)
     score = f"thinkeval score --graph {out.graph} --all --model {model}"
-    return [score, *([f"thinkeval crawl report {out.id}"] if out.elicit == "crawl" else [])]
+    return [score, *([f"thinkeval graph crawl report {out.id}"] if out.elicit == "crawl" else [])]
 
 
 LISTED: list[Column[GrowthOut]] = [

@@ -147,7 +147,7 @@ def _base_for(db: Database, posted: GrowthIn) -> str | None:
             return name
     raise UsageError(
         f"No graph gives the relations of a crawl from {subject!r}.",
-        remedy="Name one with --base; `thinkeval graphs` lists them.",
+        remedy="Name one with --base; `thinkeval results graphs` lists them.",
     )
 
 

@@ -210,7 +210,7 @@ def _decided(
     """Check a decision; return the candidate's triplet before and after it."""
     found = tx.run(CandidateOut, "growth/candidates", run=run, ids=[candidate])
     if not found:
-        listing = f"thinkeval grow candidates {run}"
+        listing = f"thinkeval graph grow candidates {run}"
         raise NotFoundError("candidate", candidate, [], listing=listing)
     before, verb, after = current(found[0]), decision.verb, decision.after
     if verb not in ("keep", "prune", "correct"):
@@ -302,7 +302,9 @@ def detail(db: Database, run: str, candidate: str) -> CandidateDetail:
     decisions = decisions_of(db, run, candidate).items
     found = db.read(CandidateOut, "growth/candidates", run=run, ids=[candidate])
     if not found:
-        raise NotFoundError("candidate", candidate, [], listing=f"thinkeval grow candidates {run}")
+        raise NotFoundError(
+            "candidate", candidate, [], listing=f"thinkeval graph grow candidates {run}"
+        )
     evidence = db.read(rows.EvidenceRow, "growth/evidence", run=run, id=candidate)
     return CandidateDetail(**dict(found[0]), evidence=evidence, decisions=decisions)
 

@@ -22,7 +22,7 @@ def require_run(db: Database, run: str) -> GrowthOut:
     found = db.read(GrowthOut, "growth/runs", id=run)
     if not found:
         known = [row.id for row in db.read(GrowthOut, "growth/runs", limit=1000)]
-        raise NotFoundError("growth run", run, known, listing="thinkeval growth")
+        raise NotFoundError("growth run", run, known, listing="thinkeval results growth")
     return found[0]
 
 

@@ -144,18 +144,20 @@ def check(posted: CoEditIn, rewrite: RewriteRequest) -> None:
     if rewrite.kind == "append":
         raise UsageError(
             f"{rewrite.id} appends an answer: no old fact can leak, so there is nothing to cut.",
-            remedy=f"`thinkeval rewrites {posted.graph}` lists the rewrites.",
+            remedy=f"`thinkeval graph rewrites {posted.graph}` lists the rewrites.",
         )
     if rewrite.kind == "forget":
         raise UsageError(
             f"{rewrite.id} asks to forget, and names no new object that a co-edit could install.",
-            remedy="`thinkeval leakcut EDIT` lists what else gives the old object away; forget that"
+            remedy="`thinkeval lab leakcut EDIT` lists what else gives the old object away;"
+            " forget that"
             " too.",
         )
     if posted.method == "none" or registry.info(posted.method).kind == "control":
         raise UsageError(
             f"{posted.method} is a control, which edits nothing for good.",
-            remedy="Take an editing method, for example memit; `thinkeval methods` lists them.",
+            remedy="Take an editing method, for example memit; `thinkeval model methods`"
+            " lists them.",
         )
     if registry.forgets(posted.method):
         raise UsageError(
@@ -329,7 +331,7 @@ def new_objects(
     if stray:
         raise UsageError(
             f"The fact {stray[0]!r} is on no chain, so it gets no new object.",
-            remedy="`thinkeval leakcut … --json` lists the facts with their ids.",
+            remedy="`thinkeval lab leakcut … --json` lists the facts with their ids.",
         )
     safe = _safe(db, leaks, facts, max_steps)
     leading = _leading(db, leaks, max_steps, [*given.values()])

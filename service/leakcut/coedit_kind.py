@@ -301,7 +301,7 @@ COEDIT = Kind(
     tables=_tables,
     next=lambda out: [
         f"thinkeval show {out.rounds[out.chosen].edit}",
-        f"thinkeval coedits {out.id} -f latex",
+        f"thinkeval results coedits {out.id} -f latex",
     ],
     figures={"frontier": lambda out, fmt, measure: figure(out, fmt)},
     again="Submit it again: rounds that were scored are found.",

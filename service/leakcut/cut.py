@@ -186,9 +186,9 @@ def _named(leaks: Leaks, name: str) -> Collection[str]:
     about = leaks.about(name)
     if not about:
         known = {*leaks.facts, *(row.subject for row in leaks.facts.values())}
-        place = f"thinkeval leakcut {leaks.rewrite} -g {leaks.dataset} --json"
+        place = f"thinkeval lab leakcut {leaks.rewrite} -g {leaks.dataset} --json"
         if leaks.score:
-            place = f"thinkeval chains {leaks.score.edit}"
+            place = f"thinkeval results chains {leaks.score.edit}"
         raise NotFoundError(
             "fact on the chains, or subject of one,", name, known, listing=place
         )  # fmt: skip

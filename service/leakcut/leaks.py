@@ -149,7 +149,7 @@ def of_edit(db: Database, score: Score, measure: Measure, max_steps: int = 5) ->
     if score.append is not None:
         raise UsageError(
             f"{score.edit} appends an answer: no old fact can leak, so there is nothing to cut.",
-            remedy="Name an edit that replaces an object; `thinkeval edits` lists them.",
+            remedy="Name an edit that replaces an object; `thinkeval results edits` lists them.",
         )
     if measure not in score.measures:
         raise UsageError(
@@ -181,7 +181,7 @@ def of_rewrite(db: Database, graph: str, rewrite: RewriteRequest, max_steps: int
     if rewrite.kind == "append":
         raise UsageError(
             f"{rewrite.id} appends an answer: no old fact can leak, so there is nothing to cut.",
-            remedy=f"`thinkeval rewrites {graph}` lists the rewrites.",
+            remedy=f"`thinkeval graph rewrites {graph}` lists the rewrites.",
         )
     about = case(graph, rewrite)
     where = {name: about[name] for name in ("graph", "subject", "object", "rewrite")}

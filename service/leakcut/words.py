@@ -147,10 +147,10 @@ def next_step(cut: CutOut, score: Score | None = None) -> tuple[str, str]:
     if not whole or cut.rewrite.startswith(OWN):
         return (
             "List them with their keys and costs:",
-            shlex.join(["thinkeval", "leakcut", cut.edit]),
+            shlex.join(["thinkeval", "lab", "leakcut", cut.edit]),
         )
     if cut.measure != MEASURE:
-        words = ["thinkeval", "leakcut", cut.edit, "--measure", MEASURE]
+        words = ["thinkeval", "lab", "leakcut", cut.edit, "--measure", MEASURE]
         return ("Co-edits choose by likelihood; the facts that they would try:", shlex.join(words))
     return (_trial(cut), shlex.join(_coedit(cut, score)))
 
@@ -172,7 +172,7 @@ def _trial(cut: CutOut) -> str:
 
 
 def _coedit(cut: CutOut, score: Score | None) -> list[str]:
-    words = ["thinkeval", "coedit", cut.rewrite, "-g", cut.graph]
+    words = ["thinkeval", "lab", "coedit", cut.rewrite, "-g", cut.graph]
     if cut.method and cut.model:
         words += ["-m", cut.method, "--model", as_option(cut.model)]
     edit = posted(score) if score else {}

@@ -230,7 +230,7 @@ SetId = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class RunsIn(BaseModel):
-    """Strategies to run on knowledge sets, with the defaults of `thinkeval depedit run`."""
+    """Strategies to run on knowledge sets, with the defaults of `thinkeval lab depedit run`."""
 
     model_config = ConfigDict(
         extra="forbid",

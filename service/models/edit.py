@@ -718,7 +718,7 @@ class MeasuredOptions(ScoringOptions):
     )
     implications: Annotated[bool, Option(recorded="implications", since=2)] = Field(
         default=False,
-        description="Also probe the conclusions of the graph's rules (`thinkeval rules`).",
+        description="Also probe the conclusions of the graph's rules (`thinkeval graph rules`).",
     )
     forms: Annotated[str | None, Option(recorded="forms", since=10)] = Field(
         default=None,
@@ -802,10 +802,9 @@ class EditOptions(SharedOptions, AppendOptions, ForgetOptions):
         str,
         Field(min_length=1, max_length=400),
         Option(
-            help="Hub name or local path of a decoder-only model; or `organism`,"
-            " `organism:llama`, `organism:gpt2:seed=1`: a small model trained on the graph's own"
-            " facts; `organism-unknown`: one that was taught not to know absent pairs too;"
-            " `organism:on=hogwarts`: trained on another graph than the scored one."
+            help="Hub name or local path of a decoder-only model; or a small one that is trained"
+            " on the graph's facts: `organism` (`organism:llama`, `organism:gpt2:seed=1`,"
+            " `organism:on=GRAPH`, `organism-unknown`: taught not to know absent pairs)."
         ),
     ] = Field(default="organism", description="`GET /v1/models` lists the allowed ones.")
     method: Annotated[Name, Option(("--method", "-m"))] = Field(

@@ -163,7 +163,8 @@ def appended_table(scores: Sequence[Score], *, all_requests: bool = False) -> Me
     if not grouped:
         raise NothingStoredError(
             "No request to append is scored.",
-            remedy="Make requests with `thinkeval rewrites GRAPH --build append`, or import a PEAK"
+            remedy="Make requests with `thinkeval graph rewrites GRAPH --build append`, or"
+            " import a PEAK"
             " file; then `thinkeval sweep -g GRAPH --kind append`.",
         )
     found, left_out = rows_over(grouped, _values, all_requests=all_requests)

@@ -176,7 +176,8 @@ def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
         raise UsageError(
             f"{one.edit!r} is an edit of the data set {one.dataset!r} and {other.edit!r} of"
             f" {other.dataset!r}: they share no facts and no chains.",
-            remedy="Compare edits of one data set; `thinkeval edits --graph NAME` lists them.",
+            remedy="Compare edits of one data set; `thinkeval results edits --graph NAME`"
+            " lists them.",
         )
     by = _common_measure(db, one, other, measure)
     from ..scoring import intervals  # numpy; `--help` should not wait for it

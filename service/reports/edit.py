@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from ...cypher import rows
-from ...cypher.metric_options import headlines, integers
+from ...cypher.metric_options import displays, headlines, integers
 from ...cypher.rows.chains import LeakageRow, ScoredChainRow
 from ..base.errors import UsageError
 from ..base.formatting import cell, with_interval
@@ -356,8 +356,9 @@ def lines(score: Score) -> list[ScoreLine]:
     Efficacy with and without the chat template follows efficacy, for models that have one.
     """
     asked: list[tuple[str, str, int | None]] = []
+    titles = displays()
     for name in headlines():
-        asked.append((name, name, None))
+        asked.append((titles[name].title, name, None))
         if name == "efficacy":
             asked += [(label, metric, None) for label, metric in EFFICACIES]
     asked += [(f"IFR, {step}-step", "ifr_by_steps", step) for step in STEPS]

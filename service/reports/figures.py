@@ -92,7 +92,8 @@ def draw_edit(
     """A figure of one scored edit.
 
     Args:
-        n: which chain `chain` draws, as `thinkeval chains` numbers them; by default the first
+        n: which chain `chain` draws, as `thinkeval results chains` numbers them; by default the
+        first
             that survives (where none does, the first).
         limit: how many surviving chains `leakage` draws at most, those of the largest part of IFR.
         selection: which chains `leakage` draws; by default all.
@@ -127,7 +128,7 @@ def draw_edit(
     elif not 1 <= n <= len(rows):
         raise UsageError(
             f"Edit {score.edit!r} has no chain {n}: there are {len(rows)}.",
-            remedy="Chains are numbered from 1, as `thinkeval chains` lists them.",
+            remedy="Chains are numbered from 1, as `thinkeval results chains` lists them.",
         )
     return encode(partial(draw_chain, score, rows, measure, n), fmt, title)
 
@@ -184,7 +185,7 @@ BOX_W, BOX_H, GAP = 1.3, 0.72, 1.3
 
 
 def draw_chain(score: Score, rows: Sequence[ScoredChainRow], measure: str, n: int) -> Figure:
-    """Chain `n` of the edit's chains, as `thinkeval chains` counts them."""
+    """Chain `n` of the edit's chains, as `thinkeval results chains` counts them."""
     title = f"{score.subject}: {objects(score.target_true, score.target_new)} ({score.method})"
     if not rows:
         reason = f"No chain of at most {score.options.max_steps} facts leads from"

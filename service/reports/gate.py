@@ -115,7 +115,7 @@ def _checked(score: Score, limit: Limit, measure: Measure) -> Checked:
     if holds(value, limit.bound):
         return Checked(score.edit, str(limit), True, f"{label} {value:.4f} over {over}")
     hints = {
-        "ifr": f"; see `thinkeval chains {score.edit} --surviving`",
+        "ifr": f"; see `thinkeval results chains {score.edit} --surviving`",
         "subject_retention": f" about {score.subject}",
     }
     said = f"{label} {value:.4f} {broken} {limit.bound} over {over}{hints.get(limit.metric, '')}"

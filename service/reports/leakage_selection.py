@@ -22,7 +22,7 @@ class Selection(BaseModel, frozen=True):
         through: names of entities that a chain passes, in any order.
         first: id of a chain's first fact.
         fact: id of a fact on the chain.
-        chain: the number of one chain, as `thinkeval chains` counts them from 1.
+        chain: the number of one chain, as `thinkeval results chains` counts them from 1.
         steps: of these lengths only; all lengths where it is empty.
         min_ratio: with R'/R of at least this.
         surviving: only those that survive.

@@ -59,7 +59,8 @@ FORMAT = 2
 MOST_CONCLUSIONS = 200_000
 """Maximum number of conclusions; more do not fit into the memory of one transaction."""
 LESS = (
-    "Give --depth 1, fewer rules (--rule; `thinkeval rules mine --min-confidence`), or rules with"
+    "Give --depth 1, fewer rules (--rule; `thinkeval graph rules mine --min-confidence`), or"
+    " rules with"
     " kinds."
 )
 TIMEOUT_S = 600.0
@@ -371,7 +372,7 @@ def prove(
 
 def _require(db: Database, graph: str, goal: Triple, rules: Sequence[StoredRule]) -> None:
     """Refuse a misspelt goal, which would otherwise silently have no proof."""
-    listing = f"thinkeval rules closure {graph}"
+    listing = f"thinkeval graph rules closure {graph}"
     names = {entity.name for entity in db.read(rows.EntityRow, "graph/entities", graph=graph)}
     for sort, name in (("subject", goal[0]), ("object", goal[2])):
         if name not in names:

@@ -59,11 +59,11 @@ def rules_for(
         raise NothingStoredError(
             f"{dataset!r} has no {'rules' if candidates else 'kept rules'} yet"
             + (f"; {unreviewed} candidates are not reviewed." if unreviewed else "."),
-            remedy=f"Review them (`thinkeval rules review {dataset}`) or use them without a review"
-            " (`--candidates`)."
+            remedy=f"Review them (`thinkeval graph rules review {dataset}`) or use them without a"
+            " review (`--candidates`)."
             if unreviewed
-            else f"Mine some (`thinkeval rules mine {dataset}`) or write them (`thinkeval rules"
-            f" add {dataset} FILE`).",
+            else f"Mine some (`thinkeval graph rules mine {dataset}`) or write them (`thinkeval"
+            f" graph rules add {dataset} FILE`).",
         )
     return found
 
@@ -158,7 +158,7 @@ def touching(
         }
         wanted = f"{subject} {relation}"
         raise NotFoundError(
-            f"fact of {graph!r}", wanted, known, listing=f"thinkeval rules relations {graph}"
+            f"fact of {graph!r}", wanted, known, listing=f"thinkeval graph rules relations {graph}"
         )
     found: dict[tuple[object, ...], rows.AffectedRow] = {}
     for row in affected(db, graph, rules, facts, measure=measure):

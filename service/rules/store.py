@@ -248,7 +248,7 @@ def check(db: Database, dataset: str, *rules: Rule, new_relations: bool = False)
     for rule in rules:
         for name in rule.relations:
             if name is not None and name not in relations:
-                listing = f"thinkeval rules relations {dataset}"
+                listing = f"thinkeval graph rules relations {dataset}"
                 raise NotFoundError(f"relation in {dataset!r}", name, relations, listing=listing)
         for variable, kind in rule.kinds:
             if kind not in known.kinds:
@@ -278,7 +278,7 @@ def _named(stored: Sequence[StoredRule], dataset: str, name: str) -> StoredRule:
     if not found:
         known = [each.id for each in stored]
         raise NotFoundError(
-            f"rule of {dataset!r}", name, known, listing=f"thinkeval rules list {dataset}"
+            f"rule of {dataset!r}", name, known, listing=f"thinkeval graph rules list {dataset}"
         )
     return found[0]
 

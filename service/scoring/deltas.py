@@ -116,7 +116,7 @@ def find(runtime: Runtime, name: str) -> Path:
     if "comparison" in score.provenance:
         raise UsageError(
             f"{name!r} was scored between two states and has no update of its own.",
-            remedy="Name the edit that was put on; `thinkeval edits` lists them.",
+            remedy="Name the edit that was put on; `thinkeval results edits` lists them.",
         )
     about = _mapping(score.provenance.get("delta"))
     reason = about.get("reason") or f"there is no {path}"

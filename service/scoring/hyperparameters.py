@@ -1,6 +1,6 @@
 """Hyperparameters: those of a file, or a suggestion for a model without a file.
 
-Every command finds them by `chosen`; `thinkeval hparams suggest` prints a suggestion.
+Every command finds them by `chosen`; `thinkeval model hparams suggest` prints a suggestion.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # The files of `--hparams`: several, each of one method, or a folder with a file for each method.
 
 _HEADER = re.compile(r"# Starting point for (\w+) on ")
-"""The first line of a file that `thinkeval hparams suggest` writes."""
+"""The first line of a file that `thinkeval model hparams suggest` writes."""
 
 
 def by_method(methods: Sequence[str], named: Sequence[str]) -> dict[str, str]:
@@ -48,7 +48,7 @@ def by_method(methods: Sequence[str], named: Sequence[str]) -> dict[str, str]:
                 f"--hparams {text} has hyperparameters of none of the methods"
                 f" {', '.join(methods)}.",
                 remedy="Name the file by its method (memit.yaml), or give that method with -m;"
-                " `thinkeval methods NAME` lists the keys that a file must have.",
+                " `thinkeval model methods NAME` lists the keys that a file must have.",
             )
         for method, file in matched.items():
             if method in found:
@@ -105,8 +105,8 @@ def _takes(method: str, values: Mapping[str, Any]) -> bool:
     return True
 
 
-# The results of `thinkeval tune` (`service.scoring.tuning`), one file for each method, model state
-# and graph. They are found by the state's digest, so by a copy under another name too.
+# The results of `thinkeval model tune` (`service.scoring.tuning`), one file for each method, model
+# state and graph. They are found by the state's digest, so by a copy under another name too.
 
 FOLDER = "tuned"
 
@@ -202,7 +202,7 @@ def tuned_for(settings: Settings, method: str, state: str, content: str = "") ->
         except (OSError, ValidationError) as error:
             raise HparamsError(
                 f"{path} could not be read ({type(error).__name__})",
-                remedy="Delete it, and run `thinkeval tune` again.",
+                remedy="Delete it, and run `thinkeval model tune` again.",
             ) from error
     found.sort(key=lambda each: (each.content == content, each.created_at))
     return found[-1] if found else None
@@ -325,7 +325,7 @@ def of_another_corpus(
     return (
         f"{key} {value:g} of {method} is published for a covariance of {found.corpus}, and this one"
         f" is of {corpus}: the edit may install too little or too much. Use their covariance"
-        " (`thinkeval covariance import --help`), or the rule in place of the constant, --set"
+        " (`thinkeval model covariance import --help`), or the rule in place of the constant, --set"
         f" {CONSTANTS[key]}."
     )
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Covariance statistics (mom2): from the texts or files that `--covariance` names.
 #
-# They are collected on demand or beforehand (`thinkeval covariance`), or imported.
+# They are collected on demand or beforehand (`thinkeval model covariance`), or imported.
 #
 #   (nothing)         an organism: `graph`, the corpus it was trained on; else `own-samples`
 #   own-samples       texts that the unedited model writes itself
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 #   FILE              a UTF-8 text file, one text a line
 #   datasets:NAME?config=..&split=..&column=..&limit=..&revision=..   (package `datasets`)
 #   FILE.npz, FOLDER  published statistics, named by module
-#   imported          stored by `thinkeval covariance import` for this model
+#   imported          stored by `thinkeval model covariance import` for this model
 
 DATASETS, IMPORTED, OWN_SAMPLES, SENTENCES = "datasets:", "imported", "own-samples", "graph"
 OPTIONS = ("config", "split", "column", "limit", "revision")
@@ -325,7 +325,7 @@ def _rows(found: Covariance, corpus: str) -> list[dict[str, object]]:
 
 SMALL = 20_000_000
 """Models of at most so many weights (organisms) get their hypernetwork trained when it is needed;
-for a larger one that takes hours, and `thinkeval train-mend` starts it."""
+for a larger one that takes hours, and `thinkeval model train-mend` starts it."""
 
 _PROTOCOL = 1
 """Part of every key: raise it when examples, losses or the network change."""
@@ -491,7 +491,7 @@ def _facts_digest(facts: tuple[Fact, ...]) -> str:
 def _command(resolved: Resolved) -> str:
     """The command that trains the hypernetwork of a request."""
     request = resolved.request
-    words = [f"thinkeval train-mend {request.graph} --model {request.model}"]
+    words = [f"thinkeval model train-mend {request.graph} --model {request.model}"]
     if request.dtype != "float32":
         words.append(f"--dtype {request.dtype}")
     if request.revision:

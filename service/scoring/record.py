@@ -313,7 +313,7 @@ def get_score(db: Database, edit: str) -> Score:
 def unknown(db: Database, edit: str) -> NotFoundError:
     """The error that says there is no such edit, and which are close."""
     known = [row.id for row in db.read(rows.PageEditRow, "edits/page_edits", limit=1000)]
-    return NotFoundError("edit", edit, known, listing="thinkeval edits")
+    return NotFoundError("edit", edit, known, listing="thinkeval results edits")
 
 
 def list_edits(db: Database, graph: str | None = None) -> list[rows.EditRow]:

@@ -95,7 +95,8 @@ def _refuse_state(text: str) -> None:
     raise UsageError(
         f"{text!r} is a state of a model, and cannot be edited: {why}.",
         remedy=f"Name the model itself{model}; compare its states with `thinkeval compare`. To"
-        " edit a changed model, write it to a folder first (`thinkeval deltas export`, or merge"
+        " edit a changed model, write it to a folder first (`thinkeval results deltas export`, or"
+        " merge"
         " the adapter with peft).",
     )
 

@@ -64,7 +64,7 @@ def implied(db: Database, request: ScoreRequest, scope: Scope) -> Implied:
     if not rules:
         raise UsageError(
             f"{request.graph!r} has no rules with the status `kept`: an edit implies nothing.",
-            remedy=f"`thinkeval rules add {request.graph} FILE`, or mine and review some.",
+            remedy=f"`thinkeval graph rules add {request.graph} FILE`, or mine and review some.",
         )
     rewrite = request.rewrite
     edited = (rewrite.subject, rewrite.relation, rewrite.target_true, rewrite.target_new)

@@ -196,7 +196,7 @@ def list_methods() -> Methods:
 def get_method(name: ByName) -> MethodOut:
     """One editing method and the models it has hyperparameters for."""
     if name not in registry.names():
-        raise NotFoundError("method", name, registry.names(), listing="thinkeval methods")
+        raise NotFoundError("method", name, registry.names(), listing="thinkeval model methods")
     return _method(name)
 
 
@@ -249,7 +249,7 @@ def get_query(name: ByName) -> cypher.Query:
 def _known(name: str, folder: str) -> cypher.Query:
     known = cypher.names(folder)
     if name not in known:
-        raise NotFoundError("query", name, known, listing="thinkeval queries")
+        raise NotFoundError("query", name, known, listing="thinkeval db queries")
     return cypher.query(name)
 
 

@@ -207,7 +207,7 @@ def _require_append(score: Score) -> None:
         NotFoundError: it is no append.
     """
     if score.append is None:
-        raise NotFoundError("append", score.edit, [], listing="thinkeval rewrites GRAPH")
+        raise NotFoundError("append", score.edit, [], listing="thinkeval graph rewrites GRAPH")
 
 
 @router.get("/graph", response_model=GraphOut, summary="Get the graph of an edit")

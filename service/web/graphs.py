@@ -248,7 +248,7 @@ def get_graph(graph: GraphId, db: Db) -> StoredGraph:
     """One stored graph."""
     found = {g.id: g for g in datasets.list_graphs(db)}
     if graph not in found:
-        raise NotFoundError("graph", graph, found, listing="thinkeval graphs")
+        raise NotFoundError("graph", graph, found, listing="thinkeval results graphs")
     return found[graph]
 
 

@@ -70,7 +70,7 @@ def export_growth(
         True
     ),
 ) -> Response:
-    """The files of `thinkeval grow export`; of a finished run always the same bytes."""
+    """The files of `thinkeval graph grow export`; of a finished run always the same bytes."""
     row = require_run(db, run)
     made = exported(db, row.id, format, single_link=single_link, max_steps=max_steps)
     if packed:

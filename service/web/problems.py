@@ -46,7 +46,9 @@ class ProblemOut(BaseModel):
         examples=["There is no edit 'rome-harry'. Did you mean 'rome-harry-1'?"],
         description="The cause and its place.",
     )
-    remedy: str = Field(examples=["`thinkeval edits` lists them."], description="The remedy.")
+    remedy: str = Field(
+        examples=["`thinkeval results edits` lists them."], description="The remedy."
+    )
     instance: str | None = Field(default=None, description="The path of the request.")
     errors: list[dict[str, Any]] = Field(
         default=[], description="Of an invalid request: each place, and its defect."

@@ -160,15 +160,15 @@ def test_the_installed_packages_are_those_of_the_wheel(installed: Installed) -> 
 
 
 def test_queries_and_methods_are_found_from_anywhere(installed: Installed) -> None:
-    listed = installed.execute("thinkeval", "queries")
+    listed = installed.execute("thinkeval", "db", "queries")
     assert (listed.returncode, listed.stderr) == (0, "")
     for path in (ROOT / "cypher").glob("*/*.cypher"):
         is_part = path.stem.startswith("_")
         assert (f"{path.parent.name}/{path.stem}" in listed.stdout) is not is_part
-    ifr = installed.execute("thinkeval", "queries", "metrics/ifr")
+    ifr = installed.execute("thinkeval", "db", "queries", "metrics/ifr")
     assert "Indirect Fact Recovery" in ifr.stdout
     assert "USING JOIN ON x" in ifr.stdout  # of the part chains/_paths
-    methods = installed.execute("thinkeval", "methods", "--json")
+    methods = installed.execute("thinkeval", "model", "methods", "--json")
     assert (methods.returncode, methods.stderr) == (0, "")
     for name in ("rome", "memit", "fine_tuning", "none", "gpt2-xl"):
         assert f'"{name}"' in methods.stdout
@@ -203,5 +203,5 @@ def test_a_project_with_packages_of_our_folders_names_runs_beside_us(
     version = beside.execute("thinkeval", "--version")
     assert (version.returncode, version.stderr) == (0, "")
     assert version.stdout.startswith("thinkeval ")
-    ifr = beside.execute("thinkeval", "queries", "metrics/ifr")
+    ifr = beside.execute("thinkeval", "db", "queries", "metrics/ifr")
     assert "Indirect Fact Recovery" in ifr.stdout

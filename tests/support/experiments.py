@@ -85,7 +85,7 @@ SAMPLES: dict[str, Sample] = {
             ({"max_steps": 6}, "max_steps"),
             ({"graph": "none-such"}, "none-such"),
         ),
-        ("metrics", "metric,likelihood", "| efficacy |"),
+        ("metrics", "metric,likelihood", "| Efficacy |"),
         "rome",
     ),
     "sweep": Sample(

@@ -20,7 +20,7 @@ def test_blocks_of_a_page_in_order() -> None:
             page(
                 "# Title",
                 "~~~sh",
-                "thinkeval graphs",
+                "thinkeval results graphs",
                 "~~~",
                 "<!-- not run: needs a GPU -->",
                 "",
@@ -40,7 +40,7 @@ def test_blocks_of_a_page_in_order() -> None:
         )
     )
     assert [(b.line, b.language, b.title, b.not_run, b.text) for b in found] == [
-        (3, "sh", None, None, "thinkeval graphs"),
+        (3, "sh", None, None, "thinkeval results graphs"),
         (8, "python", "a.py", "needs a GPU", "x = 1\n"),
         (14, "text", None, None, "as is\n  deeper"),
         (18, "", None, None, ""),

@@ -108,7 +108,7 @@ def test_the_gpu_worker_is_a_profile_and_the_service_can_do_without_its_own(
     assert [name for name, each in services.items() if "profiles" in each] == ["worker"]
     worker = services["worker"]
     assert worker["profiles"] == ["gpu"]
-    assert worker["command"] == ["worker", "--device", "cuda"]
+    assert worker["command"] == ["db", "worker", "--device", "cuda"]
     (device,) = worker["deploy"]["resources"]["reservations"]["devices"]
     assert device == {"driver": "nvidia", "count": 1, "capabilities": ["gpu"]}
     workers = services["service"]["environment"]["THINKEVAL_WORKERS"]

@@ -22,7 +22,7 @@ PLAIN = "Options"
 
 @dataclass(frozen=True)
 class Described:
-    """A command and its panel: `thinkeval grow run` is in the panel of `thinkeval grow`."""
+    """A command and its panel: that of the ten commands, or its group, such as `graph`."""
 
     name: str
     panel: str
@@ -30,7 +30,7 @@ class Described:
 
 
 def commands() -> list[Described]:
-    """Every command that can be called, by panel in the order of `thinkeval --help`.
+    """Every command that can be called: the ten of the root, then each group's.
 
     A hidden command is what its group does without a subcommand; it has the group's name.
     """
@@ -47,7 +47,8 @@ def commands() -> list[Described]:
 
     root = get_command(app)
     for name, each in getattr(root, "commands", {}).items():
-        walk(each, f"thinkeval {name}", str(getattr(each, "rich_help_panel", "") or ""))
+        panel = f"`{name}`" if getattr(each, "commands", None) else each.rich_help_panel
+        walk(each, f"thinkeval {name}", panel)
     panels = list(dict.fromkeys(each.panel for each in found))
     return sorted(found, key=lambda each: panels.index(each.panel))
 

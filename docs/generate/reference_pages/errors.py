@@ -25,10 +25,10 @@ OWN_CODES: dict[str, dict[int, str]] = {
         " `--min-subject-retention` or `--max-kl`.",
         2: "also where one of several edits failed; the others are scored.",
     },
-    "thinkeval coedit": {1: "no round meets the objective; the rounds are stored."},
+    "thinkeval lab coedit": {1: "no round meets the objective; the rounds are stored."},
     "thinkeval sweep": {2: "also where one of the edits failed; the others are scored."},
-    "thinkeval grow start": {1: "the run ended without any chain for one of the rewrites."},
-    "thinkeval deltas verify": {
+    "thinkeval graph grow start": {1: "the run ended without any chain for one of the rewrites."},
+    "thinkeval results deltas verify": {
         2: "also where the weights differ after reverting, or the file holds another update than"
         " the one that was scored."
     },
@@ -55,7 +55,7 @@ EXAMPLE = """{
   "title": "No resource has this name",
   "status": 404,
   "detail": "There is no edit 'rome-harry'. Did you mean 'rome-harry-1'?",
-  "remedy": "`thinkeval edits` lists them.",
+  "remedy": "`thinkeval results edits` lists them.",
   "instance": "/v1/edits/rome-harry"
 }"""
 

@@ -11,13 +11,13 @@ from thinkeval.loaders.formats import formats
 
 MORE: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "Rules": (
-        "`thinkeval rules add`",
+        "`thinkeval graph rules add`",
         ("loaders/rules_yaml.py", "loaders/rule_records.py"),
         "yaml",
         "If-Then rules written by hand, as YAML.",
     ),
     "Knowledge sets": (
-        "`thinkeval depedit import` and `export`",
+        "`thinkeval lab depedit import` and `export`",
         ("loaders/depedit.py", "loaders/depedit_records.py", "loaders/depedit_published.py"),
         "text",
         "DepEdit's JSONL: one knowledge set a line.",
@@ -29,13 +29,13 @@ MORE: dict[str, tuple[str, tuple[str, ...], str, str]] = {
         "Hyperparameters of one method, as YAML or JSON.",
     ),
     "Saved edits": (
-        "`thinkeval deltas export`, `apply`, `verify`",
+        "`thinkeval results deltas export`, `apply`, `verify`",
         ("editing/deltas/files.py", "editing/deltas/export.py"),
         "text",
         "The update of an edit with its provenance, as safetensors.",
     ),
     "Layouts of a grown graph": (
-        "`thinkeval grow export`",
+        "`thinkeval graph grow export`",
         (
             "service/growth/export.py",
             "service/growth/export.py",

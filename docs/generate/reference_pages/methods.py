@@ -33,7 +33,8 @@ def page() -> str:
         "# Editing methods",
         f"The {len(rows)} editing methods, each with its paper, what it computes, and its"
         " hyperparameters.",
-        "`thinkeval methods NAME` prints a method's hyperparameters, `--set key=value` sets one and"
+        "`thinkeval model methods NAME` prints a method's hyperparameters, `--set key=value` sets"
+        " one and"
         " `--hparams FILE` takes a file of them ([file formats](file-formats.md#hyperparameters))."
         " [Hyperparameters](../how-to/hyperparameters.md) tells how to find values for another"
         " model. Other packages add methods by the entry point group `thinkeval.methods`.",

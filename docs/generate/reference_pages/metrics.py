@@ -31,7 +31,8 @@ def page() -> str:
         " it is undefined, and the Cypher query that computes it.",
         "A metric is one file of `cypher/metrics/`. Its row has a `value`, the number `n` of items"
         " it was taken over, and the number `excluded` that could not be counted; a value that is"
-        " undefined is null, with its n. `thinkeval queries metrics/ifr --edit EDIT` prints a query"
+        " undefined is null, with its n. `thinkeval db queries metrics/ifr --edit EDIT` prints a"
+        " query"
         " with the parameters of an edit, ready for Neo4j Browser. The sampled and the two"
         " teacher-forced probabilities give one value each (measures `p`, `likelihood` and"
         " `likelihood_norm`): `$pre` and `$post` name the properties that are read.",

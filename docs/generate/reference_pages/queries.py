@@ -43,7 +43,8 @@ def page() -> str:
         "# Queries",
         f"The {total} Cypher queries of the catalogue besides the [metrics](metrics.md), each with"
         " its parameters and columns.",
-        "Every query is one file `cypher/FOLDER/NAME.cypher`. `thinkeval queries NAME` prints its"
+        "Every query is one file `cypher/FOLDER/NAME.cypher`. `thinkeval db queries NAME` prints"
+        " its"
         " text with all shared parts in place; `GET /v1/queries/{name}` gives the same. Those of"
         " mode `read` change nothing and run in Neo4j Browser; the others are for the program.",
         table(("Folder", "Queries", "Subject"), rows),

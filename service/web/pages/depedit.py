@@ -128,7 +128,7 @@ def _methods(db: Database, chosen: Chosen) -> list[MethodRow]:
 def download(
     db: Database, tables: Tables, chosen: Chosen, table: str, style: str
 ) -> tuple[str, str, str]:
-    """(text, file name, media type) of one table, as `thinkeval depedit report` writes it.
+    """(text, file name, media type) of one table, as `thinkeval lab depedit report` writes it.
 
     Raises:
         UsageError: there is no such table or format.

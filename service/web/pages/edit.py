@@ -615,7 +615,7 @@ def commands(score: Score, base: str) -> list[tuple[str, str]]:
     text = json.dumps(body, ensure_ascii=False).replace("'", "\\u0027")
     return [
         ("Score it again, on the command line", _command(body)),
-        ("Its chains, on the command line", f"thinkeval chains {score.edit} --surviving"),
+        ("Its chains, on the command line", f"thinkeval results chains {score.edit} --surviving"),
         (
             "Score it again, over REST (answers at once: it is stored)",
             f"curl -s -X POST {base}/v1/edits -H 'Content-Type: application/json' -d '{text}'",
@@ -633,7 +633,7 @@ def _of_comparison(score: Score, base: str) -> list[tuple[str, str]]:
     words += ["--forget", _fact(score)] if score.kind == "forget" else ["--rewrite", score.rewrite]
     return [
         ("Compare the states again, on the command line", shlex.join(words)),
-        ("Its chains, on the command line", f"thinkeval chains {score.edit} --surviving"),
+        ("Its chains, on the command line", f"thinkeval results chains {score.edit} --surviving"),
         ("The score, over REST", f"curl -s {base}/v1/edits/{score.edit}/score"),
     ]
 

@@ -39,7 +39,7 @@ GENERATED = ("docs/decisions", "docs/generate", "docs/project/changelog.md")
 """Generated from the code, or records of their time: not run."""
 
 HERE = re.compile(r"(http://)?(?:localhost|127\.0\.0\.1):8000(?!\d)")
-STAYS = (["serve"], ["worker"], ["db", "start"], ["db", "stop"])
+STAYS = (["serve"], ["db", "worker"], ["db", "start"], ["db", "stop"])
 """Commands that wait for ever, or stop what other tests use: their options are checked only."""
 
 QUICK_S = 120

@@ -67,21 +67,21 @@ class Placeholders:
             case "LATER":
                 return self._json("score", ELSEWHERE, "-g", GRAPH, "-m", "rome")[0]["edit"]
             case "RULE":
-                self._program("rules", "add", GRAPH, GRAPH)
+                self._program("graph", "rules", "add", GRAPH, GRAPH)
                 return next(
                     r.rule
                     for r in self._db.read(rows.RuleRow, "rules/list_rules")
                     if r.dataset == GRAPH
                 )
             case "RUN":
-                return self._json("crawl", GRAPH, "--start", "Harry Potter", "--depth", "1", *FEW)[
-                    "run"
-                ]
+                return self._json(
+                    "graph", "crawl", GRAPH, "--start", "Harry Potter", "--depth", "1", *FEW
+                )["run"]
             case "COEDIT":
-                asked = ("coedit", REWRITE, "-g", GRAPH, "-m", "rome", "--rounds", "1")
+                asked = ("lab", "coedit", REWRITE, "-g", GRAPH, "-m", "rome", "--rounds", "1")
                 return self._json(*asked)["id"]
             case "SET":
-                return self._json("depedit", "build", "atlas", *SMALL_SET)["sets"][0]["id"]
+                return self._json("lab", "depedit", "build", "atlas", *SMALL_SET)["sets"][0]["id"]
             case "SWEEP":
                 body = {"graph": GRAPH, "rewrites": [REWRITE], "methods": ["none", "rome"]}
                 sweep = self._service.post("/v1/sweeps", **body)["id"]

@@ -133,8 +133,8 @@ def test_a_file_that_is_wrong_points_to_the_format_of_rules(tmp_path: Path) -> N
     file.write_text("rules:\n- if: [a r b]\n  then: a r b\n")
     with pytest.raises(SchemaError) as caught:
         load_rules(file)
-    assert "thinkeval rules add --help" in caught.value.remedy
+    assert "thinkeval graph rules add --help" in caught.value.remedy
     file.write_text("rules:\n- if: [a b]\n  then: a r b\n")
     with pytest.raises(SchemaError) as caught:
         load_rules(file)
-    assert "thinkeval rules add --help" in caught.value.remedy
+    assert "thinkeval graph rules add --help" in caught.value.remedy

@@ -97,11 +97,13 @@ def test_the_listed_fact_is_the_edited_one_where_there_is_one() -> None:
 
 
 def test_unknown_names_are_answered_with_close_ones() -> None:
-    error = NotFoundError("graph", "hogwart", ["hogwarts", "knowgic"], listing="thinkeval graphs")
+    error = NotFoundError(
+        "graph", "hogwart", ["hogwarts", "knowgic"], listing="thinkeval results graphs"
+    )
     assert "'hogwarts'" in error.detail
     problem = describe(error)
     assert problem.status == 404
-    assert "thinkeval graphs" in problem.remedy
+    assert "thinkeval results graphs" in problem.remedy
 
 
 def test_every_known_error_says_what_to_do() -> None:
@@ -133,7 +135,7 @@ REWRITES = [
 def test_the_most_similar_name_is_suggested_first(
     name: str, known: list[str], first: str | None
 ) -> None:
-    error = NotFoundError("rewrite", name, known, listing="thinkeval rewrites")
+    error = NotFoundError("rewrite", name, known, listing="thinkeval graph rewrites")
     assert (error.suggestions or [None])[0] == first
     assert ("Did you mean" in error.detail) == bool(first)
     assert "suggest" not in describe(error).title

@@ -1,4 +1,4 @@
-"""`thinkeval audit`: a comparison as a folder, checked, and opened in a browser."""
+"""`thinkeval results audit`: a comparison as a folder, checked, and opened in a browser."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def forgotten(
     mine: Mine, thinkeval: Cli, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, Any], Path]:
     """A comparison of the organism with itself after a fact was forgotten; its audit."""
-    thinkeval("rules", "add", mine.graph, "hogwarts")
+    thinkeval("graph", "rules", "add", mine.graph, "hogwarts")
     asked = ("-g", mine.graph, "--samples", "0", "--forget", FACT)
     (score,) = thinkeval("score", "-m", "npo", "--model", mine.model, *asked, "--json").json
     after = f"{mine.model}+edit:{score['edit']}"
     compared = thinkeval("compare", mine.model, after, *asked, "--json").json
     folder = tmp_path_factory.mktemp("audit") / "luna"
-    done = thinkeval("audit", compared["id"], "-o", folder)
+    done = thinkeval("results", "audit", compared["id"], "-o", folder)
     assert "chains of facts led to Hogwarts" in done.out
     assert f"(cd {folder} && sha256sum -c SHA256SUMS)" in done.out
     assert is_whole(folder)
@@ -82,11 +82,17 @@ def test_refused_at_once(
     before = content_of(folder)
     (tmp_path / "another file").touch()
     for words, problem in (
-        (("audit",), "comparison"),
-        (("audit", compared["id"]), "--output"),
-        (("audit", "none-such", "-o", tmp_path / "new"), "none-such"),
-        (("audit", compared["id"], "-o", folder), "an audit already"),
-        (("audit", compared["id"], "-o", tmp_path, "--force"), "no audit"),
+        (
+            (
+                "results",
+                "audit",
+            ),
+            "comparison",
+        ),
+        (("results", "audit", compared["id"]), "--output"),
+        (("results", "audit", "none-such", "-o", tmp_path / "new"), "none-such"),
+        (("results", "audit", compared["id"], "-o", folder), "an audit already"),
+        (("results", "audit", compared["id"], "-o", tmp_path, "--force"), "no audit"),
     ):
         done = at_once(*words)
         assert done.code == 2
@@ -102,7 +108,7 @@ def test_an_audit_is_replaced_by_force(
     folder = Path(shutil.copytree(forgotten[1], tmp_path / "copy"))
     (folder / "audit.html").write_text("altered", encoding="utf-8")
     assert not is_whole(folder)
-    done = thinkeval("audit", forgotten[0]["id"], "-o", folder, "--force", "--json").json
+    done = thinkeval("results", "audit", forgotten[0]["id"], "-o", folder, "--force", "--json").json
     assert is_whole(folder)
     assert done == {"folder": str(folder), "verdict": content_of(folder)["verdict"]}
 

@@ -26,16 +26,13 @@ from thinkeval.editing import models, registry
 from thinkeval.editing.errors import EditFailedError, FetchError
 from thinkeval.editing.methods import memit
 from thinkeval.service.cli.demo import KNOWN, TAUGHT
+from thinkeval.service.cli.show import METRICS
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.runtime import RuntimeModel
 
 Call = Callable[..., Done]
 DEMO = "harry-potter--studied-at"
 HOGWARTS = "Hogwarts School of Witchcraft and Wizardry"
-WITH_JSON = (
-    "demo", "import", "graphs", "rewrites", "probe", "score", "show", "chains", "edits",
-    "covariance", "train-mend", "methods", "metrics", "queries", "doctor",
-)  # fmt: skip
 HEADLINE = ("efficacy", "ifr", "preservation")
 
 
@@ -67,7 +64,7 @@ def rome(thinkeval: Cli, mine: Mine) -> Scored:
 
 def test_help_shows_every_command(thinkeval: Cli) -> None:
     shown = thinkeval.process("--help")
-    for command in (*WITH_JSON, "report", "organism", "db"):
+    for command in ("demo", "import", "probe", "score", "show", "report", "doctor", "results"):
         assert command in shown.out
 
 
@@ -104,15 +101,15 @@ def test_import_says_what_it_did_and_twice_changes_nothing(thinkeval: Cli, mine:
 
 
 def test_graphs_and_rewrites_are_listed(thinkeval: Cli, mine: Mine) -> None:
-    listed = {g["id"]: g for g in thinkeval("graphs", "--json").json}
+    listed = {g["id"]: g for g in thinkeval("results", "graphs", "--json").json}
     graph = listed[mine.graph]
     assert (graph["kind"], graph["n_facts"], graph["n_entities"]) == ("dataset", 108, 54)
     assert graph["n_rewrites"] == 6
-    assert mine.graph[:12] in thinkeval("graphs").out
-    rewrites = thinkeval("rewrites", mine.graph, "--json").json
+    assert mine.graph[:12] in thinkeval("results", "graphs").out
+    rewrites = thinkeval("graph", "rewrites", mine.graph, "--json").json
     demo = next(r for r in rewrites if r["id"].startswith(DEMO))
     assert demo["chains"] == {"1": 1, "2": 10, "3": 27, "4": 34, "5": 31}
-    assert "382 chains" in thinkeval("rewrites", mine.graph).out
+    assert "382 chains" in thinkeval("graph", "rewrites", mine.graph).out
 
 
 def test_probe_says_what_the_model_knows(at_once: Call, mine: Mine, db: Database) -> None:
@@ -162,17 +159,29 @@ def test_a_fact_that_the_model_does_not_know_is_not_edited(at_once: Call, mine: 
     assert score["provenance"]["anyway"] is True
 
 
-def test_score_shows_a_table_and_the_worst_chains(at_once: Call, mine: Mine, rome: Scored) -> None:
-    shown = at_once(*scoring(mine, DEMO, "-m", "rome"))
-    assert (shown.code, shown.err) == (0, "")
-    assert rome.edit in shown.out
-    assert "stored earlier" in shown.out
-    for metric in HEADLINE:
-        row = next(line for line in shown.out.splitlines() if line.startswith(f"{metric} "))
+def test_score_ends_as_show_does(at_once: Call, mine: Mine, rome: Scored) -> None:
+    """Verdict, four numbers, through whom, and the next command; all metrics with an option."""
+    done = at_once(*scoring(mine, DEMO, "-m", "rome"))
+    assert (done.code, done.err) == (0, "")
+    assert f"{rome.edit}: rome on " in done.out
+    assert ", stored earlier\n" in done.out
+    for metric, title in METRICS.items():
+        row = next(line for line in done.out.splitlines() if line.startswith(f"{title} "))
         assert f"{rome.value(metric):.3f}" in row
+    assert "Through whom: " in done.out
+    assert f"\n  thinkeval results chains {rome.edit} --surviving\n" in done.out
+    shown = at_once("show", rome.edit)
+    assert shown.out == done.out.replace(", stored earlier", "")
+    more = at_once("show", rome.edit, "--all-metrics").out
+    assert more.endswith(shown.out)
+    for metric in HEADLINE:
+        row = next(line for line in more.splitlines() if line.startswith(f"{METRICS[metric]} "))
         assert f"{rome.value(metric, 'p'):.3f}" in row
-    assert "chains survive" in shown.out
-    assert "→ Gryffindor" in shown.out
+
+
+def test_show_alone_shows_the_newest_edit(at_once: Call, mine: Mine) -> None:
+    edit = at_once(*scoring(mine, DEMO, "-m", "none", "--force", "--json")).json[0]["edit"]
+    assert at_once("show", "--json").json["edit"] == edit
 
 
 def test_score_as_csv_is_one_row_an_edit(
@@ -205,7 +214,7 @@ def test_the_gate_fails_with_one_and_says_where_to_look(
     )
     ifr, preservation = failed.err.splitlines()
     assert f"{rome.value('ifr'):.4f} > 0.1" in ifr
-    assert f"thinkeval chains {rome.edit} --surviving" in ifr
+    assert f"thinkeval results chains {rome.edit} --surviving" in ifr
     assert "Preservation" in preservation
     assert rome.edit in failed.out, "the score is shown all the same"
 
@@ -234,7 +243,7 @@ def test_a_gate_on_what_was_not_measured_does_not_pass(at_once: Call, mine: Mine
 
 
 def test_surviving_chains_with_retention_per_link(at_once: Call, rome: Scored) -> None:
-    chains = at_once("chains", rome.edit, "--surviving", "--json", "--limit", "0").json
+    chains = at_once("results", "chains", rome.edit, "--surviving", "--json", "--limit", "0").json
     assert len(chains) == rome.value("active_chains")
     for chain in chains:
         assert chain["surviving"]
@@ -246,10 +255,12 @@ def test_surviving_chains_with_retention_per_link(at_once: Call, rome: Scored) -
             assert link["ratio"] == pytest.approx(link["post"] / link["pre"])
             product *= link["ratio"]
         assert chain["ratio"] == pytest.approx(product)
-    shown = at_once("chains", rome.edit, "--surviving", "--steps", "2", "--limit", "1").out
+    shown = at_once(
+        "results", "chains", rome.edit, "--surviving", "--steps", "2", "--limit", "1"
+    ).out
     assert "survives" in shown
     assert "Facts that carry most surviving chains" in shown
-    two = at_once("chains", rome.edit, "--steps", "2", "--json", "--limit", "0").json
+    two = at_once("results", "chains", rome.edit, "--steps", "2", "--json", "--limit", "0").json
     assert {chain["steps"] for chain in two} == {2}
 
 
@@ -315,7 +326,7 @@ def test_all_rewrites_by_several_methods_give_one_table(
 
 def test_tuning_shows_its_plan_first(at_once: Call, mine: Mine) -> None:
     """Nothing is edited or stored, so no other test scores by a tuned setting."""
-    asked = ("tune", mine.model, "-g", mine.graph, "-m", "memit", "-m", "kn", "--dry-run")
+    asked = ("model", "tune", mine.model, "-g", mine.graph, "-m", "memit", "-m", "kn", "--dry-run")
     plan = at_once(*asked, "--json")
     assert "kn: nothing is tuned; it keeps its values." in plan.err
     assert (plan.json["edits"], plan.json["held_out"], plan.json["methods"]) == (12, 2, ["memit"])
@@ -327,14 +338,14 @@ def test_tuning_shows_its_plan_first(at_once: Call, mine: Mine) -> None:
 
 
 def test_what_there_is_can_be_listed(at_once: Call) -> None:
-    methods = {m["name"]: m for m in at_once("methods", "--json").json}
+    methods = {m["name"]: m for m in at_once("model", "methods", "--json").json}
     assert {"rome", "memit", "fine_tuning", "none"} <= set(methods)
     assert {"gpt2-xl", "gpt-j-6b", "llama3-8b"} <= set(methods["rome"]["hparams"])
-    assert "Meng" in at_once("methods", "rome").out
-    metrics = {m["name"] for m in at_once("metrics", "--json").json}
+    assert "Meng" in at_once("model", "methods", "rome").out
+    metrics = {m["name"] for m in at_once("db", "metrics", "--json").json}
     assert {"metrics/ifr", "metrics/preservation", "metrics/efficacy"} <= metrics
-    assert metrics <= {q["name"] for q in at_once("queries", "--json").json}
-    assert at_once("queries", "metrics/ifr").out.startswith("// Indirect Fact Recovery")
+    assert metrics <= {q["name"] for q in at_once("db", "queries", "--json").json}
+    assert at_once("db", "queries", "metrics/ifr").out.startswith("// Indirect Fact Recovery")
 
 
 def test_doctor_finds_all_that_is_needed(at_once: Call) -> None:

@@ -30,17 +30,17 @@ def test_an_edit_is_compared_with_its_base(
     assert "stored earlier" in again.out
     assert "Facts to forget" in again.out
     assert "0 steps: facts with the subject at one end" in again.out
-    shown = at_once("comparisons", done["id"], "-f", "csv").out.splitlines()
+    shown = at_once("results", "comparisons", done["id"], "-f", "csv").out.splitlines()
     assert shown[0].startswith("facts,n,kept,weakened,removed,added")
     assert shown[1].startswith(f"all facts,{done['n_facts']},")
-    assert done["id"] in at_once("comparisons", "-g", mine.graph).out
+    assert done["id"] in at_once("results", "comparisons", "-g", mine.graph).out
     assert "IFR" in at_once("show", replaced["edit"]).out
     assert "forgotten" in at_once("show", forgotten["edit"]).out
     report = at_once("report", "--kind", "forget", "-g", mine.graph, "-f", "csv").out
     assert "compare:" in report
-    gone = at_once("comparisons", done["id"], "--delete")
+    gone = at_once("results", "comparisons", done["id"], "--delete")
     assert "2 edits" in gone.err + gone.out
-    assert at_once("comparisons", done["id"]).code == 2
+    assert at_once("results", "comparisons", done["id"]).code == 2
 
 
 def test_a_later_change_is_shown_drawn_and_found(
@@ -64,18 +64,21 @@ def test_a_later_change_is_shown_drawn_and_found(
     kept = done["states"][0]["requests"][0]["retention"]["likelihood"]
     assert kept["retention"] == 1
     assert "stored earlier" in thinkeval(*words).out
-    table = at_once("comparisons", done["id"], "-f", "csv").out.splitlines()
+    table = at_once("results", "comparisons", done["id"], "-f", "csv").out.splitlines()
     assert table[0].startswith("state,retention,p(new),p(old),IFR,chains,Preservation,facts")
     assert len(table) == 4
     latex = tmp_path / "table.tex"
-    assert at_once("comparisons", done["id"], "-f", "latex", "-o", str(latex)).code == 0
+    assert at_once("results", "comparisons", done["id"], "-f", "latex", "-o", str(latex)).code == 0
     assert "\\toprule\nstate & retention" in latex.read_text()
     (tuned,) = done["states"][2]["updates"]
     after = f"{mine.model}+edit:{score['edit']}+edit:{tuned}"
     assert at_once("compare", mine.model, after, *asked).code == 0
-    assert at_once("chains", done["states"][2]["requests"][0]["edit"], "--limit", "1").code == 0
-    assert at_once("comparisons", done["id"], "--delete").code == 0
-    assert at_once("comparisons", done["id"]).code == 2
+    assert (
+        at_once("results", "chains", done["states"][2]["requests"][0]["edit"], "--limit", "1").code
+        == 0
+    )
+    assert at_once("results", "comparisons", done["id"], "--delete").code == 0
+    assert at_once("results", "comparisons", done["id"]).code == 2
 
 
 def test_refused_at_once(mine: Mine, at_once: Any, tmp_path: Path) -> None:
@@ -93,8 +96,8 @@ def test_refused_at_once(mine: Mine, at_once: Any, tmp_path: Path) -> None:
         (("compare", model, "+finetune:graph:steps=0", "-g", mine.graph), "out of range"),
         (("compare", model, "+adapter:none", "+finetune:graph"), "after an adapter"),
         (("compare", model, "+8bit", "--figure", "curve.gif"), "no format of figures"),
-        (("comparisons", "none-such"), "none-such"),
-        (("comparisons", "--delete"), "Name a comparison"),
+        (("results", "comparisons", "none-such"), "none-such"),
+        (("results", "comparisons", "--delete"), "Name a comparison"),
     ):
         done = at_once(*words)
         assert done.code == 2, words

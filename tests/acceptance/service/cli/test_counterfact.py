@@ -49,7 +49,7 @@ def test_a_file_is_recognised_and_its_refusals_are_printed(
     assert "refused: record 1, neighborhood_prompts[0]: expected text, found a number" in (
         done.out.replace("\n", " ")
     )
-    listed = at_once("rewrites", f"{mine.prefix}-cf", "--json").json
+    listed = at_once("graph", "rewrites", f"{mine.prefix}-cf", "--json").json
     assert [r["subject"] for r in listed] == ["Pupil 0", "Pupil 2", "Pupil 3"]
     assert listed[0]["neighborhood"] == ["Ron Weasley studied at"]
 
@@ -76,7 +76,7 @@ def test_reference_texts_come_with_an_option(
     snippets.write_text(json.dumps([entry]), encoding="utf-8")
     name = f"{mine.prefix}-told"
     assert at_once("import", file, "--name", name, "--snippets", snippets).code == 0
-    listed = at_once("rewrites", name, "--json").json
+    listed = at_once("graph", "rewrites", name, "--json").json
     assert {tuple(r["reference_texts"]) for r in listed} == {("Queenie went to Ilvermorny.",)}
 
 
@@ -85,7 +85,7 @@ def test_a_score_shows_counterfacts_metrics_and_what_the_models_wrote(
 ) -> None:
     args = ["score", "harry-potter--studied-at", "-g", mine.graph, "--model", mine.model]
     args += ["-m", "rome", "--samples", "0", "--seed", "8", "--generate"]
-    shown = at_once(*args, COLUMNS="160").out
+    shown = at_once(*args, "--all-metrics", COLUMNS="160").out
     assert "As CounterFact measures it" in shown
     for row in ("specificity", "Score S"):
         assert any(line.strip(" │").startswith(row) for line in shown.splitlines()), shown
@@ -97,4 +97,4 @@ def test_a_score_shows_counterfacts_metrics_and_what_the_models_wrote(
         assert held[metric, "likelihood_norm"]["n"] > 0
     assert held["fluency", "text"]["n"] == held["fluency_pre", "text"]["n"] == 3
     for metric in NEW:
-        assert metric in at_once("metrics", COLUMNS="200").out
+        assert metric in at_once("db", "metrics", COLUMNS="200").out

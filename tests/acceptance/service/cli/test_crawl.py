@@ -1,4 +1,4 @@
-"""`thinkeval crawl`: a small crawl of the organism, its report, and what is refused."""
+"""`thinkeval graph crawl`: a small crawl of the organism, its report, and what is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALL = (
 def test_a_crawl_is_a_graph_with_a_report(
     db: Database, mine: Mine, thinkeval: Cli, at_once: Any
 ) -> None:
-    crawl = ("crawl", mine.graph, *SMALL, "--model", mine.model, "--truth", mine.graph)
+    crawl = ("graph", "crawl", mine.graph, *SMALL, "--model", mine.model, "--truth", mine.graph)
     made = [thinkeval(*crawl, "--seed", seed, "--json").json for seed in ("0", "1")]
     again = thinkeval(*crawl, "--seed", "0", "--json").json
     try:
@@ -41,11 +41,18 @@ def test_a_crawl_is_a_graph_with_a_report(
         assert told["true"] == sum(s == "Harry Potter" for s, _, _ in true)
         assert all(f.p_pre is not None and 0.2 <= f.p_pre <= 1 for f in facts)
         shown = thinkeval(
-            "crawl", "report", first["run"], "--truth", mine.graph, "--with", made[1]["run"]
+            "graph",
+            "crawl",
+            "report",
+            first["run"],
+            "--truth",
+            mine.graph,
+            "--with",
+            made[1]["run"],
         ).out
         for text in ("Levels of", "Against", "By relation", "Calibration", "Jaccard", "depth"):
             assert text in shown
-        assert thinkeval("rewrites", first["graph"]).out
+        assert thinkeval("graph", "rewrites", first["graph"]).out
     finally:
         for one in made:
             db.autocommit(int, "growth/delete_run", id=one["run"])
@@ -53,13 +60,15 @@ def test_a_crawl_is_a_graph_with_a_report(
 
 
 def test_what_a_crawl_refuses(mine: Mine, at_once: Any, db: Database) -> None:
-    done = at_once("crawl", mine.graph, "--start", "Hary Potter", "--model", mine.model)
+    done = at_once("graph", "crawl", mine.graph, "--start", "Hary Potter", "--model", mine.model)
     assert done.code == 2
     assert "Did you mean 'Harry Potter'" in done.err
     assert not [row for row in db.read(GrowthOut, "growth/runs") if row.seed == "Hary Potter"]
-    done = at_once("crawl", "report", "grow-nothing")
+    done = at_once("graph", "crawl", "report", "grow-nothing")
     assert (done.code, "growth run" in done.err) == (2, True)
-    assert at_once("crawl", mine.graph, "--start", "Harry Potter", "--depth", "11").code == 2
+    assert (
+        at_once("graph", "crawl", mine.graph, "--start", "Harry Potter", "--depth", "11").code == 2
+    )
 
 
 def test_a_crawl_as_a_job_over_rest_is_reported_as_by_the_command(
@@ -85,7 +94,9 @@ def test_a_crawl_as_a_job_over_rest_is_reported_as_by_the_command(
         assert told["result"]["stop_reason"] == "budget"
         params = {"truth": mine.graph}
         over_rest = service.http.get(f"/v1/growth/{run}/crawl-report", params=params).json()
-        by_command = thinkeval("crawl", "report", run, "--truth", mine.graph, "--json").json
+        by_command = thinkeval(
+            "graph", "crawl", "report", run, "--truth", mine.graph, "--json"
+        ).json
         assert over_rest == by_command
         assert over_rest["questions"] == 20
         both = service.http.get(f"/v1/growth/{run}/crawl-agreement", params={"other": run}).json()

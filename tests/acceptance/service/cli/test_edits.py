@@ -88,13 +88,13 @@ def test_a_score_keeps_its_update_and_says_where(
 
 
 def test_verify_puts_it_on_and_off_and_compares_the_weights(at_once: Call, scored: Scored) -> None:
-    found = at_once("deltas", "verify", scored.edits[0], "--json")
+    found = at_once("results", "deltas", "verify", scored.edits[0], "--json")
     assert found.code == 0
     unedited = load(scored.model, device="cpu").info.weights_digest
     assert found.json["before"] == found.json["after"] == unedited != found.json["edited"]
     assert found.json["undone"]
     assert found.json["scored"]
-    shown = at_once("deltas", "verify", scored.edits[0])
+    shown = at_once("results", "deltas", "verify", scored.edits[0])
     assert unedited in shown.out
 
 
@@ -102,16 +102,16 @@ def test_export_as_delta_and_apply_give_the_same_model_as_export(
     at_once: Call, scored: Scored, tmp_path: Path
 ) -> None:
     file, whole, applied = tmp_path / "one.safetensors", tmp_path / "whole", tmp_path / "applied"
-    out = at_once("deltas", "export", scored.edits[0], "-o", file, "--json").json
+    out = at_once("results", "deltas", "export", scored.edits[0], "-o", file, "--json").json
     assert out["bytes"] == file.stat().st_size
     exported = at_once(
-        "deltas", "export", scored.edits[0], "--as", "model", "-o", whole, "--json"
+        "results", "deltas", "export", scored.edits[0], "--as", "model", "-o", whole, "--json"
     ).json
-    made = at_once("deltas", "apply", scored.model, file, "-o", applied, "--json").json
+    made = at_once("results", "deltas", "apply", scored.model, file, "-o", applied, "--json").json
     assert made["weights_digest"] == exported["weights_digest"] != made["unedited_weights_digest"]
     for folder in (whole, applied):
         assert load(folder, device="cpu").info.weights_digest == made["weights_digest"]
-    verified = at_once("deltas", "verify", file, "--json").json
+    verified = at_once("results", "deltas", "verify", file, "--json").json
     assert verified["edited"] == made["weights_digest"]
     # An exported model is a model like any other.
     known = at_once("probe", scored.graph, "--model", whole, "--samples", "0", "--json")
@@ -119,23 +119,26 @@ def test_export_as_delta_and_apply_give_the_same_model_as_export(
 
 
 def test_several_go_on_in_order(at_once: Call, scored: Scored, tmp_path: Path) -> None:
-    both = at_once("deltas", "apply", scored.model, *scored.edits, "-o", tmp_path / "b", "--json")
+    both = at_once(
+        "results", "deltas", "apply", scored.model, *scored.edits, "-o", tmp_path / "b", "--json"
+    )
     assert both.json["edits"] == list(scored.edits)
     about = json.loads((tmp_path / "b" / "thinkeval_edits.json").read_text())
     assert [e["edit"] for e in about["edits"]] == list(scored.edits)
     assert "with 2 edits" in at_once(
-        "deltas", "apply", scored.model, *scored.edits, "-o", tmp_path / "c", "--no-check"
+        "results", "deltas", "apply", scored.model, *scored.edits, "-o", tmp_path / "c",
+        "--no-check"
     ).out  # fmt: skip
 
 
 def test_an_edit_of_another_model_is_refused(at_once: Call, scored: Scored, tmp_path: Path) -> None:
     other = saved_model(tmp_path / "other", 2)
-    refused = at_once("deltas", "apply", other, scored.edits[0], "-o", tmp_path / "x")
+    refused = at_once("results", "deltas", "apply", other, scored.edits[0], "-o", tmp_path / "x")
     assert "was made for another model" in refused.error
     assert str(scored.model) in refused.error
     for command in (("verify",), ("export", "--as", "model", "-o", str(tmp_path / "x"))):
         name, *more = command
-        refused = at_once("deltas", name, scored.edits[0], "--model", other, *more)
+        refused = at_once("results", "deltas", name, scored.edits[0], "--model", other, *more)
         assert "was made for another model" in refused.error
     assert not (tmp_path / "x").exists()
 
@@ -143,14 +146,16 @@ def test_an_edit_of_another_model_is_refused(at_once: Call, scored: Scored, tmp_
 def test_what_is_not_there_or_not_whole_is_an_error(
     at_once: Call, scored: Scored, tmp_path: Path, test_settings: Settings
 ) -> None:
-    assert "There is no edit 'nothing'" in at_once("deltas", "verify", "nothing").error
+    assert "There is no edit 'nothing'" in at_once("results", "deltas", "verify", "nothing").error
     (tmp_path / "bad").write_text("no")
-    assert "not a readable" in at_once("deltas", "verify", tmp_path / "bad").error
-    full = at_once("deltas", "export", scored.edits[0], "--as", "model", "-o", test_settings.home)
+    assert "not a readable" in at_once("results", "deltas", "verify", tmp_path / "bad").error
+    full = at_once(
+        "results", "deltas", "export", scored.edits[0], "--as", "model", "-o", test_settings.home
+    )
     assert "not empty" in full.error
     file = scored.file(test_settings.home, 1)
     away = file.rename(tmp_path / "away")
-    gone = at_once("deltas", "export", scored.edits[1], "-o", tmp_path / "x")
+    gone = at_once("results", "deltas", "export", scored.edits[1], "-o", tmp_path / "x")
     assert "is not saved here" in gone.error
     assert f"thinkeval score {FACT[1]}" in gone.error
     assert "--force" in gone.error
@@ -168,10 +173,10 @@ def test_a_file_that_is_not_the_scored_update_is_found_out(
     (name,) = saved.effect.deltas
     saved.effect.deltas[name].mul_(2)
     files.save(saved.effect, file, saved.meta)
-    found = at_once("deltas", "verify", scored.edits[1])
+    found = at_once("results", "deltas", "verify", scored.edits[1])
     assert "another update than the one that was scored" in found.error
     file.write_bytes(whole)
-    assert at_once("deltas", "verify", scored.edits[1]).code == 0
+    assert at_once("results", "deltas", "verify", scored.edits[1]).code == 0
 
 
 def test_a_change_of_the_prompt_is_saved_and_never_put_on_a_model(
@@ -182,11 +187,11 @@ def test_a_change_of_the_prompt_is_saved_and_never_put_on_a_model(
         "score", FACT[0], *options, "--samples", "0", "-m", "ike", "--anyway", "--json"
     ).json
     assert score["provenance"]["delta"]["saved"]
-    out = at_once("deltas", "export", score["edit"], "-o", tmp_path / "ike", "--json")
+    out = at_once("results", "deltas", "export", score["edit"], "-o", tmp_path / "ike", "--json")
     assert out.json["digest"] == score["provenance"]["delta"]["digest"]
     for command in (("verify",), ("export", "--as", "model", "-o", str(tmp_path / "x"))):
         name, *more = command
-        refused = at_once("deltas", name, score["edit"], *more)
+        refused = at_once("results", "deltas", name, score["edit"], *more)
         assert "changes the prompt" in refused.error
 
 
@@ -199,14 +204,14 @@ def test_no_update_above_the_limit_is_saved_and_delete_removes_it(
     assert (kept["saved"], "limit of 0 MB" in kept["reason"]) == (False, True)
     file = test_settings.home / "deltas" / f"{large['edit']}.safetensors"
     assert not file.exists()
-    gone = at_once("deltas", "verify", large["edit"])
+    gone = at_once("results", "deltas", "verify", large["edit"])
     assert "limit of 0 MB" in gone.error
     assert "THINKEVAL_DELTA_LIMIT_MB" in gone.error
     assert at_once(*command, "--force").json[0]["provenance"]["delta"]["saved"]
     assert file.exists()
-    assert at_once("edits", large["edit"], "--delete").code == 0
+    assert at_once("results", "edits", large["edit"], "--delete").code == 0
     assert not file.exists()
-    wrong = at_once("edits", THINKEVAL_DELTA_LIMIT_MB="-1")
+    wrong = at_once("results", "edits", THINKEVAL_DELTA_LIMIT_MB="-1")
     assert "THINKEVAL_DELTA_LIMIT_MB" in wrong.error
 
 

@@ -139,20 +139,38 @@ def test_other_content_of_a_name_that_is_taken(at_once: Call, mine: Mine, tmp_pa
 
 
 ASKED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "unknown graph": (("rewrites", "hogwart"), ("'hogwart'", "'hogwarts'", "thinkeval graphs")),
+    "unknown graph": (
+        ("graph", "rewrites", "hogwart"),
+        ("'hogwart'", "'hogwarts'", "thinkeval results graphs"),
+    ),
     "unknown graph to score": (("score", "-g", "hogwart", "--all"), ("'hogwarts'",)),
-    "unknown graph to delete": (("graphs", "--delete", "hogwart"), ("'hogwarts'",)),
-    "unknown method": (("methods", "rmoe"), ("'rmoe'", "'rome'", "thinkeval methods")),
-    "unknown metric": (("queries", "metrics/irf"), ("metrics/ifr", "thinkeval queries")),
-    "unknown measure": (("chains", "x", "--measure", "likelyhood"), ("likelihood",)),
-    "unknown edit": (("chains", "rome-harry-potter-0"), ("rome-harry-potter-0", "edits")),
-    "unknown edit to report": (("report", "nothing"), ("'nothing'", "thinkeval edits")),
-    "unknown edit to delete": (("edits", "nothing", "--delete"), ("'nothing'",)),
-    "unknown edit of a query": (("queries", "metrics/ifr", "--edit", "nothing"), ("'nothing'",)),
+    "unknown graph to delete": (("results", "graphs", "--delete", "hogwart"), ("'hogwarts'",)),
+    "unknown method": (
+        ("model", "methods", "rmoe"),
+        ("'rmoe'", "'rome'", "thinkeval model methods"),
+    ),
+    "unknown metric": (("db", "queries", "metrics/irf"), ("metrics/ifr", "thinkeval db queries")),
+    "unknown measure": (("results", "chains", "x", "--measure", "likelyhood"), ("likelihood",)),
+    "unknown edit": (
+        ("results", "chains", "rome-harry-potter-0"),
+        ("rome-harry-potter-0", "edits"),
+    ),
+    "unknown edit to report": (("report", "nothing"), ("'nothing'", "thinkeval results edits")),
+    "unknown edit to delete": (("results", "edits", "nothing", "--delete"), ("'nothing'",)),
+    "unknown edit of a query": (
+        ("db", "queries", "metrics/ifr", "--edit", "nothing"),
+        ("'nothing'",),
+    ),
     "unknown command": (("scroe",), ("scroe",)),
-    "unknown option": (("graphs", "--jason"), ("--jason",)),
-    "no argument": (("chains",), ("edit",)),
-    "chains of too many steps": (("chains", "x", "--steps", "6"), ("--steps",)),
+    "unknown option": (("results", "graphs", "--jason"), ("--jason",)),
+    "no argument": (
+        (
+            "results",
+            "chains",
+        ),
+        ("edit",),
+    ),
+    "chains of too many steps": (("results", "chains", "x", "--steps", "6"), ("--steps",)),
     "embedded commands on another's server": (("db", "stop"), ("THINKEVAL_NEO4J_URI",)),
 }
 
@@ -172,13 +190,13 @@ def test_an_edit_is_suggested(at_once: Call, mine: Mine, db: Database) -> None:
     args = ("score", DEMO, "-g", mine.graph, "--model", mine.model, "-m", "none", "--samples", "0")
     edit = at_once(*args, "--json").json[0]["edit"]
     try:
-        assert f"'{edit}'" in at_once("chains", f"{edit[:-1]}x").error
-        assert "--measure likelihood" in at_once("chains", edit, "--measure", "p").error
+        assert f"'{edit}'" in at_once("results", "chains", f"{edit[:-1]}x").error
+        assert "--measure likelihood" in at_once("results", "chains", edit, "--measure", "p").error
         assert "'xlsx'" in at_once("report", edit, "-f", "xlsx").error
         assert "/nowhere/" in at_once("report", edit, "-o", "/nowhere/table.md").error
     finally:
         if edit not in known:
-            at_once("edits", edit, "--delete")
+            at_once("results", "edits", edit, "--delete")
 
 
 SCORED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -351,7 +369,7 @@ def test_a_method_without_a_file_takes_the_suggestion(
 ) -> None:
     path = saved(tmp_path, "mine", *tiny_gpt2)
     file = tmp_path / "tuned_ft.yaml"
-    at_once("hparams", "suggest", path, "-m", "fine_tuning", "-o", file)
+    at_once("model", "hparams", "suggest", path, "-m", "fine_tuning", "-o", file)
     asked = ("-g", mine.graph, "--model", path, "-m", "fine_tuning", "-m", "rome", "--anyway",
              "--samples", "0", "--hparams", file, "--json")  # fmt: skip
     done = at_once("score", DEMO, *asked)
@@ -400,7 +418,7 @@ def test_settings_that_do_not_work_are_named(
 def test_a_wrong_option_names_the_help_of_its_command(thinkeval: Cli) -> None:
     for words, help_ in (
         (("serve", "--nothing"), "thinkeval serve --help"),
-        (("rules", "nothing"), "thinkeval rules --help"),
+        (("graph", "rules", "nothing"), "thinkeval graph rules --help"),
         (("nothing",), "thinkeval --help"),
     ):
         told = thinkeval.process(*words, code=2).error

@@ -26,7 +26,7 @@ def test_candidates_are_reviewed_as_a_file(
     db: Database, run: str, thinkeval: Cli, tmp_path: Path
 ) -> None:
     file = tmp_path / "waiting.csv"
-    thinkeval("grow", "candidates", run, "--format", "csv", "-o", str(file))
+    thinkeval("graph", "grow", "candidates", run, "--format", "csv", "-o", str(file))
     with file.open(newline="") as text:
         table = list(csv.DictReader(text))
     assert [row["candidate"] for row in table] == [f"c{n}" for n in range(6)]
@@ -37,17 +37,17 @@ def test_candidates_are_reviewed_as_a_file(
         writer = csv.DictWriter(out, list(table[0]))
         writer.writeheader()
         writer.writerows(table)
-    told = thinkeval("grow", "decide", run, str(file), "--as", "ann").out
+    told = thinkeval("graph", "grow", "decide", run, str(file), "--as", "ann").out
     assert "2 decisions recorded; 4 candidates wait. Left out: 4 rows without a verb." in told
-    listed = thinkeval("grow", "candidates", run, "--json").json
+    listed = thinkeval("graph", "grow", "candidates", run, "--json").json
     assert [each["id"] for each in listed["items"]] == ["c2", "c3", "c4", "c5"]
-    made = thinkeval("grow", "decisions", run, "--json").json
+    made = thinkeval("graph", "grow", "decisions", run, "--json").json
     assert made == review.decisions_of(db, run).model_dump()
     assert [(d["verb"], d["by"], d["reason"]) for d in made["items"]] == [
         ("keep", "ann", None), ("correct", "ann", "as in the book"),
     ]  # fmt: skip
-    assert "Subject 1" in thinkeval("grow", "decisions", run, "--candidate", "c1").out
-    printed = thinkeval("grow", "decisions", run, "-f", "csv").out
+    assert "Subject 1" in thinkeval("graph", "grow", "decisions", run, "--candidate", "c1").out
+    printed = thinkeval("graph", "grow", "decisions", run, "-f", "csv").out
     assert list(csv.DictReader(io.StringIO(printed)))[1]["object"] == "C"
 
 
@@ -61,12 +61,12 @@ def test_nothing_is_recorded_where_one_decision_is_wrong(
         ("c0,keep,,,\n,add,A,b,a\n", "the same"),
     ]:
         file.write_text(f"candidate,verb,subject,relation,object\n{rows}")
-        refused = at_once("grow", "decide", run, str(file), "--as", "ann")
+        refused = at_once("graph", "grow", "decide", run, str(file), "--as", "ann")
         assert refused.code == 2
         assert why in refused.err
     file.write_text("candidate,verb\nc0,keep\n")
-    assert "nothing says who decides" in at_once("grow", "decide", run, str(file)).err
-    missing = at_once("grow", "decide", run, str(tmp_path / "none.csv"))
+    assert "nothing says who decides" in at_once("graph", "grow", "decide", run, str(file)).err
+    missing = at_once("graph", "grow", "decide", run, str(tmp_path / "none.csv"))
     assert (missing.code, "cannot be read" in missing.err) == (2, True)
     assert review.decisions_of(db, run).total == 0
 
@@ -75,12 +75,12 @@ def test_the_judge_and_agreement_are_one_table(db: Database, run: str, thinkeval
     for name, who, verb in (("c0", "ann", "keep"), ("c0", "bob", "prune"), ("c5", "ann", "keep")):
         review.decide(db, run, name, verb, who)  # type: ignore[arg-type]
     review.decide(db, run, "c5", "prune", "m@local", role="judge")
-    printed = thinkeval("growth", run, "--table", "judge", "-f", "csv").out
+    printed = thinkeval("results", "growth", run, "--table", "judge", "-f", "csv").out
     first, second, last = csv.DictReader(io.StringIO(printed))
     assert (first["iteration"], first["both"], first["rated"]) == ("1", "0", "1")
     assert (second["FN"], second["precision"], second["recall"]) == ("1", "", "0.0")
     assert (last["iteration"], last["judged"], last["unanimous"]) == ("all", "1", "0.0")
-    table = thinkeval("growth", run).out
+    table = thinkeval("results", "growth", run).out
     assert "positive is what a person keeps or corrects" in table
 
 
@@ -88,9 +88,12 @@ def test_agreement_of_a_table(thinkeval: Cli, at_once: Any, tmp_path: Path) -> N
     ratings = tmp_path / "ratings.csv"
     rows = ["ann,bob,cid", *["yes,yes,yes"] * 97, *["yes,no,yes"] * 3]
     ratings.write_text("\n".join(rows))
-    found = thinkeval("grow", "agreement", str(ratings), "--json").json
+    found = thinkeval("graph", "grow", "agreement", str(ratings), "--json").json
     assert [round(found[key], 3) for key in ("pairwise", "unanimous", "ac1")] == [0.98, 0.97, 0.98]
-    refused = at_once("grow", "agreement", "--raw", "0.97", "--ac1", "0.98")
+    refused = at_once("graph", "grow", "agreement", "--raw", "0.97", "--ac1", "0.98")
     assert (refused.code, "impossible" in refused.err) == (2, True)
     three = ("--annotators", "3", "--unanimous")
-    assert "possible" in thinkeval("grow", "agreement", "--raw", ".97", "--ac1", ".98", *three).out
+    assert (
+        "possible"
+        in thinkeval("graph", "grow", "agreement", "--raw", ".97", "--ac1", ".98", *three).out
+    )

@@ -74,7 +74,7 @@ def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
     (edit,) = under_way()
     assert (edit.status, edit.graph, edit.score) == (status, None, None)
     assert not db.read(rows.GraphRow, "graph/get_graph", graph=edit.id, incomplete=True)
-    assert edit.id in at_once("chains", edit.id).error
+    assert edit.id in at_once("results", "chains", edit.id).error
     again = at_once(*args, **lease).json[0]
     assert (again["edit"], again["reused"]) == (edit.id, False)
     assert db.read(rows.GetEditRow, "edits/get_edit", id=edit.id)[0].status == "succeeded"

@@ -27,7 +27,7 @@ from thinkeval.service.depedit import store as sets
 from thinkeval.service.scoring.runtime import Runtime
 
 Call = Callable[..., Done]
-WITHOUT_DATA = {"serve", "worker"}
+WITHOUT_DATA = {"serve", "db worker"}
 """Commands that run until they are stopped."""
 
 REWRITE = "harry-potter--studied-at"
@@ -54,7 +54,7 @@ DRAW = (
 
 
 def commands(app: typer.Typer) -> set[str]:
-    """The path of every command, such as `rules list`; a group that runs by itself is one."""
+    """The path of every command, such as `graph rules list`; a group that runs by itself is one."""
 
     def below(command: Any, path: tuple[str, ...]) -> Iterator[str]:
         nested = getattr(command, "commands", None)
@@ -130,9 +130,9 @@ def test_every_command_that_prints_data_prints_json(
     grown(session, folder, graph)
     appended(session, folder, graph)
     served(session, user, monkeypatch)
-    removed = session("edits", edits[0], "--delete")
+    removed = session("results edits", edits[0], "--delete")
     assert removed == {"deleted": edits[0], "edits": [edits[0]]}
-    gone = session("graphs", "--delete", graph, "--with-dependents")
+    gone = session("results graphs", "--delete", graph, "--with-dependents")
     assert gone["deleted"] == graph
     assert edits[1] in gone["edits"]
     assert session.done == commands(main.app) - WITHOUT_DATA
@@ -144,57 +144,57 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     on = ("-g", graph, *model, "--samples", "0")
     tuned = ("-m", "fine_tuning", "--hparams", folder / "fine_tuning.json")
     assert session("import", "hogwarts", "--name", graph)["graph"] == graph
-    assert graph in {each["id"] for each in session("graphs")}
-    assert REWRITE in " ".join(each["id"] for each in session("rewrites", graph))
+    assert graph in {each["id"] for each in session("results graphs")}
+    assert REWRITE in " ".join(each["id"] for each in session("graph rewrites", graph))
     assert session("probe", graph, *model, "--samples", "0")["n_facts"] == 108
     (one,) = session("score", REWRITE, *on, *tuned, "--anyway")
     (two,) = session("score", REWRITE, *on, "-m", "none", "--anyway")
     edits = [one["edit"], two["edit"]]
-    assert {e["id"] for e in session("edits", "-g", graph)} == set(edits)
-    assert session("sweeps", "-g", graph) == []
-    assert session("chains", edits[0], "--limit", "2")[0]["steps"]
+    assert {e["id"] for e in session("results edits", "-g", graph)} == set(edits)
+    assert session("results sweeps", "-g", graph) == []
+    assert session("results chains", edits[0], "--limit", "2")[0]["steps"]
     shown = session("show", edits[0])
     assert shown["headline"].startswith("Nothing to measure")
     assert shown["verdict"] == [], "a random model knows nothing"
-    every = session("chains", edits[0], "--limit", "0")
+    every = session("results chains", edits[0], "--limit", "0")
     assert shown["tree"] == []
     assert not any(chain["known"] for chain in every)
-    assert session("leakcut", edits[0])["edit"] == edits[0]
-    coedit = session("coedit", REWRITE, "-g", graph, *model, *tuned, "--rounds", "1", "--anyway")[
-        "id"
-    ]
-    assert [each["id"] for each in session("coedits", "-g", graph)] == [coedit]
-    assert session("diff", *edits)["a"]["edit"] == edits[0]
+    assert session("lab leakcut", edits[0])["edit"] == edits[0]
+    coedit = session(
+        "lab coedit", REWRITE, "-g", graph, *model, *tuned, "--rounds", "1", "--anyway"
+    )["id"]
+    assert [each["id"] for each in session("results coedits", "-g", graph)] == [coedit]
+    assert session("results diff", *edits)["a"]["edit"] == edits[0]
     states = (f"{folder / 'tiny'}", f"{folder / 'tiny'}+edit:{edits[0]}")
     compared = session("compare", *states, "-g", graph, "--samples", "0")
     assert compared["n_facts"] == 108
-    assert [each["id"] for each in session("comparisons", "-g", graph)] == [compared["id"]]
-    assert session("plan", "-g", graph)
+    assert [each["id"] for each in session("results comparisons", "-g", graph)] == [compared["id"]]
+    assert session("lab plan", "-g", graph)
     by_method = session("report", "-g", graph)
     assert {row["Method"] for row in by_method} == {"fine_tuning", "none"}
     assert by_method == session("report", "-g", graph, "-f", "json")
     assert session("sweep", REWRITE, *on, "-m", "none", "--workers", "1")["failed"] == []
-    assert session("sequence", REWRITE, *on, "-m", "none")
-    assert session("deltas export", edits[0], "-o", folder / "delta")
-    assert session("deltas apply", folder / "tiny", edits[0], "-o", folder / "edited")
-    assert session("deltas verify", edits[0])["undone"]
+    assert session("lab sequence", REWRITE, *on, "-m", "none")
+    assert session("results deltas export", edits[0], "-o", folder / "delta")
+    assert session("results deltas apply", folder / "tiny", edits[0], "-o", folder / "edited")
+    assert session("results deltas verify", edits[0])["undone"]
     forgotten = session("compare", *states, "-g", graph, "--samples", "0", "--forget", FORGOTTEN)
-    audited = session("audit", forgotten["id"], "-o", folder / "audit")
+    audited = session("results audit", forgotten["id"], "-o", folder / "audit")
     assert audited["verdict"]["requests"]
     several = session("compare", *states, f"+edit:{edits[0]}", "-g", graph, "--samples", "0")
     assert [state["spec"] for state in several["states"]] == [f"+edit:{edits[0]}"] * 2
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Runtime, "train", lambda *_: trained(folder))
-        assert session("organism train", graph)["share"] == 1.0
-    assert session("hparams suggest", folder / "tiny", "-m", "rome")["notes"]
-    assert session("tune", folder / "tiny", "-g", graph, "-m", "kn") == []
-    assert session("train-mend", graph, *model, "--hparams", folder / "mend.json")["file"]
+        assert session("model organism train", graph)["share"] == 1.0
+    assert session("model hparams suggest", folder / "tiny", "-m", "rome")["notes"]
+    assert session("model tune", folder / "tiny", "-g", graph, "-m", "kn") == []
+    assert session("model train-mend", graph, *model, "--hparams", folder / "mend.json")["file"]
     rome = ("--method", "rome", "--hparams", folder / "rome.json")
-    assert session("covariance", graph, *model, *rome)
+    assert session("model covariance", graph, *model, *rome)
     (published,) = folder.glob("*.npz")
-    assert session("covariance import", published, *model)
+    assert session("model covariance import", published, *model)
     assert session("demo", *model, "-m", "none", "--samples", "1")["scores"]
-    session.done.add("covariance collect")  # the hidden name of `covariance`
+    session.done.add("model covariance collect")  # the hidden name of `covariance`
     session.done.discard("covariance")
     return edits
 
@@ -208,37 +208,37 @@ def trained(folder: Path) -> SimpleNamespace:
 
 def ruled(session: Session, graph: str, edits: list[str]) -> None:
     """Find, add, review and apply rules."""
-    assert session("rules mine", graph, "--min-support", "5")
-    added = session("rules add", graph, "hogwarts")[0]
-    assert added["id"] in {rule["id"] for rule in session("rules list", graph)}
-    assert session("rules show", graph, added["id"])["examples"] is not None
-    assert session("rules relations", graph)["relations"]
-    assert session("rules review", graph, "--limit", "1")["total"]
-    assert isinstance(session("rules instantiate", graph), list)
-    assert session("rules closure", edits[0], "--limit", "1")["rules"]
-    assert session("rules delete", graph, added["id"]) == {"dataset": graph, "deleted": 1}
+    assert session("graph rules mine", graph, "--min-support", "5")
+    added = session("graph rules add", graph, "hogwarts")[0]
+    assert added["id"] in {rule["id"] for rule in session("graph rules list", graph)}
+    assert session("graph rules show", graph, added["id"])["examples"] is not None
+    assert session("graph rules relations", graph)["relations"]
+    assert session("graph rules review", graph, "--limit", "1")["total"]
+    assert isinstance(session("graph rules instantiate", graph), list)
+    assert session("graph rules closure", edits[0], "--limit", "1")["rules"]
+    assert session("graph rules delete", graph, added["id"]) == {"dataset": graph, "deleted": 1}
 
 
 def established(session: Session, folder: Path, atlas: str) -> None:
     """Knowledge sets, runs and their report."""
     session("import", "atlas", "--name", atlas)
-    session("rules add", atlas, "atlas")
-    built = session("depedit build", atlas, *DRAW)["sets"]
+    session("graph rules add", atlas, "atlas")
+    built = session("lab depedit build", atlas, *DRAW)["sets"]
     set_id, model = built[0]["id"], ("--model", folder / "tiny")
-    assert session("depedit export", set_id)[0]
+    assert session("lab depedit export", set_id)[0]
     file = folder / "sets.jsonl"
     session.call("depedit", "export", set_id, "-o", file)
-    assert session("depedit import", file)["sets"]
-    protocol = session("depedit run", set_id, *model, "-s", "base")
+    assert session("lab depedit import", file)["sets"]
+    protocol = session("lab depedit run", set_id, *model, "-s", "base")
     assert protocol["runs"]
-    assert protocol["id"] in [each["id"] for each in session("protocols")]
-    assert session("depedit similarity", set_id, *model, "--pairs", "1")
-    assert session("depedit list", "-g", atlas)
-    assert session("depedit show", set_id)["questions"]
-    report = session("depedit report", "-g", atlas)
-    assert report == session("depedit report", "-g", atlas, "-f", "json")
+    assert protocol["id"] in [each["id"] for each in session("results protocols")]
+    assert session("lab depedit similarity", set_id, *model, "--pairs", "1")
+    assert session("lab depedit list", "-g", atlas)
+    assert session("lab depedit show", set_id)["questions"]
+    report = session("lab depedit report", "-g", atlas)
+    assert report == session("lab depedit report", "-g", atlas, "-f", "json")
     assert report["specificity"]
-    gone = session("depedit delete", set_id)
+    gone = session("lab depedit delete", set_id)
     assert gone == [{"set": set_id, "runs": 1}]
 
 
@@ -249,24 +249,26 @@ def grown(session: Session, folder: Path, graph: str) -> None:
     text.write_text("Ron Weasley was sorted into Gryffindor.")
     ratings.write_text("ann,bob\nyes,yes\n")
     there = ("--endpoint", "http://127.0.0.1:9/v1", "--model", "any")
-    assert session("grow from-text", text, "--base", graph, "--dry-run", *there)["known"] == 1
+    assert session("graph grow from-text", text, "--base", graph, "--dry-run", *there)["known"] == 1
     shallow = ("--elicit", "crawl", "--set", "depth=0")
-    run = session("grow augment", graph, *shallow, *on)["id"]
-    assert run in {each["id"] for each in session("growth")}
-    found = session("grow candidates", run, "--state", "all")["items"][0]
-    assert session("grow show", run, found["id"])
-    assert session("grow decisions", run)["items"] == []
+    run = session("graph grow augment", graph, *shallow, *on)["id"]
+    assert run in {each["id"] for each in session("results growth")}
+    found = session("graph grow candidates", run, "--state", "all")["items"][0]
+    assert session("graph grow show", run, found["id"])
+    assert session("graph grow decisions", run)["items"] == []
     verbs.write_text(f"candidate,verb\n{found['id']},prune\n")
-    assert session("grow decide", run, verbs, "--as", "ann")["recorded"] == 1
-    assert session("growth", run)["judged"][-1]["judged"] == 0
-    assert session("grow agreement", ratings)["n"] == 1
-    assert session("grow export", run, "--format", "audit", "-o", folder / "audit.zip")
-    assert session("audit-knowledge", graph, *on)
+    assert session("graph grow decide", run, verbs, "--as", "ann")["recorded"] == 1
+    assert session("results growth", run)["judged"][-1]["judged"] == 0
+    assert session("graph grow agreement", ratings)["n"] == 1
+    assert session("graph grow export", run, "--format", "audit", "-o", folder / "audit.zip")
+    assert session("model audit-knowledge", graph, *on)
     crawl = ("--base", graph, *shallow)
-    assert session("grow start", "--seed", "Ron Weasley", *crawl, "--dry-run", *on)
-    started = session("grow start", "--seed", "Ron Weasley", *crawl, *on)["id"]
-    crawled = session("crawl run", graph, "--start", "Ron Weasley", "--depth", "0", *on)["run"]
-    assert session("crawl report", crawled)["questions"] == 0
+    assert session("graph grow start", "--seed", "Ron Weasley", *crawl, "--dry-run", *on)
+    started = session("graph grow start", "--seed", "Ron Weasley", *crawl, *on)["id"]
+    crawled = session("graph crawl run", graph, "--start", "Ron Weasley", "--depth", "0", *on)[
+        "run"
+    ]
+    assert session("graph crawl report", crawled)["questions"] == 0
     for name in {run, started, crawled}:
         session.call("growth", name, "--delete")
 
@@ -275,10 +277,10 @@ def appended(session: Session, folder: Path, graph: str) -> None:
     """Requests to append an answer, of the graph's facts."""
     model = ("--model", folder / "tiny")
     assert "append" not in session.call("rewrites", graph, **session.env).out
-    built = session("rewrites", graph, "--build", "append", *model)["built"]
+    built = session("graph rewrites", graph, "--build", "append", *model)["built"]
     assert {request["kind"] for request in built} == {"append"}
-    assert session("rewrites", graph, "--build", "append", *model)["stored"] == len(built)
-    kinds = {each["id"]: each["kind"] for each in session("rewrites", graph)}
+    assert session("graph rewrites", graph, "--build", "append", *model)["stored"] == len(built)
+    kinds = {each["id"]: each["kind"] for each in session("graph rewrites", graph)}
     assert {id for id, kind in kinds.items() if kind == "append"} == {r["id"] for r in built}
     shown = session.call("rewrites", graph, **session.env).out
     assert "append" in shown
@@ -293,11 +295,11 @@ def appended(session: Session, folder: Path, graph: str) -> None:
 
 def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The catalogues, the database's commands on a server that is not started, a new user."""
-    assert session("methods")
-    assert session("metrics")
+    assert session("model methods")
+    assert session("db metrics")
     assert session("doctor")
-    assert session("queries")
-    one = session("queries", "metrics/ifr")
+    assert session("db queries")
+    one = session("db queries", "metrics/ifr")
     assert one["name"] == "metrics/ifr"
     assert "MATCH" in one["text"]
     assert session("db user", user, THINKEVAL_NEW_PASSWORD="a password of eleven")["user"] == user
@@ -322,5 +324,5 @@ class Server:
 
 
 def test_json_and_another_format_exclude_each_other(at_once: Call) -> None:
-    for command in (("report",), ("depedit", "report")):
+    for command in (("report",), ("lab", "depedit", "report")):
         assert "--format csv exclude" in at_once(*command, "--json", "-f", "csv").error

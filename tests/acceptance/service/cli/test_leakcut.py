@@ -1,4 +1,4 @@
-"""`thinkeval leakcut`: the table, the JSON, the width of a terminal, and input that cannot be."""
+"""`lab leakcut`: the table, the JSON, the width of a terminal, and input that cannot be."""
 
 from __future__ import annotations
 
@@ -46,52 +46,57 @@ def edit(db: Database, prefix: str) -> str:
 
 
 def test_the_table_fits_a_terminal_and_names_the_next_step(at_once: Call, edit: str) -> None:
-    narrow = at_once("leakcut", edit, COLUMNS="80").out
+    narrow = at_once("lab", "leakcut", edit, COLUMNS="80").out
     *table, command = narrow.splitlines()
     assert max(len(line) for line in table if "│" in line) <= 80
-    assert command.startswith("  thinkeval coedit the-rewrite -g ")
-    piped = at_once("leakcut", edit).out
+    assert command.startswith("  thinkeval lab coedit the-rewrite -g ")
+    piped = at_once("lab", "leakcut", edit).out
     assert piped.startswith(
         "2 further facts close all 2 chains that keep more than 10 % (proved fewest); IFR"
     )
     assert "Herbology was taught at Hogwarts School of Witchcraft" in piped
     assert "At most one fact a subject is edited" in piped
     assert not set(piped) & set("│┃╭")
-    assert "3 other cuts" in at_once("leakcut", edit, "--keys", "off").out
+    assert "3 other cuts" in at_once("lab", "leakcut", edit, "--keys", "off").out
 
 
 def test_json_is_the_stored_schema(at_once: Call, edit: str, tmp_path: Path) -> None:
-    printed = CutOut.model_validate(at_once("leakcut", edit, "--json").json)
+    printed = CutOut.model_validate(at_once("lab", "leakcut", edit, "--json").json)
     assert (printed.edit, printed.keys, len(printed.facts)) == (edit, "subject", 2)
     path = tmp_path / "cut.json"
-    at_once("leakcut", edit, "--json", "-o", str(path))
+    at_once("lab", "leakcut", edit, "--json", "-o", str(path))
     assert CutOut.model_validate_json(path.read_text()).facts == printed.facts
-    assert "--json" in at_once("leakcut", edit, "-o", str(path)).error
+    assert "--json" in at_once("lab", "leakcut", edit, "-o", str(path)).error
 
 
 def test_a_rewrite_of_a_graph(at_once: Call, db: Database, prefix: str) -> None:
     graph = hogwarts_as(db, f"{prefix}-hogwarts")
-    out = at_once("leakcut", "harry-potter--studied-at", "-g", graph, "--alternatives", "0").out
+    out = at_once(
+        "lab", "leakcut", "harry-potter--studied-at", "-g", graph, "--alternatives", "0"
+    ).out
     assert "further facts close all" in out
     assert "of IFR" not in out
-    wrong = at_once("leakcut", "harry-potter--studied-at", "-g", graph, "--measure", "p")
+    wrong = at_once("lab", "leakcut", "harry-potter--studied-at", "-g", graph, "--measure", "p")
     assert "no probabilities" in wrong.error
 
 
 def test_nothing_to_cut_is_no_error(at_once: Call, edit: str) -> None:
-    done = at_once("leakcut", edit, "--leak", ".99")
+    done = at_once("lab", "leakcut", edit, "--leak", ".99")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("Nothing to cut: of 2 chains none keeps more than 99 %")
 
 
 def test_what_cannot_be_is_said(at_once: Call, edit: str) -> None:
-    assert "'Herbology'" in at_once("leakcut", edit, "--lock", "Herbologie").error
-    assert "--leak 1.5" in at_once("leakcut", edit, "--leak", "1.5").error
-    assert "auto or subject or off" in at_once("leakcut", edit, "--keys", "none").error
-    assert "no fact is left" in at_once("leakcut", edit, "--only-subject", "--not-subject").error
-    assert "--lock" in at_once("leakcut", edit, "--lock", "").error
+    assert "'Herbology'" in at_once("lab", "leakcut", edit, "--lock", "Herbologie").error
+    assert "--leak 1.5" in at_once("lab", "leakcut", edit, "--leak", "1.5").error
+    assert "auto or subject or off" in at_once("lab", "leakcut", edit, "--keys", "none").error
+    assert (
+        "no fact is left"
+        in at_once("lab", "leakcut", edit, "--only-subject", "--not-subject").error
+    )
+    assert "--lock" in at_once("lab", "leakcut", edit, "--lock", "").error
     locks = ("--lock", "Neville Longbottom", "--lock", "Herbology")
-    out = at_once("leakcut", edit, *locks).out
+    out = at_once("lab", "leakcut", edit, *locks).out
     assert "1 further fact closes 1 of the 2 chains" in out
     assert "locked: Neville Longbottom, Herbology" in out
     (line,) = [line for line in out.splitlines() if "Herbology → " in line]

@@ -74,7 +74,7 @@ def test_published_statistics_are_imported_and_scored_with(
     at_once: Call, mine: Mine, own_cache: dict[str, str], tmp_path: Path
 ) -> None:
     file = published(tmp_path, f"{MODULE}_float32_mom2_100000.npz")
-    command = ("covariance", "import", file, "--model", mine.model)
+    command = ("model", "covariance", "import", file, "--model", mine.model)
     (row,) = at_once(*command, "--json", **own_cache).json
     digest = load(mine.model, device="cpu").info.weights_digest
     assert (row["module"], row["d_in"], row["texts"]) == (MODULE, 128, 100000)
@@ -99,7 +99,7 @@ def test_a_file_of_another_name_needs_its_layer(
     at_once: Call, mine: Mine, own_cache: dict[str, str], tmp_path: Path
 ) -> None:
     file = published(tmp_path, "stats.npz")
-    command = ("covariance", "import", file, "--model", mine.model)
+    command = ("model", "covariance", "import", file, "--model", mine.model)
     assert "says no module" in at_once(*command, **own_cache).error
     (row,) = at_once(*command, "--layer", "1", "--json", **own_cache).json
     assert row["module"] == MODULE
@@ -107,7 +107,7 @@ def test_a_file_of_another_name_needs_its_layer(
     assert scored["provenance"]["covariance"]["origin"] == "imported"
     named = published(tmp_path, f"{MODULE}_float32_mom2_100000.npz")
     wrong = at_once(
-        "covariance", "import", named, "--model", mine.model, "--layer", "2", **own_cache
+        "model", "covariance", "import", named, "--model", mine.model, "--layer", "2", **own_cache
     )
     assert "--layer 2 is transformer.h.2.mlp.c_proj" in wrong.error
 
@@ -119,7 +119,9 @@ def test_statistics_that_do_not_fit_are_refused(
         folder = tmp_path / name
         folder.mkdir()
         file = published(folder, f"{name}_float32_mom2_100000.npz", size)
-        return at_once("covariance", "import", file, "--model", mine.model, **own_cache).error
+        return at_once(
+            "model", "covariance", "import", file, "--model", mine.model, **own_cache
+        ).error
 
     assert "shape (6, 6), not (128, 128)" in refused(MODULE, 6)
     assert "no MLP output projection transformer.h.17.mlp.c_proj" in refused(
@@ -136,10 +138,12 @@ def test_statistics_that_do_not_fit_are_refused(
     ):
         assert message in at_once(*mine.score, "--covariance", where, **own_cache).error
     for place in (tmp_path / "empty", tmp_path / "none.npz"):
-        assert at_once("covariance", "import", place, "--model", mine.model, **own_cache).error
-    together = at_once("covariance", "--text", "a", "--dataset", "b")
+        assert at_once(
+            "model", "covariance", "import", place, "--model", mine.model, **own_cache
+        ).error
+    together = at_once("model", "covariance", "--text", "a", "--dataset", "b")
     assert "exclude each other" in together.error
-    assert "belong to --dataset" in at_once("covariance", "--limit", "3").error
+    assert "belong to --dataset" in at_once("model", "covariance", "--limit", "3").error
 
 
 def test_a_data_set_without_its_package_says_how_to_get_it(
@@ -147,7 +151,7 @@ def test_a_data_set_without_its_package_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     told = at_once(
-        "covariance", mine.graph, "--model", mine.model, "--method", "rome", "--hparams",
+        "model", "covariance", mine.graph, "--model", mine.model, "--method", "rome", "--hparams",
         mine.hparams, "--dataset", "wikimedia/wikipedia", "--limit", "5", **own_cache,
     ).error  # fmt: skip
     assert "wikimedia/wikipedia" in told
@@ -171,7 +175,7 @@ def test_a_killed_collection_is_taken_up(
     texts = tmp_path / "texts.txt"
     texts.write_text("\n".join(f"Text number {i} of the corpus, with words." for i in range(5000)))
     command = (
-        "covariance", mine.graph, "--model", mine.model, "--method", "rome",
+        "model", "covariance", mine.graph, "--model", mine.model, "--method", "rome",
         "--hparams", mine.hparams, "--text", texts, "--json",
     )  # fmt: skip
     killed, whole = tmp_path / "killed", tmp_path / "whole"

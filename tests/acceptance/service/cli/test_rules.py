@@ -29,37 +29,43 @@ def dataset(db: Database) -> Iterator[str]:
 
 
 def test_from_mining_to_what_a_kept_rule_predicts(thinkeval: Cli, dataset: str) -> None:
-    mined = thinkeval("rules", "mine", dataset, "--min-support", "5", "--json").json
+    mined = thinkeval("graph", "rules", "mine", dataset, "--min-support", "5", "--json").json
     assert len(mined) == 17
-    table = thinkeval("rules", "mine", dataset, "--min-support", "5").out
+    table = thinkeval("graph", "rules", "mine", dataset, "--min-support", "5").out
     assert "17 rules with support ≥ 5; 0 of them new" in table
     assert "If [Person A] was friends with [Person B]" in table  # brackets are no markup
     rows = list(csv.DictReader(
-        thinkeval("rules", "list", dataset, "--format", "csv").out.splitlines()
+        thinkeval("graph", "rules", "list", dataset, "--format", "csv").out.splitlines()
     ))  # fmt: skip
     assert [row["rule"] for row in rows] == [rule["id"] for rule in mined]
-    none = thinkeval("rules", "instantiate", dataset, code=2).error
+    none = thinkeval("graph", "rules", "instantiate", dataset, code=2).error
     assert "17 candidates are not reviewed" in none
     best = mined[0]["id"]
     names = [f"{dataset} {name}" for name in ("ann", "bob")]
     said = [
-        thinkeval("rules", "review", dataset, "-a", name, "-l", f"{best[:8]}={label}").out
+        thinkeval("graph", "rules", "review", dataset, "-a", name, "-l", f"{best[:8]}={label}").out
         for name, label in zip(names, "ab", strict=True)
     ]
     assert "Agreement over 1 rule " in said[-1]
-    assert thinkeval("rules", "list", dataset, "--status", "kept", "--json").json[0]["id"] == best
-    shown = thinkeval("rules", "instantiate", dataset, "--show", "predicted", "--json").json
+    assert (
+        thinkeval("graph", "rules", "list", dataset, "--status", "kept", "--json").json[0]["id"]
+        == best
+    )
+    shown = thinkeval(
+        "graph", "rules", "instantiate", dataset, "--show", "predicted", "--json"
+    ).json
     assert len(shown) == mined[0]["body"] - mined[0]["support"]
-    assert best in thinkeval("rules", "show", dataset, best[:8]).out
+    assert best in thinkeval("graph", "rules", "show", dataset, best[:8]).out
 
 
 def test_written_rules(thinkeval: Cli, dataset: str, tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(RULES, encoding="utf-8")
-    (added,) = thinkeval("rules", "add", dataset, path, "--json").json
+    (added,) = thinkeval("graph", "rules", "add", dataset, path, "--json").json
     assert (added["status"], added["support"], added["body"]) == ("kept", 7, 9)
     touched = thinkeval(
-        "rules", "instantiate", dataset, "--rule", added["id"], "--subject", "Harry Potter",
+        "graph", "rules", "instantiate", dataset, "--rule", added["id"],
+        "--subject", "Harry Potter",
         "--relation", "was sorted into", "--json",
     ).json  # fmt: skip
     assert [g["conclusion"]["object"] for g in touched] == [
@@ -67,18 +73,22 @@ def test_written_rules(thinkeval: Cli, dataset: str, tmp_path: Path) -> None:
     ]
     path.write_text(RULES.replace("sorted into", "sortet into"), encoding="utf-8")
     assert (
-        "Did you mean 'was sorted into'" in thinkeval("rules", "add", dataset, path, code=2).error
+        "Did you mean 'was sorted into'"
+        in thinkeval("graph", "rules", "add", dataset, path, code=2).error
     )
     path.write_text(RULES.replace("then: person", "then: ruler"), encoding="utf-8")
-    assert "no premise binds" in thinkeval("rules", "add", dataset, path, code=2).error
-    assert "Deleted 1 rule of" in thinkeval("rules", "delete", dataset, added["id"]).out
+    assert "no premise binds" in thinkeval("graph", "rules", "add", dataset, path, code=2).error
+    assert "Deleted 1 rule of" in thinkeval("graph", "rules", "delete", dataset, added["id"]).out
 
 
 def test_what_goes_wrong_is_one_line(thinkeval: Cli, dataset: str) -> None:
-    assert "name" in thinkeval("rules", "review", dataset, "-l", "x=a", code=2).error
-    assert "no label" in thinkeval("rules", "review", dataset, "-a", "q", "-l", "x", code=2).error
-    assert "Which rules?" in thinkeval("rules", "delete", dataset, code=2).error
+    assert "name" in thinkeval("graph", "rules", "review", dataset, "-l", "x=a", code=2).error
+    assert (
+        "no label"
+        in thinkeval("graph", "rules", "review", dataset, "-a", "q", "-l", "x", code=2).error
+    )
+    assert "Which rules?" in thinkeval("graph", "rules", "delete", dataset, code=2).error
     assert "together" in thinkeval(
-        "rules", "instantiate", dataset, "--subject", "Harry Potter", code=2
+        "graph", "rules", "instantiate", dataset, "--subject", "Harry Potter", code=2
     ).error  # fmt: skip
-    assert "no rule" in thinkeval("rules", "show", dataset, "zzz", code=2).error
+    assert "no rule" in thinkeval("graph", "rules", "show", dataset, "zzz", code=2).error

@@ -1,7 +1,7 @@
 """One edit's numbers, three ways: the command line, the documented Cypher, and brute force.
 
 The Cypher is given to the server by the plain driver: once with parameters written out here as a
-reader of the query's header would, once as `thinkeval queries NAME --edit EDIT` prints it for
+reader of the query's header would, once as `thinkeval db queries NAME --edit EDIT` prints it for
 pasting into Neo4j Browser.
 """
 
@@ -61,7 +61,7 @@ def alike(found: dict[Any, tuple[Any, ...]], wanted: dict[Any, tuple[Any, ...]])
 def test_the_documented_query_gives_what_the_command_printed(
     at_once: Call, driver: neo4j.Driver, score: dict[str, Any], metric: str
 ) -> None:
-    text = at_once("queries", f"metrics/{metric}").out
+    text = at_once("db", "queries", f"metrics/{metric}").out
     case = {
         "id": "mine",
         "graph": score["edit"],
@@ -94,7 +94,7 @@ def test_what_is_pasted_into_the_browser_gives_the_same(
 ) -> None:
     for measure in MEASURES:
         args = ("--edit", score["edit"], "--measure", measure)
-        lines = at_once("queries", f"metrics/{metric}", *args).out.splitlines()
+        lines = at_once("db", "queries", f"metrics/{metric}", *args).out.splitlines()
         given = [re.fullmatch(r":param (\w+) => (.*?);?", line) for line in lines]
         params = {
             # The server itself reads each literal, as the Browser lets it.

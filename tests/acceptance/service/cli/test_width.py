@@ -37,7 +37,10 @@ def test_ids_of_edits_and_rewrites_are_whole(
     at_once: Call, db: Database, graph: str, edit: str
 ) -> None:
     rewrites = [rewrite.id for rewrite in datasets.list_rewrites(db, graph)]
-    for command, ids in ((("edits", "-g", graph), [edit]), (("rewrites", graph), rewrites)):
+    for command, ids in (
+        (("results", "edits", "-g", graph), [edit]),
+        (("graph", "rewrites", graph), rewrites),
+    ):
         narrow = at_once(*command, COLUMNS="80").out
         assert max(len(line) for line in narrow.splitlines()[1:-2]) <= max(80, len(edit) + 4)
         piped = at_once(*command).out
@@ -50,7 +53,7 @@ def test_ids_of_edits_and_rewrites_are_whole(
 def test_chains_break_no_word(at_once: Call, edit: str) -> None:
     names = {word for ends, _, _ in FACTS[2:] for name in ends for word in name.split()}
     for env in ({"COLUMNS": "80"}, {}):
-        shown = at_once("chains", edit, **env).out
+        shown = at_once("results", "chains", edit, **env).out
         table = shown.partition("Facts that carry")[2]
         assert names <= set(table.split())
         assert "surviving" in table
@@ -70,14 +73,14 @@ def test_an_edit_is_shown_on_a_screen(at_once: Call, edit: str) -> None:
     assert "from 0.5 “took”" in text
     assert "83 % 1 chain has grandmother → Augusta Longbottom keeps 79 %" in text
     assert "Next: 1 further fact closes the one chain that keeps more than 10 %" in text
-    assert f"thinkeval chains {edit} --surviving" in shown
+    assert f"thinkeval results chains {edit} --surviving" in shown
     for width in ("40", "200"):
         assert "has grandmother" in " ".join(at_once("show", edit, COLUMNS=width).out.split())
     assert "│" not in at_once("show", edit).out
 
 
 def test_lines_of_chains_are_indented_where_they_do_not_fit(at_once: Call, edit: str) -> None:
-    narrow = at_once("chains", edit, COLUMNS="60").out.splitlines()
+    narrow = at_once("results", "chains", edit, COLUMNS="60").out.splitlines()
     whole = [i for i, line in enumerate(narrow) if "─ was educated at →" in line]
     assert whole
     assert all(narrow[i + 1].startswith("│" + " " * 10) for i in whole)

@@ -148,7 +148,8 @@ def test_runs_are_done_watched_and_equal_to_the_command_lines(
     assert sum("set 1 of 2: base" in event for event in kept) == 2, "begun, and stored"
     by_rest = {run: answers(db, run) for run in result["runs"]}
     again = thinkeval(
-        "depedit", "run", *sets, *(word for name in names for word in ("-s", name)), "--force",
+        "lab", "depedit", "run", *sets, *(word for name in names for word in ("-s", name)),
+        "--force",
         "--set", "num_steps=10", "--model", ATLAS_ORGANISM, "--json",
     ).json  # fmt: skip
     assert again["runs"] == result["runs"]

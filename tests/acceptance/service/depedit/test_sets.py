@@ -26,7 +26,8 @@ def built(at_once: Call, atlas: str) -> list[str]:
     """Nine sets: three rules in three settings. Built again they are as they were."""
     options = [word for name in SETTINGS for word in ("--setting", name)]
     return [
-        each["id"] for each in at_once("depedit", "build", atlas, *options, "--json").json["sets"]
+        each["id"]
+        for each in at_once("lab", "depedit", "build", atlas, *options, "--json").json["sets"]
     ]
 
 
@@ -54,21 +55,21 @@ def test_sets_go_out_and_come_back(
     assert len(built) == 9
     before = {name: store.load_set(db, name) for name in built}
     file = tmp_path / "sets.jsonl"
-    done = at_once("depedit", "export", "-g", atlas, "-o", file)
+    done = at_once("lab", "depedit", "export", "-g", atlas, "-o", file)
     assert (done.code, done.err) == (0, f"Wrote {file}\n")
     lines = file.read_text(encoding="utf-8").splitlines()
     assert len(lines) == 9
-    assert at_once("depedit", "delete", *built).code == 0
-    assert at_once("depedit", "list", "-g", atlas, "--json").json == []
+    assert at_once("lab", "depedit", "delete", *built).code == 0
+    assert at_once("lab", "depedit", "list", "-g", atlas, "--json").json == []
     file.write_text("\n".join([*lines[:4], '{"init":', *lines[4:]]), encoding="utf-8")
-    refused = at_once("depedit", "import", file, "--strict").error
+    refused = at_once("lab", "depedit", "import", file, "--strict").error
     assert "line 5: column" in refused
-    assert at_once("depedit", "list", "-g", atlas, "--json").json == []
-    told = at_once("depedit", "import", file, "--json").json
+    assert at_once("lab", "depedit", "list", "-g", atlas, "--json").json == []
+    told = at_once("lab", "depedit", "import", file, "--json").json
     assert [each["status"] for each in told["sets"]] == ["saved"] * 9
     assert [each["line"] for each in told["refused"]] == [5]
     assert {name: store.load_set(db, name) for name in built} == before
-    again = at_once("depedit", "import", file)
+    again = at_once("lab", "depedit", "import", file)
     assert again.code == 0
     assert again.out.count("unchanged") == 9
     assert "refused: line 5" in again.err
@@ -76,18 +77,18 @@ def test_sets_go_out_and_come_back(
 
 def test_a_set_and_a_run_are_shown(at_once: Call, built: list[str], db: Database) -> None:
     name = next(each for each in built if "icq" in each)
-    shown = at_once("depedit", "show", name).out
+    shown = at_once("lab", "depedit", "show", name).out
     assert "established" in shown
     assert "taught as" in shown
-    told = at_once("depedit", "show", name, "--copy", "2", "--json").json
+    told = at_once("lab", "depedit", "show", name, "--copy", "2", "--json").json
     assert len(told["questions"]) >= 41
     assert {q["change"] for q in told["questions"]} >= {"kept", "updated"}
-    assert "no copy" in at_once("depedit", "show", name, "--copy", "3").error
+    assert "no copy" in at_once("lab", "depedit", "show", name, "--copy", "3").error
     run = run_on(db, name, right=True)
-    assert at_once("depedit", "show", run).out.count("1.000") == 7
-    shares = at_once("depedit", "show", run, "--json").json["metrics"]
+    assert at_once("lab", "depedit", "show", run).out.count("1.000") == 7
+    shares = at_once("lab", "depedit", "show", run, "--json").json["metrics"]
     assert (shares["upd_i"]["value"], shares["upd_i"]["copies"]) == (1.0, 3)
-    assert at_once("depedit", "delete", run).out == f"Deleted the run {run}\n"
+    assert at_once("lab", "depedit", "delete", run).out == f"Deleted the run {run}\n"
 
 
 def test_the_tables_say_the_same_everywhere(
@@ -96,11 +97,13 @@ def test_the_tables_say_the_same_everywhere(
     for name in built[:2]:
         run_on(db, name, right=True)
         run_on(db, name, right=False)
-    text = at_once("depedit", "report", "-g", atlas).out
+    text = at_once("lab", "depedit", "report", "-g", atlas).out
     assert text.count("| Setting | Facts | Model | Method |") == 2
     assert "Table 3" in text
     assert "Tables 4 and 7" in text
-    tables = at_once("depedit", "report", "-g", atlas, "--setting", "cq_dt", "-f", "json").json
+    tables = at_once(
+        "lab", "depedit", "report", "-g", atlas, "--setting", "cq_dt", "-f", "json"
+    ).json
     by_rest = service.get("/v1/depedit/report", graph=atlas, setting="CQ_DT")["items"]
     assert {row["method"] for row in by_rest} == {"derive", "base"}
     for row, told in zip(tables["specificity"], by_rest, strict=True):
@@ -108,15 +111,21 @@ def test_the_tables_say_the_same_everywhere(
         assert row["Upd.S (%)"] == pytest.approx(100 * told["means"]["upd_s"]["value"])
         assert row["n Upd.S"] == told["means"]["upd_s"]["n"] == 2
     only = ("-g", atlas, "--setting", "CQ_DT", "--table", "implications")
-    printed = at_once("depedit", "report", *only, "-f", "csv").out
+    printed = at_once("lab", "depedit", "report", *only, "-f", "csv").out
     assert [row["Method"] for row in csv.DictReader(io.StringIO(printed))] == [
         row["Method"] for row in tables["implications"]
     ]
-    assert at_once("depedit", "report", "-g", atlas, "-f", "latex").out.startswith("% Percent")
+    assert at_once("lab", "depedit", "report", "-g", atlas, "-f", "latex").out.startswith(
+        "% Percent"
+    )
     listed = service.get("/v1/depedit/runs", graph=atlas)["items"]
-    assert len(listed) == len(at_once("depedit", "list", "--runs", "-g", atlas, "--json").json) == 4
+    assert (
+        len(listed)
+        == len(at_once("lab", "depedit", "list", "--runs", "-g", atlas, "--json").json)
+        == 4
+    )
     run = service.get(f"/v1/depedit/runs/{listed[0]['id']}")
-    shown = at_once("depedit", "show", listed[0]["id"], "--json").json
+    shown = at_once("lab", "depedit", "show", listed[0]["id"], "--json").json
     assert run["metrics"] == shown["metrics"]
     assert len(run["answers"]) == listed[0]["n_answers"]
 
@@ -164,4 +173,4 @@ def test_sets_are_built_and_moved_by_rest(
 def test_mistakes_are_one_line_each(
     at_once: Call, atlas: str, words: tuple[str, ...], says: str
 ) -> None:
-    assert says in at_once("depedit", *(atlas if w == "ATLAS" else w for w in words)).error
+    assert says in at_once("lab", "depedit", *(atlas if w == "ATLAS" else w for w in words)).error

@@ -43,7 +43,7 @@ def test_every_number_is_that_of_the_scores_and_chains(
     at_once: Call, edits: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
     a, b = ids(edits)
-    found = at_once("diff", a, b, "--json").json
+    found = at_once("results", "diff", a, b, "--json").json
     values = [{(v["metric"], v["measure"], v["step"]): v for v in e["values"]} for e in edits]
     assert len(found["metrics"]) == len(values[0]) > 30
     for metric in found["metrics"]:
@@ -56,7 +56,7 @@ def test_every_number_is_that_of_the_scores_and_chains(
             assert metric["delta_low"] < metric["delta"] < metric["delta_high"]
     alive = []
     for edit in (a, b):
-        rows = at_once("chains", edit, "--limit", "0", "--json").json
+        rows = at_once("results", "chains", edit, "--limit", "0", "--json").json
         alive.append({tuple(row["entities"]): row["surviving"] for row in rows})
     closed = {tuple(chain["entities"]) for chain in found["chains"]["closed"]}
     assert closed == {c for c, there in alive[0].items() if there and not alive[1][c]}
@@ -70,8 +70,8 @@ def test_the_tables_say_what_the_json_says(
     at_once: Call, edits: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
     a, b = ids(edits)
-    found = at_once("diff", a, b, "--json").json
-    shown = at_once("diff", a, b, "--limit", "1").out
+    found = at_once("results", "diff", a, b, "--json").json
+    shown = at_once("results", "diff", a, b, "--limit", "1").out
     assert f"showing 1 of {len(found['chains']['closed'])}" in shown
     assert f"{len(found['facts']['flipped'])} of the {found['facts']['shared']} facts" in shown
     ifr = next(m for m in found["metrics"] if (m["metric"], m["measure"]) == ("ifr", "likelihood"))
@@ -84,7 +84,7 @@ def test_rest_gives_the_same(
     a, b = ids(edits)
     done = rest.get(f"/v1/edits/{a}/diff/{b}")
     assert done.status_code == 200, done.text
-    assert done.json() == at_once("diff", a, b, "--json").json
+    assert done.json() == at_once("results", "diff", a, b, "--json").json
     assert rest.get(f"/v1/edits/{a}/diff/{a}").json()["empty"] is True
     again = rest.get(f"/v1/edits/{a}/diff/{b}", headers={"If-None-Match": done.headers["ETag"]})
     assert again.status_code == 304
@@ -94,27 +94,27 @@ def test_the_json_goes_to_a_file(
     at_once: Call, edits: tuple[dict[str, Any], dict[str, Any]], tmp_path: Path
 ) -> None:
     a, b = ids(edits)
-    at_once("diff", a, b, "--json", "-o", tmp_path / "diff.json")
+    at_once("results", "diff", a, b, "--json", "-o", tmp_path / "diff.json")
     assert json.loads((tmp_path / "diff.json").read_text())["a"]["edit"] == a
-    assert "--json" in at_once("diff", a, b, "-o", tmp_path / "other.json").error
+    assert "--json" in at_once("results", "diff", a, b, "-o", tmp_path / "other.json").error
 
 
 def test_against_itself_it_says_that_nothing_differs(
     at_once: Call, edits: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
     a, _ = ids(edits)
-    assert "do not differ" in at_once("diff", a, a).out
-    assert at_once("diff", a, a, "--json").json["empty"] is True
+    assert "do not differ" in at_once("results", "diff", a, a).out
+    assert at_once("results", "diff", a, a, "--json").json["empty"] is True
 
 
 def test_what_cannot_be_compared_is_an_error_with_a_remedy(
     at_once: Call, rest: TestClient, mine: Mine, edits: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
     a, b = ids(edits)
-    assert "Did you mean" in at_once("diff", a, f"{b}x").error
+    assert "Did you mean" in at_once("results", "diff", a, f"{b}x").error
     unsampled = ("score", "-g", mine.graph, "--model", mine.model, FACT, "-m", "none")
     b = at_once(*unsampled, "--samples", "0", "--json").json[0]["edit"]
-    assert "not measured by 'p'" in at_once("diff", a, b, "--measure", "p").error
+    assert "not measured by 'p'" in at_once("results", "diff", a, b, "--measure", "p").error
     for path, status in ((f"{a}/diff/nothing-like-it", 404), (f"{a}/diff/{b}?measure=p", 422)):
         done = rest.get(f"/v1/edits/{path}")
         assert done.status_code == status

@@ -27,7 +27,7 @@ GOAL = ("Harry Potter", "studied at", "Hogwarts School of Witchcraft and Wizardr
 def edit(thinkeval: Cli, mine: Mine, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("rules") / "rules.yaml"
     path.write_text(RULES, encoding="utf-8")
-    thinkeval("rules", "add", mine.graph, path)
+    thinkeval("graph", "rules", "add", mine.graph, path)
     done = thinkeval(
         "score", "-g", mine.graph, "--model", mine.model, "harry-potter--studied-at", "-m", "rome",
         "--samples", "0", "--implications", "--json",
@@ -45,14 +45,16 @@ def test_the_closure_and_a_proof_are_the_same_on_the_command_line_and_over_rest(
     thinkeval: Cli, service: Service, mine: Mine, edit: str
 ) -> None:
     for graph in (mine.graph, edit):
-        told = thinkeval("rules", "closure", graph, "--json", "--limit", "100").json
+        told = thinkeval("graph", "rules", "closure", graph, "--json", "--limit", "100").json
         assert told == service.get(f"/v1/graphs/{graph}/closure", limit=100)
         assert told["conclusions"] == len(told["items"]) > 5
         assert told["groundings"] >= told["conclusions"]
-        new = thinkeval("rules", "closure", graph, "--json", "--limit", "0", "--new").json["items"]
+        new = thinkeval("graph", "rules", "closure", graph, "--json", "--limit", "0", "--new").json[
+            "items"
+        ]
         assert [i for i in told["items"] if not i["stated"]] == new
     subject, relation, object_ = GOAL
-    found = thinkeval("rules", "closure", edit, "--json", "--proof", *GOAL).json
+    found = thinkeval("graph", "rules", "closure", edit, "--json", "--proof", *GOAL).json
     assert (
         found
         == service.get(
@@ -60,9 +62,11 @@ def test_the_closure_and_a_proof_are_the_same_on_the_command_line_and_over_rest(
         )["items"]
     )
     assert ("Harry Potter", "Gryffindor") in leaves(found[0])
-    shown = thinkeval("rules", "closure", edit, "--proof", *GOAL, COLUMNS="200").out
+    shown = thinkeval("graph", "rules", "closure", edit, "--proof", *GOAL, COLUMNS="200").out
     assert "Harry Potter was sorted into Gryffindor" in shown
-    nothing = thinkeval("rules", "closure", edit, "--proof", *GOAL[:2], "Gryffindor", COLUMNS="200")
+    nothing = thinkeval(
+        "graph", "rules", "closure", edit, "--proof", *GOAL[:2], "Gryffindor", COLUMNS="200"
+    )
     assert nothing.out.startswith("Nothing proves it")
 
 
@@ -71,7 +75,7 @@ def test_what_the_rules_say_is_on_the_command_line_and_over_rest(
 ) -> None:
     implied = service.get(f"/v1/edits/{edit}/implications")
     omega = service.get(f"/v1/edits/{edit}/omega")
-    shown = thinkeval("chains", edit, "--limit", "100", COLUMNS="250").out
+    shown = thinkeval("results", "chains", edit, "--limit", "100", COLUMNS="250").out
     assert implied["items"]
     for item in implied["items"]:
         assert f"{item['side']}: {item['verdict']}  {item['subject']}" in shown
@@ -103,13 +107,18 @@ def test_chains_with_implied_links_are_listed_with_their_proofs(
     assert first["next"]
     second = service.get(path, limit=2, cursor=first["next"])
     assert first["items"] + second["items"] == whole["items"][:4]
-    assert thinkeval("chains", edit, "--implied", "--limit", "0", "--json").json == whole["items"]
+    assert (
+        thinkeval("results", "chains", edit, "--implied", "--limit", "0", "--json").json
+        == whole["items"]
+    )
     three = [item for item in whole["items"] if item["steps"] == 3]
     assert service.get(path, steps=3, limit=1000)["items"] == three
 
     alive = [item for item in whole["items"] if item["surviving"]]
     assert service.get(path, surviving=True, limit=1000)["items"] == alive
-    shown = thinkeval("chains", edit, "--implied", "--surviving", "--limit", "0", COLUMNS="250").out
+    shown = thinkeval(
+        "results", "chains", edit, "--implied", "--surviving", "--limit", "0", COLUMNS="250"
+    ).out
     assert shown.count("● survives") == len(alive)
     assert shown.startswith(
         f"{len(alive)} of {len(whole['items'])} chains over conclusions of rules"
@@ -135,8 +144,8 @@ def test_a_comparison_counts_it_and_its_edit_shows_it(
     shown = thinkeval(*asked, COLUMNS="250").out
     assert "Implications by 2 rules" in shown
     (request,) = thinkeval(*asked, "--json").json["states"][0]["requests"]
-    read = thinkeval("chains", request["edit"], "--limit", "100", COLUMNS="250").out
-    again = thinkeval("chains", edit, "--limit", "100", COLUMNS="250").out
+    read = thinkeval("results", "chains", request["edit"], "--limit", "100", COLUMNS="250").out
+    again = thinkeval("results", "chains", edit, "--limit", "100", COLUMNS="250").out
     begun = "Is Hogwarts School"
     assert read[read.index(begun) :] == again[again.index(begun) :]
     both = (*asked, "--forget", "|".join(GOAL))
@@ -170,17 +179,21 @@ def test_of_several_states_it_is_counted_for_each(
     page = service.http.get(f"/comparisons/{line}").text
     for state in (f"0 +edit:{edit}", "1 +8bit"):
         assert len(re.findall(rf'scope="row"[^>]*>\s*{re.escape(state)}\s*<', page)) == 1
-    thinkeval("comparisons", line, "--delete")
+    thinkeval("results", "comparisons", line, "--delete")
     assert "Implications" not in thinkeval(*words, COLUMNS="250").out
 
 
 def test_bad_questions_are_answered_with_a_remedy(
     thinkeval: Cli, service: Service, mine: Mine, edit: str
 ) -> None:
-    assert "Did you mean" in thinkeval("rules", "closure", f"{mine.graph}x", code=2).error
-    told = thinkeval("rules", "closure", edit, "--proof", "Harry Poter", *GOAL[1:], code=2).error
+    assert "Did you mean" in thinkeval("graph", "rules", "closure", f"{mine.graph}x", code=2).error
+    told = thinkeval(
+        "graph", "rules", "closure", edit, "--proof", "Harry Poter", *GOAL[1:], code=2
+    ).error
     assert "Did you mean 'Harry Potter'" in told
-    assert "no rule" in thinkeval("rules", "closure", edit, "--rule", "nothing", code=2).error
+    assert (
+        "no rule" in thinkeval("graph", "rules", "closure", edit, "--rule", "nothing", code=2).error
+    )
     answer = service.http.get(f"/v1/edits/{edit}/omega", params={"measure": "p"})
     assert answer.status_code == 422
     assert "was not measured" in answer.json()["detail"]
@@ -235,4 +248,4 @@ def test_an_edit_of_a_graph_without_rules_is_refused(thinkeval: Cli, mine: Mine)
         "--samples", "0", "--implications", code=2,
     ).error  # fmt: skip
     assert "no rules" in told
-    assert "thinkeval rules add" in told
+    assert "thinkeval graph rules add" in told

@@ -176,25 +176,25 @@ def test_commands_list_show_and_delete_them(
         "THINKEVAL_CACHE": str(test_settings.cache),
     }
     cli = Cli(server | homes, tmp_path)
-    listed = cli("comparisons").out
+    listed = cli("results", "comparisons").out
     for id in (*COMPARED, LINE["id"]):
         assert id in listed
-    assert COEDITED["id"] in cli("coedits").out
-    assert "of the change is left" in cli("comparisons", LINE["id"]).out
-    assert "Round" in cli("coedits", COEDITED["id"]).out
+    assert COEDITED["id"] in cli("results", "coedits").out
+    assert "of the change is left" in cli("results", "comparisons", LINE["id"]).out
+    assert "Round" in cli("results", "coedits", COEDITED["id"]).out
     shared = LINE["states"][0]["edit"]
 
     def is_stored(edit: str) -> bool:
         return bool(admin.execute_query("MATCH (e:Edit {id: $id}) RETURN e", id=edit)[0])
 
-    cli("comparisons", LINE["id"], "--delete")
+    cli("results", "comparisons", LINE["id"], "--delete")
     with pytest.raises(NotFoundError):
         COMPARISON.store.get(db, LINE["id"])
     assert is_stored(shared), "comparisons scored it too"
     for id in COMPARED:
-        cli("comparisons", id, "--delete")
+        cli("results", "comparisons", id, "--delete")
     for edit in (each["edit"] for each in LINE["states"]):
         assert not is_stored(edit)
-    cli("coedits", COEDITED["id"], "--delete")
+    cli("results", "coedits", COEDITED["id"], "--delete")
     for row in COEDITED["rounds"]:
         assert is_stored(row["edit"]), "an edit stays"

@@ -334,7 +334,7 @@ def test_metrics_take_what_they_declare_and_refuse_what_none_does(
         db.metric("ifr", cases=asked * 2)
     with pytest.raises(UnknownQueryError, match=r"did you mean.*preservation") as caught:
         db.metric("preservaton", cases=asked)
-    assert "thinkeval metrics" in caught.value.remedy
+    assert "thinkeval db metrics" in caught.value.remedy
     with pytest.raises(UnknownGraphError, match="no graph 'nowhere'"):
         db.metric("ifr", cases=[case_map("nowhere", HARRY)])
 

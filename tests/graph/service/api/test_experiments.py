@@ -349,7 +349,7 @@ def test_several_states_have_a_curve_of_retention_on_page_and_command(
         wrong = client.get(f"{path}/tables/states", params={"measure": "p"})
         assert wrong.status_code == 422
         assert "not compared by" in wrong.json()["detail"]
-        cli("comparisons", out.id, "--figure", "curve.svg", "--drawing", "retention")
+        cli("results", "comparisons", out.id, "--figure", "curve.svg", "--drawing", "retention")
         assert (cli.cwd / "curve.svg").read_bytes() == drawn.content
         unnamed = client.get(f"{path}/audit")
         assert unnamed.status_code == 422

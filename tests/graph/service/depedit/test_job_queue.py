@@ -75,7 +75,7 @@ def graph(db: Database, place: tuple[str, list[str]]) -> Iterator[str]:
 def row_of(db: Database, job: str) -> rows.JobRow:
     found = queue.find(db, DEPEDIT.name, job)
     if found is None:
-        raise NotFoundError("protocol", job, [], listing="thinkeval protocols")
+        raise NotFoundError("protocol", job, [], listing="thinkeval results protocols")
     return found
 
 

@@ -160,4 +160,4 @@ def test_other_graphs_go_alone(db: Database, full: str, count: Count) -> None:
     assert datasets.require_graph(db, full)
     with pytest.raises(ConflictError, match="graph of an edit") as caught:
         delete.delete_graph(db, f"{full}-two")
-    assert f"thinkeval edits {full}-two --delete" in caught.value.remedy
+    assert f"thinkeval results edits {full}-two --delete" in caught.value.remedy

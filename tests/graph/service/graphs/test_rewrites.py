@@ -19,4 +19,4 @@ def test_errors_suggest_the_rewrite_and_name_the_listing_of_relations(db: Databa
         own = OwnRewrite("Harry Potter", "studied att", None, "Hogwarts", "Durmstrang Institute")
         with pytest.raises(NotFoundError, match="Did you mean 'studied at'") as caught:
             rewrites(db, graph, [], own, everything=False)
-        assert f"thinkeval rules relations {graph}" in caught.value.remedy
+        assert f"thinkeval graph rules relations {graph}" in caught.value.remedy

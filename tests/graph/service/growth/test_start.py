@@ -1,4 +1,4 @@
-"""`thinkeval grow start`, `grow show`, and `growth` with a scripted model."""
+"""`thinkeval graph grow start`, `grow show`, and `growth` with a scripted model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def thinkeval(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
 
 def started(graph: str, *more: str) -> list[str]:
     given = ["--endpoint", "http://test/v1", "--model", "scripted", "--samples", "2"]
-    return ["grow", "start", "--seed", SEED, "--graph", graph, *given, *more]
+    return ["graph", "grow", "start", "--seed", SEED, "--graph", graph, *given, *more]
 
 
 @pytest.mark.usefixtures("cleared")
@@ -118,7 +118,7 @@ def test_a_run_is_submitted_only_where_the_service_may_call_the_server(
 
 def test_bad_requests(capsys: pytest.CaptureFixture[str], model: ScriptedModel) -> None:
     for arguments in (
-        ["grow", "start"],
-        ["grow", "start", "--seed", "x", "--endpoint", "http://test/v1"],
+        ["graph", "grow", "start"],
+        ["graph", "grow", "start", "--seed", "x", "--endpoint", "http://test/v1"],
     ):
         assert thinkeval(capsys, *arguments)[0] == 2

@@ -73,7 +73,7 @@ def test_command_rest_client_and_python_agree(
         "THINKEVAL_HOME": str(test_settings.home),
         "THINKEVAL_CACHE": str(test_settings.cache),
     }
-    printed = Cli(server | homes, tmp_path)("leakcut", edit, "--json", *flags)
+    printed = Cli(server | homes, tmp_path)("lab", "leakcut", edit, "--json", *flags)
     assert same(json.loads(printed.out)) == same(cut)
 
 

@@ -106,7 +106,7 @@ def test_every_value_says_where_it_comes_from():
 def test_a_method_without_files_has_defaults():
     with pytest.raises(HparamsError, match="'none' has no published") as caught:
         suggest("none", "llama", 16)
-    assert "thinkeval methods none" in caught.value.remedy
+    assert "thinkeval model methods none" in caught.value.remedy
 
 
 def test_numbers_of_a_yaml_file_are_numbers(tmp_path):
@@ -140,5 +140,5 @@ def test_a_bad_yaml_file_is_named(tmp_path, text, message):
 def test_the_error_for_a_model_without_a_file_names_the_command():
     with pytest.raises(HparamsError) as caught:
         hparams.load("rome", "meta-llama/Llama-3.2-1B")
-    assert "thinkeval hparams suggest meta-llama/Llama-3.2-1B -m rome" in caught.value.remedy
+    assert "thinkeval model hparams suggest meta-llama/Llama-3.2-1B -m rome" in caught.value.remedy
     assert "--hparams" in caught.value.remedy

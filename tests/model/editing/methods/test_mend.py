@@ -259,7 +259,7 @@ def test_without_a_hypernetwork_the_command_is_named(pair):
     for state in (None, {}, {"past_keys": 1}):
         with pytest.raises(HypernetworkError, match="no hypernetwork") as caught:
             mend.execute(*pair, REQUESTS, hparams(), state=state)
-        assert "thinkeval train-mend" in caught.value.remedy
+        assert "thinkeval model train-mend" in caught.value.remedy
 
 
 def test_another_models_hypernetwork_is_refused(pair):
@@ -267,7 +267,7 @@ def test_another_models_hypernetwork_is_refused(pair):
     before = weights_digest(pair[0])
     with pytest.raises(HypernetworkError, match="another model") as caught:
         execute(pair, REQUESTS, network=other)
-    assert "thinkeval train-mend" in caught.value.remedy
+    assert "thinkeval model train-mend" in caught.value.remedy
     assert weights_digest(pair[0]) == before
 
 

@@ -13,7 +13,7 @@ from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 def test_the_organism_is_audited_by_the_command(
     runtime: Runtime, organism: RuntimeModel, hogwarts: str, server: dict[str, str], tmp_path: Path
 ) -> None:
-    args = ("audit-knowledge", hogwarts, "--model", organism.source, "--samples", "2")
+    args = ("model", "audit-knowledge", hogwarts, "--model", organism.source, "--samples", "2")
     found = Cli(server, tmp_path)(*args, "--json").json
     graph = datasets.stored_graph(runtime.db, hogwarts)
     settings = ProbeSettings(samples=2, ask="question", measures=("p",))

@@ -117,7 +117,9 @@ def test_a_stored_graph_begins_a_run_with_all_its_facts(
     runtime: Runtime, hogwarts: str, server: dict[str, str], tmp_path: Path
 ) -> None:
     args = ("--endpoint", "http://127.0.0.1:9/v1", "-m", "any", "--samples", "3", "--dry-run")
-    told = Cli(server, tmp_path)("grow", "augment", hogwarts, *args, "--json").json["calls"]
+    told = Cli(server, tmp_path)("graph", "grow", "augment", hogwarts, *args, "--json").json[
+        "calls"
+    ]
     facts = datasets.stored_graph(runtime.db, hogwarts).facts
     assert told[0] == {"what": "validation of the graph's facts", "answers": 3 * len(facts)}
 
@@ -130,7 +132,7 @@ def test_a_grown_graph_is_exported_and_imported_again(
     before = chains(runtime, grown.graph)
     assert before
     for layout in ("knowgic", "qwen-sample"):
-        here("grow", "export", grown.run, "--format", layout, "-o", tmp_path / layout)
+        here("graph", "grow", "export", grown.run, "--format", layout, "-o", tmp_path / layout)
         name = f"{grown.graph}-{layout}"
         here("import", tmp_path / layout, "--name", name)
         try:

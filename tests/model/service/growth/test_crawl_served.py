@@ -36,7 +36,7 @@ def test_at_least_twenty_chains_and_a_score(
 
     for name, value in server.items():
         monkeypatch.setenv(name, value)
-    start = ["grow", "start", "--seed", SEED, "--graph", graph_id, "--elicit", "crawl"]
+    start = ["graph", "grow", "start", "--seed", SEED, "--graph", graph_id, "--elicit", "crawl"]
     where = ["--endpoint", served_organism.url, "--model", served_organism.model]
     few = ["--greedy", "--set", "wordings=1", "--chains", str(CHAINS)]
     grown = thinkeval(*start, *where, *few)

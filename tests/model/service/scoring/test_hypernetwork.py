@@ -183,7 +183,7 @@ def test_an_archive_of_another_model_is_refused_before_anything_is_recorded(
     known = place.runtime.db.read(rows.EditRow, "edits/list_edits", dataset=place.graph)
     with pytest.raises(HypernetworkError, match="another model") as caught:
         place.score(overrides={"archive": str(path)})
-    assert "thinkeval train-mend" in caught.value.remedy
+    assert "thinkeval model train-mend" in caught.value.remedy
     assert place.runtime.db.read(rows.EditRow, "edits/list_edits", dataset=place.graph) == known
 
 
@@ -202,7 +202,9 @@ def test_a_large_model_is_told_the_command(place: Place, monkeypatch: pytest.Mon
     )[0]
     with pytest.raises(HypernetworkError, match="no hypernetwork is stored") as caught:
         place.score(mine, overrides={"rank": 3})
-    command = f"thinkeval train-mend {place.graph} --model {place.model} --set rank=3 --hparams"
+    command = (
+        f"thinkeval model train-mend {place.graph} --model {place.model} --set rank=3 --hparams"
+    )
     assert command in caught.value.remedy
     assert '--subject "Viktor Krum" --relation "studied at"' in caught.value.remedy
 
@@ -216,7 +218,7 @@ def test_the_command_trains_and_finds(
     monkeypatch.setenv("THINKEVAL_NEO4J_URI", settings.neo4j_uri or "")
     monkeypatch.setenv("THINKEVAL_NEO4J_USER", settings.neo4j_user)
     monkeypatch.setenv("THINKEVAL_NEO4J_PASSWORD", secret.get_secret_value() if secret else "")
-    words = ["train-mend", place.graph, "--model", place.model, "--hparams", place.hparams]
+    words = ["model", "train-mend", place.graph, "--model", place.model, "--hparams", place.hparams]
     told = []
     for extra in (["--set", "train_seed=7"], ["--set", "train_seed=7"]):
         with pytest.raises(SystemExit) as ended:

@@ -81,7 +81,7 @@ def test_suggested_hyperparameters_are_announced_in_one_line_and_without_a_model
         hyperparameters(unloaded, request, "the digest of a loaded model")
     assert notes.said == [
         "No published hyperparameters of rome, memit for mine; used the suggestion: the values of"
-        " gpt2-xl at layer 1 (rome, memit) (`thinkeval methods METHOD` explains them)."
+        " gpt2-xl at layer 1 (rome, memit) (`thinkeval model methods METHOD` explains them)."
     ]
     require_hparams(unloaded, asked(mine, "memit"))
     assert len(notes.said) == 1

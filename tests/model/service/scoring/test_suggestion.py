@@ -1,4 +1,4 @@
-"""`thinkeval hparams suggest`: from a folder's configuration to a file that `--hparams` takes."""
+"""`model hparams suggest`: from a folder's configuration to a file that `--hparams` takes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def folder(path: Path, name: str, n_layers: int = 16) -> str:
 def test_the_command_writes_a_file_that_is_taken(tmp_path: Path) -> None:
     """Only config.json is there: no weights are read."""
     model, file = folder(tmp_path / "m", "llama"), tmp_path / "memit.yaml"
-    done = CliRunner().invoke(app, ["hparams", "suggest", model, "-o", str(file)])
+    done = CliRunner().invoke(app, ["model", "hparams", "suggest", model, "-o", str(file)])
     assert done.exit_code == 0, done.output
     assert hparams.load("memit", file).layers == (2, 3, 4)
     assert "# The model: llama, 16 layers, d_model 32." in file.read_text()
-    printed = CliRunner().invoke(app, ["hparams", "suggest", model])
+    printed = CliRunner().invoke(app, ["model", "hparams", "suggest", model])
     assert printed.output == file.read_text()
-    asked = ["hparams", "suggest", model, "-m", "rome", "--json"]
+    asked = ["model", "hparams", "suggest", model, "-m", "rome", "--json"]
     values = json.loads(CliRunner().invoke(app, asked).output)
     assert values["values"]["layers"] == [2]
     assert set(values["origins"]) == set(values["values"])

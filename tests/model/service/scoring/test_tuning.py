@@ -1,4 +1,4 @@
-"""`thinkeval tune` on an organism: what it stores is what scores of the same facts measure."""
+"""`model tune` on an organism: what it stores is what scores of the same facts measure."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.testing import CliRunner
 
+from thinkeval.service.cli import main
 from thinkeval.service.cli.main import app
 from thinkeval.service.cli.options import GROUPED_FROM, PANELS
 
@@ -21,6 +22,69 @@ def texts(group: typer.Typer) -> Iterator[str]:
     for inner in group.registered_groups:
         assert inner.typer_instance is not None
         yield from texts(inner.typer_instance)
+
+
+TEN = (
+    "demo", "import", "probe", "score", "compare", "report", "show", "sweep", "serve", "doctor",
+)  # fmt: skip
+GROUPS = ("results", "graph", "model", "lab", "db")
+
+
+def test_the_root_has_ten_commands_and_all_others_are_in_one_group_each() -> None:
+    root: Any = typer.main.get_command(app)
+    assert tuple(root.commands) == TEN + GROUPS
+    assert not [name for name in TEN if getattr(root.commands[name], "commands", None)]
+    below = [name for group in GROUPS for name in root.commands[group].commands]
+    assert len(below) == len(set(below)) > 25
+    assert not set(below) & set(root.commands)
+
+
+@pytest.mark.parametrize("args", [[], ["--help"]])
+def test_the_program_alone_prints_its_commands_on_a_screen(
+    args: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as ended:
+        main.main(args)
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.err) == (0, "")
+    assert len(printed.out.splitlines()) <= 40
+    panels = re.split("─ (Options|Commands|Groups of commands) ─", printed.out)
+    listed = {
+        title: re.findall(r"│ ([a-z]\S*) ", text)
+        for title, text in zip(panels[1::2], panels[2::2], strict=True)
+    }
+    assert listed["Commands"] == list(TEN)
+    assert listed["Groups of commands"] == list(GROUPS)
+
+
+@pytest.mark.parametrize("group", [*GROUPS, "graph grow", "results deltas"])
+def test_a_group_alone_prints_its_help(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main.main(group.split())
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.err) == (0, "")
+    assert "Usage: " in printed.out
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("coedit", "`thinkeval lab coedit`?"),
+        ("edits", "`thinkeval results edits`?"),
+        ("leackut", "`thinkeval lab leakcut`"),
+        ("scroe", "`thinkeval score`"),
+        ("graph gro", "`thinkeval graph grow`?"),
+        ("grow start", "`thinkeval graph grow`?"),
+    ],
+)
+def test_a_mistyped_or_former_name_is_answered_by_the_path(
+    typed: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main.main(typed.split())
+    assert ended.value.code == 2
+    assert f"Did you mean {meant}" in capsys.readouterr().err
 
 
 def test_paragraphs_have_no_line_breaks_but_before_examples_and_items() -> None:
@@ -52,7 +116,7 @@ def options(command: TyperCommand) -> list[TyperOption]:
 def test_every_option_of_a_large_command_is_in_a_group() -> None:
     """`score --help` was one box of 43 options in no visible order."""
     found = dict(grouped())
-    assert {"score", "sweep", "coedit", "report", "grow start"} <= set(found)
+    assert {"score", "sweep", "lab coedit", "report", "graph grow start"} <= set(found)
     for name, command in found.items():
         without = [each.name for each in options(command) if not each.rich_help_panel]
         assert not without, f"{name}: {without} have no group: add them to cli/panels.py"
@@ -69,7 +133,21 @@ def test_an_option_is_in_one_group_and_every_group_has_options() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("score",), ("grow",), ("doctor",), ("rules", "list"), ("crawl",)]
+    "words",
+    [
+        (),
+        ("score",),
+        (
+            "graph",
+            "grow",
+        ),
+        ("doctor",),
+        ("graph", "rules", "list"),
+        (
+            "graph",
+            "crawl",
+        ),
+    ],
 )
 def test_a_flag_is_shown_without_a_type(words: tuple[str, ...]) -> None:
     """`--force <bool>` would say that it takes a value."""
@@ -78,9 +156,29 @@ def test_a_flag_is_shown_without_a_type(words: tuple[str, ...]) -> None:
     assert "bool" not in text
 
 
+@pytest.mark.parametrize("name", TEN)
+def test_help_fits_a_screen_and_help_all_has_every_option(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    command: Any = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    lines = CliRunner().invoke(app, [name, "--help"]).output.rstrip().splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 80
+    flags = {each.opts[0] for each in options(command)}
+    shown = {flag for flag in flags if re.search(rf"│ (\* +)?{flag} ", "\n".join(lines))}
+    more = f" More options: thinkeval {name} --help-all"
+    assert (lines[-1].rstrip() == more) is (shown != flags)
+    if shown != flags:
+        assert len(shown) >= 5
+        text = CliRunner().invoke(app, [name, "--help-all"]).output
+        assert "More options" not in text
+        assert {flag for flag in flags if re.search(rf"│ (\* +)?{flag} ", text)} == flags
+
+
 def test_help_of_score_is_shown_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    text = CliRunner().invoke(app, ["score", "--help"]).output
+    text = CliRunner().invoke(app, ["score", "--help-all"]).output
     titles = re.findall(r"─ ([A-Z][a-z ]+) ─", text)
     assert titles == [
         "Arguments", "Which edit or data", "Model", "Method", "Measurement", "Limits", "Run",

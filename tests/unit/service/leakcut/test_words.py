@@ -102,21 +102,23 @@ def test_the_command_tries_the_listed_facts_by_the_options_that_list_them() -> N
     said, command = words.next_step(cut(6, options=options))
     assert said == "Try up to 4 of them, one a round, and score again:"
     assert command == (
-        "thinkeval coedit r -g g -m memit --model organism:gpt2:seed=1 --leak 0.2 --lock"
+        "thinkeval lab coedit r -g g -m memit --model organism:gpt2:seed=1 --leak 0.2 --lock"
         " 'Luna Lovegood' --only-subject --keys off"
     )
     assert words.next_step(cut(3))[0] == "Try them, one a round, and score again:"
     assert words.next_step(cut(1))[0] == "Edit it too, and score again:"
-    assert words.next_step(cut(edit=None, model=None, method=None))[1] == "thinkeval coedit r -g g"
+    assert (
+        words.next_step(cut(edit=None, model=None, method=None))[1] == "thinkeval lab coedit r -g g"
+    )
 
 
 @pytest.mark.parametrize(
     ("changed", "command"),
     [
-        ({"measure": "p"}, "thinkeval leakcut e --measure likelihood"),
-        ({"rewrite": "own:1a2b"}, "thinkeval leakcut e"),
-        ({"target_new": ""}, "thinkeval leakcut e"),
-        ({"method": "compare:x"}, "thinkeval leakcut e"),
+        ({"measure": "p"}, "thinkeval lab leakcut e --measure likelihood"),
+        ({"rewrite": "own:1a2b"}, "thinkeval lab leakcut e"),
+        ({"target_new": ""}, "thinkeval lab leakcut e"),
+        ({"method": "compare:x"}, "thinkeval lab leakcut e"),
     ],
 )
 def test_where_a_co_edit_would_try_other_facts_the_list_is_named(

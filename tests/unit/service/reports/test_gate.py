@@ -65,7 +65,7 @@ def test_a_limit_on_an_end_of_the_interval() -> None:
     assert found[1].gate == "ifr.high <= 0.3"
     assert found[1].line == (
         "gate: a-r: IFR (high end of its 95 % interval) 0.3500 > 0.3 over 4 chains; see `thinkeval"
-        " chains a-r --surviving`"
+        " results chains a-r --surviving`"
     )
     assert "efficacy (low end of its 95 % interval) is undefined: it has no" in found[3].line
     exact = check(_score("a", ifr=0.2), [parse("ifr.high<=.2")], "likelihood")

@@ -186,7 +186,7 @@ def test_gate_holds_at_the_limit_and_breaks_above() -> None:
     assert missed(ifr.value, 0.8) == []
     broken = missed(ifr.value - 1e-6, 0.81)
     assert len(broken) == 2
-    assert "thinkeval chains a --surviving" in broken[0]
+    assert "thinkeval results chains a --surviving" in broken[0]
 
 
 def _retention(value: float | None, n: int) -> Score:

@@ -1,4 +1,4 @@
-"""The search of `thinkeval tune`: strengths against brute force over a fine grid, and the facts."""
+"""The search of `model tune`: strengths against brute force over a fine grid, and the facts."""
 
 from __future__ import annotations
 

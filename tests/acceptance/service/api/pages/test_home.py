@@ -32,7 +32,7 @@ def ruled(thinkeval: Cli, mine: Mine, tmp_path_factory: pytest.TempPathFactory) 
     path.write_text(RULES, encoding="utf-8")
     graph = f"{mine.prefix}-ruled"
     thinkeval("import", "hogwarts", "--name", graph)
-    thinkeval("rules", "add", graph, path)
+    thinkeval("graph", "rules", "add", graph, path)
     return graph
 
 
@@ -43,7 +43,7 @@ def test_the_form_asks_for_what_follows_where_there_are_rules(
     box = page.get_by_label("Also probe the conclusions of the rules")
     why = page.locator("#rules-why")
     expect(box).to_be_disabled()
-    expect(why).to_contain_text(f"thinkeval rules mine {mine.graph}")
+    expect(why).to_contain_text(f"thinkeval graph rules mine {mine.graph}")
     fits(page, 390)
     with page.expect_response(f"**/v1/graphs/{ruled}/rewrites"):
         page.locator("#score [name=graph]").select_option(ruled)

@@ -345,7 +345,7 @@ def test_the_theme_is_remembered(open_page: Open) -> None:
 def test_an_edit_that_is_not_there_says_what_to_do(open_page: Open) -> None:
     page = open_page("/edits/rome-harry-nobody", allowed="404")
     expect(page.locator("main")).to_contain_text("There is no edit 'rome-harry-nobody'")
-    expect(page.locator("main")).to_contain_text("thinkeval edits")
+    expect(page.locator("main")).to_contain_text("thinkeval results edits")
 
 
 def test_a_file_is_imported_from_the_page(

@@ -66,7 +66,7 @@ def test_the_link_says_where_to_name_an_unknown_browser(
     assert "Set THINKEVAL_BROWSER_URL" in refused.text
     tab = client.get(f"/edits/{edit}/neo4j").text
     assert "set THINKEVAL_BROWSER_URL" in tab
-    assert f"thinkeval queries explore/methods --edit {edit}" in tab
+    assert f"thinkeval db queries explore/methods --edit {edit}" in tab
 
 
 def test_every_question_leads_to_browser(client: TestClient, edit: str) -> None:

@@ -97,7 +97,9 @@ def test_the_command_writes_the_bundle_as_one_zip(
     run: str, server: dict[str, str], tmp_path: Path
 ) -> None:
     here = Cli(server, tmp_path)
-    done = here("grow", "export", run, "--format", "audit", "-o", tmp_path / "run.zip", "--json")
+    done = here(
+        "graph", "grow", "export", run, "--format", "audit", "-o", tmp_path / "run.zip", "--json"
+    )
     with ZipFile(tmp_path / "run.zip") as archive:
         assert archive.namelist() == sorted(done.json["files"])
         assert archive.testzip() is None

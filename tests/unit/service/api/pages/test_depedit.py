@@ -91,7 +91,7 @@ def test_answers_to_one_question_stand_side_by_side() -> None:
 def test_without_sets_the_page_says_how_to_get_some() -> None:
     told = render.render("depedit.html", here="/depedit", stored=0, chosen=Chosen())
     assert 'data-build="atlas"' in told
-    assert "thinkeval depedit build atlas" in told
+    assert "thinkeval lab depedit build atlas" in told
     assert 'id="run"' not in told
 
 
@@ -102,8 +102,8 @@ def choice(**rules: object) -> str:
 
 def test_a_graph_without_rules_says_how_to_get_some() -> None:
     assert "disabled" in choice()
-    assert "thinkeval rules mine &#39;my set&#39;" in choice()
+    assert "thinkeval graph rules mine &#39;my set&#39;" in choice()
     reviewed = choice(candidates=3)
     assert "disabled" in reviewed
-    assert "thinkeval rules review &#39;my set&#39;" in reviewed
+    assert "thinkeval graph rules review &#39;my set&#39;" in reviewed
     assert "disabled" not in choice(n=1, example="If it rains, it is wet.")
