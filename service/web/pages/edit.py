@@ -28,7 +28,6 @@ from ...models.options import words_of
 from ...reports.browser import QUESTIONS, chain_link, cut_link, guide_command, login, question_links
 from ...reports.by_kind import OF_SUCCESS, additivity, successes, variant_of
 from ...reports.edit import (
-    Branch,
     EdgeOut,
     chain_tree,
     conversation_table,
@@ -43,7 +42,7 @@ from ...reports.leakage_map import BANDS, draw, page_svg
 from ...reports.leakage_selection import Length, Selection
 from ...reports.table import STEPS
 from ...reports.tasks import tasks_table
-from ...reports.verdict import Verdict, judged, subject_sentence
+from ...reports.verdict import Verdict, judged
 from ...rules.implications import GOOD, MEANINGS, implications
 from ...rules.omega import KINDS, WAYS, Chosen, mixed, omega
 from ...rules.store import kept_rules
@@ -261,7 +260,7 @@ def map_values(view: View, next_facts: Collection[str] = ()) -> dict[str, Any]:
     edited = [(_link(edge), edge.role) for edge in graph.edges if edge.role == "target_new"]
     drawing = draw(
         found, score.subject, score.target_true, score.target_new,
-        limit=view.asked.draw, edited=edited if found else (),
+        limit=view.asked.draw, edited=edited if found else (), fit=view.asked.draw == DRAWN,
     )  # fmt: skip
     chosen = {*selection.through, selection.fact or "", selection.first or ""}
     title = f"Chains from {score.subject} to {score.target_true}"
@@ -347,7 +346,7 @@ def cut_values(
     Args:
         browser: address of Neo4j Browser; "" if it is unknown.
     """
-    values: dict[str, Any] = {"cut_asked": asked, "cut_keys": KEYS, "cut": None, "co_edit": None}
+    values: dict[str, Any] = {"cut_asked": asked, "cut_keys": KEYS, "cut": None, "co_edits": {}}
     if score.append is not None:
         return values
     values |= {"coedits": COEDIT.store.page(db, edit=score.edit)}
@@ -355,20 +354,23 @@ def cut_values(
         cut = edit_cut(db, score, measure, asked.options)
     except (NotFoundError, UsageError) as error:
         return values | {"cut_problem": f"{error.detail} {error.remedy}"}
+    first = min(len(cut.facts), words.ROUNDS)
     return values | {
         "cut": cut,
         "cut_headline": words.headline(cut),
         "cut_limits": words.limits(cut),
-        "cut_forecast": words.forecast(cut),
+        "cut_first": cut.facts[:first],
+        "cut_promise": words.promise(cut, first) if first else "",
         "cut_step": words.next_step(cut, score),
-        "co_edit": _request(score, cut),
+        "cut_together": words.together(cut, score, first) if first else "",
+        "co_edits": {n: _request(score, cut, n) for n in {*range(1, first + 1), len(cut.facts)}},
         "cut_open": cut.open[:OPEN],
         "cut_link": _leak_cut_link(browser, score, cut) if browser and cut.facts else None,
     }
 
 
-def _request(score: Score, cut: CutOut) -> str | None:
-    """The body of `POST /v1/coedits` that begins with this edit; None if it cannot begin one.
+def _request(score: Score, cut: CutOut, n: int) -> str | None:
+    """The body of `POST /v1/coedits` for the first n facts in one round; None if it cannot be.
 
     That is a round of a co-edit or sequence, a scaled update, a control, a change of the prompt,
     and a cut by another measure than co-edits take: it may list other facts.
@@ -380,7 +382,7 @@ def _request(score: Score, cut: CutOut) -> str | None:
         return None
     if registry.info(score.method).kind != "weights":
         return None
-    return json.dumps(posted(score) | {"cut": words.asked(cut)})
+    return json.dumps(posted(score) | {"cut": words.asked(cut), "rounds": 1, "per_round": n})
 
 
 def _leak_cut_link(browser: str, score: Score, cut: CutOut) -> str:
@@ -410,6 +412,8 @@ FORGETTING = ("Forgetting", "forgetting", "of the fact's probability is gone; go
 
 BRANCHES = 6
 """Branches of the chain tree that are listed at first, at each level."""
+TOP = 3
+"""Branches that the first screen lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +421,7 @@ class Figure:
     """One of the four figures.
 
     Attributes:
-        bounds: its 95 % interval in brackets; "exact" where nothing was sampled.
+        bounds: its 95 % interval in brackets; empty where nothing was sampled.
         part: the verdict's part on it.
     """
 
@@ -439,16 +443,12 @@ def figures(view: View) -> list[Figure]:
         bounds = ""
         if value is not None and value.value is not None:
             known = value.low is not None and value.high is not None
-            bounds = interval((value.low, value.high)) if known else _unsampled(view)  # type: ignore[arg-type]
+            bounds = interval((value.low, value.high)) if known else ""  # type: ignore[arg-type]
         found.append(
             Figure(label, meaning, number(value.value if value else None), bounds,
                    value.n if value else 0, part)
         )  # fmt: skip
     return found
-
-
-def _unsampled(view: View) -> str:
-    return "no interval" if view.measure == "p" else "exact"
 
 
 def overview_values(view: View, browser: str) -> dict[str, Any]:
@@ -475,18 +475,14 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
         | map_values(view, chosen)
         | {
             "figures": figures(view),
-            "about_subject": subject_sentence(score),
             "tree": chain_tree(view.rows),
             "branches": BRANCHES,
-            "ways": ways(chain_tree(view.rows)),
+            "top": TOP,
+            "methods": 1 + len(_others(view.db, score)),
+            "survive": sum(row.surviving for row in view.rows),
+            "known": sum(row.known for row in view.rows),
         }
     )
-
-
-def ways(tree: list[Branch]) -> list[str]:
-    """First entities of surviving chains, largest fraction of IFR first."""
-    alive = (branch for branch in tree if branch.surviving and not branch.ends)
-    return list(dict.fromkeys(branch.link.object for branch in alive))
 
 
 def numbers(view: View) -> dict[str, Any]:
