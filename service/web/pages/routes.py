@@ -277,9 +277,13 @@ def leaderboard(
     model: Word = "",
     measure: Taken = None,
     rewrites: Rewrites = "common",
+    methods: board.Methods = "covered",
+    columns: Literal["", "all"] = "",
 ) -> Response:
     """The methods by score, with two charts."""
-    values = board.board(db, here.boards, graph, model, measure, rewrites)
+    values = board.board(db, here.boards, graph, model, measure, rewrites, methods)
+    if columns:
+        values |= {"columns": (*values["columns"], *values["more_columns"]), "more_columns": ()}
     if not values["rows"] and graph and graph not in values["sets"]:
         datasets.require_graph(db, graph)
     return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **values)

@@ -310,6 +310,13 @@ def test_the_leaderboard_has_the_numbers_of_rest(
         row = table.get_by_role("row").filter(has=name)
         expect(row).to_contain_text(f"{scored['IFR']:.3f}")
         expect(row).to_contain_text(f"{scored['Preservation']:.3f}")
+    page.set_viewport_size({"width": 390, "height": 844})
+    first = table.get_by_role("columnheader").nth(1)
+    expect(first).to_have_text("IFR")
+    place = first.bounding_box()
+    assert place
+    assert place["x"] + place["width"] <= 390
+    page.set_viewport_size({"width": 1280, "height": 900})
     button = page.get_by_role("button", name="rome")
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
