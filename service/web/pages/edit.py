@@ -51,7 +51,8 @@ from ...scoring.append import LISTS, MEASURE, WEIGHTS, kept
 from ...scoring.chat import way_of
 from ...scoring.request import posted
 from ..state import AppState, Db
-from .routes import EditId, Taken, page
+from .render import STATIC, render
+from .routes import HEADERS, EditId, Taken, page
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -142,6 +143,8 @@ class View:
         chosen = self.asked.measure
         query = urlencode({"measure": chosen}) if chosen else ""
         shown = OF_APPENDED if self.score.append else tuple(TABS)
+        if tab != "rules" and not kept_rules(self.db, self.score.dataset):
+            shown = tuple(key for key in shown if key != "rules")
         return {
             "score": self.score,
             "measure": self.measure,
@@ -698,6 +701,27 @@ def neo4j_values(view: View, browser: str, base: str, login: Login) -> dict[str,
     }
 
 
+def file_values(view: View) -> dict[str, Any]:
+    """Values of `edit_file.html`: an edit as one file, with its style and without a script."""
+    edges = graph_of(view.db, view.score, view.measure, view.rows).edges
+    styles = "".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
+    return (
+        asked_values(view)
+        | map_values(view)
+        | {
+            "figures": figures(view),
+            "tree": chain_tree(view.rows),
+            "chains": view.rows,
+            "edges": sorted(edges, key=lambda edge: (-edge.surviving, -edge.chains)),
+            "styles": Markup(styles),
+        }
+    )
+
+
+STYLES = ("page.css", "parts.css", "edit.css")
+"""Style sheets of an edit's pages."""
+
+
 def export_values(view: View, base: str) -> dict[str, Any]:
     """Values of `edit_export.html`."""
     return view.values("export") | {
@@ -844,6 +868,15 @@ def in_neo4j(request: Request, shown: Viewed, here: AppState) -> Response:
     base = str(request.base_url).rstrip("/")
     values = neo4j_values(shown, here.connection.browser, base, login(here.settings))
     return page(request, "edit_neo4j.html", here="", **values)
+
+
+@router.get("/edits/{edit}/file")
+def as_file(shown: Viewed) -> Response:
+    """Return the edit as one HTML file that needs neither a script nor a network."""
+    text = render("edit_file.html", **file_values(shown))
+    name = quote(f"{shown.score.edit}.html", safe="")
+    disposition = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+    return Response(text, media_type="text/html", headers=HEADERS | disposition)
 
 
 @router.get("/edits/{edit}/export")

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import FloatRect, Page, expect
+from playwright.sync_api import Browser, FloatRect, Page, expect
 
 from support.axe import in_each_document, violations
 from support.commands import Mine
@@ -319,6 +319,32 @@ def test_five_minutes_answer_what_a_visitor_asks(
     chains = service.get(f"/v1/edits/{edit}/diff/{edits['none']}")["chains"]
     opened = page.locator("section", has=page.get_by_role("heading", name="Chains opened in B"))
     expect(opened.locator(".count")).to_have_text(str(len(chains["opened"])))
+
+
+def test_an_edit_is_one_file_that_opens_without_a_service(
+    open_page: Open, chromium: Browser, service: Service, edits: dict[str, str], tmp_path: Path
+) -> None:
+    page = open_page(f"/edits/{edits['rome']}/export")
+    with page.expect_download() as found:
+        page.get_by_role("link", name="Download as one HTML file").click()
+    file = tmp_path / "edit.html"
+    found.value.save_as(file)
+    context = chromium.new_context(java_script_enabled=False, offline=True)
+    asked: list[str] = []
+    alone = context.new_page()
+    alone.on("request", lambda request: asked.append(request.url))
+    alone.goto(file.as_uri())
+    assert asked == [file.as_uri()]
+    score = service.get(f"/v1/edits/{edits['rome']}/score")
+    expect(alone.locator(".verdict")).to_contain_text("can still be deduced")
+    assert alone.locator("#map-svg .fact").count() > 3
+    chains = service.get(f"/v1/edits/{edits['rome']}/chains", limit=1)["total"]
+    expect(alone.locator("[aria-label=Chains] tbody tr")).to_have_count(chains)
+    expect(alone.locator(".provenance")).to_contain_text(str(score["provenance"]["seed"]))
+    assert alone.locator("a, script, link").count() == 0
+    styled = alone.locator(".figure").first.evaluate("e => getComputedStyle(e).borderLeftWidth")
+    assert styled == "4px"
+    context.close()
 
 
 def test_axe_finds_nothing_on_any_tab_in_light_or_dark(
