@@ -481,7 +481,10 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
             "tree": chain_tree(view.rows),
             "branches": BRANCHES,
             "top": TOP,
-            "methods": 1 + len(_others(view.db, score)),
+            "methods": len(
+                {score.method}
+                | {row.method for row in _others(view.db, score) if row.model == score.model}
+            ),
             "survive": sum(row.surviving for row in view.rows),
             "known": sum(row.known for row in view.rows),
         }
