@@ -49,6 +49,9 @@ DEPTH = ((0.5, "shallow"), (0.2, "leaky"), (-math.inf, "deep"))
 KEPT = ((0.9, "kept"), (0.7, "mostly kept"), (0.0, "damaged"))
 """Words for Preservation and for subject retention: (at least, word), best first."""
 
+UNCHANGED = 0.015
+"""A Preservation this near to 1 is said to be kept whole: "101 %" says nothing more."""
+
 FEW = 5
 """Preservation over fewer facts says little."""
 
@@ -400,10 +403,10 @@ def _kept(score: Score, measure: Measure) -> Part:
         if found is not None and found.excluded:
             sentence = f"Preservation is undefined: {_unknown(found)} beside the subject's own."
         return Part(UNKNOWN, sentence, rule, None)
-    sentence = (
-        f"{_known(found, 'fact')} around it {'keep' if found.n != 1 else 'keeps'}"
-        f" {percent(found.value)} of {'their' if found.n != 1 else 'its'} probability."
-    )
+    keep, whose = ("keep", "their") if found.n != 1 else ("keeps", "its")
+    part = "" if abs(found.value - 1) < UNCHANGED else f" {percent(found.value)} of"
+    on_average = "" if part else " on average" * (found.n != 1)
+    sentence = f"{_known(found, 'fact')} around it {keep}{part} {whose} probability{on_average}."
     if found.n < FEW:
         sentence = f"{sentence[:-1]}: it rests on {pluralize(found.n, 'fact')} and says little."
     return Part(_word(found.value, KEPT), sentence, rule, found.value)

@@ -284,7 +284,8 @@ def _rows(
                 _plot(score, measure, highest),
             )
         )
-    return found
+    # An edit that did not take is not what a reader compares first.
+    return sorted(found, key=lambda row: not row.took)
 
 
 def _interval(db: Database, best: Score, score: Score) -> tuple[float, float] | None:
