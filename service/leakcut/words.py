@@ -132,6 +132,25 @@ def forecast(cut: CutOut) -> str:
     )
 
 
+def promise(cut: CutOut, n: int) -> str:
+    """Return what editing the first n facts of a cut together should do, in a sentence."""
+    one = n == 1
+    facts = "this fact" if one else f"these {n} facts"
+    after = cut.facts[n - 1].expected
+    if after is None or cut.ifr is None:
+        return f"Editing {facts} too closes {'one way' if one else 'ways'} to {cut.target_true}."
+    takes = "it takes" if one else "each takes"
+    return (
+        f"Editing {facts} too should lower IFR from {number(cut.ifr)} to about {number(after)},"
+        f" if {takes}."
+    )
+
+
+def together(cut: CutOut, score: Score, n: int) -> str:
+    """Return the command that edits the first n facts of a cut in one round, and scores that."""
+    return shlex.join([*_coedit(cut, score), "--rounds", "1", "--per-round", str(n)])
+
+
 def next_step(cut: CutOut, score: Score | None = None) -> tuple[str, str]:
     """Return the next step in words, and the command for it.
 

@@ -116,7 +116,7 @@ def _of_probe(a: object, b: object, measure: Measure) -> Difference | None:
     if len(settings) == 2 and settings[0] == settings[1]:
         if measure != "p":
             return None
-        note = "The sampled answers were drawn in other ways; likelihoods compare."
+        note = "Likelihoods compare; sampled shares do not, as they were drawn in other ways."
         return _where("probe", _only_differing(a, b), note)
     note = "The facts were asked in other ways, so part of every delta may come from that."
     return _where("probe", _only_differing(a, b), note)

@@ -35,7 +35,7 @@ BLUE, RED, INK, MUTED = "#0072B2", "#D55E00", "#1a1a1a", "#6e6e6e"
 GREEN, PURPLE = "#00755a", "#7b2fb5"
 """New object, and further facts to edit."""
 
-RETENTION = ("#8a929c", "#c08a3e", "#d2691e", "#a63c06", "#5c1400")
+RETENTION = ("#8a929c", "#9a7412", "#cc5a00", "#c2261c", "#8f0a55")
 """Colours of the classes of retention (`leakage_map.svg.BANDS`): lightness falls with retention, so
 that colour-blind readers and grey printers tell them apart."""
 

@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from html import escape
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Literal
@@ -514,9 +515,9 @@ def _routing_crossings(held: Sequence[Wire]) -> np.ndarray:
 
 Role = Literal["subject", "target_true", "target_new", "entity"]
 
-FRAME = (822.0, 516.0)
+FRAME = (822.0, 430.0)
 """Width and height of the frame of the map in the web UI, in a window of 1280 x 900 px."""
-LINE_H, THIN = 14.0, 10.0
+LINE_H, THIN = 15.0, 10.0
 """Height of a line of text, and of a line that passes a column."""
 PAD, TRACK = 8.0, 5.0
 """Room around a box or label, and between two tracks."""
@@ -524,8 +525,12 @@ AFTER_BOX, BEFORE_BOX, BESIDE_LABEL = 10.0, 13.0, 5.0
 """Room between a column and the track next to it: arrows end before boxes, few of them after."""
 BESIDE = 12.0
 """Distance between two boxes of one column."""
+ROOMS = (6.0, 12.0, 20.0, 30.0, 42.0)
+"""Further distances of a drawing that is lower than the frame."""
+LEADING, LARGEST = 3, 1.25
+"""First facts whose strongest chains are drawn before all others; largest scale of the page."""
 MARGIN = 10.0
-NAME, LABEL = 11.5, 11.0
+NAME, LABEL = 12.5, 12.0
 """Sizes of the letters of names and of labels."""
 BOLD, MARK = 1.12, 15.0
 """Bold letters are so much wider; room for the mark of a fact that is to be edited too,
@@ -608,8 +613,11 @@ def draw(
     *,
     limit: int,
     edited: Sequence[tuple[Link, str]] = (),
+    fit: bool = False,
 ) -> MapDrawing:
     """Place the first of these chains, in the columns that make it largest in `FRAME`.
+
+    The strongest chain of each of the `LEADING` first facts that carry most of IFR comes first.
 
     A chain that the model did not know before is neither surviving nor cut, and is not drawn.
 
@@ -617,43 +625,87 @@ def draw(
         rows: chains with their numbers, surviving first, then by part of IFR.
         limit: surviving chains at most, and a third as many cut ones (at least 1).
         edited: the edited fact's old and new form with their roles, drawn beside the chains.
+        fit: draw fewer chains, `LEADING` at least, where that many fill more than `FRAME`; and
+            spread a drawing that is lower than it.
     """
-    alive = [row for row in rows if row[1].surviving]
+    alive = _leading([row for row in rows if row[1].surviving])
     cut = sorted(
         (row for row in rows if row[1].known and not row[1].surviving),
         key=lambda r: (-r[1].r_pre, r[1].entities),
     )
-    few = max(1, limit // 3)
-    shown = [*alive[:limit], *cut[:few]]
+    roles: dict[str, Role] = {
+        target_new: "target_new", target_true: "target_true", subject: "subject",
+    }  # fmt: skip
+    lasting = {link.id for _, row in alive for link in row.links}
+    if not alive and not cut:
+        return MapDrawing(0, 0, (), (), (), (0, 0), (0, 0))
+    most = limit
+    while True:
+        few = max(1, most // 3)
+        shown = sorted([*alive[:most], *cut[:few]], key=lambda row: row[0])
+        place = partial(_best, shown, edited, roles, subject, target_true, lasting)
+        best = place()
+        if not fit or most <= LEADING or _scale(best) >= 1:
+            break
+        most = min(most, len(alive)) - 1
+    for room in ROOMS if fit else ():
+        wider = place(room)
+        if min(_scale(wider), LARGEST) < min(_scale(best), LARGEST):
+            break
+        best = wider
+    return replace(
+        best,
+        shown=tuple(shown),
+        alive=(min(most, len(alive)), len(alive)),
+        cut=(min(few, len(cut)), len(cut)),
+    )
+
+
+def _leading(
+    alive: Sequence[tuple[int, ScoredChainRow]],
+) -> list[tuple[int, ScoredChainRow]]:
+    """The surviving chains, the strongest of each leading first fact before all others."""
+    parts: Counter[str] = Counter()
+    strongest: dict[str, tuple[int, ScoredChainRow]] = {}
+    for row in alive:
+        first = row[1].links[0].id
+        parts[first] += (row[1].ratio or 0.0) / row[1].steps ** 0.5
+        strongest.setdefault(first, row)
+    leaders = [strongest[first] for first, _ in parts.most_common(LEADING)]
+    return [*leaders, *(row for row in alive if row not in leaders)]
+
+
+def _best(
+    shown: Sequence[tuple[int, ScoredChainRow]],
+    edited: Sequence[tuple[Link, str]],
+    roles: Mapping[str, Role],
+    subject: str,
+    target_true: str,
+    lasting: Collection[str],
+    room: float = 0.0,
+) -> MapDrawing:
+    """These chains with their texts wrapped so that the drawing is largest.
+
+    Args:
+        room: further distance between two boxes or labels of a column.
+    """
     through: dict[str, list[int]] = {}
     links: dict[str, tuple[Link, str]] = {}
     for number, row in shown:
         for link in row.links:
             links.setdefault(link.id, (link, "fact"))
             through.setdefault(link.id, []).append(number)
-    if shown:
-        for link, role in edited:
-            links.setdefault(link.id, (link, role))
-    if not links:
-        return MapDrawing(0, 0, (), (), (), (0, len(alive)), (0, len(cut)))
-    roles: dict[str, Role] = {
-        target_new: "target_new", target_true: "target_true", subject: "subject",
-    }  # fmt: skip
-    lasting = {link.id for _, row in alive for link in row.links}
+    for link, role in edited:
+        links.setdefault(link.id, (link, role))
     best: MapDrawing | None = None
     for wrap in WRAPS:
-        drawing = _placed(links, roles, subject, target_true, through, lasting, wrap)
+        drawing = _placed(links, roles, subject, target_true, through, lasting, wrap, room)
         if best is None or _scale(drawing) > _scale(best):
             best = drawing
         if _scale(best) >= 1:
             break
     assert best is not None
-    return replace(
-        best,
-        shown=tuple(shown),
-        alive=(min(limit, len(alive)), len(alive)),
-        cut=(min(few, len(cut)), len(cut)),
-    )
+    return best
 
 
 def _scale(drawing: MapDrawing) -> float:
@@ -669,17 +721,20 @@ def _placed(
     through: Mapping[str, Sequence[int]],
     lasting: Collection[str],
     wrap: Wrap,
+    room: float,
 ) -> MapDrawing:
     """The drawing with texts wrapped like this, its boxes and its lines, without its chains."""
     names = dict.fromkeys(n for link, _ in links.values() for n in (link.subject, link.object))
     texts = {name: entity_text(name, roles.get(name, "entity"), wrap) for name in names}
     labels = {id: label_text(link, wrap) for id, (link, _) in links.items()}
     edges = [
-        Edge(id, link.subject, link.object, _label_height(labels[id]))
+        Edge(id, link.subject, link.object, _label_height(labels[id]) + room)
         for id, (link, _) in links.items()
     ]
     high = _heights(edges, columns(edges, subject, target_true), texts)
-    laid = lay_out(edges, subject, target_true, {n: h + BESIDE for n, h in high.items()}, THIN)
+    laid = lay_out(
+        edges, subject, target_true, {n: h + BESIDE + room for n, h in high.items()}, THIN
+    )
     keep_apart(laid)
     placed = tracks(laid)
     wide = _widths(laid, texts, [link for link, _ in links.values()], labels)
@@ -725,12 +780,13 @@ def entity_text(name: str, role: Role, wrap: Wrap = WRAPS[0]) -> tuple[str, ...]
 
 
 def label_text(link: Link, wrap: Wrap = WRAPS[0]) -> tuple[str, ...]:
-    """The text on a fact's line: the relation, and its probability before and after."""
+    """The text on a fact's line: the relation, and its probability where the edit changed it."""
     relation = link.relation.replace("_", " ").replace("-", " ")
-    numbers = f"{short(link.pre)} → {short(link.post)}"
-    asked = max(wrap.label, text_width(numbers, LABEL) - MARK)  # the label is as wide anyway
+    before, after = short(link.pre), short(link.post)
+    numbers = (f"{before} → {after}",) if before != after else ()
+    asked = max([wrap.label, *(text_width(each, LABEL) - MARK for each in numbers)])
     width = fitting(relation, LABEL, asked, WRAPS[0].label)
-    return (*wrapped(relation, width, LABEL, wrap.lines - 1), numbers)
+    return (*wrapped(relation, width, LABEL, wrap.lines - 1), *numbers)
 
 
 def _label_height(text: Sequence[str]) -> float:
@@ -758,7 +814,7 @@ def _widths(
 
 def _label_width(text: Sequence[str]) -> float:
     first, *others = (text_width(line, LABEL) for line in text)
-    return max(first + MARK, *others) + BESIDES
+    return max([first + MARK, *others]) + BESIDES
 
 
 def _columns(wide: Sequence[float], placed: Tracks) -> list[float]:

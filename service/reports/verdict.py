@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..base.formatting import least, number, percent, pluralize
@@ -43,8 +43,14 @@ FORGOT = ((0.9, "took"), (0.5, "took in part"), (-math.inf, "did not take"))
 LEFT = ((1.05, "more than before"), (0.5, "most"), (0.2, "much"), (0.05, "little"), (0.0, "none"))
 """Words for IFR, how much of the old fact can still be deduced: (at least, word), most first."""
 
+DEPTH = ((0.5, "shallow"), (0.2, "leaky"), (-math.inf, "deep"))
+"""Words for IFR of an edit that took, where only one word is shown: (at least, word)."""
+
 KEPT = ((0.9, "kept"), (0.7, "mostly kept"), (0.0, "damaged"))
 """Words for Preservation and for subject retention: (at least, word), best first."""
+
+UNCHANGED = 0.015
+"""A Preservation this near to 1 is said to be kept whole: "101 %" says nothing more."""
 
 FEW = 5
 """Preservation over fewer facts says little."""
@@ -79,6 +85,7 @@ _GRADES = {
     "none": "good", "little": "good", "much": "fair", "most": "bad", "more than before": "bad",
     "kept": "good", "mostly kept": "fair", "damaged": "bad",
     "as before": "good", "changed": "fair", "collapsed": "bad",
+    "deep": "good", "leaky": "fair", "shallow": "bad", "partial": "fair", "missed": "bad",
 }  # fmt: skip
 
 
@@ -193,6 +200,34 @@ def verdict(
         _moved(score),
         _collapse(score.side_effects),
     )
+
+
+def in_a_word(score: Score, measure: Measure) -> Part:
+    """The verdict in one word, for lists: first what makes the other numbers say little.
+
+    An edit that did not take, or that damaged the model or the subject, is never "deep".
+    """
+    installed, kept, harm = (
+        _installed(score, measure),
+        _kept(score, measure),
+        unrelated(score.side_effects),
+    )
+    subject, left = _subject(score, measure), score.get("ifr", measure)
+    if left is not None and not left.n and left.excluded:
+        said = f"The model knew 0 of {pluralize(left.excluded, 'chain')}: nothing to measure."
+        return Part("unknown", said, "", None)
+    if harm.word == "collapsed":
+        return harm
+    if installed.word != TOOK[0][1]:
+        short = {"did not take": "missed", "took in part": "partial"}
+        return replace(installed, word=short.get(installed.word, installed.word))
+    for part in (harm, subject, kept):
+        if part.word == "damaged":
+            return part
+    if left is None or left.value is None:
+        return installed
+    said = f"{percent(left.value)} of the old fact can still be deduced."
+    return Part(_word(left.value, DEPTH), said, _rule("IFR", DEPTH), left.value)
 
 
 def unrelated(found: SideEffects) -> Part:
@@ -368,10 +403,10 @@ def _kept(score: Score, measure: Measure) -> Part:
         if found is not None and found.excluded:
             sentence = f"Preservation is undefined: {_unknown(found)} beside the subject's own."
         return Part(UNKNOWN, sentence, rule, None)
-    sentence = (
-        f"{_known(found, 'fact')} around it {'keep' if found.n != 1 else 'keeps'}"
-        f" {percent(found.value)} of {'their' if found.n != 1 else 'its'} probability."
-    )
+    keep, whose = ("keep", "their") if found.n != 1 else ("keeps", "its")
+    part = "" if abs(found.value - 1) < UNCHANGED else f" {percent(found.value)} of"
+    on_average = "" if part else " on average" * (found.n != 1)
+    sentence = f"{_known(found, 'fact')} around it {keep}{part} {whose} probability{on_average}."
     if found.n < FEW:
         sentence = f"{sentence[:-1]}: it rests on {pluralize(found.n, 'fact')} and says little."
     return Part(_word(found.value, KEPT), sentence, rule, found.value)

@@ -28,7 +28,6 @@ from ...models.options import words_of
 from ...reports.browser import QUESTIONS, chain_link, cut_link, guide_command, login, question_links
 from ...reports.by_kind import OF_SUCCESS, additivity, successes, variant_of
 from ...reports.edit import (
-    Branch,
     EdgeOut,
     chain_tree,
     conversation_table,
@@ -43,7 +42,7 @@ from ...reports.leakage_map import BANDS, draw, page_svg
 from ...reports.leakage_selection import Length, Selection
 from ...reports.table import STEPS
 from ...reports.tasks import tasks_table
-from ...reports.verdict import Verdict, judged, subject_sentence
+from ...reports.verdict import Verdict, judged
 from ...rules.implications import GOOD, MEANINGS, implications
 from ...rules.omega import KINDS, WAYS, Chosen, mixed, omega
 from ...rules.store import kept_rules
@@ -52,7 +51,8 @@ from ...scoring.append import LISTS, MEASURE, WEIGHTS, kept
 from ...scoring.chat import way_of
 from ...scoring.request import posted
 from ..state import AppState, Db
-from .routes import EditId, Taken, page
+from .render import STATIC, render
+from .routes import HEADERS, EditId, Taken, page
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -143,6 +143,8 @@ class View:
         chosen = self.asked.measure
         query = urlencode({"measure": chosen}) if chosen else ""
         shown = OF_APPENDED if self.score.append else tuple(TABS)
+        if tab != "rules" and not kept_rules(self.db, self.score.dataset):
+            shown = tuple(key for key in shown if key != "rules")
         return {
             "score": self.score,
             "measure": self.measure,
@@ -261,7 +263,7 @@ def map_values(view: View, next_facts: Collection[str] = ()) -> dict[str, Any]:
     edited = [(_link(edge), edge.role) for edge in graph.edges if edge.role == "target_new"]
     drawing = draw(
         found, score.subject, score.target_true, score.target_new,
-        limit=view.asked.draw, edited=edited if found else (),
+        limit=view.asked.draw, edited=edited if found else (), fit=view.asked.draw == DRAWN,
     )  # fmt: skip
     chosen = {*selection.through, selection.fact or "", selection.first or ""}
     title = f"Chains from {score.subject} to {score.target_true}"
@@ -347,7 +349,7 @@ def cut_values(
     Args:
         browser: address of Neo4j Browser; "" if it is unknown.
     """
-    values: dict[str, Any] = {"cut_asked": asked, "cut_keys": KEYS, "cut": None, "co_edit": None}
+    values: dict[str, Any] = {"cut_asked": asked, "cut_keys": KEYS, "cut": None, "co_edits": {}}
     if score.append is not None:
         return values
     values |= {"coedits": COEDIT.store.page(db, edit=score.edit)}
@@ -355,20 +357,23 @@ def cut_values(
         cut = edit_cut(db, score, measure, asked.options)
     except (NotFoundError, UsageError) as error:
         return values | {"cut_problem": f"{error.detail} {error.remedy}"}
+    first = min(len(cut.facts), words.ROUNDS)
     return values | {
         "cut": cut,
         "cut_headline": words.headline(cut),
         "cut_limits": words.limits(cut),
-        "cut_forecast": words.forecast(cut),
+        "cut_first": cut.facts[:first],
+        "cut_promise": words.promise(cut, first) if first else "",
         "cut_step": words.next_step(cut, score),
-        "co_edit": _request(score, cut),
+        "cut_together": words.together(cut, score, first) if first else "",
+        "co_edits": {n: _request(score, cut, n) for n in {*range(1, first + 1), len(cut.facts)}},
         "cut_open": cut.open[:OPEN],
         "cut_link": _leak_cut_link(browser, score, cut) if browser and cut.facts else None,
     }
 
 
-def _request(score: Score, cut: CutOut) -> str | None:
-    """The body of `POST /v1/coedits` that begins with this edit; None if it cannot begin one.
+def _request(score: Score, cut: CutOut, n: int) -> str | None:
+    """The body of `POST /v1/coedits` for the first n facts in one round; None if it cannot be.
 
     That is a round of a co-edit or sequence, a scaled update, a control, a change of the prompt,
     and a cut by another measure than co-edits take: it may list other facts.
@@ -380,7 +385,7 @@ def _request(score: Score, cut: CutOut) -> str | None:
         return None
     if registry.info(score.method).kind != "weights":
         return None
-    return json.dumps(posted(score) | {"cut": words.asked(cut)})
+    return json.dumps(posted(score) | {"cut": words.asked(cut), "rounds": 1, "per_round": n})
 
 
 def _leak_cut_link(browser: str, score: Score, cut: CutOut) -> str:
@@ -410,6 +415,8 @@ FORGETTING = ("Forgetting", "forgetting", "of the fact's probability is gone; go
 
 BRANCHES = 6
 """Branches of the chain tree that are listed at first, at each level."""
+TOP = 3
+"""Branches that the first screen lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +424,7 @@ class Figure:
     """One of the four figures.
 
     Attributes:
-        bounds: its 95 % interval in brackets; "exact" where nothing was sampled.
+        bounds: its 95 % interval in brackets; empty where nothing was sampled.
         part: the verdict's part on it.
     """
 
@@ -439,16 +446,12 @@ def figures(view: View) -> list[Figure]:
         bounds = ""
         if value is not None and value.value is not None:
             known = value.low is not None and value.high is not None
-            bounds = interval((value.low, value.high)) if known else _unsampled(view)  # type: ignore[arg-type]
+            bounds = interval((value.low, value.high)) if known else ""  # type: ignore[arg-type]
         found.append(
             Figure(label, meaning, number(value.value if value else None), bounds,
                    value.n if value else 0, part)
         )  # fmt: skip
     return found
-
-
-def _unsampled(view: View) -> str:
-    return "no interval" if view.measure == "p" else "exact"
 
 
 def overview_values(view: View, browser: str) -> dict[str, Any]:
@@ -475,18 +478,17 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
         | map_values(view, chosen)
         | {
             "figures": figures(view),
-            "about_subject": subject_sentence(score),
             "tree": chain_tree(view.rows),
             "branches": BRANCHES,
-            "ways": ways(chain_tree(view.rows)),
+            "top": TOP,
+            "methods": len(
+                {score.method}
+                | {row.method for row in _others(view.db, score) if row.model == score.model}
+            ),
+            "survive": sum(row.surviving for row in view.rows),
+            "known": sum(row.known for row in view.rows),
         }
     )
-
-
-def ways(tree: list[Branch]) -> list[str]:
-    """First entities of surviving chains, largest fraction of IFR first."""
-    alive = (branch for branch in tree if branch.surviving and not branch.ends)
-    return list(dict.fromkeys(branch.link.object for branch in alive))
 
 
 def numbers(view: View) -> dict[str, Any]:
@@ -702,6 +704,27 @@ def neo4j_values(view: View, browser: str, base: str, login: Login) -> dict[str,
     }
 
 
+def file_values(view: View) -> dict[str, Any]:
+    """Values of `edit_file.html`: an edit as one file, with its style and without a script."""
+    edges = graph_of(view.db, view.score, view.measure, view.rows).edges
+    styles = "".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES)
+    return (
+        asked_values(view)
+        | map_values(view)
+        | {
+            "figures": figures(view),
+            "tree": chain_tree(view.rows),
+            "chains": view.rows,
+            "edges": sorted(edges, key=lambda edge: (-edge.surviving, -edge.chains)),
+            "styles": Markup(styles),
+        }
+    )
+
+
+STYLES = ("page.css", "parts.css", "edit.css")
+"""Style sheets of an edit's pages."""
+
+
 def export_values(view: View, base: str) -> dict[str, Any]:
     """Values of `edit_export.html`."""
     return view.values("export") | {
@@ -848,6 +871,15 @@ def in_neo4j(request: Request, shown: Viewed, here: AppState) -> Response:
     base = str(request.base_url).rstrip("/")
     values = neo4j_values(shown, here.connection.browser, base, login(here.settings))
     return page(request, "edit_neo4j.html", here="", **values)
+
+
+@router.get("/edits/{edit}/file")
+def as_file(shown: Viewed) -> Response:
+    """Return the edit as one HTML file that needs neither a script nor a network."""
+    text = render("edit_file.html", **file_values(shown))
+    name = quote(f"{shown.score.edit}.html", safe="")
+    disposition = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+    return Response(text, media_type="text/html", headers=HEADERS | disposition)
 
 
 @router.get("/edits/{edit}/export")

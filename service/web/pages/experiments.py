@@ -12,6 +12,7 @@ from fastapi import Path as PathParam
 from fastapi.responses import RedirectResponse, Response
 from pydantic import ValidationError
 
+from ....cypher import rows
 from ...base.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, Problem, describe
 from ...experiments.edit import EDIT
 from ...experiments.kind import Kind
@@ -187,9 +188,11 @@ def _comparison_form(db: Database, edit: str | None) -> dict[str, Any]:
     form = {
         "base": "organism", "states": "", "graph": sets[0] if sets else "", "ask": "watch",
         "rewrites": "", "forget": "", "samples": 0, "implications": False, "sets": sets,
+        "example": "",
     }  # fmt: skip
     if edit is None:
-        return form
+        newest = db.read(rows.PageEditRow, "edits/page_edits", status="succeeded", limit=1)
+        return form | {"example": newest[0].id if newest else ""}
     form |= {"states": f"+edit:{edit}\n+8bit\n+finetune:graph:steps=200"}
     try:
         score = record.get_score(db, edit)

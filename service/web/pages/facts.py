@@ -284,7 +284,8 @@ def _rows(
                 _plot(score, measure, highest),
             )
         )
-    return found
+    # An edit that did not take is not what a reader compares first.
+    return sorted(found, key=lambda row: not row.took)
 
 
 def _interval(db: Database, best: Score, score: Score) -> tuple[float, float] | None:
@@ -341,8 +342,8 @@ def _real(over: Difference | None, best: str, name: str) -> str:
     n = count_words(over.n, "rewrite")
     if over.beyond_rewrites is None:
         return (
-            f"Whether that is chance is {over.answer}, of the {n} that both have (rewrites of one"
-            " subject, or that share chain facts, are one family)."
+            f"Whether that is chance is {over.answer}. Both were scored on {n}; those of one"
+            " subject, or that share chain facts, count as one family."
         )
     direction = "more" if over.value > 0 else "less"
     real = "exceeds chance" if over.beyond_rewrites else "is within chance"

@@ -8,29 +8,33 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ....cypher import rows
 from ....editing import registry
-from ....loaders import formats, graphs
+from ....loaders import graphs
 from ...base.errors import UsageError
 from ...base.paging import offset_page, read_offset
 from ...experiments import queue
 from ...graphs import datasets
 from ...models.edit import ENDED, Score, Status
+from ...reports.verdict import in_a_word
 from ...rules import store as rule_store
 from ...scoring import metrics
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
     from ...base.cache import Cache
+    from ...reports.verdict import Part
 
 
 STATUSES: tuple[str, ...] = get_args(Status)
-SHOWN = ("efficacy", "ifr", "preservation", "subject_retention", "ifr_beyond_subject")
-PAGE = 12
+SHOWN = ("ifr", "ifr_beyond_subject", "preservation")
+PAGE = 30
 PART, MOST = 900, 3600
 """Edits that one query reads for a search or an order, and how many are searched at most."""
 Sort = Literal[
-    "", "efficacy", "-efficacy", "ifr", "-ifr", "preservation", "-preservation",
-    "subject_retention", "-subject_retention",
+    "", "ifr", "-ifr", "ifr_beyond_subject", "-ifr_beyond_subject", "preservation", "-preservation",
+    "method", "-method", "model", "-model",
 ]  # fmt: skip
+OF_ROWS = ("method", "model")
+"""Orders by what a row has without its score."""
 COUNTED = 200
 """Maximum number of rewrites of a data set whose chains are counted."""
 
@@ -44,11 +48,13 @@ class Listed:
     Attributes:
         numbers: the metrics of `SHOWN` with their n, by the first measure; undefined is None.
         note: strength or sequence, if the edit is not a plain one.
+        word: the verdict in one word; None without a score.
     """
 
     edit: rows.PageEditRow
     numbers: dict[str, tuple[float | None, int]]
     note: str
+    word: Part | None = None
 
     @property
     def live(self) -> bool:
@@ -70,6 +76,14 @@ class EditPage:
     older: str | None
     none_yet: bool
 
+    @property
+    def by_fact(self) -> list[list[Listed]]:
+        """The edits of each fact, that of the newest edit first."""
+        found: dict[tuple[str, str], list[Listed]] = {}
+        for item in self.items:
+            found.setdefault((item.edit.dataset, item.edit.rewrite), []).append(item)
+        return list(found.values())
+
 
 def edits(
     db: Database,
@@ -79,7 +93,7 @@ def edits(
     text: str = "",
     sort: Sort = "",
 ) -> EditPage:
-    """One page of the edits that the filter accepts.
+    """One page of the edits that the filter accepts; of a co-edit only its first round.
 
     Args:
         chosen: any of graph, method, model, status, rewrite; empty values do not filter.
@@ -91,11 +105,12 @@ def edits(
         UsageError: there is no such status, or the cursor is invalid.
     """
     names = {"graph": "dataset"}
-    where = {names.get(key, key): value for key, value in chosen.items() if value}
+    where: dict[str, Any] = {names.get(key, key): value for key, value in chosen.items() if value}
     if where.get("status", STATUSES[0]) not in STATUSES:
         raise UsageError(
             f"{where['status']!r} is not a status.", remedy=f"Use one of {', '.join(STATUSES)}."
         )
+    where["rounds"] = False
     if text.strip() or sort:
         return _ordered(db, where, cursor, text, sort)
     start = read_offset(cursor)
@@ -104,7 +119,9 @@ def edits(
     total = db.read(int, "edits/count_edits", **where)[0]
     older = str(start + PAGE) if start + PAGE < total else None
     # After loading a data set the list is filtered by it, which the user did not choose.
-    none_yet = not total and (set(where) <= {"dataset"} or not any(queue.counts(db).values()))
+    none_yet = not total and (
+        set(where) <= {"dataset", "rounds"} or not any(queue.counts(db).values())
+    )
     return EditPage(_with_scores(db, found), total, older, none_yet)
 
 
@@ -116,20 +133,23 @@ def _with_scores(db: Database, found: Sequence[rows.PageEditRow]) -> list[Listed
 
 
 def _ordered(
-    db: Database, where: dict[str, str], cursor: str | None, text: str, sort: Sort
+    db: Database, where: dict[str, Any], cursor: str | None, text: str, sort: Sort
 ) -> EditPage:
     """One page of the edits that fit a text, in the order of a metric; pages are by offset."""
     words = text.lower().split()
+    by, down = sort.removeprefix("-"), sort.startswith("-")
+    scores = bool(by) and by not in OF_ROWS
     found = [
-        row for row in _newest(db, where, scores=bool(sort)) if all(w in _text(row) for w in words)
+        row for row in _newest(db, where, scores=scores) if all(w in _text(row) for w in words)
     ]
-    if sort:
-        metric, sign = sort.removeprefix("-"), -1 if sort.startswith("-") else 1
-        values = {row.id: _stored(row, metric) for row in found}
-        found.sort(key=lambda row: _last(values[row.id], sign))
+    if by in OF_ROWS:
+        found.sort(key=lambda row: getattr(row, by), reverse=down)
+    elif by:
+        values = {row.id: _stored(row, by) for row in found}
+        found.sort(key=lambda row: _last(values[row.id], -1 if down else 1))
     start = read_offset(cursor)
     shown, older = offset_page(found, start, PAGE)
-    if not sort and shown:
+    if not scores and shown:
         # Scores are kilobytes each, so only those that are shown are read.
         ids = [row.id for row in shown]
         read = db.read(rows.PageEditRow, "edits/page_edits", posted_as=ids, limit=PAGE, scores=True)
@@ -138,7 +158,7 @@ def _ordered(
     return EditPage(_with_scores(db, shown), len(found), older, none_yet=False)
 
 
-def _newest(db: Database, where: dict[str, str], *, scores: bool) -> list[rows.PageEditRow]:
+def _newest(db: Database, where: dict[str, Any], *, scores: bool) -> list[rows.PageEditRow]:
     found: list[rows.PageEditRow] = []
     for start in range(0, MOST, PART):
         wanted = {"skip": start, "limit": PART, "scores": scores, **where}
@@ -172,14 +192,16 @@ def _listed(row: rows.PageEditRow, score: Score | None) -> Listed:
         return Listed(row, {}, "" if score is None else _note(score))
     found = {name: score.get(name, score.measures[0]) for name in SHOWN}
     numbers = {name: (value.value, value.n) for name, value in found.items() if value}
-    return Listed(row, numbers, _note(score))
+    return Listed(row, numbers, _note(score), in_a_word(score, score.measures[0]))
 
 
 def _note(score: Score) -> str:
     strength = score.provenance.get("strength", 1)
     notes = [f"strength {strength:g}"] if strength != 1 else []
     if score.sequence:
-        notes.append(f"after {score.sequence['edited']} edits in sequence")
+        edited = score.sequence["edited"]
+        together = score.sequence["batch"] == edited
+        notes.append(f"with {edited - 1} others" if together else f"after {edited} edits")
     return ", ".join(notes)
 
 
@@ -257,7 +279,6 @@ def form(db: Database, stored: list[DataSet], preset: dict[str, str]) -> dict[st
         "methods": [registry.info(name) for name in registry.names()],
         "method": preset.get("method") or DEMO_METHOD,
         "model": preset.get("model") or "organism",
-        "formats": list(formats.formats().values()),
         "shipped": [name for name in graphs.names() if name not in ids],
     }
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
 from ....cypher import rows
 from ...base.errors import NothingStoredError
-from ...models.edit import MEASURES, Measure
+from ...models.edit import MEASURES, Measure, Score
 from ...reports.comparison import Rewrites, compare
 from ...reports.forms import by_method, methods_table
 from ...reports.paired import paired
@@ -21,9 +24,26 @@ if TYPE_CHECKING:
 
 
 COLUMNS = (
-    "Efficacy", "Generalization", "IFR", "IFR mean", "IFR beyond subject", "Subject retention",
-    "Preservation", "1-step", "2-step", "3-step", "4-step", "5-step",
+    "IFR", "Efficacy", "Preservation", "Subject retention", "IFR beyond subject", "Generalization",
 )  # fmt: skip
+MORE_COLUMNS = ("IFR mean", "1-step", "2-step", "3-step", "4-step", "5-step")
+"""Shown on request."""
+MEANINGS = {
+    "IFR": "Indirect fact recovery: the part of the old fact that chains still deduce, over the"
+    " chains of all rewrites. Good: 0",
+    "Efficacy": "Probability of the new object. An edit that installs nothing leaks everything and"
+    " preserves everything. Good: 1",
+    "Preservation": "The part of other facts on the chains that is kept. Good: 1",
+    "Subject retention": "The part of the other facts about the subject that is kept; where they"
+    " change, IFR falls too. Good: 1",
+    "IFR beyond subject": "IFR had the model kept its other facts about the subject",
+    "Generalization": "Efficacy on paraphrases of the prompt. Good: 1",
+    "IFR mean": "Mean IFR over the rewrites",
+}
+COVERED = 0.5
+"""A method with fewer than this part of the rewrites of the best covered one is left out."""
+Methods = Literal["covered", "all"]
+"""Methods of comparable coverage, or all."""
 
 FIGURES = (
     ("ifr_by_steps", "IFR by steps"),
@@ -39,6 +59,7 @@ def board(
     model: str,
     measure: Measure | None,
     rewrites: Rewrites = "common",
+    methods: Methods = "covered",
 ) -> dict[str, Any]:
     """Table and charts of the leaderboard.
 
@@ -49,16 +70,24 @@ def board(
         model: "" for all models.
         measure: None for the first measure that the edits have.
         rewrites: over those that all methods of a model have, or each method over its own.
+        methods: of comparable coverage, as one method with few rewrites would leave few in common.
     """
     sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     graph = graph or _newest(db) or (sets[0] if sets else "")
     state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph or None)[0]
-    key = (graph, model, measure, rewrites, state.edits, state.newest)
-    return boards.get(key, lambda: _board(db, graph, model, measure, rewrites)) | {"sets": sets}
+    key = (graph, model, measure, rewrites, methods, state.edits, state.newest)
+    return boards.get(key, lambda: _board(db, graph, model, measure, rewrites, methods)) | {
+        "sets": sets
+    }
 
 
 def _board(
-    db: Database, graph: str, model: str, measure: Measure | None, rewrites: Rewrites
+    db: Database,
+    graph: str,
+    model: str,
+    measure: Measure | None,
+    rewrites: Rewrites,
+    methods: Methods,
 ) -> dict[str, Any]:
     try:
         scored = record.scores(db, [], graph=graph or None)
@@ -69,7 +98,10 @@ def _board(
     measures = [m for m in MEASURES if any(m in score.measures for score in scores)]
     exact: Measure = "likelihood"
     by = measure or next((m for m in (exact, *measures) if m in measures), exact)
-    found = compare(db, [score for score in scores if by in score.measures], by, rewrites)
+    measured = [score for score in scores if by in score.measures]
+    few = _few(measured) if methods == "covered" and rewrites == "common" else {}
+    measured = [score for score in measured if (score.model, score.method) not in few]
+    found = compare(db, measured, by, rewrites)
     shown, families = found.scores, found.families
     table: list[dict[str, Any]] = []
     last = ""
@@ -95,7 +127,11 @@ def _board(
         "ranked": found.comparable,
         "last": last,
         "rows": table,
+        "by_model": [list(rows) for _, rows in groupby(enumerate(table), lambda r: r[1]["Model"])],
+        "few": [f"{method} ({n} of {most})" for (_, method), (n, most) in sorted(few.items())],
         "columns": COLUMNS,
+        "more_columns": MORE_COLUMNS,
+        "meanings": MEANINGS,
         "figures": figures,
         "figure_query": urlencode({k: v for k, v in asked.items() if v}),
         "series": charts.series(table),
@@ -104,6 +140,21 @@ def _board(
         "paired": charts.tables(paired(found, by)),
         "curves": charts.curves(table),
         "scatter": charts.scatter(table),
+    }
+
+
+def _few(scores: Sequence[Score]) -> dict[tuple[str, str], tuple[int, int]]:
+    """{(model, method): (its rewrites, those of the best covered)} of methods with few rewrites."""
+    own: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for score in scores:
+        own[score.model, score.method].add(score.rewrite)
+    most: dict[str, int] = defaultdict(int)
+    for (model, _), rewrites in own.items():
+        most[model] = max(most[model], len(rewrites))
+    return {
+        key: (len(rewrites), most[key[0]])
+        for key, rewrites in own.items()
+        if len(rewrites) < COVERED * most[key[0]]
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from functools import cache
@@ -54,6 +55,7 @@ def _environment() -> Environment:
         quoted=shlex.quote,
         bytes=formatting.file_size,
         laid=laid,
+        meanings=meanings,
     )
     further: dict[str, Any] = {"version": __version__}
     environment.globals.update(further)
@@ -68,6 +70,19 @@ def day(moment: str | None) -> str:
 def laid(table: Table[Any]) -> list[tuple[Column[Any], list[str], bool]]:
     """Return the columns of a table, each with its cells as text, and True if they are numbers."""
     return [(column, *column.cells(table.rows)) for column in table.columns]
+
+
+def meanings(table: Table[Any]) -> tuple[dict[str, str], str]:
+    """Split a table's note: what it says of single columns, by their headers, and the rest."""
+    headers = {column.header.lower(): column.header for column in table.columns}
+    found, rest = {}, []
+    for part in re.split(r"(?<=[;.]) ", table.note or ""):
+        name, colon, meaning = part.partition(": ")
+        if colon and name.lower() in headers:
+            found[headers[name.lower()]] = meaning.rstrip(";.")
+        else:
+            rest.append(part)
+    return found, " ".join(rest)
 
 
 def words(relation: str) -> str:

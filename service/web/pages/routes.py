@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BeforeValidator
 
 from ....cypher import rows
+from ....cypher.metric_options import displays
 from ....loaders import formats
 from ....loaders import graphs as shipped
 from ...base.errors import ConflictError, NotFoundError, Problem, UsageError
@@ -213,6 +214,7 @@ def front(
         sort=sort,
         statuses=home.STATUSES,
         form=home.form(db, sets, preset),
+        preset=bool(rewrite or set_method or model),
         deleted=deleted,
     )
 
@@ -224,6 +226,12 @@ def docs(request: Request) -> Response:
     policy = HEADERS["Content-Security-Policy"].replace("img-src", "img-src data:")
     response.headers["Content-Security-Policy"] = policy
     return response
+
+
+@router.get("/documentation")
+def documentation(request: Request) -> Response:
+    """Explain every metric, and say where each question is answered."""
+    return page(request, "documentation.html", here="/documentation", metrics=displays())
 
 
 @router.get("/chain-counts/{graph}", response_model=None)
@@ -269,9 +277,13 @@ def leaderboard(
     model: Word = "",
     measure: Taken = None,
     rewrites: Rewrites = "common",
+    methods: board.Methods = "covered",
+    columns: Literal["", "all"] = "",
 ) -> Response:
     """The methods by score, with two charts."""
-    values = board.board(db, here.boards, graph, model, measure, rewrites)
+    values = board.board(db, here.boards, graph, model, measure, rewrites, methods)
+    if columns:
+        values |= {"columns": (*values["columns"], *values["more_columns"]), "more_columns": ()}
     if not values["rows"] and graph and graph not in values["sets"]:
         datasets.require_graph(db, graph)
     return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **values)

@@ -1,10 +1,10 @@
-// The button of an edit's page that co-edits what the leak cut names.
+// The buttons of an edit's pages that edit facts of the leak cut too.
 import { busy, call, key } from "./api.js";
 import { go } from "./root.js";
 
-const start = document.getElementById("co-edit");
-
-start?.addEventListener("click", async () => {
+document.addEventListener("click", async (event) => {
+  const start = event.target.closest("[data-request]");
+  if (!start) return;
   const run = await busy(start, document.getElementById("co-edit-problem"), () =>
     call("POST", "/v1/coedits", { json: JSON.parse(start.dataset.request), headers: { "Idempotency-Key": key() } }),
   );

@@ -8,8 +8,8 @@ let data = read();
 let pending = null;
 let scale = 1;
 
-/** Below this scale letters are smaller than 7.5 px: the first view is then larger than its frame, which scrolls. */
-const READABLE = 0.68;
+/** Below this scale letters are smaller than 12 px: the first view is then larger than its frame, which scrolls. */
+const READABLE = 1;
 
 function read() {
   return JSON.parse(document.getElementById("map-data").textContent);

@@ -1,4 +1,4 @@
-// The front page: the forms that score and import, and the list of edits, which stays up to date.
+// The front page: the form that scores, and the list of edits, which stays up to date.
 import { busy, call, key, Problem, show } from "./api.js";
 import { follow } from "./live.js";
 import { at, go } from "./root.js";
@@ -59,7 +59,6 @@ async function refresh() {
     // the service is not available: poll again
   }
   watch();
-  count();
 }
 
 function watch() {
@@ -79,21 +78,9 @@ document.addEventListener("click", async (event) => {
     refresh();
     return;
   }
-  const box = document.getElementById("start-problem") ?? document.getElementById("import-problem");
+  const box = document.getElementById("start-problem");
   const done = await busy(button, box, () => call("POST", "/v1/graphs/import", { json: { source: button.dataset.import } }));
   if (done !== undefined) go(`/?graph=${encodeURIComponent(done?.graph ?? done?.id ?? button.dataset.import)}`);
-});
-
-document.getElementById("import")?.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const form = event.target;
-  const data = new FormData(form);
-  for (const name of ["format", "name"]) if (!data.get(name)) data.delete(name);
-  data.set("replace", form.elements.replace.checked ? "true" : "false");
-  const done = await busy(form.querySelector("button"), document.getElementById("import-problem"), () =>
-    call("POST", "/v1/graphs", { form: data }),
-  );
-  if (done !== undefined) go(`/?graph=${encodeURIComponent(done?.graph ?? done?.id ?? "")}`);
 });
 
 function kind() {
@@ -127,15 +114,13 @@ async function rules() {
   document.getElementById("rules-choice").replaceWith(document.adoptNode(fresh));
 }
 
-/** Request the numbers of chains, one data set after the other. */
+/** Add the numbers of chains to the facts of the form, where they had to be counted first. */
 async function count() {
-  for (const cell of document.querySelectorAll("[data-count]")) {
-    const counts = await call("GET", `/chain-counts/${encodeURIComponent(cell.dataset.count)}`).catch(() => null);
-    cell.textContent = counts ? Object.values(counts).reduce((sum, n) => sum + n, 0) : "–";
-    if (!counts || cell.dataset.count !== score?.elements.graph.value) continue;
-    for (const option of score.elements.rewrite.options) {
-      if (option.value in counts && !option.text.endsWith(" chains)")) option.text += ` (${counts[option.value]} chains)`;
-    }
+  const graph = document.querySelector("[data-count]")?.dataset.count;
+  const counts = graph && (await call("GET", `/chain-counts/${encodeURIComponent(graph)}`).catch(() => null));
+  if (!counts || graph !== score?.elements.graph.value) return;
+  for (const option of score.elements.rewrite.options) {
+    if (option.value in counts && !option.text.endsWith(" chains)")) option.text += ` (${counts[option.value]} chains)`;
   }
 }
 

@@ -1,4 +1,5 @@
 // Theme: light, dark or that of the system; stored in the browser. Runs before painting, so no module.
+// The menu of further pages closes by Escape, and where something else is pressed.
 "use strict";
 (() => {
   const KEY = "thinkeval-theme";
@@ -21,6 +22,15 @@
   apply(theme);
   document.addEventListener("DOMContentLoaded", () => {
     apply(theme);
+    const menu = document.getElementById("more-pages");
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !menu.open) return;
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    });
+    document.addEventListener("click", (event) => {
+      if (!menu.contains(event.target)) menu.open = false;
+    });
     document.getElementById("theme").addEventListener("click", () => {
       theme = NEXT[theme];
       try {

@@ -136,6 +136,18 @@ def test_the_forecast_is_of_what_is_tried() -> None:
     assert words.forecast(cut(0)) == ""
 
 
+def test_what_is_promised_is_of_the_facts_that_the_command_edits() -> None:
+    facts = [FACT.model_copy(update={"id": str(i), "expected": 0.3 - i / 20}) for i in range(6)]
+    found = cut(facts=facts)
+    assert words.promise(found, 3) == (
+        "Editing these 3 facts too should lower IFR from 0.400 to about 0.200, if each takes."
+    )
+    assert words.promise(found, 1).startswith("Editing this fact too should")
+    assert (
+        words.promise(cut(2, ifr=None), 2) == "Editing these 2 facts too closes ways to Hogwarts."
+    )
+
+
 @pytest.mark.parametrize(
     ("known", "said"),
     [

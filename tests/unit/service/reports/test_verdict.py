@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.unit.service.reports.test_chain_tree import chain
 
-from thinkeval.service.models.edit import MetricValue, Score, SubjectOutcome
-from thinkeval.service.reports.verdict import LEFT, Verdict, verdict
+from thinkeval.service.models.edit import MetricValue, Score, SideEffects, SubjectOutcome
+from thinkeval.service.reports.verdict import LEFT, Verdict, in_a_word, verdict
 
 VALUES = {"efficacy": 0.98, "ifr": 0.284, "preservation": 0.92, "subject_retention": 0.85}
 
 
-def judged(n: int = 3, chains: int = 3, **values: float | None) -> Verdict:
-    score = Score(
+def scored(n: int = 3, **values: float | None) -> Score:
+    return Score(
         edit="e", dataset="d", rewrite="r", subject="Harry", relation="studied_at",
         prompt="{} studied at", target_true="Hogwarts", target_new="Ilvermorny", model="m",
         method="rome", n_facts=9,
@@ -21,8 +21,11 @@ def judged(n: int = 3, chains: int = 3, **values: float | None) -> Verdict:
             for name, value in (VALUES | values).items()
         ],
     )  # fmt: skip
+
+
+def judged(n: int = 3, chains: int = 3, **values: float | None) -> Verdict:
     rows = [chain("SAO", ratio=0.9), chain("SBO", ratio=0.7), chain("SCO", ratio=0.1)][:chains]
-    return verdict(score, "likelihood", rows)
+    return verdict(scored(n, **values), "likelihood", rows)
 
 
 def test_the_verdict_says_what_took_what_is_left_and_what_was_kept() -> None:
@@ -62,6 +65,41 @@ def test_little_left_of_the_subject_is_told_with_the_ifr_beyond_it() -> None:
     assert found.subject.word == "damaged"
     assert found.headline.endswith("and the other facts about the subject keep 30 %.")
     assert "had those facts been kept, it would be 0.690" in found.subject.sentence
+
+
+@pytest.mark.parametrize(
+    ("values", "word", "grade"),
+    [
+        ({"ifr": 0.1}, "deep", "good"),
+        ({"ifr": 0.2}, "leaky", "fair"),
+        ({"ifr": 0.5}, "shallow", "bad"),
+        ({"ifr": 0.0, "efficacy": 0.05}, "missed", "bad"),
+        ({"ifr": 0.0, "efficacy": 0.3}, "partial", "fair"),
+        ({"ifr": 0.0, "subject_retention": 0.1}, "damaged", "bad"),
+        ({"ifr": 0.0, "preservation": 0.5}, "damaged", "bad"),
+        ({"ifr": 0.0, "efficacy": None}, "undefined", "none"),
+    ],
+)
+def test_one_word_is_green_for_a_deep_edit_that_took_alone(
+    values: dict[str, float | None], word: str, grade: str
+) -> None:
+    found = in_a_word(scored(**values), "likelihood")
+    assert (found.word, found.grade) == (word, grade)
+    assert found.sentence
+
+
+def test_one_word_says_that_the_model_collapsed_or_never_knew() -> None:
+    ruined = scored(ifr=0.0).model_copy(
+        update={"side_effects": SideEffects(kl=9.0, texts=3, perplexity_ratio=50.0)}
+    )
+    assert (in_a_word(ruined, "likelihood").word, in_a_word(ruined, "likelihood").grade) == (
+        "collapsed",
+        "bad",
+    )
+    never = MetricValue(metric="ifr", measure="likelihood", value=None, n=0, excluded=3)
+    values = [each for each in ruined.values if each.metric != "ifr"]
+    unknown = ruined.model_copy(update={"values": [*values, never]})
+    assert in_a_word(unknown, "likelihood").word == "unknown"
 
 
 def unknown(before: float | None, n: int = 3) -> Verdict:

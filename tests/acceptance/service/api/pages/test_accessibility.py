@@ -39,7 +39,7 @@ PAGES = (
     "/edits/{rome}/delete", "/rules?graph={graph}",
     "/growth", "/growth/{run}", "/coedits", "/coedits/{coedit}", "/depedit",
     "/comparisons", "/comparisons/{comparison}", "/comparisons/{sequence}",
-    "/login",
+    "/login", "/documentation",
 )  # fmt: skip
 
 

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import FloatRect, Page, expect
+from playwright.sync_api import Browser, FloatRect, Page, expect
 
 from support.axe import in_each_document, violations
 from support.commands import Mine
-from support.serving import Service
+from support.serving import Service, until
 from support.watching import Open, fits
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.reports.leakage_map import FRAME
-from thinkeval.service.web.pages.edit import LISTED, TABS
+from thinkeval.service.web.pages.edit import LISTED, TABS, TOP
 
 REWRITE = "harry-potter--studied-at"
 METHODS = ("none", "rome")
@@ -31,8 +32,10 @@ TALLEST = {1280: 2400, 768: 3000, 390: 3600}
 """Pixels of the tallest tab by the width of the window."""
 PLACES = Path(__file__).with_name("first_screen.json")
 SIDES = ("x", "y", "width", "height")
-REGIONS = ("header.top", ".fact-title", ".tabs", ".verdict", ".numbers", ".what-next", "#map",
-           "#canvas")  # fmt: skip
+REGIONS = ("header.top", ".fact-title", ".tabs", ".verdict", ".four", ".whom", ".what-next",
+           "#map", "#canvas")  # fmt: skip
+SMALLEST = 12
+"""Pixels of the smallest letters on the map, as rendered."""
 ASIDE, DOWN = 8, 60
 """Pixels by which a region may differ from its committed place; two or three lines of text."""
 LISTS = {"chains": "ol.chains", "facts": "table.lines tbody", "next": "#cut tbody >> nth=0"}
@@ -55,17 +58,22 @@ def box(page: Page, selector: str) -> FloatRect:
     return found
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_the_first_screen_holds_verdict_figures_map_and_next_step(
-    open_page: Open, edits: dict[str, str], width: int, height: int
+    open_page: Open, edits: dict[str, str], width: int, height: int, scheme: str
 ) -> None:
-    page = open_page(f"/edits/{edits['rome']}", viewport={"width": width, "height": height})
+    page = open_page(
+        f"/edits/{edits['rome']}",
+        viewport={"width": width, "height": height},
+        color_scheme=scheme,
+    )
     page.wait_for_load_state("networkidle")
-    parts = [".verdict .headline", "#cut-headline", "#map-title", "#co-edit", "#canvas"]
-    shown = [box(page, part) for part in parts] + [
-        figure.bounding_box() for figure in page.locator(".four .figure").all()
-    ]
-    assert len(shown) == len(parts) + 4
+    parts = [".verdict .headline", "#cut-headline", "#map-title", "#co-edit", "#canvas",
+             ".by a"]  # fmt: skip
+    rows = [*page.locator(".four .figure").all(), *page.locator(".whom li").all()]
+    shown = [box(page, part) for part in parts] + [row.bounding_box() for row in rows]
+    assert len(shown) == len(parts) + 4 + TOP
     for part in shown:
         assert part
         assert part["x"] >= 0
@@ -77,6 +85,8 @@ def test_the_first_screen_holds_verdict_figures_map_and_next_step(
     verdict = page.locator(".verdict").inner_text()
     assert "can still be deduced" in verdict
     assert "% of the old fact" in verdict
+    assert smallest_letters(page) >= SMALLEST
+    assert not [text for text in page.locator("#map-svg tspan.p").all_inner_texts() if same(text)]
     there = page.get_by_role("button", name="Go to the old object")
     if width > 1000:
         frame = page.locator("#canvas").evaluate("each => [each.clientWidth, each.clientHeight]")
@@ -92,6 +102,64 @@ def test_the_first_screen_holds_verdict_figures_map_and_next_step(
     page.get_by_role("button", name="Fit").click()
     assert ends_in_sight(page) == [True, True]
     expect(there).to_be_hidden()
+
+
+def smallest_letters(page: Page) -> float:
+    """Return the size in pixels of the smallest letters on the map, as rendered."""
+    size: float = page.locator("#map-svg").evaluate(
+        "svg => svg.getScreenCTM().a * Math.min(...[...svg.querySelectorAll('text')]"
+        ".map(each => parseFloat(getComputedStyle(each).fontSize)))"
+    )
+    return size
+
+
+def same(text: str) -> bool:
+    """Return True for a probability that the edit did not change, as `1.00 → 1.00`."""
+    before, _, after = text.partition(" → ")
+    return before == after
+
+
+def test_the_map_draws_the_chains_that_carry_most(open_page: Open, edits: dict[str, str]) -> None:
+    """Whatever the table names first is on the map at first."""
+    page = open_page(f"/edits/{edits['rome']}")
+    drawn = {each.get_attribute("data-fact") for each in page.locator("#map-svg [data-fact]").all()}
+    for link in page.locator(".whom a").all():
+        if not (link.locator("xpath=..").locator(".share").inner_text()).startswith("0 "):
+            asked = parse_qs(urlsplit(link.get_attribute("href") or "").query)
+            assert asked["first"][0] in drawn
+
+
+def test_the_button_edits_what_the_text_names(
+    open_page: Open, service: Service, edits: dict[str, str]
+) -> None:
+    page = open_page(f"/edits/{edits['rome']}")
+    listed = page.locator(".cut-facts li span:first-child").all_inner_texts()
+    button = page.locator("#co-edit")
+    many = "this fact" if len(listed) == 1 else f"these {len(listed)} facts"
+    expect(button).to_have_text(f"Edit {many} too")
+    expect(page.locator("#cut-headline")).to_contain_text(f"Editing {many} too")
+    request = json.loads(button.get_attribute("data-request") or "")
+    assert (request["rounds"], request["per_round"]) == (1, len(listed))
+    cut = service.get(f"/v1/edits/{edits['rome']}/leakcut")
+    first = cut["facts"][: len(listed)]
+    assert [f"{f['subject']} {f['relation'].replace('-', ' ')} {f['object']}" for f in first] == [
+        text.replace("-", " ") for text in listed
+    ]
+    last = page.locator(".cut-facts .share").last
+    expect(last).to_have_text(f"{first[-1]['expected']:.3f}")
+    button.click()
+    page.wait_for_url("**/coedits/**")
+    run = urlsplit(page.url).path.rsplit("/", 1)[1]
+    done = until(lambda: ended_run(service, run), 300, 0.5)
+    told = {(e["subject"], e["relation"], e["object"]) for e in done["rounds"][1]["coedits"]}
+    assert told == {(f["subject"], f["relation"], f["object"]) for f in first}
+    assert len(done["rounds"]) == 2
+
+
+def ended_run(service: Service, run: str) -> dict[str, Any] | None:
+    found: dict[str, Any] = service.get(f"/v1/coedits/{run}")
+    assert found.get("status") not in ("failed", "cancelled"), found
+    return found.get("result") or (found if found.get("rounds") else None)
 
 
 def ends_in_sight(page: Page) -> list[bool]:
@@ -229,9 +297,8 @@ def test_five_minutes_answer_what_a_visitor_asks(
     expect(verdict.locator(".headline")).to_contain_text("took" if took else "did not take")
     expect(verdict).to_contain_text(f"{100 * figure('ifr'):.0f} % of the old fact")
     # Through whom?
-    branch = page.locator(".tree > ul > li").first
+    branch = page.locator(".whom li").first
     leaks = service.get(f"/v1/edits/{edit}/chains", limit=1000)["items"]
-    expect(branch).to_contain_text("of IFR")
     by_first: dict[str, float] = {}
     for chain in leaks:
         first = chain["links"][0]
@@ -239,20 +306,45 @@ def test_five_minutes_answer_what_a_visitor_asks(
         by_first[first["object"]] = by_first.get(first["object"], 0) + part
     expect(branch).to_contain_text(max(by_first, key=lambda name: by_first[name]))
     # What should be edited next, and what would be left then?
-    expect(page.locator("#cut-headline")).to_contain_text("if each takes")
-    page.get_by_role("link", name="What else to edit", exact=True).click()
-    expect(page.locator("#cut tbody tr").first).to_be_visible()
+    expect(page.locator("#cut-headline")).to_contain_text(re.compile("if (it|each) takes"))
+    # Which method is best, and is the difference real? One click further.
+    page.locator(".by a").click()
+    expect(page.locator("#best-method")).to_contain_text("rome")
+    best = box(page, "#best-method")
+    assert best["y"] + best["height"] <= 900
+    page.go_back()
     # Which chains differ from another method's?
     page.get_by_role("link", name="Export", exact=True).click()
     page.get_by_role("link", name="none", exact=True).click()
     chains = service.get(f"/v1/edits/{edit}/diff/{edits['none']}")["chains"]
     opened = page.locator("section", has=page.get_by_role("heading", name="Chains opened in B"))
     expect(opened.locator(".count")).to_have_text(str(len(chains["opened"])))
-    # Which method is best, and is the difference real?
-    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Facts").click()
-    page.goto(f"{page.url}?graph={mine.graph}")
-    page.locator(f"a[href^='/facts/{mine.graph}/{REWRITE}']").first.click()
-    expect(page.locator("#best-method")).to_contain_text("rome")
+
+
+def test_an_edit_is_one_file_that_opens_without_a_service(
+    open_page: Open, chromium: Browser, service: Service, edits: dict[str, str], tmp_path: Path
+) -> None:
+    page = open_page(f"/edits/{edits['rome']}/export")
+    with page.expect_download() as found:
+        page.get_by_role("link", name="Download as one HTML file").click()
+    file = tmp_path / "edit.html"
+    found.value.save_as(file)
+    context = chromium.new_context(java_script_enabled=False, offline=True)
+    asked: list[str] = []
+    alone = context.new_page()
+    alone.on("request", lambda request: asked.append(request.url))
+    alone.goto(file.as_uri())
+    assert asked == [file.as_uri()]
+    score = service.get(f"/v1/edits/{edits['rome']}/score")
+    expect(alone.locator(".verdict")).to_contain_text("can still be deduced")
+    assert alone.locator("#map-svg .fact").count() > 3
+    chains = service.get(f"/v1/edits/{edits['rome']}/chains", limit=1)["total"]
+    expect(alone.locator("[aria-label=Chains] tbody tr")).to_have_count(chains)
+    expect(alone.locator(".provenance")).to_contain_text(str(score["provenance"]["seed"]))
+    assert alone.locator("a, script, link").count() == 0
+    styled = alone.locator(".figure").first.evaluate("e => getComputedStyle(e).borderLeftWidth")
+    assert styled == "4px"
+    context.close()
 
 
 def test_axe_finds_nothing_on_any_tab_in_light_or_dark(

@@ -39,7 +39,8 @@ def ruled(thinkeval: Cli, mine: Mine, tmp_path_factory: pytest.TempPathFactory) 
 def test_the_form_asks_for_what_follows_where_there_are_rules(
     open_page: Open, service: Service, mine: Mine, ruled: str
 ) -> None:
-    page = open_page(f"/?graph={mine.graph}", viewport={"width": 390, "height": 844})
+    form = f"/?graph={mine.graph}&set_method=rome"
+    page = open_page(form, viewport={"width": 390, "height": 844})
     box = page.get_by_label("Also probe the conclusions of the rules")
     why = page.locator("#rules-why")
     expect(box).to_be_disabled()
@@ -130,8 +131,8 @@ def test_a_data_set_is_deleted_when_nothing_uses_it(
     assert (refused.status_code, refused.json()["remedy"]) == (409, "Delete those first.")
     free = f"{mine.prefix}-free"
     thinkeval("import", "hogwarts", "--name", free)
-    page.goto(f"{service.url}/")
-    page.get_by_role("link", name=f"Delete {free}").click()
+    page.goto(f"{service.url}/data")
+    page.get_by_role("row", name=free).get_by_role("link", name="delete").click()
     expect(page.locator("main")).to_contain_text("108 facts")
     page.get_by_role("button", name="Delete the data set").click()
     expect(page.get_by_role("status").first).to_have_text(f"Deleted: data set {free}.")

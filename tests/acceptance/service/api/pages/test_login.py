@@ -51,10 +51,10 @@ def test_the_token_leads_to_where_one_wanted_to_go_and_signing_out_ends_it(
     expect(page).to_have_url(guarded.url + WANTED)
     expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
     fits(page, 390)
-    page.get_by_text("Menu", exact=True).click()  # at 390 px the links are folded
     page.get_by_role("link", name="Edits", exact=True).click()
     expect(page.get_by_role("heading", name="How deep does an edit go?")).to_be_visible()
     page.wait_for_load_state("networkidle")  # what it asks of REST is let in too
+    page.get_by_text("More", exact=True).click()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("status")).to_have_text("You are signed out.")
     page.goto(guarded.url + WANTED)

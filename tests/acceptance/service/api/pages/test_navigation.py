@@ -1,36 +1,64 @@
-"""The links between pages: a row in a wide window, a menu in a narrow one, by keyboard as well."""
+"""The links between pages: one row at every width, and a menu that works by keyboard."""
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from support.watching import Open, fits
 
-
-def test_the_links_fold_into_a_menu_that_opens_by_keyboard(open_page: Open) -> None:
-    page = open_page("/rules", viewport={"width": 390, "height": 844})
-    links = page.get_by_role("navigation", name="Pages")
-    expect(links).to_be_hidden()
-    assert page.locator(".top").bounding_box()["height"] <= 60  # type: ignore[index]
-    page.locator(".brand").focus()
-    page.keyboard.press("Tab")
-    expect(page.locator(".menu summary")).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(links.get_by_role("link", name="Leaderboard")).to_be_visible()
-    fits(page, 390)
-    page.keyboard.press("Tab")
-    expect(links.get_by_role("link").first).to_be_focused()
-    page.set_viewport_size({"width": 1280, "height": 900})
-    expect(page.locator(".menu")).to_be_hidden()
-    expect(links).to_be_visible()
+FIRST = ["Edits", "Facts", "Experiments", "Data"]
+MORE = ["Leaderboard", "Compare", "States", "Rules", "DepEdit", "Co-edits", "Growth", "Neo4j",
+        "API", "Documentation"]  # fmt: skip
 
 
-def test_the_links_stand_in_one_row_in_a_wide_window_without_a_script(open_page: Open) -> None:
-    page = open_page("/rules", java_script_enabled=False)
-    links = page.get_by_role("navigation", name="Pages").get_by_role("link").all()
-    tops = {round(link.bounding_box()["y"]) for link in links}  # type: ignore[index]
-    assert len(links) >= 8
+@pytest.mark.parametrize("width", [390, 1280])
+def test_four_links_and_a_menu_stand_in_one_row(open_page: Open, width: int) -> None:
+    page = open_page("/data", viewport={"width": width, "height": 844}, java_script_enabled=False)
+    pages = page.get_by_role("navigation", name="Pages")
+    links = pages.locator("> a")
+    assert links.all_inner_texts() == FIRST
+    menu = pages.locator("summary")
+    tops = {round(each.bounding_box()["y"]) for each in [*links.all(), menu]}  # type: ignore[index]
     assert len(tops) == 1
-    page.set_viewport_size({"width": 768, "height": 900})
-    page.locator(".menu summary").click()
-    expect(links[0]).to_be_visible()
+    assert page.locator(".top").bounding_box()["height"] <= 50  # type: ignore[index]
+    expect(links.nth(3)).to_have_attribute("aria-current", "page")
+    menu.click()
+    panel = pages.locator(".panel")
+    assert panel.locator("a").all_inner_texts() == MORE
+    place = panel.bounding_box()
+    assert place
+    assert place["x"] >= 0
+    assert place["x"] + place["width"] <= width
+    fits(page, width)
+
+
+def test_the_menu_opens_and_closes_by_keyboard(open_page: Open) -> None:
+    page = open_page("/rules", viewport={"width": 390, "height": 844})
+    pages = page.get_by_role("navigation", name="Pages")
+    menu = pages.locator("summary")
+    board = pages.get_by_role("link", name="Leaderboard")
+    expect(board).to_be_hidden()
+    expect(menu).to_have_class("here")
+    pages.get_by_role("link", name="Data").focus()
+    page.keyboard.press("Tab")
+    expect(menu).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(board).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(board).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(board).to_be_hidden()
+    expect(menu).to_be_focused()
+    page.keyboard.press("Space")
+    page.locator("h1").click()
+    expect(board).to_be_hidden()
+
+
+def test_the_documentation_explains_the_metrics(open_page: Open) -> None:
+    page = open_page("/rules", viewport={"width": 390, "height": 844})
+    page.get_by_text("More", exact=True).click()
+    page.get_by_role("link", name="Documentation").click()
+    row = page.locator("tr#ifr")
+    expect(row).to_contain_text("deduced")
+    fits(page, 390)

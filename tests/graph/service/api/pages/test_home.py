@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from support.experiments import delete_result, store_result
 from support.own_graphs import hogwarts_as, own_graphs
 from support.problems import BASE
 from support.serving import settings_of, until
-from support.stored_edits import random_facts, store_edit
+from support.stored_edits import frontier, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.base.settings import Settings
+from thinkeval.service.scoring import record
 from thinkeval.service.web.app import create_app
 from thinkeval.service.web.pages import home
 
@@ -77,23 +79,18 @@ def test_the_leaderboard_over_rest_compares_common_rewrites(
         refused = client.get("/v1/leaderboard", params={"graph": prefix, "rewrites": "some"})
         assert refused.status_code == 422
         home = client.get("/", params={"graph": prefix}).text
-        assert "Subject<br>retention" in home
+        assert "IFR, subject kept" in home
 
 
 def test_two_apps_in_one_process_share_no_counts(
     client: TestClient, settings: Settings, graph: str
 ) -> None:
     assert client.get(f"/chain-counts/{graph}").json()
-    assert "data-count=" not in _row(client.get("/").text, graph)
+    assert f'data-count="{graph}"' not in client.get("/", params={"graph": graph}).text
     with TestClient(create_app(settings, workers=0), base_url=BASE) as other:
         mine, theirs = (each.app.state.thinkeval for each in (client, other))  # type: ignore[attr-defined]
         assert mine.chain_counts is not theirs.chain_counts
         assert mine.boards is not theirs.boards
-
-
-def _row(text: str, graph: str) -> str:
-    start = text.index(f"<strong>{graph}</strong>")
-    return text[start : text.index("</tr>", start)]
 
 
 def test_edits_are_searched_and_sorted_with_undefined_ones_last(db: Database) -> None:
@@ -124,6 +121,8 @@ def test_edits_are_searched_and_sorted_with_undefined_ones_last(db: Database) ->
         )
         assert ids(sort="-ifr")[3] == f"{prefix}-unmeasured"
         assert ids(text="MEMIT") == [f"{prefix}-rome-0"]
+        assert ids(sort="method")[0] == f"{prefix}-rome-0"
+        assert ids(sort="-method")[-1] == f"{prefix}-rome-0"
         found = home.edits(db, {"graph": prefix}, text=f"{prefix}-rome", sort="ifr")
         assert (found.total, found.older) == (3, None)
         assert all("ifr" in item.numbers for item in found.items)
@@ -152,3 +151,34 @@ def test_pages_of_a_sorted_list_are_by_offset(
             cursor = page.older
         assert cursor is None
         assert sorted(seen) == [f"{prefix}-{number}" for number in range(5)]
+
+
+def test_edits_of_a_fact_stand_together_without_later_rounds_of_co_edits(db: Database) -> None:
+    with own_graphs(db) as prefix:
+        for number, rewrite in enumerate(("old", "new", "old", "new")):
+            store_edit(
+                db, f"{prefix}-{number}", random_facts(number % 2), dataset=prefix,
+                rewrite=f"{prefix}-{rewrite}",
+            )  # fmt: skip
+        page = home.edits(db, {"graph": prefix})
+        assert [[item.edit.id for item in group] for group in page.by_fact] == [
+            [f"{prefix}-3", f"{prefix}-1"],
+            [f"{prefix}-2", f"{prefix}-0"],
+        ]
+        later = record.get_score(db, f"{prefix}-3").model_copy(
+            update={"sequence": {"when": "after", "edited": 2, "batch": 2, "requests": []}}
+        )
+        db.write(
+            rows.WrittenRow,
+            "edits/write_score",
+            id=later.edit,
+            graph=later.edit,
+            score=later.model_dump_json(),
+            provenance="{}",
+        )
+        made = frontier(id=f"{prefix}-coedit", graph=prefix)
+        store_result(db, "coedit", made, [f"{prefix}-1", f"{prefix}-3"])
+        page = home.edits(db, {"graph": prefix})
+        assert page.total == 3
+        assert f"{prefix}-3" not in [item.edit.id for item in page.items]
+        delete_result(db, made.id)

@@ -45,7 +45,12 @@ def test_methods_on_different_rewrites_are_compared_on_those_they_share(
         on_rewrite(db, f"{prefix}-rome-{number}", number, dataset=prefix, method="rome")
     on_rewrite(db, f"{prefix}-memit-2", 2, dataset=prefix, method="memit")
     board = partial(leaderboard.board, db, Cache(32), prefix, "", None)
-    table = board()
+    few = board()
+    assert (edits(few), few["few"]) == ({"rome": 3}, ["memit (1 of 3)"])
+    page = render("leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **few)
+    assert "memit (1 of 3)" in page
+    assert "methods=all" in page
+    table = board(methods="all")
     assert edits(table) == {"rome": 1, "memit": 1}
     first, second = table["rows"]
     assert first["IFR"] == second["IFR"], "the same facts in both graphs"

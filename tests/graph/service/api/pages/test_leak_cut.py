@@ -61,13 +61,14 @@ def test_page_and_rest_agree(client: TestClient, db: Database, edit: str) -> Non
         (f"{edit}|{fact.id}", str(fact.closes), number(fact.collateral)) for fact in cut.facts
     ]
     text = client.get(f"/edits/{edit}?draw=1000").text
-    assert html.escape(words.headline(cut)) in html.escape(html.unescape(text))
+    first = min(len(cut.facts), words.ROUNDS)
+    for each in (text, shown):
+        assert words.promise(cut, first) in html.unescape(each)
     marked = re.findall(r'<g class="fact [^"]*next[^"]*" data-fact="([^"]+)"', text)
     assert set(marked) == {f"{edit}|{fact.id}" for fact in cut.facts}
     assert "what else to edit" in text
     score = get_score(db, edit)
-    assert html.escape(words.next_step(cut, score)[1]) in shown
-    assert words.forecast(cut) in shown
+    assert html.escape(words.together(cut, score, first)) in shown
     after = re.findall(r'data-label="IFR after">([\d.]+)', shown)
     assert after == [number(fact.expected) for fact in cut.facts]
     (link,) = re.findall(r'href="([^"]+)" target="_blank" rel="noopener">Draw the cut', shown)

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from thinkeval.cypher.rows import Link, ScoredChainRow
 from thinkeval.service.models.edit import EditIn, MetricValue, Score, ScoringOptions
 from thinkeval.service.reports import figure_style
-from thinkeval.service.reports.edit import chain_tree, lines
+from thinkeval.service.reports.edit import lines
+from thinkeval.service.reports.formats import Column, Table
 from thinkeval.service.reports.leakage_selection import Selection
 from thinkeval.service.web.pages import charts, edit, render
-from thinkeval.service.web.pages.edit import Asked, ways
+from thinkeval.service.web.pages.edit import Asked
 
 
 def metric(name: str, value: float, **more: Any) -> MetricValue:
@@ -34,24 +34,13 @@ def test_what_comes_from_a_data_set_cannot_end_an_element() -> None:
     assert str(render.coded("an odd ` one")) == "an odd ` one"
 
 
-def chain(*names: str, r_pre: float = 0.8, r_post: float, surviving: bool = True) -> ScoredChainRow:
-    pairs = list(itertools.pairwise(names))
-    links = tuple(Link(f"g|{a}{b}", a, "r", b, "{} r", None, 0.9, 0.5, 0.5 / 0.9) for a, b in pairs)
-    ratio = r_post / r_pre if r_pre else None
-    return ScoredChainRow(len(pairs), names, r_pre, r_post, ratio, r_pre >= 0.01, surviving, links)
-
-
-STORED = [
-    chain("S", "A", "O", r_post=0.6),
-    chain("S", "A", "B", "O", r_post=0.4),
-    chain("S", "O", r_post=0.0, surviving=False),
-    chain("S", "B", "O", r_pre=0.0, r_post=0.0, surviving=False),
-]
-
-
-def test_entities_through_which_the_old_object_leaks_are_named_strongest_first() -> None:
-    more = chain("S", "C", "O", r_post=0.7)
-    assert ways(chain_tree([*STORED, more])) == ["A", "C"]
+def test_a_note_explains_columns_at_their_headings() -> None:
+    columns = [Column("fact", str), Column("IFR after", float)]
+    table = Table("t", "T", columns, [], "Lowest first. IFR after: as expected; n: of chains.")
+    meanings, rest = render.meanings(table)
+    assert meanings == {"IFR after": "as expected"}
+    assert rest == "Lowest first. n: of chains."
+    assert render.meanings(Table("t", "T", columns, [])) == ({}, "")
 
 
 def test_an_address_holds_what_is_not_at_its_default() -> None:

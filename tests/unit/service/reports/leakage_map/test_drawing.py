@@ -152,6 +152,16 @@ def test_the_edited_facts_new_form_is_beside_the_chains() -> None:
 def test_a_label_is_the_relation_and_its_probabilities() -> None:
     link = Link("x", "S", "member_of", "O", "{} is", None, 0.63, 0.45, 0.71)
     assert label_text(link) == ("member of", ".63 → .45")
+    unchanged = Link("x", "S", "member_of", "O", "{} is", None, 0.998, 1.0, 1.002)
+    assert label_text(unchanged) == ("member of",)
+
+
+def test_the_strongest_chain_of_each_leading_first_fact_is_drawn_before_others() -> None:
+    """Many weak chains may carry more of IFR than one strong chain does."""
+    strong = [chain(f"SA{x}O", ratio=0.9) for x in "BCDE"]
+    weak = [chain(f"SF{x}O", ratio=0.5) for x in "GHIJKLM"]
+    found = draw(list(enumerate([*strong, *weak], 1)), "S", "O", "N", limit=3)
+    assert [number for number, _ in found.shown] == [1, 2, 5]
 
 
 def test_a_line_reaches_its_label() -> None:

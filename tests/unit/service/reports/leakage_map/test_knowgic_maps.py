@@ -70,10 +70,11 @@ def test_the_first_view_of_each_map_is_whole_and_its_letters_can_be_read(rewrite
         link = Link("new", case.subject, "is-now", new, "{}", None, 0.01, 0.9, 90.0)
         drawing = draw(
             list(enumerate(found, 1)), case.subject, case.object, new,
-            limit=8, edited=[(link, "target_new")],
+            limit=8, edited=[(link, "target_new")], fit=True,
         )  # fmt: skip
+        check(drawing)
         scale = min(FRAME[0] / drawing.width, FRAME[1] / drawing.height)
-        assert scale * LABEL >= 9.0, (name, drawing.width, drawing.height)
+        assert scale * LABEL >= 12.0, (name, drawing.width, drawing.height)
         words = {word for each in found for entity in each.entities for word in entity.split()}
         for box in drawing.boxes:
             for line in box.text:
