@@ -19,6 +19,7 @@ from ..models.experiment import EditFilters, EditOut
 from ..reports.edit import DRIFT_COUNTS, ScoreLine, leakage_table, lines, measure_of
 from ..reports.formats import Column, Table
 from ..reports.tasks import tasks_table
+from ..reports.verdict import with_verdict
 from ..scoring import append, deltas, forget, metrics, record
 from ..scoring.request import ScoreRequest, body_digest, posted_id
 from ..scoring.runtime import parse
@@ -162,7 +163,8 @@ class EditStore(Store[Score]):
             NotFoundError: there is none; close ones are suggested.
         """
         row = record.get_edit(db, id)
-        return self._shown(row, result=record.score_of(db, row))
+        score = record.score_of(db, row)
+        return self._shown(row, result=score and with_verdict(db, score))
 
     def listing(
         self,
