@@ -73,6 +73,7 @@ def written(rewrite: Rewrite) -> str | dict[str, Any]:
             f" {', '.join(missing)}.",
             "Add them; without target_new the fact is to be forgotten.",
             422,
+            "invalid-request",
         )
     return given
 
@@ -82,5 +83,8 @@ def _require_known(given: Mapping[str, Any], known: list[str], what: str) -> Non
         if name not in known:
             close = did_you_mean(close_names(name, known, most=1))
             raise ProblemError(
-                f"Unknown {what} {name!r}. {close}".rstrip(), f"There are {', '.join(known)}.", 422
+                f"Unknown {what} {name!r}. {close}".rstrip(),
+                f"There are {', '.join(known)}.",
+                422,
+                "invalid-request",
             )

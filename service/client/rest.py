@@ -104,7 +104,7 @@ class Experiments:
             filters: further ones of `GET /v1/{kind}`, such as `method` of edits.
         """
         wanted = {"graph": graph, "edit": edit, **filters}
-        found = self._http.pages(f"/v1/{kind}", limit, 500, by="skip", **wanted)
+        found = self._http.pages(f"/v1/{kind}", limit, 500, **wanted)
         own = SHOWN.get(kind, Experiment[Result]).model_fields
         hidden = ("kind", "request", "result", "links", "parts", "posted_as")
         return frame(found, [name for name in own if name not in hidden])

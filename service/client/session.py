@@ -245,7 +245,7 @@ def _problems() -> Iterator[None]:
         raise ProblemError(f"{where}: {first['msg']}", "Correct the value.", 422) from error
     except KNOWN_ERRORS as error:
         problem = describe(error)
-        raise ProblemError(problem.detail, problem.remedy, problem.status) from error
+        raise ProblemError(problem.detail, problem.remedy, problem.status, problem.code) from error
 
 
 # A service in this process as the transport of a client: no socket, no second program.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...cypher.errors import IncompleteWriteError
 from ..base.errors import NotFoundError
-from ..base.formatting import fine
+from ..base.formatting import fine, objects
 from ..graphs import datasets
 from ..graphs.datasets import own_or_stored
 from ..models.edit import MEASURE_NAMES, DriftLine, EditIn, Measure, Score, SideEffects
@@ -192,6 +192,8 @@ class EditStore(Store[Score]):
         }
         shown = {name: columns[name] for name in EditOut.model_fields if name in columns}
         shown |= {"kind": self.kind.name, "graph": row.dataset, "links": links}
+        changed = objects(row.target_true, row.target_new)
+        shown["title"] = f"{row.subject}: {changed} ({row.method} on {row.model})"
         return EditOut.model_validate(shown | {"request": json.loads(row.request or "{}")} | more)
 
     def remove(self, db: Database, settings: Settings, id: str) -> list[str]:

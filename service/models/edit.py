@@ -139,7 +139,7 @@ BY_STEPS = "_by_steps"
 class MetricValue(BaseModel):
     """One number of a score, with the number of items it was taken over: as it is stored."""
 
-    metric: str = Field(description="Name of the metric, as in `GET /v1/metrics`.")
+    metric: str = Field(description="Name of the metric, as in `GET /v1/queries?folder=metrics/`.")
     measure: str = Field(
         description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
     )

@@ -1,4 +1,4 @@
-"""Catalogue (/v1/methods, models, metrics, queries, leaderboard), and Neo4j Browser's files."""
+"""Catalogue (/v1/methods, models, queries, leaderboard), and Neo4j Browser's files."""
 
 from __future__ import annotations
 
@@ -221,22 +221,14 @@ def list_models(settings: InForce) -> Models:
     )
 
 
-@router.get("/metrics", response_model=Queries, summary="List the metrics with their Cypher")
-def list_metrics() -> Queries:
-    """Every metric with its complete Cypher file."""
-    return Queries(items=[cypher.query(name) for name in cypher.names("metrics/")])
-
-
-@router.get("/metrics/{name}", response_model=cypher.Query, summary="Get a metric with its Cypher")
-def get_metric(name: ByName) -> cypher.Query:
-    """One metric with its complete Cypher file."""
-    return _known(f"metrics/{name}", "metrics/")
-
-
 @router.get("/queries", response_model=Queries, summary="List every query with its Cypher")
-def list_queries() -> Queries:
-    """Every query the service runs."""
-    return Queries(items=[cypher.query(name) for name in cypher.names()])
+def list_queries(
+    folder: Annotated[
+        str, Query(max_length=100, description="Only of this folder, such as `metrics/`.")
+    ] = "",
+) -> Queries:
+    """Every query the service runs; those of `metrics/` are the metrics."""
+    return Queries(items=[cypher.query(name) for name in cypher.names(folder)])
 
 
 @router.get(
@@ -244,13 +236,8 @@ def list_queries() -> Queries:
 )
 def get_query(name: ByName) -> cypher.Query:
     """One query with its Cypher."""
-    return _known(name, "")
-
-
-def _known(name: str, folder: str) -> cypher.Query:
-    known = cypher.names(folder)
-    if name not in known:
-        raise NotFoundError("query", name, known, listing="thinkeval queries")
+    if name not in cypher.names():
+        raise NotFoundError("query", name, cypher.names(), listing="thinkeval queries")
     return cypher.query(name)
 
 
