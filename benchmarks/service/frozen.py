@@ -216,7 +216,7 @@ rest-jobs-iterations: GET /v1/growth/<grow-crawl:id>/tables/iterations?format=js
 rest-jobs-decisions: GET /v1/growth/<grow-crawl:id>/decisions
 rest-catalogue-methods: GET /v1/methods
 rest-catalogue-models: GET /v1/models
-rest-catalogue-metrics: GET /v1/metrics
+rest-catalogue-metrics: GET /v1/queries?folder=metrics/
 rest-catalogue-queries: GET /v1/queries
 rest-catalogue-leaderboard: GET /v1/leaderboard?graph=hogwarts
 rest-catalogue-openapi: GET /openapi.json

@@ -247,6 +247,56 @@ class Problem:
     detail: str
     remedy: str
     status: int
+    code: str = "failed"
+
+
+CODES: dict[str, str] = {
+    "not-found": "no resource has this name; `detail` suggests close ones",
+    "nothing-stored": "the resource has no data of this kind yet",
+    "conflict": "another resource has this name, or the job is under way",
+    "invalid-request": "a field of the body, the path or the query is wrong; see `errors`",
+    "invalid-options": "options that do not go together, or a name that is ambiguous",
+    "unreadable-file": "a file is not of the format it claims",
+    "model": "a model, method or hyperparameter cannot be used",
+    "forbidden": "access denied",
+    "refused": "the request is not accepted as HTTP",
+    "too-large": "the body is too large",
+    "no-such-route": "no route has this path",
+    "method-not-allowed": "the path has no such method; `Allow` lists those it has",
+    "queue-full": "too many jobs wait; see `Retry-After`",
+    "job-taken": "another process has taken over the job",
+    "sweep-stopped": "the sweep stopped; its scores are stored",
+    "endpoint": "the endpoint of a model does not answer",
+    "database-unavailable": "the database does not answer; see `Retry-After`",
+    "query-limit": "a query takes too long or returns too much",
+    "database": "the database refused a query",
+    "failed": "the request failed",
+    "internal": "a defect of the service",
+}
+"""The codes of problems, with their meanings; a code is never given another meaning."""
+
+_CODE: dict[type[Exception], str] = {
+    NotFoundError: "not-found",
+    UnknownGraphError: "not-found",
+    UnknownQueryError: "not-found",
+    NothingStoredError: "nothing-stored",
+    ConflictError: "conflict",
+    UsageError: "invalid-options",
+    ParameterError: "invalid-options",
+    LoaderError: "unreadable-file",
+    EditingError: "model",
+    ForbiddenError: "forbidden",
+    QueueFullError: "queue-full",
+    LeaseLostError: "job-taken",
+    SweepStoppedError: "sweep-stopped",
+    EndpointError: "endpoint",
+    ServerUnavailableError: "database-unavailable",
+    QueryTimeoutError: "query-limit",
+    QueryTooLargeError: "query-limit",
+    GraphError: "database",
+    ServiceError: "failed",
+}
+"""The codes of classes of errors, the closest class first."""
 
 
 _STATUS: dict[type[Exception], int] = {
@@ -269,6 +319,11 @@ def status_of(kind: type[Exception]) -> int:
     return int(getattr(kind, "status", 0)) or next(by_class, 500)
 
 
+def code_of(kind: type[Exception]) -> str:
+    """The code of a class of errors, one of `CODES`."""
+    return next((_CODE[each] for each in kind.__mro__ if each in _CODE), "internal")
+
+
 def describe(error: Exception) -> Problem:
     """The problem that CLI and REST show for an error."""
     doc = (type(error).__doc__ or type(error).__name__).strip().splitlines()[0]
@@ -277,4 +332,5 @@ def describe(error: Exception) -> Problem:
         detail=str(getattr(error, "detail", error)),
         remedy=str(getattr(error, "remedy", "")),
         status=int(getattr(error, "status", 0)) or status_of(type(error)),
+        code=code_of(type(error)),
     )

@@ -235,7 +235,7 @@ OPTIONAL = {
 }
 """Columns that a narrow terminal omits first."""
 
-HIDDEN = ["n gen.", "n ret.", "IFR sd", "IFR beyond mean"]
+HIDDEN = ["n gen.", "n ret.", "IFR sd", "IFR beyond mean", "KL", "n KL"]
 """Columns that only reports have."""
 
 COUNTS = ("Model", "rewrites", "families", "chains")

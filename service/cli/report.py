@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +15,8 @@ from ..base.settings import Settings
 from ..models.edit import AdditivityOptions, Measure, Score
 from ..reports.formats import Table, frame_table, records, render
 from ..reports.forms import by_method, tables_over_edits
+from ..reports.table import PAPER
+from ..reports.table import methods as methods_table
 from ..rules.omega import Chosen, mixed
 from ..scoring import record
 from ..scoring.metrics import chain_rows
@@ -297,7 +299,8 @@ def report(
         if each or found is None:
             frame, caption = _each(scores, measure.key)
         else:
-            frame, caption = _by_method(found, measure.key, pairs)
+            columns = PAPER if format == "latex" else None
+            frame, caption = _by_method(found, measure.key, pairs, columns)
             if format == "json":
                 frame = frame.assign(differences=_paired(frame, pairs), forms=_forms(frame, found))
         implied = ""
@@ -324,7 +327,8 @@ def report(
         for further in tables_over_edits(found.scores, found.families):
             caption += f"\n\n{further.title}\n\n{render(further, format)}"
     caption += f"\n\n{implied}" * bool(implied)
-    emit_rows(frame_table(frame, caption), format=format, output=output)
+    shaped = frame_table if each else methods_table
+    emit_rows(shaped(frame, caption), format=format, output=output)
 
 
 AS_TEXT = (TABLE, "markdown", "latex")
@@ -369,14 +373,17 @@ def paired_by(
 
 
 def _by_method(
-    found: Comparison, measure: Measure, pairs: Sequence[Against]
+    found: Comparison,
+    measure: Measure,
+    pairs: Sequence[Against],
+    columns: Iterable[str] | None = None,
 ) -> tuple[pd.DataFrame, str]:
     """The table of one row a method, and its caption with the warnings before it."""
     from ..reports import paired, table
 
     frame = table.method_table(found.scores, measure, found.families)
     frame = table.by_ifr(frame, ranked=found.comparable)
-    caption = table.caption(found.scores, measure, families=found.families)
+    caption = table.caption(found.scores, measure, columns, found.families)
     best = paired.sentences(pairs)
     last = table.unranked(frame) if found.comparable else ""
     return frame, " ".join([*found.warnings, *best, *([last] if last else []), caption])

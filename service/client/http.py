@@ -42,11 +42,12 @@ class ProblemError(ServiceError):
         detail: the problem.
         remedy: how to fix it.
         status: HTTP status; 0 without a response, or if the edit itself failed.
+        code: kind of problem, for programs, such as `not-found`; "" without a response.
     """
 
-    def __init__(self, detail: str, remedy: str = "", status: int = 0) -> None:
+    def __init__(self, detail: str, remedy: str = "", status: int = 0, code: str = "") -> None:
         super().__init__(detail, remedy=remedy)
-        self.status = status
+        self.status, self.code = status, code
 
     def __str__(self) -> str:
         return f"{self.detail} → {self.remedy}" if self.remedy else self.detail
@@ -104,15 +105,13 @@ class Http:
         """Send a DELETE request."""
         self._send("DELETE", path, repeatable=False)
 
-    def pages(
-        self, path: str, most: int | None, size: int, *, by: str = "cursor", **params: Any
-    ) -> list[dict[str, Any]]:
-        """The items of all pages, passing `next` as the parameter `by`; at most `most`."""
+    def pages(self, path: str, most: int | None, size: int, **params: Any) -> list[dict[str, Any]]:
+        """The items of all pages, passing `next` as `cursor`; at most `most`."""
         found: list[dict[str, Any]] = []
-        cursor: str | int | None = None
+        cursor: str | None = None
         while most is None or len(found) < most:
             wanted = size if most is None else min(size, most - len(found))
-            page = self.json(path, limit=wanted, **{by: cursor}, **params)
+            page = self.json(path, limit=wanted, cursor=cursor, **params)
             found += page["items"]
             cursor = page.get("next")
             if cursor is None:
@@ -170,7 +169,8 @@ def _problem(response: httpx.Response) -> ProblemError:
         problem = None
     if isinstance(problem, Mapping) and "detail" in problem:
         remedy = str(problem.get("remedy", ""))
-        return ProblemError(str(problem["detail"]), remedy, response.status_code)
+        code = str(problem.get("code", ""))
+        return ProblemError(str(problem["detail"]), remedy, response.status_code, code)
     return ProblemError(
         f"{response.request.url} answers {response.status_code} {response.reason_phrase}.",
         "Check that this is the address of a ThinkEval service.",

@@ -20,16 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
 
 from ..growth.output import write
-from ..growth.schemas import CandidateDetail, GrowthOut, Recorded, RecordedFile
-from ..models.depedit import ProtocolOut
+from ..growth.schemas import CandidateDetail, GrowthIn, GrowthOut, Recorded, RecordedFile
+from ..models.depedit import ProtocolOut, RunsIn, SetIn
 from ..models.diff import Diff
-from ..models.edit import ENDED, DriftLine, Measure, RewriteIn, Score, Status
-from ..models.experiment import EditOut, Experiment, Result, SweepOut
-from ..models.leakcut import CoEditOut, CutOut
+from ..models.edit import ENDED, DriftLine, EditIn, Measure, Score, Status
+from ..models.experiment import EditOut, Experiment, Result, SweepIn, SweepOut
+from ..models.leakcut import CoEditIn, CoEditOut, CutOut
 from ..models.notebook import Picture, Plotted, drawn_by
 from ..reports.leakage_selection import Selection
-from ..states.schemas import ComparisonOut
+from ..states.schemas import ComparisonIn, ComparisonOut
 from .http import Http, Named, ProblemError, Progress, failure, follow, frame, id_of, part
+from .options import Rewrite, takes, written
 
 if TYPE_CHECKING:
     import httpx
@@ -47,13 +48,33 @@ SHOWN: dict[str, type[Experiment[Any]]] = {
 """The model of an experiment by the path of its kind; of another kind the fields that all have."""
 
 
+CHAIN_COLUMNS = ("chain", "steps", "r_pre", "r_post", "ratio", "surviving", "entities", "links")
+LEAK_COLUMNS = (
+    "subject", "relation", "object", "chains", "share", "ifr_share", "pre", "post", "prompt", "id",
+)  # fmt: skip
+
+APPEND_COLUMNS = ("place", "role", "text", "answer", "name", "pre", "post")
+
+
+def _answers(item: Mapping[str, Any], new: str) -> Iterator[dict[str, Any]]:
+    """The answers at one prompt, as rows."""
+    for kind, name in (("new", new), ("right", None)):
+        if item[f"{kind}_pre"] is not None:
+            both = {side: item[f"{kind}_{side}"] for side in ("pre", "post")}
+            yield {"answer": kind, "name": name, **both}
+    for kind in ("correct", "hard", "random"):
+        for i, name in enumerate(item[kind]):
+            both = {side: item[f"{kind}_{side}"][i] for side in ("pre", "post")}
+            yield {"answer": kind, "name": name, **both}
+
+
 class Experiments:
-    """Methods of the client for experiments."""
+    """`client.experiments`: experiments of every kind, by the path of the kind."""
 
-    _http: Http
-    plot: Callable[..., Picture]
+    def __init__(self, http: Http, plot: Callable[..., Picture]) -> None:
+        self._http, self._plot = http, plot
 
-    def experiment(self, kind: str, id: str | Named) -> Experiment[Any]:
+    def get(self, kind: str, id: str | Named) -> Experiment[Any]:
         """An experiment: its status, and its result once it has succeeded.
 
         Args:
@@ -64,10 +85,10 @@ class Experiments:
     def _shown(self, kind: str, found: dict[str, Any]) -> Experiment[Any]:
         shown = SHOWN.get(kind, Experiment[Result]).model_validate(found)
         if isinstance(shown.result, Plotted):
-            drawn_by(shown.result, self.plot)
+            drawn_by(shown.result, self._plot)
         return shown
 
-    def experiments(
+    def list(
         self,
         kind: str,
         *,
@@ -83,7 +104,7 @@ class Experiments:
             filters: further ones of `GET /v1/{kind}`, such as `method` of edits.
         """
         wanted = {"graph": graph, "edit": edit, **filters}
-        found = self._http.pages(f"/v1/{kind}", limit, 500, by="skip", **wanted)
+        found = self._http.pages(f"/v1/{kind}", limit, 500, **wanted)
         own = SHOWN.get(kind, Experiment[Result]).model_fields
         hidden = ("kind", "request", "result", "links", "parts", "posted_as")
         return frame(found, [name for name in own if name not in hidden])
@@ -114,14 +135,14 @@ class Experiments:
 
         Raises:
             ProblemError: refused, or it failed; with reason and remedy.
-            TimeoutError: not ended in time; `wait_for` continues to wait.
+            TimeoutError: not ended in time; `wait` continues to wait.
         """
         posted = self._http.post(f"/v1/{kind}", body)
         if wait:
-            return self.wait_for(kind, posted["id"], progress=progress, timeout=timeout)
+            return self.wait(kind, posted["id"], progress=progress, timeout=timeout)
         return self._shown(kind, posted)
 
-    def wait_for(
+    def wait(
         self,
         kind: str,
         id: str | Named,
@@ -136,7 +157,7 @@ class Experiments:
             TimeoutError: not ended in time; it continues.
         """
         found = follow(
-            lambda: self.experiment(kind, id),
+            lambda: self.get(kind, id),
             ENDED,
             lambda late: f"{late.id} is {late.status} after {timeout:g} s.",
             progress,
@@ -146,68 +167,18 @@ class Experiments:
             raise failure(found, found.id, "Submit it again.")
         return found
 
-    def cancel_experiment(self, kind: str, id: str | Named) -> Status:
+    def cancel(self, kind: str, id: str | Named) -> Status:
         """Cancel a queued or running experiment; its new status. Parts that are stored stay."""
         status: Status = self._http.post(f"/v1/{kind}/{part(id)}/cancel")["status"]
         return status
 
-    def delete_experiment(self, kind: str, id: str | Named) -> None:
+    def delete(self, kind: str, id: str | Named) -> None:
         """Delete an experiment that is not under way, with its job and all that it alone has."""
         self._http.delete(f"/v1/{kind}/{part(id)}")
 
-    def co_edit(
-        self,
-        rewrite: str,
-        *,
-        progress: Progress | None = None,
-        timeout: float | None = None,
-        **options: Any,
-    ) -> CoEditOut:
-        """Edit a rewrite with further facts; the same request is the same co-edit.
-
-        Args:
-            rewrite: id or subject of a stored rewrite.
-            options: graph, method, rounds, objective, cut ... of `POST /v1/coedits`.
-
-        Raises:
-            ProblemError, TimeoutError: as `run`.
-        """
-        body = {"rewrite": rewrite, **options}
-        done = self.run("coedits", body, progress=progress, timeout=timeout)
-        return cast(CoEditOut, done.result)
-
-    def compare(
-        self,
-        base: str,
-        *states: str,
-        graph: str = "hogwarts",
-        rewrites: Sequence[str] = (),
-        forget: Sequence[str] = (),
-        progress: Progress | None = None,
-        timeout: float | None = None,
-        **options: Any,
-    ) -> ComparisonOut:
-        """Compare states of a model with a base; the same request is found again.
-
-        Args:
-            base: a state in words, such as `organism`.
-            states: states in words, such as `organism+edit:EDIT`; `+CHANGE` is the state before
-                with this put on: `+8bit`, `+finetune:graph:steps=200`.
-            rewrites: ids or subjects of rewrite requests that are scored between the states.
-            forget: facts that shall be forgotten, each `SUBJECT|RELATION|OBJECT`.
-            options: samples, all_rewrites, max_steps ... of `POST /v1/comparisons`.
-
-        Raises:
-            ProblemError, TimeoutError: as `run`.
-        """
-        body = {"base": base, "states": list(states), "graph": graph, **options}
-        body |= {"rewrites": list(rewrites), "forget": list(forget)}
-        done = self.run("comparisons", body, progress=progress, timeout=timeout)
-        return cast(ComparisonOut, done.result)
-
     def drift(self, comparison: str | Named, measure: str | None = None) -> pd.DataFrame:
         """The drift of each state of a comparison: all facts, by distance, by relation."""
-        out = cast(ComparisonOut, self.experiment("comparisons", comparison).result)
+        out = cast(ComparisonOut, self.get("comparisons", comparison).result)
         chosen = measure or out.measure
         rows = out.to_frame()
         shown = rows[rows["measure"] == chosen].drop(columns=["measure", "by"])
@@ -236,21 +207,40 @@ class Experiments:
             written.replace(target)
         return target
 
+    def answers(self, edit: str | Named) -> pd.DataFrame:
+        """P of each answer before and after an edit that appends one, prompt by prompt.
 
-# Client methods for DepEdit: knowledge sets, runs of the protocol, tables.
+        Columns: place, role and text of the prompt; `answer` (new, correct, hard, random, or right
+        at a prompt of locality) and its name, which a right answer lacks; pre and post.
+        """
+        new = self._http.json(f"/v1/edits/{part(edit)}")["target_new"]
+        items = self._http.json(f"/v1/edits/{part(edit)}/answers")["items"]
+        rows = [
+            {key: item[key] for key in ("place", "role", "text")} | answer
+            for item in items
+            for answer in _answers(item, new)
+        ]
+        return frame(rows, APPEND_COLUMNS)
 
 
-class Protocols(Experiments):
-    """Methods of the client for DepEdit's protocol."""
+# DepEdit: knowledge sets, runs of the protocol, tables.
 
-    def knowledge_sets(
+
+class DepEdit:
+    """`client.depedit`: knowledge sets, runs of DepEdit's protocol, and their tables."""
+
+    def __init__(self, http: Http, experiments: Experiments) -> None:
+        self._http, self._experiments = http, experiments
+
+    def sets(
         self, graph: str | None = None, *, setting: str | None = None, limit: int | None = None
     ) -> pd.DataFrame:
         """The stored knowledge sets, by id."""
         found = self._http.pages("/v1/depedit/sets", limit, 1000, graph=graph, setting=setting)
         return frame(found)
 
-    def build_sets(self, graph: str, **options: Any) -> pd.DataFrame:
+    @takes(SetIn)
+    def build(self, graph: str, **options: Any) -> pd.DataFrame:
         """Draw knowledge sets from a graph and its rules; the same options give the same sets.
 
         Args:
@@ -265,7 +255,8 @@ class Protocols(Experiments):
         table.attrs["skipped"] = built["skipped"]
         return table
 
-    def run_sets(
+    @takes(RunsIn)
+    def run(
         self,
         sets: Iterable[str] | None = None,
         *,
@@ -291,7 +282,7 @@ class Protocols(Experiments):
         body = {"sets": named, "graph": graph, **options}
         if strategies is not None:
             body["strategies"] = list(strategies)
-        done = self.run("protocols", body, progress=progress, timeout=timeout)
+        done = self._experiments.run("protocols", body, progress=progress, timeout=timeout)
         return cast(ProtocolOut, done.result)
 
     def runs(
@@ -317,7 +308,7 @@ class Protocols(Experiments):
         table.attrs["metrics"] = found["metrics"]
         return table
 
-    def protocol_report(
+    def report(
         self, graph: str | None = None, *, setting: str | None = None, model: str | None = None
     ) -> pd.DataFrame:
         """The paper's tables: one row a method, fractions from 0 to 1, each with its n (sets)."""
@@ -335,13 +326,17 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-# Client methods for growth runs: grow, review, export.
+# Growth runs: grow, review, export.
 
 
-class Growth(Experiments):
-    """Methods of the client for growth runs, beside those of every kind of experiment."""
+class Growth:
+    """`client.growth`: graphs grown from a model; their candidates, decisions and files."""
 
-    def grow(
+    def __init__(self, http: Http, experiments: Experiments) -> None:
+        self._http, self._experiments = http, experiments
+
+    @takes(GrowthIn)
+    def run(
         self,
         seed: str | None = None,
         *,
@@ -361,7 +356,7 @@ class Growth(Experiments):
             ProblemError, TimeoutError: as `run`.
         """
         body = {**options} if seed is None else {"seed": seed, **options}
-        done = self.run("growth", body, progress=progress, timeout=timeout)
+        done = self._experiments.run("growth", body, progress=progress, timeout=timeout)
         return cast("GrowthOut", done.result)
 
     def candidates(
@@ -391,7 +386,7 @@ class Growth(Experiments):
         path = f"/v1/growth/{part(run)}/candidates/{part(candidate)}/decision"
         return Recorded.model_validate(self._http.post(path, body))
 
-    def add_triplet(
+    def add(
         self, run: str, triplet: Mapping[str, str], by: str, *, reason: str | None = None
     ) -> Recorded:
         """Add a triplet: a mapping with subject, relation and object."""
@@ -405,11 +400,11 @@ class Growth(Experiments):
         data = {} if by is None else {"by": by}
         return RecordedFile.model_validate(self._http.post(place, files=sent, data=data))
 
-    def growth_decisions(self, run: str) -> pd.DataFrame:
+    def decisions(self, run: str) -> pd.DataFrame:
         """Return the decisions about a run's candidates, oldest first."""
         return frame(self._http.json(f"/v1/growth/{part(run)}/decisions")["items"])
 
-    def export_growth(
+    def export(
         self,
         run: str,
         target: str | Path,
@@ -440,32 +435,296 @@ class Growth(Experiments):
         return found["lost"]
 
 
-# Client methods for results of edits: chains, leakage, graphs, figures, tables over edits.
-
-CHAIN_COLUMNS = ("chain", "steps", "r_pre", "r_post", "ratio", "surviving", "entities", "links")
-LEAK_COLUMNS = (
-    "subject", "relation", "object", "chains", "share", "ifr_share", "pre", "post", "prompt", "id",
-)  # fmt: skip
-
-APPEND_COLUMNS = ("place", "role", "text", "answer", "name", "pre", "post")
+# Figures and the catalogue.
 
 
-def _answers(item: Mapping[str, Any], new: str) -> Iterator[dict[str, Any]]:
-    """The answers at one prompt, as rows."""
-    for kind, name in (("new", new), ("right", None)):
-        if item[f"{kind}_pre"] is not None:
-            both = {side: item[f"{kind}_{side}"] for side in ("pre", "post")}
-            yield {"answer": kind, "name": name, **both}
-    for kind in ("correct", "hard", "random"):
-        for i, name in enumerate(item[kind]):
-            both = {side: item[f"{kind}_{side}"][i] for side in ("pre", "post")}
-            yield {"answer": kind, "name": name, **both}
+class Figures:
+    """`client.figures`: figures as bytes, of an edit and of the methods."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def edit(
+        self,
+        edit: str | Named,
+        kind: Literal["leakage", "chain"] = "leakage",
+        fmt: Literal["png", "svg", "pdf"] = "png",
+        *,
+        measure: Measure | None = None,
+        n: int | None = None,
+        limit: int | None = None,
+        selection: Selection | None = None,
+        caption: bool = True,
+    ) -> bytes:
+        """A figure of an edit: the leakage map of its `limit` first chains, or chain `n`.
+
+        Args:
+            selection: which chains the map draws; by default all.
+            caption: True if the map has its title and caption.
+        """
+        path = f"/v1/edits/{part(edit)}/figures/{kind}.{fmt}"
+        chosen = selection.model_dump(exclude_defaults=True) if selection else {}
+        said = None if caption else False
+        return self._http.get(
+            path, measure=measure, n=n, limit=limit, caption=said, **chosen
+        ).content
+
+    def methods(
+        self,
+        kind: Literal["ifr_by_steps", "ifr_preservation"],
+        fmt: Literal["png", "svg", "pdf"] = "png",
+        *,
+        graph: str | None = None,
+        model: str | None = None,
+        measure: Measure | None = None,
+        rewrites: Literal["common", "all"] | None = None,
+    ) -> bytes:
+        """A figure of the methods of the leaderboard."""
+        path = f"/v1/figures/{kind}.{fmt}"
+        asked = {"graph": graph, "model": model, "measure": measure, "rewrites": rewrites}
+        return self._http.get(path, **asked).content
 
 
-class Results:
-    """Methods of the client for scored edits."""
+class Catalogue:
+    """`client.catalogue`: the graphs, editing methods and queries that there are."""
 
-    _http: Http
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def graphs(self, kind: str | None = "dataset") -> pd.DataFrame:
+        """The stored graphs; `kind` None also lists those of models and edits."""
+        return frame(self._http.json("/v1/graphs", kind=kind)["items"])
+
+    def methods(self) -> pd.DataFrame:
+        """The editing methods, and the models they have hyperparameters for."""
+        return frame(self._http.json("/v1/methods")["items"])
+
+    def queries(self) -> pd.DataFrame:
+        """Every Cypher query of the service, with its complete text."""
+        return frame(self._http.json("/v1/queries")["items"])
+
+
+# Verbs.
+
+
+__all__ = ["CHAIN_COLUMNS", "LEAK_COLUMNS", "Client", "ProblemError"]
+
+
+class Client:
+    """Client of one service; use it as a context manager, or close it.
+
+    Its own methods are the verbs of every day; the others are in `experiments`, `depedit`,
+    `growth`, `figures` and `catalogue`.
+
+    Args:
+        base_url: address of `thinkeval serve`.
+        token: access token of the service; default: THINKEVAL_API_TOKEN, if set.
+        timeout: seconds for one response.
+        transport: HTTPX transport; default: the network.
+
+    Raises:
+        ProblemError: (every method) the service refused the request, with a remedy.
+    """
+
+    experiments: Experiments
+    depedit: DepEdit
+    growth: Growth
+    figures: Figures
+    catalogue: Catalogue
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        token: str | None = None,
+        *,
+        timeout: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._http = Http(base_url, token, timeout, transport)
+        self.experiments = Experiments(self._http, self.plot)
+        self.depedit = DepEdit(self._http, self.experiments)
+        self.growth = Growth(self._http, self.experiments)
+        self.figures = Figures(self._http)
+        self.catalogue = Catalogue(self._http)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    # Graphs ----------------------------------------------------------------------------------
+
+    def rewrites(self, graph: str) -> pd.DataFrame:
+        """The rewrite requests of a graph, with the number of their chains by steps."""
+        items = self._http.json(f"/v1/graphs/{part(graph)}/rewrites")["items"]
+        for item in items:
+            item |= {f"chains_{n}": count for n, count in item.pop("chains", {}).items()}
+        return frame(items)
+
+    def import_graph(
+        self,
+        source: str | Path,
+        *,
+        name: str | None = None,
+        format: str | None = None,
+        target_new: str | None = None,
+        limit: int | None = None,
+        replace: bool = False,
+    ) -> dict[str, Any]:
+        """Import a local file, or else a graph or file of that name on the service's side.
+
+        Returns:
+            Numbers of records that were read, stored, merged, repaired and refused.
+        """
+        options = {"name": name, "format": format, "target_new": target_new, "limit": limit}
+        given: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
+        path = Path(source)
+        if isinstance(source, Path) or path.is_file():
+            with path.open("rb") as file:
+                files = {"file": (path.name, file)}
+                data = given | {"replace": str(replace).lower()}
+                return self._http.post("/v1/graphs", files=files, data=data)
+        return self._http.post("/v1/graphs/import", given | {"source": source, "replace": replace})
+
+    # Edits -----------------------------------------------------------------------------------
+
+    @overload
+    def score(
+        self, named: str | Rewrite | None = None, /, *, rewrite: Rewrite | None = None,
+        model: str | None = None, wait: Literal[True] = True,
+        progress: Progress | None = None, timeout: float | None = None, **options: Any,
+    ) -> Score: ...  # fmt: skip
+
+    @overload
+    def score(
+        self, named: str | Rewrite | None = None, /, *, rewrite: Rewrite | None = None,
+        model: str | None = None, wait: Literal[False],
+        progress: Progress | None = None, timeout: float | None = None, **options: Any,
+    ) -> EditOut: ...  # fmt: skip
+
+    @takes(EditIn)
+    def score(
+        self,
+        named: str | Rewrite | None = None,
+        /,
+        *,
+        rewrite: Rewrite | None = None,
+        model: str | None = None,
+        wait: bool = True,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> Score | EditOut:
+        """Score an edit; a stored score is returned at once.
+
+        Args:
+            named: the model, where `rewrite=` is given; else the rewrite.
+            rewrite: id, prefix of an id, or subject of a stored rewrite; or one in full.
+            model: name or folder of the model; default: the graph's organism.
+            wait: wait for the score; False returns the queued edit.
+            progress: called with stage and fraction, such as `print`.
+            timeout: maximum seconds to wait; the edit continues after it.
+            options: graph, method, samples, seed, overrides ... of `POST /v1/edits`.
+
+        Raises:
+            ProblemError: refused, or the edit failed; with reason and remedy.
+            TimeoutError: not scored in time; `experiments.wait("edits", id)` continues to wait.
+        """
+        if rewrite is None:
+            rewrite = named
+        elif isinstance(named, str):
+            model = named
+        if model is not None:
+            options["model"] = model
+        if rewrite is None:
+            raise ProblemError("No rewrite is named.", "Name one: score(rewrite=...).", 422)
+        body = {"rewrite": written(rewrite), **options}
+        edit = self.experiments.run("edits", body, wait=wait, progress=progress, timeout=timeout)
+        return cast(Score, edit.result) if wait else cast(EditOut, edit)
+
+    # Many edits ------------------------------------------------------------------------------
+
+    @takes(SweepIn)
+    def sweep(
+        self,
+        methods: Sequence[str],
+        *,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> SweepOut:
+        """Score methods on the rewrites of a graph; the same sweep resumes.
+
+        `experiments.table("sweeps", sweep, "methods")` is its table over common rewrites.
+
+        Args:
+            options: graph, rewrites, models, seeds, samples ... of `POST /v1/sweeps`.
+
+        Raises:
+            ProblemError, TimeoutError: as `run`; an edit without a score alone does not raise.
+        """
+        body = {"methods": list(methods), **options}
+        done = self.experiments.run("sweeps", body, progress=progress, timeout=timeout)
+        return cast(SweepOut, done.result)
+
+    @takes(CoEditIn)
+    def co_edit(
+        self,
+        rewrite: str,
+        *,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> CoEditOut:
+        """Edit a rewrite with further facts; the same request is the same co-edit.
+
+        Args:
+            rewrite: id or subject of a stored rewrite.
+            options: graph, method, rounds, objective, cut ... of `POST /v1/coedits`.
+
+        Raises:
+            ProblemError, TimeoutError: as `run`.
+        """
+        body = {"rewrite": rewrite, **options}
+        done = self.experiments.run("coedits", body, progress=progress, timeout=timeout)
+        return cast(CoEditOut, done.result)
+
+    @takes(ComparisonIn)
+    def compare(
+        self,
+        base: str,
+        *states: str,
+        graph: str = "hogwarts",
+        rewrites: Sequence[str] = (),
+        forget: Sequence[str] = (),
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> ComparisonOut:
+        """Compare states of a model with a base; the same request is found again.
+
+        Args:
+            base: a state in words, such as `organism`.
+            states: states in words, such as `organism+edit:EDIT`; `+CHANGE` is the state before
+                with this put on: `+8bit`, `+finetune:graph:steps=200`.
+            rewrites: ids or subjects of rewrite requests that are scored between the states.
+            forget: facts that shall be forgotten, each `SUBJECT|RELATION|OBJECT`.
+            options: samples, all_rewrites, max_steps ... of `POST /v1/comparisons`.
+
+        Raises:
+            ProblemError, TimeoutError: as `run`.
+        """
+        body = {"base": base, "states": list(states), "graph": graph, **options}
+        body |= {"rewrites": list(rewrites), "forget": list(forget)}
+        done = self.experiments.run("comparisons", body, progress=progress, timeout=timeout)
+        return cast(ComparisonOut, done.result)
+
+    # Results of an edit --------------------------------------------------------------------
 
     def chains(
         self,
@@ -537,50 +796,10 @@ class Results:
             graph.add_edge(*ends, key=edge.pop("id"), **p, **edge)
         return graph
 
-    def append_answers(self, edit: str | Named) -> pd.DataFrame:
-        """P of each answer before and after an edit that appends one, prompt by prompt.
-
-        Columns: place, role and text of the prompt; `answer` (new, correct, hard, random, or right
-        at a prompt of locality) and its name, which a right answer lacks; pre and post.
-        """
-        new = self._http.json(f"/v1/edits/{part(edit)}")["target_new"]
-        items = self._http.json(f"/v1/edits/{part(edit)}/answers")["items"]
-        rows = [
-            {key: item[key] for key in ("place", "role", "text")} | answer
-            for item in items
-            for answer in _answers(item, new)
-        ]
-        return frame(rows, APPEND_COLUMNS)
-
     def diff(self, a: str | Named, b: str | Named, *, measure: Measure | None = None) -> Diff:
         """Differences of edit `b` from edit `a`: metrics, changed facts, chains."""
         path = f"/v1/edits/{part(a)}/diff/{part(b)}"
         return Diff.model_validate(self._http.json(path, measure=measure))
-
-    def figure(
-        self,
-        edit: str | Named,
-        kind: Literal["leakage", "chain"] = "leakage",
-        fmt: Literal["png", "svg", "pdf"] = "png",
-        *,
-        measure: Measure | None = None,
-        n: int | None = None,
-        limit: int | None = None,
-        selection: Selection | None = None,
-        caption: bool = True,
-    ) -> bytes:
-        """A figure of an edit: the leakage map of its `limit` first chains, or chain `n`.
-
-        Args:
-            selection: which chains the map draws; by default all.
-            caption: True if the map has its title and caption.
-        """
-        path = f"/v1/edits/{part(edit)}/figures/{kind}.{fmt}"
-        chosen = selection.model_dump(exclude_defaults=True) if selection else {}
-        said = None if caption else False
-        return self._http.get(
-            path, measure=measure, n=n, limit=limit, caption=said, **chosen
-        ).content
 
     def plot(self, shown: str | Named, *, measure: Measure | None = None) -> Picture:
         """The leakage map of an edit, or the drift of a comparison; a notebook shows it.
@@ -590,7 +809,7 @@ class Results:
         if isinstance(shown, ComparisonOut):
             path = f"/v1/comparisons/{part(shown)}/figures/drift.svg"
             return Picture(self._http.get(path, measure=measure).content)
-        return Picture(self.figure(shown, "leakage", "svg", measure=measure))
+        return Picture(self.figures.edit(shown, "leakage", "svg", measure=measure))
 
     def leaderboard(
         self,
@@ -611,184 +830,3 @@ class Results:
         table = frame(found["rows"])
         table.attrs |= {name: found[name] for name in ("caption", "measure", "warnings")}
         return table
-
-    def methods_figure(
-        self,
-        kind: Literal["ifr_by_steps", "ifr_preservation"],
-        fmt: Literal["png", "svg", "pdf"] = "png",
-        *,
-        graph: str | None = None,
-        model: str | None = None,
-        measure: Measure | None = None,
-        rewrites: Literal["common", "all"] | None = None,
-    ) -> bytes:
-        """A figure of the methods of the leaderboard."""
-        path = f"/v1/figures/{kind}.{fmt}"
-        asked = {"graph": graph, "model": model, "measure": measure, "rewrites": rewrites}
-        return self._http.get(path, **asked).content
-
-    def methods(self) -> pd.DataFrame:
-        """The editing methods, and the models they have hyperparameters for."""
-        return frame(self._http.json("/v1/methods")["items"])
-
-    def queries(self) -> pd.DataFrame:
-        """Every Cypher query of the service, with its complete text."""
-        return frame(self._http.json("/v1/queries")["items"])
-
-
-__all__ = ["CHAIN_COLUMNS", "LEAK_COLUMNS", "Client", "ProblemError"]
-
-Rewrite = str | RewriteIn | Mapping[str, str]
-"""A rewrite as it is named, or written out."""
-
-
-class Client(Results, Protocols, Growth):
-    """Client of one service; use it as a context manager, or close it.
-
-    Args:
-        base_url: address of `thinkeval serve`.
-        token: access token of the service; default: THINKEVAL_API_TOKEN, if set.
-        timeout: seconds for one response.
-        transport: HTTPX transport; default: the network.
-
-    Raises:
-        ProblemError: (every method) the service refused the request, with a remedy.
-    """
-
-    def __init__(
-        self,
-        base_url: str | None = None,
-        token: str | None = None,
-        *,
-        timeout: float = 60.0,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        self._http = Http(base_url, token, timeout, transport)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
-
-    # Graphs ----------------------------------------------------------------------------------
-
-    def graphs(self, kind: str | None = "dataset") -> pd.DataFrame:
-        """The stored graphs; `kind` None also lists those of models and edits."""
-        return frame(self._http.json("/v1/graphs", kind=kind)["items"])
-
-    def rewrites(self, graph: str) -> pd.DataFrame:
-        """The rewrite requests of a graph, with the number of their chains by steps."""
-        items = self._http.json(f"/v1/graphs/{part(graph)}/rewrites")["items"]
-        for item in items:
-            item |= {f"chains_{n}": count for n, count in item.pop("chains", {}).items()}
-        return frame(items)
-
-    def import_graph(
-        self,
-        source: str | Path,
-        *,
-        name: str | None = None,
-        format: str | None = None,
-        target_new: str | None = None,
-        limit: int | None = None,
-        replace: bool = False,
-    ) -> dict[str, Any]:
-        """Import a local file, or else a graph or file of that name on the service's side.
-
-        Returns:
-            Numbers of records that were read, stored, merged, repaired and refused.
-        """
-        options = {"name": name, "format": format, "target_new": target_new, "limit": limit}
-        given: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
-        path = Path(source)
-        if isinstance(source, Path) or path.is_file():
-            with path.open("rb") as file:
-                files = {"file": (path.name, file)}
-                data = given | {"replace": str(replace).lower()}
-                return self._http.post("/v1/graphs", files=files, data=data)
-        return self._http.post("/v1/graphs/import", given | {"source": source, "replace": replace})
-
-    # Edits -----------------------------------------------------------------------------------
-
-    @overload
-    def score(
-        self, named: str | Rewrite | None = None, /, *, rewrite: Rewrite | None = None,
-        model: str | None = None, wait: Literal[True] = True,
-        progress: Progress | None = None, timeout: float | None = None, **options: Any,
-    ) -> Score: ...  # fmt: skip
-
-    @overload
-    def score(
-        self, named: str | Rewrite | None = None, /, *, rewrite: Rewrite | None = None,
-        model: str | None = None, wait: Literal[False],
-        progress: Progress | None = None, timeout: float | None = None, **options: Any,
-    ) -> EditOut: ...  # fmt: skip
-
-    def score(
-        self,
-        named: str | Rewrite | None = None,
-        /,
-        *,
-        rewrite: Rewrite | None = None,
-        model: str | None = None,
-        wait: bool = True,
-        progress: Progress | None = None,
-        timeout: float | None = None,
-        **options: Any,
-    ) -> Score | EditOut:
-        """Score an edit; a stored score is returned at once.
-
-        Args:
-            named: the model, where `rewrite=` is given; else the rewrite.
-            rewrite: id, prefix of an id, or subject of a stored rewrite; or one in full.
-            model: name or folder of the model; default: the graph's organism.
-            wait: wait for the score; False returns the queued edit.
-            progress: called with stage and fraction, such as `print`.
-            timeout: maximum seconds to wait; the edit continues after it.
-            options: graph, method, samples, seed, overrides ... of `POST /v1/edits`.
-
-        Raises:
-            ProblemError: refused, or the edit failed; with reason and remedy.
-            TimeoutError: not scored in time; `wait_for("edits", id)` continues to wait.
-        """
-        if rewrite is None:
-            rewrite = named
-        elif isinstance(named, str):
-            model = named
-        if model is not None:
-            options["model"] = model
-        written = rewrite.model_dump() if isinstance(rewrite, RewriteIn) else rewrite
-        if written is None:
-            raise ProblemError("No rewrite is named.", "Name one: score(rewrite=...).", 422)
-        body = {"rewrite": written if isinstance(written, str) else dict(written), **options}
-        edit = self.run("edits", body, wait=wait, progress=progress, timeout=timeout)
-        return cast(Score, edit.result) if wait else cast(EditOut, edit)
-
-    # Many edits ------------------------------------------------------------------------------
-
-    def sweep(
-        self,
-        methods: Sequence[str],
-        *,
-        progress: Progress | None = None,
-        timeout: float | None = None,
-        **options: Any,
-    ) -> SweepOut:
-        """Score methods on the rewrites of a graph; the same sweep resumes.
-
-        `table("sweeps", sweep, "methods")` is its table over common rewrites.
-
-        Args:
-            options: graph, rewrites, models, seeds, samples ... of `POST /v1/sweeps`.
-
-        Raises:
-            ProblemError, TimeoutError: as `run`; an edit without a score alone does not raise.
-        """
-        body = {"methods": list(methods), **options}
-        done = self.run("sweeps", body, progress=progress, timeout=timeout)
-        return cast(SweepOut, done.result)

@@ -12,18 +12,19 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from ..base.errors import KNOWN_ERRORS, UsageError, describe
 from ..base.settings import Settings
-from ..models.edit import EditIn, RewriteIn, Score
+from ..models.edit import EditIn, Score
 from ..models.notebook import drawn_by
 from ..scoring.runtime import Runtime
 from ..states.opened import InMemory
 from ..states.schemas import ComparisonIn, ComparisonOut
 from ..states.spec import StateIn, parse
 from .http import ProblemError, Progress
+from .options import takes, written
 from .rest import Client
 
 if TYPE_CHECKING:
     from ..states.opened import LoadedState
-    from .rest import Rewrite
+    from .options import Rewrite
 
 
 #     import thinkeval as te
@@ -86,6 +87,7 @@ class Session(Client):
         super().close()
         self._stack.close()
 
+    @takes(EditIn)
     def score(  # type: ignore[override]
         self,
         named: str | Model | Rewrite | None = None,
@@ -112,6 +114,7 @@ class Session(Client):
             ProblemError: refused, or the edit failed; with reason and remedy.
         """
         from ..experiments.submit import rewrite_of
+        from ..reports.verdict import with_verdict
         from ..scoring.request import ScoreRequest
         from ..scoring.score import score_edit
 
@@ -119,18 +122,20 @@ class Session(Client):
             rewrite = cast("Rewrite | None", named)
         elif named is not None:
             model = cast("str | Model", named)
-        written = rewrite.model_dump() if isinstance(rewrite, RewriteIn) else rewrite
+        if rewrite is None:
+            raise ProblemError("No rewrite is named.", "Name one: score(rewrite=...).", 422)
         with _problems(), ExitStack() as stack:
             if isinstance(model, tuple):
                 model = stack.enter_context(self._lent(model))
             chosen = {"model": model} if model is not None else {}
-            posted = EditIn.model_validate({"rewrite": written, **chosen, **options})
+            posted = EditIn.model_validate({"rewrite": written(rewrite), **chosen, **options})
             self._runtime.content_of(self._dataset(posted.graph))
             request = ScoreRequest.of(rewrite_of(self._runtime.db, posted), posted)
-            score = score_edit(self._runtime, request)
+            score = with_verdict(self._runtime.db, score_edit(self._runtime, request))
         drawn_by(score, self.plot)
         return score
 
+    @takes(ComparisonIn)
     def compare(  # type: ignore[override]
         self,
         base: str | StateIn | Model,
@@ -240,7 +245,7 @@ def _problems() -> Iterator[None]:
         raise ProblemError(f"{where}: {first['msg']}", "Correct the value.", 422) from error
     except KNOWN_ERRORS as error:
         problem = describe(error)
-        raise ProblemError(problem.detail, problem.remedy, problem.status) from error
+        raise ProblemError(problem.detail, problem.remedy, problem.status, problem.code) from error
 
 
 # A service in this process as the transport of a client: no socket, no second program.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...cypher.errors import IncompleteWriteError
 from ..base.errors import NotFoundError
-from ..base.formatting import fine
+from ..base.formatting import fine, objects
 from ..graphs import datasets
 from ..graphs.datasets import own_or_stored
 from ..models.edit import MEASURE_NAMES, DriftLine, EditIn, Measure, Score, SideEffects
@@ -19,6 +19,7 @@ from ..models.experiment import EditFilters, EditOut
 from ..reports.edit import DRIFT_COUNTS, ScoreLine, leakage_table, lines, measure_of
 from ..reports.formats import Column, Table
 from ..reports.tasks import tasks_table
+from ..reports.verdict import with_verdict
 from ..scoring import append, deltas, forget, metrics, record
 from ..scoring.request import ScoreRequest, body_digest, posted_id
 from ..scoring.runtime import parse
@@ -162,7 +163,8 @@ class EditStore(Store[Score]):
             NotFoundError: there is none; close ones are suggested.
         """
         row = record.get_edit(db, id)
-        return self._shown(row, result=record.score_of(db, row))
+        score = record.score_of(db, row)
+        return self._shown(row, result=score and with_verdict(db, score))
 
     def listing(
         self,
@@ -190,6 +192,8 @@ class EditStore(Store[Score]):
         }
         shown = {name: columns[name] for name in EditOut.model_fields if name in columns}
         shown |= {"kind": self.kind.name, "graph": row.dataset, "links": links}
+        changed = objects(row.target_true, row.target_new)
+        shown["title"] = f"{row.subject}: {changed} ({row.method} on {row.model})"
         return EditOut.model_validate(shown | {"request": json.loads(row.request or "{}")} | more)
 
     def remove(self, db: Database, settings: Settings, id: str) -> list[str]:

@@ -247,7 +247,13 @@ class Store(Generic[ResultT]):
         state: dict[str, Any] = {name: getattr(job, name) for name in _STATE}
         about = {"kind": self.kind.name, "graph": request.get("graph") or "", "request": request}
         return self.kind.shown.model_validate(
-            state | about | {"result": out, "links": self._links(job.id)}
+            state
+            | about
+            | {
+                "title": out and self.kind.title(out),
+                "result": out,
+                "links": self._links(job.id),
+            }
         )
 
     def _done(self, out: Any) -> Experiment[ResultT]:
@@ -260,6 +266,7 @@ class Store(Generic[ResultT]):
             progress=1.0,
             created_at=out.created_at,
             finished_at=out.created_at,
+            title=self.kind.title(out),
             result=out,
             links=self._links(out.id),
         )

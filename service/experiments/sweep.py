@@ -299,11 +299,11 @@ def methods_table(
     if not compared.scores:
         return None
     frame = reports.method_table(compared.scores, measure, compared.families)
-    caption = reports.caption(compared.scores, measure, families=compared.families)
-    table = frame_table(frame, " ".join([*compared.warnings, caption]))
+    caption = reports.caption(compared.scores, measure, SHOWN, compared.families)
+    table = reports.methods(frame, " ".join([*compared.warnings, caption]))
     shown = [column for column in table.columns if column.header in SHOWN]
     title = "Methods, over the rewrites that all of them have"
-    return replace(table, name="methods", title=title, columns=shown, values=table.columns)
+    return replace(table, title=title, columns=shown, values=table.columns)
 
 
 def _title(out: SweepOut) -> str:

@@ -139,7 +139,7 @@ BY_STEPS = "_by_steps"
 class MetricValue(BaseModel):
     """One number of a score, with the number of items it was taken over: as it is stored."""
 
-    metric: str = Field(description="Name of the metric, as in `GET /v1/metrics`.")
+    metric: str = Field(description="Name of the metric, as in `GET /v1/queries?folder=metrics/`.")
     measure: str = Field(
         description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
     )
@@ -590,6 +590,11 @@ class Score(ShownScore, EditedFact):
         default=False,
         description="True if it was stored before the request, so that nothing was computed.",
     )
+    verdict: str | None = Field(
+        default=None,
+        description="The verdict in one sentence, by the first measure; null of a request to"
+        " append, and where it was not asked for.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -625,7 +630,7 @@ class Score(ShownScore, EditedFact):
 
     def stored(self) -> str:
         """JSON for the database and between processes: without derived fields."""
-        return self.model_dump_json(exclude={"by_metric", "protocols"})
+        return self.model_dump_json(exclude={"by_metric", "protocols", "verdict"})
 
     @property
     def id(self) -> str:
@@ -659,7 +664,7 @@ class Score(ShownScore, EditedFact):
         return ", ".join(
             f"{name} {short(value.value)}"
             for metric, name in names.items()
-            if (value := self.get(metric, self.measures[0]))
+            if self.measures and (value := self.get(metric, self.measures[0]))
         )
 
     def by_step(self, metric: str, measure: str) -> dict[int, MetricValue]:

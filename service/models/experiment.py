@@ -41,7 +41,12 @@ class Experiment(JobState, Generic[ResultT]):
     finished_at: str | None = Field(
         default=None, description="Time of its end, ISO 8601 in UTC; null before it."
     )
-    result: ResultT | None = Field(default=None, description="Null until it has succeeded.")
+    title: str | None = Field(
+        default=None, description="A line that names it; null where only its result has a name."
+    )
+    result: ResultT | None = Field(
+        default=None, description="Null until it has succeeded, and in lists."
+    )
     links: dict[str, str] = Field(default={}, description="Addresses of its parts, by name.")
 
 
@@ -49,7 +54,7 @@ class Experiments(BaseModel, Generic[ResultT]):
     """Experiments of one kind, newest first."""
 
     items: list[Experiment[ResultT]] = Field(description="The items of this page, in order.")
-    next: int | None = Field(default=None, description="`skip` of the next page, or null.")
+    next: str | None = Field(default=None, description="`cursor` of the next page, or null.")
 
 
 # An edit and a sweep, as REST, pages and client show them; the request of a sweep.

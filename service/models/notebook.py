@@ -11,8 +11,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...cypher.metric_options import displays, headlines
 from ..base.errors import UsageError
-from ..base.formatting import cell, objects
+from ..base.formatting import cell, objects, with_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +57,33 @@ def drawn_by(result: Plotted, plot: Callable[..., Picture]) -> None:
 
 
 class ShownScore(Plotted):
-    """The display of a score (`service.models.edit.Score`) in a notebook."""
+    """The display of a score (`service.models.edit.Score`) in a notebook, and its main numbers.
+
+    The numbers are by the first measure, likelihood where it was taken; None: undefined.
+    """
+
+    @property
+    def efficacy(self: Any) -> float | None:
+        """The probability of the new object, asked directly after the edit."""
+        return self._first("efficacy")
+
+    @property
+    def ifr(self: Any) -> float | None:
+        """The part of the old fact that can still be deduced."""
+        return self._first("ifr")
+
+    @property
+    def preservation(self: Any) -> float | None:
+        """The part of their probability that the facts around the edited one keep."""
+        return self._first("preservation")
+
+    @property
+    def subject_retention(self: Any) -> float | None:
+        """The part of their probability that the other facts about the subject keep."""
+        return self._first("subject_retention")
+
+    def _first(self: Any, metric: str) -> float | None:
+        return self.number(metric, self.measures[0]) if self.measures else None
 
     def to_frame(self: Any) -> pd.DataFrame:
         """One row a value: metric, measure, step, value, n, excluded, low, high."""
@@ -64,12 +91,27 @@ class ShownScore(Plotted):
 
         return pd.DataFrame([value.model_dump() for value in self.values])
 
-    def _repr_html_(self: Any) -> str:
-        shown = [v for v in self.values if v.step is None and v.value is not None]
-        rows = [(v.metric, v.measure, v.value, v.n) for v in shown]
+    @property
+    def _title(self: Any) -> str:
         changed = objects(self.target_true, self.target_new, appends=self.append is not None)
-        title = f"{self.subject}: {changed} ({self.method} on {self.model})"
-        return table_html(title, ("metric", "measure", "value", "n"), rows)
+        return f"{self.subject}: {changed} ({self.method} on {self.model})"
+
+    def __repr__(self: Any) -> str:
+        said = f"\n{self.verdict}" if self.verdict else ""
+        return f"<Score {self.edit}: {self._title}\n{self.in_brief()}>{said}"
+
+    __str__ = __repr__
+
+    def _repr_html_(self: Any) -> str:
+        rows = []
+        for metric in headlines():
+            values = [self.get(metric, measure) for measure in self.measures]
+            counted = next((value for value in values if value is not None), None)
+            if counted is not None:
+                texts = [v and with_interval(v.value, v.low, v.high) for v in values]
+                rows.append((displays()[metric].short, *texts, counted.n))
+        said = f"<p><strong>{escape(self.verdict)}</strong></p>" if self.verdict else ""
+        return said + table_html(self._title, ("metric", *self.measures, "n"), rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import io
 import json
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..base.errors import UsageError
-from ..base.formatting import cell
+from ..base.formatting import UNDEFINED, cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +64,7 @@ class Table(Generic[Row]):
         note: sentences below it, which say how its numbers are defined.
         values: columns for programs, one number a cell (CSV, JSON, Parquet); None: the
             same columns.
+        paper: columns of a table in a paper (LaTeX), few and narrow; None: the same columns.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Table(Generic[Row]):
     rows: Sequence[Row]
     note: str = ""
     values: Sequence[Column[Row]] | None = None
+    paper: Sequence[Column[Row]] | None = None
 
 
 def indexed(*headers: str) -> list[Column[Sequence[Any]]]:
@@ -86,15 +90,12 @@ def frame_table(frame: pd.DataFrame, note: str = "") -> Table[Mapping[str, Any]]
     return Table("frame", "", columns, rows, note)
 
 
-def _frame(table: Table[Any], *, formatted: bool = False) -> pd.DataFrame:
-    """Return the values, or their texts, as a data frame of objects: 3 stays 3 beside None."""
+def _frame(table: Table[Any]) -> pd.DataFrame:
+    """Return the values as a data frame of objects: 3 stays 3 beside None."""
     import pandas as pd  # `--help` does not wait for it
 
-    columns = table.columns if formatted else table.values or table.columns
-    cells = [
-        column.cells(table.rows)[0] if formatted else [column.get(row) for row in table.rows]
-        for column in columns
-    ]
+    columns = table.values or table.columns
+    cells = [[column.get(row) for row in table.rows] for column in columns]
     headers = [column.header for column in columns]
     return pd.DataFrame(list(zip(*cells, strict=True)), columns=headers, dtype=object)
 
@@ -109,13 +110,31 @@ def _markdown(table: Table[Any]) -> str:
 
 
 def _latex(table: Table[Any]) -> str:
-    """A tabular with the rules of booktabs; the note is a comment above it."""
-    style = _frame(table, formatted=True).style.hide(axis="index").format(escape="latex")
-    aligned = "".join("lr"[c.cells(table.rows)[1]] for c in table.columns)
+    """A tabular with the rules of booktabs; the note is a comment above it.
+
+    A cell of two lines, a value with its interval below it, takes a second row of the tabular.
+    """
+    import pandas as pd  # `--help` does not wait for it
+
+    columns = table.paper or table.columns
+    cells = [column.cells(table.rows) for column in columns]
+    lines = [
+        line
+        for row in zip(*(texts for texts, _ in cells), strict=True)
+        for line in zip_longest(*(text.split("\n") for text in row), fillvalue="")
+    ]
+    frame = pd.DataFrame(lines, columns=[column.header for column in columns], dtype=object)
+    style = frame.style.hide(axis="index").format(escape="latex")
     text = style.format_index(escape="latex", axis="columns").to_latex(
-        hrules=True, column_format=aligned
+        hrules=True, column_format="".join("lr"[n or _numeric(texts)] for texts, n in cells)
     )
-    return (f"% {table.note}\n" * bool(table.note) + text).replace("–", "--")
+    said = textwrap.wrap(table.note, 96, break_long_words=False, break_on_hyphens=False)
+    return ("".join(f"% {line}\n" for line in said) + text).replace("–", "--")
+
+
+def _numeric(texts: Sequence[str]) -> bool:
+    """True if every text begins as a number does, or is undefined."""
+    return bool(texts) and all(text[:1] in {*"0123456789+-", UNDEFINED} for text in texts)
 
 
 def _csv(table: Table[Any]) -> str:

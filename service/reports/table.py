@@ -10,13 +10,17 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from ...cypher.metric_options import interval_titles
 from ..base.errors import NothingStoredError
+from ..base.formatting import UNDEFINED, least, with_interval
 from ..models.edit import MEASURE_NAMES, Score
 from ..scoring.generation import MEASURE as TEXT
 from .comparison import COUNTED, family_of
+from .formats import Column, Table, frame_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -190,6 +194,7 @@ def method_table(
         bounds = _bounds(group, measure, numbers, families or {})
         mean, spread = _mean_and_sd(group, "ifr", measure)
         generalization, n_generalization = _mean(group, "generalization", measure)
+        diverged = [kl for score in group if (kl := score.side_effects.kl) is not None]
         rows.append(
             {
                 "Model": model,
@@ -211,12 +216,56 @@ def method_table(
                     for metric, title in interval_titles().items()
                     for i, end in enumerate(("low", "high"))
                 },
+                "KL": sum(diverged) / len(diverged) if diverged else math.nan,
                 "chains": sum(n for _, n in by_steps.values()),
                 "n gen.": n_generalization,
                 "n ret.": _mean(group, "subject_retention", measure)[1],
+                "n KL": len(diverged),
             }
         )
     return pd.DataFrame(rows)
+
+
+PAPER = {
+    "Method": "Method",
+    "rewrites": "n",
+    "Efficacy": "Efficacy",
+    "IFR": "IFR",
+    "Preservation": "Preservation",
+    "Subject retention": "Subject ret.",
+    "KL": "KL",
+}
+"""The columns of `method_table` that a paper's table has, with their headers there."""
+
+
+def methods(frame: pd.DataFrame, note: str) -> Table[Mapping[str, Any]]:
+    """The table of methods: all columns for programs, those of `PAPER` with intervals in LaTeX.
+
+    Args:
+        frame: rows of `method_table`.
+        note: their caption.
+    """
+    found = frame_table(frame, note)
+    models = list(dict.fromkeys(str(row["Model"]) for row in found.rows))
+    shown = {"Model": "Model"} | PAPER if len(models) > 1 else PAPER
+    columns = [Column(header, partial(_for_paper, name)) for name, header in shown.items()]
+    fewer = [
+        f"{row['Method']}: subject retention of {row['n ret.']}, KL of {row['n KL']}"
+        for row in found.rows
+        if {row["n ret."], row["n KL"]} != {row["rewrites"]}
+    ]
+    said = f" On {', '.join(models)}; n: rewrites; KL: in nats a token, on the model's own texts."
+    if fewer:
+        said += f" Of fewer rewrites: {'; '.join(fewer)}."
+    return replace(found, name="methods", paper=columns, note=note + said)
+
+
+def _for_paper(name: str, row: Mapping[str, Any]) -> object:
+    """A value of `method_table` with its interval, if it has one, in a second line."""
+    if name == "KL":
+        return UNDEFINED if math.isnan(row[name]) else least(row[name])
+    low, high = row.get(f"{name} low"), row.get(f"{name} high")
+    return with_interval(row[name], low, high).replace(" [", "\n[", 1)
 
 
 def by_ifr(frame: pd.DataFrame, *, ranked: bool = True) -> pd.DataFrame:

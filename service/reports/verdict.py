@@ -178,6 +178,14 @@ def judged(
     return verdict(score, measure, chains, before)
 
 
+def with_verdict(db: Database, score: Score) -> Score:
+    """The score with its verdict in one sentence, by its first measure; an append has none."""
+    if score.append is not None:
+        return score
+    said = judged(db, score, score.measures[0]).headline
+    return score.model_copy(update={"verdict": said})
+
+
 def verdict(
     score: Score,
     measure: Measure,

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from anyio import to_thread
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
@@ -58,7 +58,19 @@ from .state import Connection, State
 #
 # `tests/acceptance/service/api/test_openapi.py` compares the running service with the document.
 
+CORE = (
+    "GET /health", "GET /v1/graphs", "POST /v1/graphs", "POST /v1/graphs/import",
+    "GET /v1/rewrites", "POST /v1/edits", "GET /v1/edits", "GET /v1/edits/{id}",
+    "DELETE /v1/edits/{id}", "GET /v1/edits/{edit}/chains", "GET /v1/edits/{a}/diff/{b}",
+    "GET /v1/edits/{edit}/figures/{kind}.{fmt}", "POST /v1/sweeps", "GET /v1/sweeps/{id}",
+    "GET /v1/sweeps/{id}/tables/{name}", "POST /v1/comparisons", "GET /v1/comparisons/{id}",
+    "GET /v1/leaderboard", "GET /v1/methods", "GET /v1/queries",
+)  # fmt: skip
+"""What most clients need, of all subjects: the first group of the document."""
+
 TAGS = {
+    "core": "What most clients need: graphs, rewrites, edits, sweeps, comparisons, tables, figures,"
+    " queries.",
     "graphs": "Stored graphs, import of data sets, rewrite requests.",
     "edits": "Submit an edit for scoring, follow it, cancel and delete it.",
     "results": "Results of scored edits: score, chains, leaking facts, graph, queries, diff.",
@@ -120,9 +132,11 @@ def _document(app: FastAPI) -> dict[str, Any]:
     parts["securitySchemes"] = SECURITY
     document["security"] = [{}, *({name: []} for name in SECURITY)]
     for path, operations in document["paths"].items():
-        for operation in operations.values():
+        for method, operation in operations.items():
             if is_open(path):
                 operation["security"] = []
+            if f"{method.upper()} {path}" in CORE:
+                operation["tags"] = ["core"]
     return document
 
 
@@ -254,7 +268,8 @@ class _Sender:
 
 DESCRIPTION = """How deep does an edit of a language model go? Submit an edit, follow it, and read
 its score, the chains of facts through which the old answer still leaks, and every query that the
-numbers were computed with. Errors are `application/problem+json` with `detail` and `remedy`."""
+numbers were computed with. Errors are `application/problem+json` with `code`, `detail` and
+`remedy`."""
 
 THREADS = 48
 """Requests served concurrently; each waits for the database most of its time."""
@@ -264,7 +279,7 @@ ROUTERS = (
     health.router, graphs.router, edits.router, leakcut.router, *experiments.ROUTERS,
     experiments.audits, rules.router, rules.closure_router, edits.diff_router, catalog.router,
     edits.figures_router, depedit.router, growth_api.export_router, growth_api.router,
-    growth_api.crawl_router, catalog.browser_router, security.router, routes.router,
+    catalog.browser_router, security.router, routes.router,
     edit_routes.router, data_pages.data_router, routes.depedit_router, growth.router,
     *experiment_pages.ROUTERS, experiment_pages.router,
 )  # fmt: skip
@@ -315,7 +330,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     problems.install(app)
     install(app)
     for router in ROUTERS:
-        app.include_router(router)
+        checked = [Depends(problems.known_query)] if router.prefix.startswith("/v1") else []
+        app.include_router(router, dependencies=checked)
     registry.register(health.Edits(connection))
     app.add_middleware(BodyLimit, upload_bytes=settings.body_limit_mb * 2**20)
     app.add_middleware(security.Guard, settings=settings)

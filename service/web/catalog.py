@@ -1,4 +1,4 @@
-"""Catalogue (/v1/methods, models, metrics, queries, leaderboard), and Neo4j Browser's files."""
+"""Catalogue (/v1/methods, models, queries, leaderboard), and Neo4j Browser's files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
@@ -19,12 +19,13 @@ from ...editing import registry
 from ..base.errors import NotFoundError
 from ..models.edit import Measure
 from ..models.forms import MethodForm
-from ..reports import paired, table
+from ..reports import formats, paired, table
 from ..reports.browser import FOLDER, QUESTIONS, RULE_QUESTIONS, params_of
 from ..reports.comparison import Rewrites, compare
 from ..reports.forms import by_method
 from ..reports.paired import PairedOut
 from ..scoring import record
+from .experiments import TABLE_TYPES
 from .parameters import InMeasure, OfGraph, OfModel
 from .problems import DESCRIBED
 from .state import AppState, Db, InForce, etag_response
@@ -220,22 +221,14 @@ def list_models(settings: InForce) -> Models:
     )
 
 
-@router.get("/metrics", response_model=Queries, summary="List the metrics with their Cypher")
-def list_metrics() -> Queries:
-    """Every metric with its complete Cypher file."""
-    return Queries(items=[cypher.query(name) for name in cypher.names("metrics/")])
-
-
-@router.get("/metrics/{name}", response_model=cypher.Query, summary="Get a metric with its Cypher")
-def get_metric(name: ByName) -> cypher.Query:
-    """One metric with its complete Cypher file."""
-    return _known(f"metrics/{name}", "metrics/")
-
-
 @router.get("/queries", response_model=Queries, summary="List every query with its Cypher")
-def list_queries() -> Queries:
-    """Every query the service runs."""
-    return Queries(items=[cypher.query(name) for name in cypher.names()])
+def list_queries(
+    folder: Annotated[
+        str, Query(max_length=100, description="Only of this folder, such as `metrics/`.")
+    ] = "",
+) -> Queries:
+    """Every query the service runs; those of `metrics/` are the metrics."""
+    return Queries(items=[cypher.query(name) for name in cypher.names(folder)])
 
 
 @router.get(
@@ -243,17 +236,17 @@ def list_queries() -> Queries:
 )
 def get_query(name: ByName) -> cypher.Query:
     """One query with its Cypher."""
-    return _known(name, "")
-
-
-def _known(name: str, folder: str) -> cypher.Query:
-    known = cypher.names(folder)
-    if name not in known:
-        raise NotFoundError("query", name, known, listing="thinkeval db queries")
+    if name not in cypher.names():
+        raise NotFoundError("query", name, cypher.names(), listing="thinkeval db queries")
     return cypher.query(name)
 
 
-@router.get("/leaderboard", response_model=Leaderboard, summary="Compare the methods")
+@router.get(
+    "/leaderboard",
+    response_model=Leaderboard,
+    responses={200: {"content": {each.split(";")[0]: {} for each in TABLE_TYPES.values()}}},
+    summary="Compare the methods",
+)
 def leaderboard(
     request: Request,
     db: Db,
@@ -262,6 +255,10 @@ def leaderboard(
     model: OfModel = None,
     measure: InMeasure = "likelihood",
     rewrites: RewritesQuery = "common",
+    format: Annotated[
+        Literal["json", "csv", "markdown", "latex"],
+        Query(description="json: as described; csv, markdown, latex: the table alone."),
+    ] = "json",
 ) -> Response:
     """The newest edit of each rewrite by each method, pooled by method.
 
@@ -271,11 +268,17 @@ def leaderboard(
     404 if there is no such graph, or no edit has the measure.
     """
     state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph)[0]
-    key = ("leaderboard", graph, model, measure, rewrites, state.edits, state.newest)
+    key = ("leaderboard", graph, model, measure, rewrites, format, state.edits, state.newest)
 
     def body() -> bytes:
         scores = record.scores_by(db, measure, graph=graph, model=model)
         found = compare(db, scores, measure, rewrites)
+        if format != "json":
+            frame = table.method_table(found.scores, measure, found.families)
+            columns = table.PAPER if format == "latex" else None
+            said = table.caption(found.scores, measure, columns, found.families)
+            shaped = table.methods(frame, " ".join([*found.warnings, said]))
+            return formats.render(shaped, format).encode()
         against = paired.paired(found, measure)
         forms, refused = by_method(found.scores, found.families)
         left_out = [said for each in against for said in each.refused]
@@ -292,7 +295,7 @@ def leaderboard(
         )
         return board.model_dump_json().encode()
 
-    return etag_response(request, here.responses.get(key, body))
+    return etag_response(request, here.responses.get(key, body), TABLE_TYPES[format])
 
 
 browser_router = APIRouter(prefix="/neo4j", tags=["Neo4j Browser"], include_in_schema=False)

@@ -31,6 +31,7 @@ from ..reports.edit import (
 )
 from ..reports.figure_style import MEDIA_TYPES, Format
 from ..reports.figures import EditKind, MethodsKind
+from ..reports.verdict import with_verdict
 from ..scoring import metrics, record
 from .parameters import EditId, InMeasure, Limit, OfGraph, OfModel, Selected, ShortCursor
 from .problems import DESCRIBED
@@ -118,7 +119,7 @@ def _link(browser: str, name: str, params: dict[str, Any]) -> str | None:
 @router.get("/score", response_model=Score, summary="Get the score of an edit")
 def get_score(edit: EditId, db: Db, here: AppState, request: Request) -> Response:
     """Every metric with its n, its interval if it was sampled, and the complete provenance."""
-    return of_scored(request, here, db, edit, lambda score: score)
+    return of_scored(request, here, db, edit, lambda score: with_verdict(db, score))
 
 
 @router.get("/chains", response_model=ChainPage, summary="List the chains of an edit")

@@ -12,13 +12,14 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as PathParam
 
 from ..base.errors import NotFoundError
+from ..base.paging import read_offset
 from ..experiments.kind import Kind
 from ..kinds import KINDS
 from ..models.edit import ENDED, Measure
 from ..reports import formats
 from ..reports.figure_style import MEDIA_TYPES
 from ..states import audit_page
-from .parameters import Limit, OfGraph, Skip
+from .parameters import Limit, OfGraph, ShortCursor
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from .state import AppState, Db, etag_response
 
@@ -62,7 +63,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         response.headers["Location"] = f"/v1/{kind.plural}/{found.id}"
         if found.status == "succeeded":
             response.status_code = 200
-        return found
+        return _summary(found)
 
     submit.__annotations__["body"] = kind.request
     router.add_api_route(
@@ -74,7 +75,9 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         response_model=shown,
         responses={200: {"description": "It was done already.", "model": shown}, 429: QUEUE_FULL},
         summary=f"Submit {kind.one}",
-        description=f"{kind.about} The same request is the same job.",
+        description=f"{kind.about} The same request is the same job. The `id` of the answer finds"
+        " it for ever, also where it has another id once it is done (`posted_as`, `result.id`)."
+        " The result is in `GET` of the id.",
     )
 
     def listing(
@@ -82,12 +85,13 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         filters: Any,
         graph: OfGraph = None,
         edit: OfEdit = None,
-        skip: Skip = 0,
         limit: Limit = 100,
+        cursor: ShortCursor = None,
     ) -> Any:
-        further = dict(filters)
-        items = kind.store.listing(db, graph=graph, edit=edit, skip=skip, limit=limit, **further)
-        return kind.page(items=items, next=skip + limit if len(items) >= limit else None)
+        start, further = read_offset(cursor), dict(filters)
+        items = kind.store.listing(db, graph=graph, edit=edit, skip=start, limit=limit, **further)
+        following = str(start + limit) if len(items) >= limit else None
+        return kind.page(items=[_summary(item) for item in items], next=following)
 
     listing.__annotations__["filters"] = Annotated[kind.filters, Query()]
     router.add_api_route(
@@ -96,7 +100,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         name=f"list_{kind.plural}",
         response_model=kind.page,
         summary=f"List {noun}s",
-        description="Newest first. Pass `next` as `skip` until it is null.",
+        description="Newest first, without results. Pass `next` as `cursor` until it is null.",
     )
 
     def get(id: ExperimentId, db: Db, request: Request) -> Any:
@@ -205,6 +209,11 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
             description=f"There are: {', '.join(kind.figures)}.",
         )
     return router
+
+
+def _summary(found: Any) -> Any:
+    """An experiment without its result, which may be long: `GET` of its id has it."""
+    return found.model_copy(update={"result": None})
 
 
 ROUTERS = [router_of(kind) for kind in KINDS]

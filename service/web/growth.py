@@ -1,4 +1,4 @@
-"""/v1/growth: runs that grow a graph from a model, their review, and reports of crawls."""
+"""/v1/growth: runs that grow a graph from a model, and their review."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from ...cypher.rows.growth import CandidateState
 from ..base.paging import LIMIT
 from ..growth import control, review
-from ..growth.crawl_report import agreement, crawl_report
 from ..growth.export import Format as GraphFormat
 from ..growth.export import exported
 from ..growth.output import zipped
@@ -19,10 +18,8 @@ from ..growth.review import Decision
 from ..growth.runs import require_run
 from ..growth.schemas import (
     AddIn,
-    Agreement,
     CandidateDetail,
     CandidatePage,
-    CrawlReport,
     DecisionIn,
     Decisions,
     Recorded,
@@ -210,35 +207,3 @@ def post_decisions(
     done = control.decide_by_file(db, here.settings, run, text, name, by)
     here.supervisor.wake()
     return done
-
-
-# /v1/growth/{run}/crawl-report: results of a crawl, also against a graph that holds the truth.
-
-crawl_router = APIRouter(prefix="/v1/growth", tags=["growth"], responses=DESCRIBED)
-
-
-@crawl_router.get("/{run}/crawl-report", response_model=CrawlReport, summary="Report a crawl")
-def get_crawl_report(
-    run: RunId,
-    db: Db,
-    truth: Annotated[
-        str | None, Query(max_length=200, description="Graph that holds the truth.")
-    ] = None,
-    to: Annotated[
-        str | None, Query(max_length=1200, description="Object of the compared chains.")
-    ] = None,
-) -> CrawlReport:
-    """Facts, unknown pairs and levels; with `truth` precision, recall, chains and calibration."""
-    return crawl_report(db, run, truth=truth, to=to)
-
-
-@crawl_router.get(
-    "/{run}/crawl-agreement", response_model=Agreement, summary="Compare the facts of two crawls"
-)
-def get_crawl_agreement(
-    run: RunId,
-    db: Db,
-    other: Annotated[str, Query(min_length=1, max_length=200, description="The other run.")],
-) -> Agreement:
-    """Facts of both, common facts, and Jaccard: how reproducible a crawl is over seeds."""
-    return agreement(db, run, other)

@@ -10,12 +10,9 @@ from ..base.paging import CURSOR, LIMIT
 from ..models.edit import Measure, Name
 from ..reports.leakage_selection import Length, Selection
 
-Skip = Annotated[
-    int, Query(ge=0, le=1_000_000, description="Number of items to leave out at the beginning.")
-]
 Limit = Annotated[int, Query(ge=1, le=1000, description=LIMIT)]
 Cursor = Annotated[str | None, Query(max_length=300, description=CURSOR)]
-ShortCursor = Annotated[str | None, Query(max_length=20, description=CURSOR)]
+ShortCursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,7}$", description=CURSOR)]
 OfGraph = Annotated[Name | None, Query(description="Only results on the graph of this id.")]
 OfModel = Annotated[Name | None, Query(description="Only results of this model.")]
 InMeasure = Annotated[Measure, Query(description="Measure of the probabilities.")]

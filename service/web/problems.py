@@ -16,9 +16,18 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match, Route
 
 from ...cypher.errors import ServerUnavailableError
-from ..base.errors import KNOWN_ERRORS, Problem, QueueFullError, close_names, describe, did_you_mean
+from ..base.errors import (
+    CODES,
+    KNOWN_ERRORS,
+    Problem,
+    QueueFullError,
+    close_names,
+    describe,
+    did_you_mean,
+)
 
 log = logging.getLogger("thinkeval.api")
 
@@ -26,6 +35,10 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_S = 2
 """`Retry-After` while the database is not available."""
 
+TYPE = "urn:thinkeval:problem:"
+"""Beginning of every `type`; the code follows."""
+
+_CODES = {404: "no-such-route", 405: "method-not-allowed", 413: "too-large"}
 _REMEDIES = {
     404: "`/openapi.json` lists every route.",
     405: "`/openapi.json` says which methods a route takes.",
@@ -37,8 +50,11 @@ class ProblemOut(BaseModel):
     """An error: its cause and place, and the remedy."""
 
     type: str = Field(
-        default="about:blank",
-        description="Kind of problem, as a URI; about:blank: as the status says.",
+        examples=[f"{TYPE}not-found"], description=f"Kind of problem, as a URI: {TYPE} and `code`."
+    )
+    code: str = Field(
+        examples=["not-found"],
+        description=f"Kind of problem, for programs: {', '.join(CODES)}.",
     )
     title: str = Field(examples=["No resource has this name"], description="The kind of error.")
     status: int = Field(examples=[404], description="HTTP status.")
@@ -57,7 +73,8 @@ class ProblemOut(BaseModel):
 
 DESCRIBED: dict[int | str, dict[str, Any]] = {
     "default": {
-        "description": "An error: `detail` gives cause and place, `remedy` the next action."
+        "description": "An error: `code` names its kind, `detail` gives cause and place, `remedy`"
+        " the next action."
         " 401 and 403: access denied. 404: no such resource. 422: the request is invalid. 503: the"
         " database is not available (yet); `Retry-After` says when to try again.",
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}},
@@ -114,7 +131,8 @@ def respond(
 
         return error_page(request, problem, headers or {})
     content: dict[str, Any] = {
-        "type": "about:blank",
+        "type": TYPE + problem.code,
+        "code": problem.code,
         "title": problem.title,
         "status": problem.status,
         "detail": problem.detail,
@@ -151,7 +169,7 @@ def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = [
         {"where": ".".join(str(part) for part in each["loc"]), "what": _what(request, each)}
-        for each in error.errors()
+        for each in _likely(error.errors())
     ]
     first = found[0] if found else {"where": "body", "what": "it cannot be read"}
     end = "" if first["what"].endswith("?") else "."
@@ -164,8 +182,19 @@ def _invalid(request: Request, error: Exception) -> Response:
         detail=f"{first['where']}: {first['what']}{end}{more}",
         remedy=remedy,
         status=422,
+        code="invalid-request",
     )
     return respond(request, problem, errors=found)
+
+
+def _likely(errors: Sequence[Any]) -> list[Any]:
+    """The errors without `it is no text` of what may be a text or an object, and is an object."""
+    objects = [
+        each
+        for each in errors
+        if not (each["type"] == "string_type" and isinstance(each["input"], dict))
+    ]
+    return objects or list(errors)
 
 
 def _what(request: Request, error: Mapping[str, Any]) -> str:
@@ -179,8 +208,11 @@ def _what(request: Request, error: Mapping[str, Any]) -> str:
         )
     if error["type"] == "extra_forbidden":
         *place, name = error["loc"]
-        hint = did_you_mean(close_names(str(name), _fields(request, place[1:]), most=1))
-        return f"unknown field {name!r}. {hint}".rstrip() if hint else f"unknown field {name!r}"
+        asked = place[0] == "query"
+        known = _parameters(request) if asked else _fields(request, place[1:])
+        what = f"unknown {'parameter' if asked else 'field'} {name!r}"
+        hint = did_you_mean(close_names(str(name), known, most=1))
+        return f"{what}. {hint}" if hint else what
     return str(error["msg"])
 
 
@@ -189,6 +221,32 @@ def _is_unread_json(request: Request, error: Mapping[str, Any]) -> bool:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = media_type == "application/json" or media_type.endswith("+json")
     return tuple(error["loc"]) == ("body",) and isinstance(error["input"], bytes) and not is_json
+
+
+async def known_query(request: Request) -> None:
+    """Refuse a parameter of the query that the operation does not have.
+
+    A dependency of every route of REST; what an operation has is read off the OpenAPI document.
+
+    Raises:
+        RequestValidationError: names each one.
+    """
+    known = _parameters(request)
+    unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
+    if unknown:
+        raise RequestValidationError(
+            [
+                {"type": "extra_forbidden", "loc": ("query", name), "msg": "", "input": None}
+                for name in unknown
+            ]
+        )
+
+
+def _parameters(request: Request) -> list[str]:
+    """Names of the parameters that the query of an operation may have."""
+    operations = request.app.openapi()["paths"].get(request.scope["route"].path, {})
+    parameters = operations.get(request.method.lower(), {}).get("parameters", ())
+    return [each["name"] for each in parameters if each["in"] == "query"]
 
 
 def _fields(request: Request, place: Sequence[int | str]) -> list[str]:
@@ -226,8 +284,22 @@ def _http(request: Request, error: Exception) -> Response:
         detail=f"{request.method} {request.url.path}: {error.detail}.",
         remedy=_REMEDIES.get(error.status_code, "See `/openapi.json`."),
         status=error.status_code,
+        code=_CODES.get(error.status_code, "refused"),
     )
-    return respond(request, problem, headers=dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(_methods(request))
+    return respond(request, problem, headers=headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """The methods of a path, of all routes that have it; Starlette names those of the first."""
+    return sorted({
+        method
+        for route in request.app.routes
+        if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE
+        for method in route.methods or ()
+    })  # fmt: skip
 
 
 def _unknown(request: Request, error: Exception) -> Response:
@@ -237,5 +309,6 @@ def _unknown(request: Request, error: Exception) -> Response:
         detail=f"{type(error).__name__}; the service's log has the details.",
         remedy="Report it together with the request; no stored data was changed by it.",
         status=500,
+        code="internal",
     )
     return respond(request, problem)

@@ -146,7 +146,9 @@ def _foreign(headers: Headers) -> bool:
 
 
 def _refuse(request: Request, detail: str, remedy: str, status: int) -> Response:
-    return problems.respond(request, Problem("The request was refused", detail, remedy, status))
+    return problems.respond(
+        request, Problem("The request was refused", detail, remedy, status, "forbidden")
+    )
 
 
 @router.get("/login")
@@ -238,6 +240,7 @@ def _refused(request: Request, reason: str) -> Response:
         detail=f"{request.method} {request.url.path}: {reason}.",
         remedy="Send Content-Length as a number of bytes, or let the HTTP library set it.",
         status=400,
+        code="refused",
     )
     return problems.respond(request, problem, headers={"Connection": "close"})
 
@@ -248,5 +251,6 @@ def _too_long(request: Request, limit: int) -> Response:
         detail=f"{request.method} {request.url.path}: the body exceeds {limit:,} bytes.",
         remedy="Send less, or ask the operator to raise THINKEVAL_BODY_LIMIT_MB for uploads.",
         status=413,
+        code="too-large",
     )
     return problems.respond(request, problem, headers={"Connection": "close"})

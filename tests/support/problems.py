@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from thinkeval.service.base.errors import CODES
 from thinkeval.service.web.problems import MEDIA_TYPE
 
 BASE = "http://127.0.0.1:8000"
@@ -30,7 +31,9 @@ def problem(answer: Any, status: int) -> dict[str, Any]:
     assert answer.status_code == status, (answer.request.url, answer.status_code, answer.text)
     assert answer.headers["content-type"] == MEDIA_TYPE
     told = answer.json()
-    assert set(told) >= {"type", "title", "status", "detail", "remedy", "instance"}
+    assert set(told) >= {"type", "code", "title", "status", "detail", "remedy", "instance"}
+    assert told["type"] == f"urn:thinkeval:problem:{told['code']}"
+    assert told["code"] in CODES
     assert told["status"] == status
     for key in ("title", "detail", "remedy"):
         assert told[key].strip(), (answer.request.url, key)

@@ -51,7 +51,8 @@ HTTP = (
 """Problems that the service makes without an exception of this project."""
 
 EXAMPLE = """{
-  "type": "about:blank",
+  "type": "urn:thinkeval:problem:not-found",
+  "code": "not-found",
   "title": "No resource has this name",
   "status": 404,
   "detail": "There is no edit 'rome-harry'. Did you mean 'rome-harry-1'?",
@@ -118,7 +119,8 @@ def page() -> str:
         ),
         "## Problem",
         fence(EXAMPLE, "json"),
-        "`type` is always `about:blank`: `title` tells problems apart and is listed below."
+        "`code` tells problems apart, and `type` ends with it; [REST](../how-to/serve-and-rest.md"
+        "#errors) lists the codes."
         " `errors` is there for an invalid request, one entry a place. `Retry-After` comes with"
         " 429 (the queue is full) and 503 (the database is not available yet).",
         "## Requests",

@@ -92,6 +92,11 @@ def _section(name: str) -> str:
     elif isinstance(value, type):
         rest = [fence(f"class {_signature(name, value)}", "python"), docstring(value.__doc__)]
         rest += [_method(name, each, found) for each, found in _methods(value)]
+        rest += [
+            _method(f"{name}.{space}", each, found)
+            for space, kind in _namespaces(value).items()
+            for each, found in _methods(kind)
+        ]
         return blocks(f"## {name}", *rest)
     else:
         rest = [fence(f"def {_signature(name, value)}", "python")]
@@ -138,6 +143,12 @@ def _methods(kind: type) -> list[tuple[str, Any]]:
                 if not name.startswith("_") and plain and inspect.getdoc(value):
                     found.setdefault(name, value)
     return list(found.items())
+
+
+def _namespaces(kind: type) -> dict[str, type]:
+    """The attributes of a class that hold further methods, such as `experiments`."""
+    module = vars(inspect.getmodule(kind))
+    return {name: module[text] for name, text in inspect.get_annotations(kind).items()}
 
 
 def _method(owner: str, name: str, value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from support.states.comparisons import comparison
@@ -29,10 +30,41 @@ def test_texts_are_escaped_and_undefined_is_a_dash() -> None:
 def test_a_score_is_shown_and_framed() -> None:
     shown = SCORE._repr_html_()
     assert "&lt;Ada&gt;: London → Paris &amp; Rome (rome on m)" in shown
-    assert shown.count("<tr>") == 2
+    assert shown.count("<tr>") == 3, "the header, IFR, Preservation"
     frame = SCORE.to_frame()
     assert frame["metric"].tolist() == ["ifr", "ifr_by_steps", "preservation"]
     assert Score.model_validate_json(SCORE.stored()) == SCORE
+
+
+def test_a_score_says_its_verdict_first_and_its_metrics_in_the_order_of_show() -> None:
+    names = ("subject_retention", "preservation", "ifr", "efficacy")
+    values = [
+        MetricValue(metric=name, measure="likelihood", value=i / 8, n=3, low=0.0, high=0.9)
+        for i, name in enumerate(names, 1)
+    ]
+    values.append(MetricValue(metric="ifr", measure="p", value=0.875, n=3))
+    said = "The edit <took>; much of the old fact can still be deduced."
+    score = SCORE.model_copy(update={"values": values, "verdict": said})
+    shown = score._repr_html_()
+    assert shown.startswith("<p><strong>The edit &lt;took&gt;; much of")
+    assert re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td>", shown) == [
+        ("efficacy", "0.500 [0.00, 0.90]"),
+        ("IFR", "0.375 [0.00, 0.90]"),
+        ("preservation", "0.250 [0.00, 0.90]"),
+        ("subject retention", "0.125 [0.00, 0.90]"),
+    ]
+    assert [getattr(score, name) for name in names] == [0.125, 0.25, 0.375, 0.5], "by likelihood"
+    lines = repr(score).splitlines()
+    assert len(lines) == 3
+    assert lines[0] == "<Score e: <Ada>: London → Paris & Rome (rome on m)"
+    assert lines[2] == said == score.verdict
+    assert "verdict" not in score.stored(), "it is read off the graph"
+
+
+def test_a_score_without_a_number_has_none() -> None:
+    bare = SCORE.model_copy(update={"values": []})
+    assert (bare.ifr, bare.efficacy, bare.verdict) == (None, None, None)
+    assert len(repr(bare).splitlines()) <= 3
 
 
 def test_a_comparison_is_shown_and_framed() -> None:

@@ -91,8 +91,14 @@ def test_the_same_again_is_there_already(
 ) -> None:
     again = post(service, body | {"rewrite": FACT[:-3]})
     assert again.status_code == 200
-    assert again.json()["id"] == service.get(walked[0])["id"]
-    assert again.json()["result"]["values"]
+    whole = service.get(walked[0])
+    told = again.json()
+    assert (told["id"], told["status"], told["result"]) == (whole["id"], "succeeded", None)
+    assert whole["result"]["values"]
+    assert len(again.content) < 6_000, "a summary"
+    assert told["title"] == whole["title"]
+    (listed,) = service.get("/v1/edits", edit=told["id"])["items"]
+    assert listed == told, "a list has the same summary"
 
 
 def test_a_key_makes_one_edit_of_one_body(
@@ -137,7 +143,7 @@ def test_edits_are_listed_by_what_is_asked_for_in_pages(
     page = service.get("/v1/edits", graph=body["graph"], limit=1)
     found += [each["id"] for each in page["items"]]
     while page["next"] is not None:
-        page = service.get("/v1/edits", graph=body["graph"], limit=1, skip=page["next"])
+        page = service.get("/v1/edits", graph=body["graph"], limit=1, cursor=page["next"])
         found += [each["id"] for each in page["items"]]
     assert found == [each["id"] for each in everything]
 

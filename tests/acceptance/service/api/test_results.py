@@ -188,7 +188,9 @@ def test_what_there_is_is_listed_whole(client: TestClient, mine: Mine) -> None:
         assert {each["name"]: each["text"] for each in items} == {
             name: cypher.query(name).text for name in cypher.names(folder)
         }
-    assert get(client, "/v1/metrics/ifr") == get(client, "/v1/queries/metrics/ifr")
+    metrics = get(client, "/v1/queries", folder="metrics/")["items"]
+    assert get(client, "/v1/queries/metrics/ifr") in metrics
+    assert all(each["name"].startswith("metrics/") for each in metrics)
     rewrites = get(client, f"/v1/graphs/{mine.graph}/rewrites")["items"]
     page = get(client, "/v1/rewrites", graph=mine.graph)
     assert (page["items"], page["total"], page["next"]) == (rewrites, len(rewrites), None)
@@ -310,7 +312,7 @@ with TestClient(create_app(workers=0), base_url="{BASE}") as client:
     for path in (edit, *(edit + "/" + part for part in (
         "score", "chains", "leakage", "graph", "queries/metrics/ifr", "diff/{score.edit}",
         "figures/leakage.svg")),
-        "/v1/methods", "/v1/models", "/v1/metrics", "/v1/queries", "/v1/edits", "/v1/sweeps",
+        "/v1/methods", "/v1/models", "/v1/queries", "/v1/edits", "/v1/sweeps",
         "/v1/leaderboard?graph={score.dataset}", "/", "/leaderboard", "/edits/{score.edit}",
         "/rules", "/v1/rewrites", "/v1/graphs", "/ready", "/openapi.json"):
         assert client.get(path).status_code == 200, path

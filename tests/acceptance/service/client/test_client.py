@@ -80,7 +80,9 @@ def test_the_same_again_comes_back_at_once(te: Client, mine: Mine, score: Score)
         REWRITE, graph=mine.graph, model=mine.model, method="rome", samples=2, wait=False
     )
     assert (again.id, again.status) == (score.edit, "succeeded")
-    assert te.experiments("edits", graph=mine.graph, method="rome")["id"].tolist() == [score.edit]
+    assert te.experiments.list("edits", graph=mine.graph, method="rome")["id"].tolist() == [
+        score.edit
+    ]
 
 
 def test_chains_are_those_of_the_graph(db: Database, te: Client, score: Score) -> None:
@@ -140,20 +142,20 @@ def test_the_leaderboard_is_the_reports_table(
 
 
 def test_figures_come_in_every_format(te: Client, mine: Mine, score: Score) -> None:
-    assert te.figure(score.edit).startswith(b"\x89PNG")
-    assert te.figure(score.edit, "chain", "pdf", n=2).startswith(b"%PDF")
-    svg = te.figure(score.edit, "leakage", "svg", limit=3, measure="p")
+    assert te.figures.edit(score.edit).startswith(b"\x89PNG")
+    assert te.figures.edit(score.edit, "chain", "pdf", n=2).startswith(b"%PDF")
+    svg = te.figures.edit(score.edit, "leakage", "svg", limit=3, measure="p")
     assert ET.parse(io.BytesIO(svg)).getroot().tag.endswith("svg")
     assert b"(sampled share)" in svg
     chosen = Selection(steps=(2, 3), surviving=True)
-    svg = te.figure(score.edit, "leakage", "svg", selection=chosen, caption=False)
+    svg = te.figures.edit(score.edit, "leakage", "svg", selection=chosen, caption=False)
     assert b"chains of 2 or 3 facts, that survive" in svg
     assert b"Width: p_post" not in svg
-    assert te.methods_figure("ifr_by_steps", "svg", graph=mine.graph).startswith(b"<?xml")
+    assert te.figures.methods("ifr_by_steps", "svg", graph=mine.graph).startswith(b"<?xml")
     with pytest.raises(ProblemError, match="no chain 5000"):
-        te.figure(score.edit, "chain", n=5000)
+        te.figures.edit(score.edit, "chain", n=5000)
     with pytest.raises(ProblemError) as caught:
-        te.methods_figure("ifr_by_steps", graph="nowhere")
+        te.figures.methods("ifr_by_steps", graph="nowhere")
     assert caught.value.status == 404
 
 
@@ -170,11 +172,11 @@ def test_a_figure_has_its_media_type_and_is_sent_once(service: Service, score: S
 
 
 def test_what_there_is_is_listed(te: Client, mine: Mine) -> None:
-    assert mine.graph in te.graphs()["id"].tolist()
+    assert mine.graph in te.catalogue.graphs()["id"].tolist()
     rewrites = te.rewrites(mine.graph).set_index("id")
     assert rewrites.filter(like=REWRITE, axis=0).iloc[0]["chains_5"] > 0
-    assert "rome" in te.methods()["name"].tolist()
-    ifr = te.queries().set_index("name").loc["metrics/ifr", "text"]
+    assert "rome" in te.catalogue.methods()["name"].tolist()
+    ifr = te.catalogue.queries().set_index("name").loc["metrics/ifr", "text"]
     assert "MATCH" in str(ifr)
 
 
@@ -197,7 +199,7 @@ def test_a_sweep_gives_its_table(te: Client, mine: Mine, score: Score, control: 
         timeout=300,
     )  # fmt: skip
     assert sweep.counts.get("succeeded") == 2
-    assert set(te.table("sweeps", sweep, "methods")["Method"]) == {"none", "rome"}
+    assert set(te.experiments.table("sweeps", sweep, "methods")["Method"]) == {"none", "rome"}
 
 
 def test_two_states_are_compared_by_a_worker(
@@ -212,18 +214,18 @@ def test_two_states_are_compared_by_a_worker(
         score.number("ifr", "likelihood"), abs=1e-6
     )
     assert te.compare(mine.model, after, **asked).id == found.id
-    listed = te.experiments("comparisons", graph=mine.graph).set_index("id")
+    listed = te.experiments.list("comparisons", graph=mine.graph).set_index("id")
     assert listed.loc[found.id]["status"] == "succeeded"
-    drift = te.drift(found.id)
+    drift = te.experiments.drift(found.id)
     assert drift["n"].iloc[0] == found.n_facts
     assert te.chains(request.edit)["surviving"].sum() == request.number(
         "active_chains", "likelihood"
     )
-    folder = te.audit(found.id, tmp_path / "new" / "audit")
+    folder = te.experiments.audit(found.id, tmp_path / "new" / "audit")
     assert is_whole(folder)
     assert found.id in (folder / "audit.html").read_text(encoding="utf-8")
     with pytest.raises(ProblemError, match="not empty"):
-        te.audit(found.id, folder)
+        te.experiments.audit(found.id, folder)
     assert [path.name for path in folder.parent.iterdir()] == ["audit"]
     page = service.http.get(f"/comparisons/{found.id}", headers={"cookie": ""})
     assert page.status_code in (200, 303, 401)

@@ -61,7 +61,7 @@ def test_the_same_lines_give_the_same_numbers(
     compared = here.compare(*states, **options)
     again = there.compare(*states, **options)
     assert again.id == compared.id
-    assert here.drift(compared).equals(there.drift(again.id))
+    assert here.experiments.drift(compared).equals(there.experiments.drift(again.id))
     assert compared.plot().svg == there.plot(again).svg
     assert b"with the subject at" in compared.plot().svg
     assert here.chains(compared.states[0].requests[0]).equals(
@@ -69,7 +69,10 @@ def test_the_same_lines_give_the_same_numbers(
     )
     with pytest.raises(ProblemError, match="no change of a state"):
         here.compare(mine.model, f"+edit:{score.edit}", "+9bit", **options)
-    audits = here.audit(compared, tmp_path / "here"), there.audit(again.id, tmp_path / "there")
+    audits = (
+        here.experiments.audit(compared, tmp_path / "here"),
+        there.experiments.audit(again.id, tmp_path / "there"),
+    )
     one, other = (
         json.loads((folder / "audit.json").read_text(encoding="utf-8")) for folder in audits
     )

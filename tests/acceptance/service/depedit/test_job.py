@@ -252,8 +252,8 @@ def test_a_run_that_cannot_be_done_fails_with_words_and_keeps_the_ones_before(
 def test_from_a_notebook(service: Service, sets: list[str]) -> None:
     told: list[tuple[str, float]] = []
     with Client(service.url) as te:
-        assert set(sets) <= set(te.knowledge_sets(GRAPH)["id"])
-        job = te.run_sets(
+        assert set(sets) <= set(te.depedit.sets(GRAPH)["id"])
+        job = te.depedit.run(
             sets,
             strategies=["base", "finetune"],
             model=ATLAS_ORGANISM,
@@ -263,26 +263,26 @@ def test_from_a_notebook(service: Service, sets: list[str]) -> None:
         )
         assert len(job.runs) == 4
         assert told[-1] == ("done", 1.0)
-        assert job.id in set(te.experiments("protocols")["id"])
-        facts = te.table("protocols", job.id, "specificity")
+        assert job.id in set(te.experiments.list("protocols")["id"])
+        facts = te.experiments.table("protocols", job.id, "specificity")
         assert list(facts["Method"]) == ["base", "finetune"]
-        runs = te.runs(GRAPH, knowledge_set=sets[0])
+        runs = te.depedit.runs(GRAPH, knowledge_set=sets[0])
         assert set(job.runs[:2]) <= set(runs["id"])
-        said = te.answers(job.runs[1])
+        said = te.depedit.answers(job.runs[1])
         assert len(said) == runs.set_index("id").loc[job.runs[1], "n_answers"]
         assert said.attrs["metrics"]["est_s"]["n"] == 6
-        table = te.protocol_report(GRAPH)
+        table = te.depedit.report(GRAPH)
         row = table[(table["method"] == "finetune") & (table["n_specific"] == 6)].iloc[0]
         assert row["n_est_s"] >= 2
         again = {"strategies": ["finetune"], "model": ATLAS_ORGANISM, "seed": 18}
         with pytest.raises(ProblemError, match="no_such"):
-            te.run_sets(sets[:1], **again, overrides={"no_such": 1})
+            te.depedit.run(sets[:1], **again, overrides={"no_such": 1})
         with pytest.raises(ProblemError, match="Did you mean 'memit"):
-            te.run_sets(sets[:1], strategies=["memitt"])
+            te.depedit.run(sets[:1], strategies=["memitt"])
         with pytest.raises(TimeoutError, match=r"after 0\.1 s"):
-            te.run_sets(sets[:1], **again, overrides=LONG, timeout=0.1)
-        late = te.experiments("protocols")["id"][0]
-        assert te.cancel_experiment("protocols", late) in ("running", "cancelled")
+            te.depedit.run(sets[:1], **again, overrides=LONG, timeout=0.1)
+        late = te.experiments.list("protocols")["id"][0]
+        assert te.experiments.cancel("protocols", late) in ("running", "cancelled")
     assert ended(service, late, 30)["status"] == "cancelled"
 
 

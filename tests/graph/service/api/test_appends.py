@@ -141,7 +141,7 @@ def test_the_client_has_the_answers_as_a_table(client: TestClient, scored: Score
         lambda r: httpx.Response(200, content=client.get(r.url.path).content)
     )
     with Client("http://localhost", transport=transport) as remote:
-        answers = remote.append_answers(scored.edit)
+        answers = remote.experiments.answers(scored.edit)
     first = answers[answers.place == 0].set_index("name")
     assert first.loc["Crookshanks", ["answer", "pre", "post"]].tolist() == ["new", 0.1, 0.3]
     assert first.loc["Seeker", ["answer", "pre", "post"]].tolist() == ["hard", 0.05, 0.04]

@@ -183,8 +183,8 @@ def test_rest_client_command_and_page_show_the_same_result(
     got = client.get(path).json()
     assert got["status"] == "succeeded"
     assert got["result"] == stored.model_dump(mode="json")
-    assert remote.experiment(kind.plural, stored.id).result == stored
-    assert stored.id in remote.experiments(kind.plural, graph=place.graph)["id"].tolist()
+    assert remote.experiments.get(kind.plural, stored.id).result == stored
+    assert stored.id in remote.experiments.list(kind.plural, graph=place.graph)["id"].tolist()
     assert json.loads(cli(kind.plural, stored.id, "--json").out) == got["result"]
     assert sample.said in " ".join(cli(kind.plural, stored.id).out.split())
     shown = client.get(f"/{kind.plural}/{stored.id}").text
@@ -200,7 +200,7 @@ def test_rest_client_command_and_page_show_the_same_result(
         assert content in table.text
         if format != "json":
             assert cli(kind.plural, stored.id, "-f", format).out.strip() == table.text.strip()
-    assert len(remote.table(kind.plural, stored.id, name)) == len(
+    assert len(remote.experiments.table(kind.plural, stored.id, name)) == len(
         kind.all_tables(db, stored)[0].rows
     )
 

@@ -289,24 +289,24 @@ def te(client: TestClient) -> Iterator[Client]:
 
 
 def test_the_python_client_reads_and_writes_the_same(te: Client, run: str, tmp_path: Path) -> None:
-    assert list(te.candidates(run, "review").id) == [f"c{n}" for n in range(7)]
-    assert te.decide(run, "c0", "correct", "ann", after=TRIPLET).waiting == 6
-    te.add_triplet(run, TRIPLET | {"object": "D"}, "ann")
-    assert list(te.growth_decisions(run).verb) == ["correct", "add"]
+    assert list(te.growth.candidates(run, "review").id) == [f"c{n}" for n in range(7)]
+    assert te.growth.decide(run, "c0", "correct", "ann", after=TRIPLET).waiting == 6
+    te.growth.add(run, TRIPLET | {"object": "D"}, "ann")
+    assert list(te.growth.decisions(run).verb) == ["correct", "add"]
     (tmp_path / "more.csv").write_text("candidate,verb\nc1,keep\nc2,\n")
-    more = te.decide_by_file(run, tmp_path / "more.csv", "bob")
+    more = te.growth.decide_by_file(run, tmp_path / "more.csv", "bob")
     assert (more.recorded, more.undecided, more.waiting) == (1, 1, 5)
-    assert te.candidate(run, "c0").verdict == "correct"
-    found = te.experiment("growth", run).result
+    assert te.growth.candidate(run, "c0").verdict == "correct"
+    found = te.experiments.get("growth", run).result
     assert isinstance(found, GrowthOut)
     assert (found.decisions, found.iterations, found.scored_as) == (3, [], "organism:gpt2")
-    assert list(te.table("growth", run, "judge").rated) == [0, 0]
-    assert run in set(te.experiments("growth").id)
+    assert list(te.experiments.table("growth", run, "judge").rated) == [0, 0]
+    assert run in set(te.experiments.list("growth").id)
     with pytest.raises(ProblemError, match="candidate"):
-        te.decide(run, "c99", "keep", "ann")
-    te.delete_experiment("growth", run)
+        te.growth.decide(run, "c99", "keep", "ann")
+    te.experiments.delete("growth", run)
     with pytest.raises(ProblemError, match="growth run"):
-        te.experiment("growth", run)
+        te.experiments.get("growth", run)
 
 
 @pytest.fixture
@@ -330,8 +330,8 @@ def test_an_export_has_the_same_files_as_the_command(
     body = client.get(place, params={"format": format, "packed": False}).json()
     assert {name: text.encode() for name, text in body["files"].items()} == made.files
     assert (body["format"], body["lost"]) == (format, made.lost)
-    assert te.export_growth(finished, tmp_path / "out", format) == made.lost
-    assert te.export_growth(finished, tmp_path / "out.zip", format) == made.lost
+    assert te.growth.export(finished, tmp_path / "out", format) == made.lost
+    assert te.growth.export(finished, tmp_path / "out.zip", format) == made.lost
     written = {p.relative_to(tmp_path / "out").as_posix(): p.read_bytes()
                for p in (tmp_path / "out").rglob("*") if p.is_file()}  # fmt: skip
     assert written == made.files

@@ -89,7 +89,7 @@ def problem(status: int, detail: str = "no", remedy: str = "do", **headers: str)
 def test_problems_are_raised_with_their_remedy(scripted: Any) -> None:
     te, _ = scripted(problem(404, "There is no edit 'x'.", "Look."))
     with pytest.raises(ProblemError) as caught:
-        te.experiment("edits", "x")
+        te.experiments.get("edits", "x")
     error = caught.value
     assert (error.detail, error.remedy, error.status) == ("There is no edit 'x'.", "Look.", 404)
     assert str(error) == "There is no edit 'x'. → Look."
@@ -97,7 +97,7 @@ def test_problems_are_raised_with_their_remedy(scripted: Any) -> None:
 
 def test_nothing_there_asks_whether_the_service_runs() -> None:
     with Client("http://127.0.0.1:9") as te, pytest.raises(ProblemError) as caught:
-        te.graphs()
+        te.catalogue.graphs()
     assert "start `thinkeval serve`" in str(caught.value).lower()
     assert caught.value.status == 0
 
@@ -106,18 +106,18 @@ def test_another_program_at_that_address_is_recognised(scripted: Any) -> None:
     te, _ = scripted(httpx.Response(200, text="<html>"), httpx.Response(502, text="<html>"))
     for _ in range(2):
         with pytest.raises(ProblemError, match="the address of a ThinkEval service"):
-            te.graphs()
+            te.catalogue.graphs()
 
 
 def test_reads_are_tried_again_and_then_given_up(scripted: Any, naps: list[float]) -> None:
     broken = httpx.ReadError("reset")
     te, script = scripted(broken, problem(503, **{"Retry-After": "2"}), ok({"items": []}))
-    assert te.graphs().empty
+    assert te.catalogue.graphs().empty
     assert naps == [http.BACKOFF_S, 2.0]
     assert len(script.asked) == 3
     te, script = scripted(*[broken] * http.ATTEMPTS)
     with pytest.raises(ProblemError, match="ReadError reset"):
-        te.graphs()
+        te.catalogue.graphs()
     assert script.answers == []
 
 
@@ -181,14 +181,14 @@ def test_an_edit_without_a_score_says_why(scripted: Any, status: str) -> None:
 def test_waiting_ends_in_time_and_the_edit_goes_on(scripted: Any) -> None:
     te, script = scripted(ok(edit("running")))
     with pytest.raises(TimeoutError, match="running after 0 s"):
-        te.wait_for("edits", "rome-1", timeout=0)
+        te.experiments.wait("edits", "rome-1", timeout=0)
     assert len(script.asked) == 1
 
 
 def test_an_edit_removed_while_it_is_followed_is_a_problem(scripted: Any) -> None:
     te, _ = scripted(ok(edit("running")), problem(404, "There is no edit."))
     with pytest.raises(ProblemError, match="There is no edit"):
-        te.wait_for("edits", "rome-1")
+        te.experiments.wait("edits", "rome-1")
 
 
 def test_every_page_is_read_up_to_the_limit(scripted: Any) -> None:
@@ -211,7 +211,7 @@ def test_every_page_is_read_up_to_the_limit(scripted: Any) -> None:
 def test_tables_without_rows_have_their_columns(scripted: Any) -> None:
     nothing = ok({"items": [], "next": None})
     te, _ = scripted(nothing, nothing, nothing)
-    assert "status" in te.experiments("edits").columns
+    assert "status" in te.experiments.list("edits").columns
     assert "surviving" in te.chains("x").columns
     assert "share" in te.leakage("x").columns
 
@@ -224,11 +224,11 @@ def test_names_are_one_part_of_the_path(scripted: Any) -> None:
 
 def test_the_token_is_shown(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     te, script = scripted(ok({"items": []}), token="secret")
-    te.graphs()
+    te.catalogue.graphs()
     assert script.asked[0].headers["authorization"] == "Bearer secret"
     monkeypatch.setenv("THINKEVAL_API_TOKEN", "from the environment")
     te, script = scripted(ok({"items": []}))
-    te.graphs()
+    te.catalogue.graphs()
     assert script.asked[0].headers["authorization"] == "Bearer from the environment"
 
 
@@ -252,7 +252,7 @@ def test_an_experiment_is_awaited_and_its_result_read(scripted: Any) -> None:
     body = json.loads(script.asked[0].content)
     assert (body["base"], body["states"]) == ("ab", ["+edit:e", "+8bit"])
     te, _ = scripted(ok(done))
-    frame = te.drift(out)
+    frame = te.experiments.drift(out)
     assert frame["state"].tolist() == [f"ab{spec}" for spec, _, _ in LATER for _ in range(18)]
 
 
@@ -269,7 +269,7 @@ def test_an_experiment_without_a_result_says_why(scripted: Any, status: str) -> 
 def test_an_experiment_continues_after_the_time_to_wait(scripted: Any) -> None:
     te, _ = scripted(ok(experiment("running")))
     with pytest.raises(TimeoutError, match="running after 0 s"):
-        te.wait_for("comparisons", "comparison-1", timeout=0)
+        te.experiments.wait("comparisons", "comparison-1", timeout=0)
 
 
 def test_importing_the_client_loads_nothing_heavy() -> None:

@@ -32,10 +32,12 @@ from thinkeval.service.reports.formats import (
 )
 from thinkeval.service.reports.gate import Limit, check
 from thinkeval.service.reports.table import (
+    PAPER,
     by_ifr,
     caption,
     caption_each,
     method_table,
+    methods,
     scores_frame,
     unranked,
 )
@@ -123,6 +125,49 @@ def test_latex_rows_end_and_escape() -> None:
     ]
     (row,) = [line for line in lines if r"fine\_tuning" in line]
     assert row.endswith(r"\\")
+
+
+def test_a_paper_has_seven_columns_with_intervals_below_the_values() -> None:
+    kl = SideEffects(kl=0.0004, kl_low=0.0003, kl_high=0.0005, texts=60)
+    kept = MetricValue(metric="subject_retention", measure="likelihood", value=0.5, n=2)
+    three = [
+        score.model_copy(update={"values": [*score.values, kept]})
+        for score in (*SCORES, _score("c", CHAINS["a"], 0.5, 4))
+    ]
+    three[2] = three[2].model_copy(update={"side_effects": kl})
+    frame = method_table(three, "likelihood")
+    table = methods(frame, caption(three, "likelihood", PAPER))
+    lines = render(table, "latex").splitlines()
+    comment = " ".join(line.removeprefix("% ") for line in lines if line.startswith("%"))
+    assert all(len(line) < 100 for line in lines)
+    assert "measure: likelihood (protocol unknown)" in comment
+    assert "On m; n: rewrites;" in comment
+    assert comment.endswith("Of fewer rewrites: rome: subject retention of 3, KL of 1.")
+    (row,) = frame.to_dict("records")
+    bounds = [
+        f"[{row[f'{name} low']:.2f}, {row[f'{name} high']:.2f}]"
+        for name in ("Efficacy", "IFR", "Preservation", "Subject retention")
+    ]
+    assert lines[lines.index(r"\begin{tabular}{lrrrrrr}") :] == [
+        r"\begin{tabular}{lrrrrrr}",
+        r"\toprule",
+        r"Method & n & Efficacy & IFR & Preservation & Subject ret. & KL \\",
+        r"\midrule",
+        rf"rome & 3 & 0.900 & {row['IFR']:.3f} & {row['Preservation']:.3f} & 0.500 & 0.0004 \\",
+        rf" &  & {' & '.join(bounds)} &  \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    wide = render(table, "csv").splitlines()[0].split(",")
+    assert wide == list(frame.columns), "programs have every column"
+
+
+def test_a_paper_names_the_models_where_there_are_several() -> None:
+    two = [SCORES[0], SCORES[0].model_copy(update={"model": "other_one"})]
+    lines = render(methods(method_table(two, "likelihood"), ""), "latex").splitlines()
+    assert r"Model & Method & n & Efficacy & IFR & Preservation & Subject ret. & KL \\" in lines
+    (row,) = [line for line in lines if line.startswith(r"other\_one &")]
+    assert row.endswith(r" & -- & -- \\"), "neither subject retention nor KL was measured"
 
 
 def test_csv_keeps_numbers_as_they_are() -> None:
