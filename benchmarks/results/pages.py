@@ -80,6 +80,20 @@ HALF = (
     "shanghai--is-a-city-on--europe",
 )
 """Every second rewrite of world."""
+ONE_A_FAMILY = (
+    "athens--is-a-city-on--africa",
+    "barcelona--is-a-city-on--africa",
+    "buckingham-palace--stands-in-the-country--ireland",
+    "cairo--speaks--greek",
+    "cologne--speaks--french",
+    "delhi--is-a-city-on--africa",
+    "eiffel-tower--stands-in-the-country--italy",
+    "kremlin--stands-on-the-continent--asia",
+    "kyoto--speaks--mandarin",
+    "nanjing--speaks--japanese",
+    "roman-forum--stands-on-the-continent--asia",
+)
+"""A rewrite of each of the 11 families of world."""
 FOUR = (
     "barcelona--is-a-city-on--africa",
     "buckingham-palace--stands-in-the-country--ireland",
@@ -121,10 +135,15 @@ PAGES = {
                 "thinkeval sweep -g world --model smollm2 -m none -m random_delta -m rect -m prune"
                 " -m ike --samples 0 --drift-facts 60 --json"
             ),
+            Step(
+                "thinkeval sweep --coedit -g world --model smollm2 -m memit --rounds 3 --draws 1"
+                f" --no-side-effects --samples 0 --json {' '.join(ONE_A_FAMILY)}"
+            ),
         ),
         {
             "methods": Table(made.methods, (1,)),
             "others": Table(made.methods, (6,)),
+            "rounds": Table(coedits.rounds, (7,)),
             "steps": Table(made.steps, (1,)),
             "edits": Table(made.counted, (1, 2)),
             "found": Table(made.found, (3,)),
