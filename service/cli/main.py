@@ -60,11 +60,11 @@ INTERRUPTED = 130
 COMMANDS, GROUPS = "Commands", "Groups of commands"
 """The two panels of the root: the commands that most users need, and groups of all others."""
 
-for _name, _command in {
+for _name, _run in {
     "demo": demo, "import": import_, "probe": probe, "score": score, "compare": compare,
     "report": report, "show": show, "sweep": sweep, "serve": serve, "doctor": doctor,
 }.items():  # fmt: skip
-    app.command(_name, rich_help_panel=COMMANDS)(_command)
+    app.command(_name, rich_help_panel=COMMANDS)(_run)
 
 results = typer.Typer(help="List, show and delete what is stored: edits, graphs, sweeps ...")
 for _kind in KINDS:
