@@ -228,7 +228,7 @@ delete-several: results comparisons <compare-several:id> --delete
 delete-rule: graph rules delete hogwarts <rules-list-json:0.id>
 delete-run: results growth <grow-crawl:id> --delete
 delete-set: lab depedit delete <depedit-list:0.id>
-delete-graph: results graphs --delete inkwell --with-dependents
+delete-graph: results graphs inkwell --delete --with-dependents
 graphs-left: results graphs
 edits-left: results edits
 rest-score-new: POST /v1/edits

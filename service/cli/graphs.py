@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..base.errors import UsageError
+from ..base.errors import NotFoundError, UsageError
 from ..base.settings import Settings
 from ..graphs import datasets
 from ..graphs.delete import delete_graph
@@ -98,7 +98,8 @@ def import_(
 
 
 def graphs(
-    delete: Annotated[str | None, typer.Option(help="Delete this graph.")] = None,
+    id: Annotated[str | None, typer.Argument(help="Show this one; default: list them all.")] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete it.")] = False,
     with_dependents: Annotated[
         bool,
         typer.Option(
@@ -109,23 +110,28 @@ def graphs(
     ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """List the stored graphs: data sets, model graphs and edits."""
-    if with_dependents and delete is None:
-        raise UsageError(
-            "--with-dependents belongs to --delete.", remedy="Name the graph: --delete GRAPH."
-        )
+    """List the stored graphs, or show or delete one: data sets, model graphs and edits."""
+    if with_dependents and not delete:
+        raise UsageError("--with-dependents belongs to --delete.", remedy="Add --delete.")
+    if delete and id is None:
+        raise UsageError("Name a graph.", remedy="`thinkeval results graphs` lists them.")
     settings = Settings()
     with ProgressBars() as progress, Runtime(settings, progress) as runtime:
-        if delete is not None:
-            removed = delete_graph(runtime.db, delete, with_dependents=with_dependents)
+        if delete and id is not None:
+            removed = delete_graph(runtime.db, id, with_dependents=with_dependents)
             for edit in removed:
                 deltas.remove(settings, edit)
             if json:
-                emit_json({"deleted": delete, "edits": list(removed)})
+                emit_json({"deleted": id, "edits": list(removed)})
             else:
-                typer.echo(f"Deleted graph {delete}.")
+                typer.echo(f"Deleted graph {id}.")
             return
         stored = datasets.list_graphs(runtime.db)
+    if id is not None:
+        known = [each.id for each in stored]
+        if id not in known:
+            raise NotFoundError("graph", id, known, listing="thinkeval results graphs")
+        stored = [each for each in stored if each.id == id]
     note = "" if stored else "none yet: `thinkeval import hogwarts`"
     emit_rows(Table("graphs", "Graphs", GRAPHS, stored, note), json=json)
 

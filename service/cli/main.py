@@ -50,7 +50,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
         "Measure how deep an edit of a language model goes: edit a fact, and find the chains of"
-        " facts through which the old answer can still be recovered, in a Neo4j graph.\n\n"
+        " facts through which the old answer survives.\n\n"
         "Begin with [bold]thinkeval demo[/bold]. Then: [bold]import[/bold], [bold]score[/bold],"
         " [bold]show[/bold], [bold]report[/bold]."
     ),
@@ -60,11 +60,11 @@ INTERRUPTED = 130
 COMMANDS, GROUPS = "Commands", "Groups of commands"
 """The two panels of the root: the commands that most users need, and groups of all others."""
 
-for _name, _command in {
+for _name, _run in {
     "demo": demo, "import": import_, "probe": probe, "score": score, "compare": compare,
     "report": report, "show": show, "sweep": sweep, "serve": serve, "doctor": doctor,
 }.items():  # fmt: skip
-    app.command(_name, rich_help_panel=COMMANDS)(_command)
+    app.command(_name, rich_help_panel=COMMANDS)(_run)
 
 results = typer.Typer(help="List, show and delete what is stored: edits, graphs, sweeps ...")
 for _kind in KINDS:
@@ -141,7 +141,7 @@ def _root(
     verbose: bool = typer.Option(False, "--verbose", "-v", help="Print each stage as a line."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress and no notices."),
     log_file: Annotated[
-        Path | None, typer.Option(help="Append all of it to this file, with times.")
+        Path | None, typer.Option(help="Append all of it to this file.")
     ] = None,
 ) -> None:
     del version

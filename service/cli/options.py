@@ -181,10 +181,11 @@ class GroupedCommand(_PlainFlags, TyperCommand):
         if not self.folded:
             return params
         if self._all is None:  # one object: typer orders parameters by identity
-            self._all = copy(super().get_help_option(ctx))
-            self._all.opts, self._all.name = ["--help-all"], "help_all"
-            self._all.help, self._all.callback = "Show every option.", self._help_all
-            self._all.rich_help_panel = PLACE["help"][1]
+            option: Any = copy(super().get_help_option(ctx))
+            option.opts, option.name = ["--help-all"], "help_all"
+            option.help, option.callback = "Show every option.", self._help_all
+            option.rich_help_panel = PLACE["help"][1]
+            self._all = option
         return [*params, self._all]
 
     def _help_all(self, ctx: Any, param: object, value: bool) -> None:

@@ -13,7 +13,7 @@ import typer
 import yaml
 from pydantic import ValidationError
 
-from ..base.errors import UsageError, close_names, did_you_mean, in_one_line
+from ..base.errors import UsageError, close_names, did_you_mean
 from ..base.formatting import cell, interval, number, pluralize, short, signed
 from ..base.settings import Settings
 from ..experiments.sweep import SWEEP, SweepStore
@@ -457,7 +457,7 @@ def _of_file(path: Path, others: Sequence[object]) -> SweepIn:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(
-            f"{path} cannot be read as YAML: {in_one_line(error)}.",
+            f"{path} cannot be read as YAML: {' '.join(str(error).split())}.",
             remedy="`thinkeval results sweeps ID --export FILE` writes such a file.",
         ) from error
     if not isinstance(values, dict):

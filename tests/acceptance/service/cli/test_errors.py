@@ -144,7 +144,7 @@ ASKED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("'hogwart'", "'hogwarts'", "thinkeval results graphs"),
     ),
     "unknown graph to score": (("score", "-g", "hogwart", "--all"), ("'hogwarts'",)),
-    "unknown graph to delete": (("results", "graphs", "--delete", "hogwart"), ("'hogwarts'",)),
+    "unknown graph to delete": (("results", "graphs", "hogwart", "--delete"), ("'hogwarts'",)),
     "unknown method": (
         ("model", "methods", "rmoe"),
         ("'rmoe'", "'rome'", "thinkeval model methods"),

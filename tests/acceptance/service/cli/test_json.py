@@ -132,7 +132,7 @@ def test_every_command_that_prints_data_prints_json(
     served(session, user, monkeypatch)
     removed = session("results edits", edits[0], "--delete")
     assert removed == {"deleted": edits[0], "edits": [edits[0]]}
-    gone = session("results graphs", "--delete", graph, "--with-dependents")
+    gone = session("results graphs", graph, "--delete", "--with-dependents")
     assert gone["deleted"] == graph
     assert edits[1] in gone["edits"]
     assert session.done == commands(main.app) - WITHOUT_DATA
