@@ -528,7 +528,7 @@ BESIDE = 12.0
 ROOMS = (6.0, 12.0, 20.0, 30.0, 42.0)
 """Further distances of a drawing that is lower than the frame."""
 LEADING, LARGEST = 3, 1.25
-"""First facts whose strongest chains are drawn before all others; largest scale of the page."""
+"""First facts whose strongest chains are drawn before all others; largest scale in the web UI."""
 MARGIN = 10.0
 NAME, LABEL = 12.5, 12.0
 """Sizes of the letters of names and of labels."""

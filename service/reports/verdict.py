@@ -50,7 +50,7 @@ KEPT = ((0.9, "kept"), (0.7, "mostly kept"), (0.0, "damaged"))
 """Words for Preservation and for subject retention: (at least, word), best first."""
 
 UNCHANGED = 0.015
-"""A Preservation this near to 1 is said to be kept whole: "101 %" says nothing more."""
+"""A Preservation this near to 1 is written without its percentage: "101 %" says nothing more."""
 
 FEW = 5
 """Preservation over fewer facts says little."""
