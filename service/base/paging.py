@@ -36,7 +36,8 @@ LIMIT = "Number of items of a page."
 CURSOR = "`next` of the preceding page; null for the first."
 
 TIMESTAMP = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
+    r"[1-9][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    r"T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?"
     r"(Z|[+-](0[0-9]|1[0-7]):[0-9]{2})"
 )
 """Pattern of Neo4j's `toString(datetime())`."""

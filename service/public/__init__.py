@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from thinkeval.service.leakcut.request import leak_cut
     from thinkeval.service.models.edit import EditIn, Score
     from thinkeval.service.models.leakcut import CoEditIn
+    from thinkeval.service.reports.exporters import export
     from thinkeval.service.scoring.runtime import Runtime
     from thinkeval.service.scoring.score import score_edit
 
@@ -39,6 +40,7 @@ _HOMES = {
     "Settings": "thinkeval.service.base.settings",
     "Session": "thinkeval.service.client.session",
     "co_edit": "thinkeval.service.leakcut.coedit",
+    "export": "thinkeval.service.reports.exporters",
     "leak_cut": "thinkeval.service.leakcut.request",
     "open": "thinkeval.service.client.session",
     "query": "thinkeval.cypher",
@@ -56,6 +58,7 @@ __all__ = [
     "Settings",
     "__version__",
     "co_edit",
+    "export",
     "leak_cut",
     "open",
     "query",

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from ...cypher import rows
 from ...cypher.metric_options import displays, headlines, integers
 from ...cypher.rows.chains import LeakageRow, ScoredChainRow
-from ..base.errors import UsageError
+from ..base.errors import NothingStoredError
 from ..base.formatting import cell, with_interval
 from ..base.paging import offset_page, read_offset
 from ..models.edit import MEASURE_NAMES, ConversationOut, DriftLine, Measure, MetricValue, Score
@@ -131,12 +131,12 @@ def measure_of(score: Score, measure: Measure | None) -> Measure:
     """The measure asked for; by default the first that was taken.
 
     Raises:
-        UsageError: it was not taken.
+        NothingStoredError: it was not taken.
     """
     if measure is None:
         return score.measures[0]
     if measure not in score.measures:
-        raise UsageError(
+        raise NothingStoredError(
             f"Edit {score.edit!r} was not measured by {measure!r}.",
             remedy=f"It has {' and '.join(score.measures)}; or score it again with samples.",
         )

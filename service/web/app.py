@@ -327,7 +327,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         generate_unique_id_function=readable_id,
     )
     app.state.thinkeval = State(settings, connection, supervisor, extras={"registry": registry})
-    problems.install(app)
+    problems.install(app, [route for router in ROUTERS for route in router.routes])
     install(app)
     for router in ROUTERS:
         checked = [Depends(problems.known_query)] if router.prefix.startswith("/v1") else []

@@ -36,7 +36,7 @@ from ..models.depedit import (
     SetWithQuestions,
 )
 from ..models.edit import Name
-from .parameters import Cursor, OfModel
+from .parameters import Cursor, OfModel, TimeCursor
 from .problems import DESCRIBED
 from .state import Db
 
@@ -164,7 +164,7 @@ def list_protocol_runs(
         str | None, Query(max_length=300, description="Only runs on the set of this id.")
     ] = None,
     limit: Limit = PAGE,
-    cursor: Cursor = None,
+    cursor: TimeCursor = None,
 ) -> Runs:
     """Oldest first, one page at a time: pass `next` as `cursor` until it is null."""
     sets = None if knowledge_set is None else [knowledge_set]

@@ -26,7 +26,7 @@ from ..growth.schemas import (
     RecordedFile,
 )
 from ..reports.formats import Column, Table, render
-from .parameters import Cursor
+from .parameters import PlaceCursor
 from .problems import DESCRIBED
 from .state import AppState, Db
 
@@ -114,7 +114,7 @@ def list_candidates(
         str | None, Query(max_length=100, description="Only undecided ones of this person.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=1000, description=f"{LIMIT} CSV has all.")] = review.PAGE,
-    cursor: Cursor = None,
+    cursor: PlaceCursor = None,
     format: Format = "json",
 ) -> Any:
     """In order of appearance, one page at a time: pass `next` as `cursor` until it is null.

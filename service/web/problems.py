@@ -16,7 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match, Route
 
 from ...cypher.errors import ServerUnavailableError
 from ..base.errors import (
@@ -109,8 +109,13 @@ class ProblemResponse(JSONResponse):
         return json.dumps(content).encode("ascii")
 
 
-def install(app: FastAPI) -> None:
-    """Register the handlers of all errors."""
+def install(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Register the handlers of all errors.
+
+    Args:
+        routes: of the application; `Allow` lists their methods.
+    """
+    app.state.routes = routes
     for kind in KNOWN_ERRORS:
         app.add_exception_handler(kind, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -244,7 +249,7 @@ async def known_query(request: Request) -> None:
 
 def _parameters(request: Request) -> list[str]:
     """Names of the parameters that the query of an operation may have."""
-    operations = request.app.openapi()["paths"].get(request.scope["route"].path, {})
+    operations = request.app.openapi()["paths"].get(request.scope["route"].path_format, {})
     parameters = operations.get(request.method.lower(), {}).get("parameters", ())
     return [each["name"] for each in parameters if each["in"] == "query"]
 
@@ -252,7 +257,7 @@ def _parameters(request: Request) -> list[str]:
 def _fields(request: Request, place: Sequence[int | str]) -> list[str]:
     """Names of the fields that a request's body may have at a place, by the OpenAPI document."""
     document = request.app.openapi()
-    operations = document["paths"].get(request.scope["route"].path, {})
+    operations = document["paths"].get(request.scope["route"].path_format, {})
     content = operations.get(request.method.lower(), {}).get("requestBody", {}).get("content", {})
     schemas = [content.get("application/json", {}).get("schema", {})]
     for part in [*place, None]:
@@ -296,7 +301,7 @@ def _methods(request: Request) -> list[str]:
     """The methods of a path, of all routes that have it; Starlette names those of the first."""
     return sorted({
         method
-        for route in request.app.routes
+        for route in request.app.state.routes
         if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE
         for method in route.methods or ()
     })  # fmt: skip

@@ -173,7 +173,6 @@ ALLOWED_TWINS = {
     ("cypher/rows/jobs.py:PageJobRow", "service/models/experiment.py:Experiment"): "likewise",
     ("cypher/rows/edits.py:EditRow", "service/models/experiment.py:EditOut"): "likewise",
     ("cypher/rows/edits.py:GetEditRow", "service/models/experiment.py:EditOut"): "likewise",
-    ("cypher/rows/edits.py:PageEditRow", "service/models/experiment.py:EditOut"): "likewise",
     ("editing/registry.py:MethodInfo", "service/web/catalog.py:MethodOut"): (
         "editing knows no pydantic, and the files of hyperparameters are no part of the registry"
     ),

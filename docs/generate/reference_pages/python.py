@@ -17,6 +17,7 @@ ORDER = (
     "score_edit",
     "leak_cut",
     "co_edit",
+    "export",
     "query",
     "Runtime",
     "Settings",

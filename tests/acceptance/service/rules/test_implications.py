@@ -195,7 +195,7 @@ def test_bad_questions_are_answered_with_a_remedy(
         "no rule" in thinkeval("graph", "rules", "closure", edit, "--rule", "nothing", code=2).error
     )
     answer = service.http.get(f"/v1/edits/{edit}/omega", params={"measure": "p"})
-    assert answer.status_code == 422
+    assert (answer.status_code, answer.json()["code"]) == (404, "nothing-stored")
     assert "was not measured" in answer.json()["detail"]
     for path in ("implications", "omega"):
         assert service.http.get(f"/v1/edits/nothing/{path}").status_code == 404

@@ -100,7 +100,7 @@ def test_a_rewrite_of_a_graph(
     ("params", "status", "said"),
     [
         ({"lock": "Nobody"}, 404, "Nobody"),
-        ({"measure": "p"}, 422, "not measured"),
+        ({"measure": "p"}, 404, "not measured"),
         ({"leak": "2"}, 422, "leak"),
         ({"seconds": "600"}, 422, "seconds"),
         ({"wrong": "1"}, 422, "wrong"),
