@@ -1,6 +1,6 @@
 // What else to edit: the facts of a leak cut, each with the strongest leaking chain that it closes.
-// `thinkeval lab leakcut EDIT` finds the facts. Of parallel facts between two entities a chain has the
-// likeliest, so that a fact beside it closes none here.
+// `thinkeval lab leakcut EDIT` finds the facts. Of parallel facts between two entities a chain has
+// the likeliest, so that a fact beside it closes none here.
 // params:
 //   $edit   STRING        id of the edit
 //   $facts  LIST<STRING>  ids of the cut's facts within the data set

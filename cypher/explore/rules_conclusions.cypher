@@ -1,6 +1,7 @@
 // Conclusions by the rules from the probed facts, with their strength before and after the edit.
 // A conclusion is as strong as its best proof: the product of the facts' probabilities and the
-// rules' confidences. `thinkeval graph rules closure`, or the edit's page in the web UI, stores them.
+// rules' confidences. `thinkeval graph rules closure`, or the edit's page in the web UI, stores
+// them.
 // params:
 //   $edit  STRING  id of the edit
 
