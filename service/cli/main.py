@@ -140,9 +140,7 @@ def _root(
     ),
     verbose: bool = typer.Option(False, "--verbose", "-v", help="Print each stage as a line."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress and no notices."),
-    log_file: Annotated[
-        Path | None, typer.Option(help="Append all of it to this file.")
-    ] = None,
+    log_file: Annotated[Path | None, typer.Option(help="Append all of it to this file.")] = None,
 ) -> None:
     del version
     set_up_logs(verbose=verbose, quiet=quiet, file=log_file)
