@@ -32,7 +32,14 @@ from .options import (
     require_taken,
     takes,
 )
-from .output import ProgressBars, emit_json, emit_rows, write_bytes
+from .output import (
+    ProgressBars,
+    emit_command,
+    emit_json,
+    emit_note,
+    emit_rows,
+    write_bytes,
+)
 from .render import show_means_table, show_method_table
 from .show import AllMetrics, show_edit
 
@@ -260,7 +267,9 @@ def _emit(
     all_metrics: bool,
 ) -> None:
     if json:
-        emit_json([s.model_dump() for s in scores], output)
+        from ..reports.verdict import with_verdict
+
+        emit_json([with_verdict(runtime.db, s).model_dump() for s in scores], output)
     elif csv:
         from ..reports.formats import frame_table
         from ..reports.table import scores_frame
@@ -285,3 +294,5 @@ def _emit(
         from ..reports.comparison import compare
 
         show_method_table(compare(runtime.db, scores, measure.key), measure.key)
+        emit_note("One edit on a screen, with its chains and what to edit next:")
+        emit_command(f"thinkeval show {scores[-1].edit}")

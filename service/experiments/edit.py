@@ -19,7 +19,7 @@ from ..models.experiment import EditFilters, EditOut
 from ..reports.edit import DRIFT_COUNTS, ScoreLine, leakage_table, lines, measure_of
 from ..reports.formats import Column, Table
 from ..reports.tasks import tasks_table
-from ..reports.verdict import with_verdict
+from ..reports.verdict import in_a_word, with_verdict
 from ..scoring import append, deltas, forget, metrics, record
 from ..scoring.request import ScoreRequest, body_digest, posted_id
 from ..scoring.runtime import parse
@@ -164,7 +164,7 @@ class EditStore(Store[Score]):
         """
         row = record.get_edit(db, id)
         score = record.score_of(db, row)
-        return self._shown(row, result=score and with_verdict(db, score))
+        return self._shown(row, score, result=score and with_verdict(db, score))
 
     def listing(
         self,
@@ -176,15 +176,18 @@ class EditStore(Store[Score]):
         limit: int = 100,
         **filters: Any,
     ) -> list[Any]:
-        """Recorded edits, newest first, without their scores; filters as `EditFilters`."""
+        """Recorded edits, newest first, with IFR and verdict only; filters as `EditFilters`."""
         ids = None if edit is None else [edit]
         found = db.read(
             rows.PageEditRow, "edits/page_edits",
-            posted_as=ids, dataset=graph, skip=skip, limit=limit, **filters,
+            posted_as=ids, dataset=graph, skip=skip, limit=limit, scores=True, **filters,
         )  # fmt: skip
-        return [self._shown(row) for row in found]
+        scores = [row.score and Score.model_validate_json(row.score) for row in found]
+        return [self._shown(*each) for each in zip(found, scores, strict=True)]
 
-    def _shown(self, row: rows.GetEditRow | rows.PageEditRow, **more: Any) -> EditOut:
+    def _shown(
+        self, row: rows.GetEditRow | rows.PageEditRow, score: Score | str | None, **more: Any
+    ) -> EditOut:
         columns = asdict(row)
         links = self._links(row.id)
         links |= {
@@ -194,6 +197,10 @@ class EditStore(Store[Score]):
         shown |= {"kind": self.kind.name, "graph": row.dataset, "links": links}
         changed = objects(row.target_true, row.target_new)
         shown["title"] = f"{row.subject}: {changed} ({row.method} on {row.model})"
+        if isinstance(score, Score) and score.measures:
+            ifr = score.get("ifr", score.measures[0])
+            shown["ifr"] = ifr.value if ifr and ifr.n else None
+            shown["verdict"] = in_a_word(score, score.measures[0]).word
         return EditOut.model_validate(shown | {"request": json.loads(row.request or "{}")} | more)
 
     def remove(self, db: Database, settings: Settings, id: str) -> list[str]:
@@ -311,6 +318,8 @@ DESCRIBED: list[Column[EditOut]] = [
     Column("graph", lambda edit: edit.graph, whole=True, optional=3),
     Column("model", lambda edit: edit.model, whole=True, optional=2),
     Column("method", lambda edit: edit.method, optional=1),
+    Column("IFR", lambda edit: edit.ifr),
+    Column("verdict", lambda edit: edit.verdict),
     Column("rewrite", lambda edit: edit.rewrite, whole=True, optional=5),
     Column("error", lambda edit: edit.error, optional=4),
 ]

@@ -74,6 +74,13 @@ class EditOut(Experiment[Score], EditedFact):
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
     model: str = Field(description="Name of the model.")
     method: str = Field(description="Name of the editing method.")
+    ifr: float | None = Field(
+        default=None, description="IFR by the first measure; null without one, or undefined."
+    )
+    verdict: str | None = Field(
+        default=None,
+        description="The verdict in one word, such as `shallow`; null without a score.",
+    )
 
 
 class EditFilters(BaseModel):

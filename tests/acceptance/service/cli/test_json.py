@@ -227,7 +227,7 @@ def established(session: Session, folder: Path, atlas: str) -> None:
     set_id, model = built[0]["id"], ("--model", folder / "tiny")
     assert session("lab depedit export", set_id)[0]
     file = folder / "sets.jsonl"
-    session.call("depedit", "export", set_id, "-o", file)
+    session.call("lab", "depedit", "export", set_id, "-o", file)
     assert session("lab depedit import", file)["sets"]
     protocol = session("lab depedit run", set_id, *model, "-s", "base")
     assert protocol["runs"]
@@ -270,19 +270,19 @@ def grown(session: Session, folder: Path, graph: str) -> None:
     ]
     assert session("graph crawl report", crawled)["questions"] == 0
     for name in {run, started, crawled}:
-        session.call("growth", name, "--delete")
+        session.call("results", "growth", name, "--delete")
 
 
 def appended(session: Session, folder: Path, graph: str) -> None:
     """Requests to append an answer, of the graph's facts."""
     model = ("--model", folder / "tiny")
-    assert "append" not in session.call("rewrites", graph, **session.env).out
+    assert "append" not in session.call("graph", "rewrites", graph, **session.env).out
     built = session("graph rewrites", graph, "--build", "append", *model)["built"]
     assert {request["kind"] for request in built} == {"append"}
     assert session("graph rewrites", graph, "--build", "append", *model)["stored"] == len(built)
     kinds = {each["id"]: each["kind"] for each in session("graph rewrites", graph)}
     assert {id for id, kind in kinds.items() if kind == "append"} == {r["id"] for r in built}
-    shown = session.call("rewrites", graph, **session.env).out
+    shown = session.call("graph", "rewrites", graph, **session.env).out
     assert "append" in shown
     assert "replace" in shown
     scored = session(
