@@ -21,7 +21,7 @@ from thinkeval.service.scoring.runtime import RuntimeModel
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 SAID = {
     "first_edit.sh": ("IFR", "Through whom"),
-    "compare_methods.sh": ("& memit &", "none"),
+    "compare_methods.sh": ("\nmemit & 1 &", "none"),
     "own_graph.sh": ("Ben Okafor", "Carla Reyes", "by 1 rule"),
     "rest.sh": ("succeeded", '"items"'),
 }

@@ -42,6 +42,8 @@ REASONS = (
     "do not ship",
     "installs",
     "changes the repository",
+    "stops the database",
+    "deletes",
 )
 """Why a block is not run: the comment's text holds one of these."""
 
