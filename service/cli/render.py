@@ -80,7 +80,9 @@ def show_score(score: Score) -> None:
 
 
 def show_asked(score: Score) -> None:
-    """Print the results of what a request asks for beside the facts: a chat, forms, tasks."""
+    """Print the results of what a request asks for beside the facts: texts, chat, forms, tasks."""
+    if (line := _written(score)) is not None:
+        console().print(line, highlight=False)
     if score.conversation is not None:
         emit_table(conversation_table(score.conversation))
     if score.forms:
@@ -174,7 +176,7 @@ ROWS = ("efficacy", "generalization", "specificity")
 
 
 def show_counterfact(score: Score) -> None:
-    """CounterFact's scores with their magnitudes, then fluency and consistency."""
+    """CounterFact's scores with their magnitudes."""
 
     def row(label: str, values: Sequence[MetricValue | None], texts: Iterable[str]) -> list[object]:
         return [label, *texts, max((value.n for value in values if value), default=0)]
@@ -194,8 +196,6 @@ def show_counterfact(score: Score) -> None:
     title = "As CounterFact measures it: score (magnitude)"
     columns = indexed("metric", *(MEASURE_NAMES[measure] for measure in score.measures), "prompts")
     emit_table(Table("counterfact", title, columns, rows, note))
-    if (line := _written(score)) is not None:
-        console().print(line, highlight=False)
 
 
 def _written(score: Score) -> str | None:

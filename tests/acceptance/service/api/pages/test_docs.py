@@ -34,8 +34,8 @@ def page(chromium: Browser, guarded: Service) -> Iterator[Page]:
 def test_a_request_is_sent_from_the_reference(page: Page, guarded: Service) -> None:
     page.get_by_label("Token").fill(TOKEN)
     page.keyboard.press("Enter")
-    page.get_by_role("heading", name="edits", exact=False).first.click()
-    operation = page.locator("#operations-edits-list_edits")
+    page.get_by_role("heading", name="core", exact=False).first.click()
+    operation = page.locator("#operations-core-list_edits")
     operation.get_by_role("button", name="/v1/edits").first.click()
     expect(operation).to_contain_text("Only edits by this method.")
     operation.get_by_role("button", name="Try it out").click()
@@ -50,9 +50,9 @@ def test_a_body_has_its_example_and_the_page_its_theme(page: Page) -> None:
     page.get_by_label("Token").fill(TOKEN)
     page.keyboard.press("Enter")
     page.wait_for_selector("#swagger-ui .opblock-tag")
-    page.evaluate("location.hash = '#/edits/post_edit'")
+    page.evaluate("location.hash = '#/core/post_edit'")
     page.reload()
-    operation = page.locator("#operations-edits-post_edit")
+    operation = page.locator("#operations-core-post_edit")
     expect(operation).to_contain_text('"rewrite": "harry-potter--studied-at"')
     expect(operation).to_contain_text("application/problem+json")
     for dark in (False, True):
