@@ -70,7 +70,9 @@ class EditOut(Experiment[Score], EditedFact):
         description="Id as in `Location` while it is queued; once its model is loaded a digest of"
         " everything its numbers depend on. Each of its ids finds it."
     )
-    posted_as: list[str] = Field(default=[], description="The ids it was submitted under.")
+    posted_as: list[str] = Field(
+        default=[], description="The ids it was submitted under; lists leave them out."
+    )
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
     model: str = Field(description="Name of the model.")
     method: str = Field(description="Name of the editing method.")

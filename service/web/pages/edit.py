@@ -358,6 +358,7 @@ def cut_values(
     except (NotFoundError, UsageError) as error:
         return values | {"cut_problem": f"{error.detail} {error.remedy}"}
     first = min(len(cut.facts), words.ROUNDS)
+    body = _body(db, score, cut)
     return values | {
         "cut": cut,
         "cut_headline": words.headline(cut),
@@ -366,14 +367,17 @@ def cut_values(
         "cut_promise": words.promise(cut, first) if first else "",
         "cut_step": words.next_step(cut, score),
         "cut_together": words.together(cut, score, first) if first else "",
-        "co_edits": {n: _request(score, cut, n) for n in {*range(1, first + 1), len(cut.facts)}},
+        "co_edits": {
+            n: body and json.dumps(body | {"per_round": n})
+            for n in {*range(1, first + 1), len(cut.facts)}
+        },
         "cut_open": cut.open[:OPEN],
         "cut_link": _leak_cut_link(browser, score, cut) if browser and cut.facts else None,
     }
 
 
-def _request(score: Score, cut: CutOut, n: int) -> str | None:
-    """The body of `POST /v1/coedits` for the first n facts in one round; None if it cannot be.
+def _body(db: Database, score: Score, cut: CutOut) -> dict[str, Any] | None:
+    """The body of `POST /v1/coedits` for facts of the cut in one round; None if it cannot be.
 
     That is a round of a co-edit or sequence, a scaled update, a control, a change of the prompt,
     and a cut by another measure than co-edits take: it may list other facts.
@@ -385,7 +389,10 @@ def _request(score: Score, cut: CutOut, n: int) -> str | None:
         return None
     if registry.info(score.method).kind != "weights":
         return None
-    return json.dumps(posted(score) | {"cut": words.asked(cut), "rounds": 1, "per_round": n})
+    body = posted(score) | {"cut": words.asked(cut), "rounds": 1}
+    # A score names a folder's model by its last part; the request has the folder.
+    asked = json.loads(record.get_edit(db, score.edit).request or "{}")
+    return body | ({"model": asked["model"]} if "model" in asked else {})
 
 
 def _leak_cut_link(browser: str, score: Score, cut: CutOut) -> str:

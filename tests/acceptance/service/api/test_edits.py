@@ -98,7 +98,7 @@ def test_the_same_again_is_there_already(
     assert len(again.content) < 6_000, "a summary"
     assert told["title"] == whole["title"]
     (listed,) = service.get("/v1/edits", edit=told["id"])["items"]
-    assert listed == told, "a list has the same summary"
+    assert listed == told | {"posted_as": []}, "a list has the same summary"
 
 
 def test_a_key_makes_one_edit_of_one_body(

@@ -116,7 +116,7 @@ def test_an_unknown_field_gets_a_suggestion(
         ("/v1/edits", {"methd": "rome"}, "unknown parameter 'methd'. Did you mean 'method'?"),
         ("/v1/edits", {"graph": "x", "zzzzzz": 1}, "unknown parameter 'zzzzzz'."),
         ("/v1/edits/x/chains", {"survivin": "true"}, "Did you mean 'surviving'?"),
-        ("/v1/graphs", {"skip": 5}, "unknown parameter 'skip'."),
+        ("/v1/graphs", {"skip": 5}, "unknown parameter 'skip'. Did you mean 'kind'?"),
     ],
 )
 def test_an_unknown_parameter_gets_a_suggestion(

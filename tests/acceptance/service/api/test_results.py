@@ -28,6 +28,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.editing import registry
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.models.edit import Score
+from thinkeval.service.reports.verdict import with_verdict
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 from thinkeval.service.web.app import create_app
@@ -133,7 +134,7 @@ def test_leakage_and_graph_count_the_chains_through_a_fact(
     ]
 
 
-def test_what_has_ended_is_told_once(client: TestClient, score: Score) -> None:
+def test_what_has_ended_is_told_once(client: TestClient, db: Database, score: Score) -> None:
     for part in ("", "/score", "/chains", "/leakage", "/graph", "/queries/metrics/ifr"):
         path = f"/v1/edits/{score.edit}{part}"
         first = client.get(path)
@@ -142,7 +143,9 @@ def test_what_has_ended_is_told_once(client: TestClient, score: Score) -> None:
             again = client.get(path, headers={"If-None-Match": known})
             assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
         assert client.get(path, headers={"If-None-Match": '"x"'}).content == first.content
-    assert Score.model_validate(get(client, f"/v1/edits/{score.edit}/score")) == score
+    assert Score.model_validate(get(client, f"/v1/edits/{score.edit}/score")) == with_verdict(
+        db, score
+    )
 
 
 @pytest.mark.parametrize("name", [*cypher.names("metrics/"), *cypher.names("chains/")])
@@ -183,11 +186,10 @@ def test_what_there_is_is_listed_whole(client: TestClient, mine: Mine) -> None:
     assert [each["name"] for each in listed] == list(registry.names())
     assert get(client, "/v1/methods/rome") in listed
     assert "organism" in get(client, "/v1/models")["names"]
-    for kind, folder in (("metrics", "metrics/"), ("queries", "")):
-        items = get(client, f"/v1/{kind}")["items"]
-        assert {each["name"]: each["text"] for each in items} == {
-            name: cypher.query(name).text for name in cypher.names(folder)
-        }
+    items = get(client, "/v1/queries")["items"]
+    assert {each["name"]: each["text"] for each in items} == {
+        name: cypher.query(name).text for name in cypher.names("")
+    }
     metrics = get(client, "/v1/queries", folder="metrics/")["items"]
     assert get(client, "/v1/queries/metrics/ifr") in metrics
     assert all(each["name"].startswith("metrics/") for each in metrics)

@@ -21,6 +21,7 @@ from thinkeval.service.client.rest import Client
 from thinkeval.service.models.edit import Score
 from thinkeval.service.reports.leakage_selection import Selection
 from thinkeval.service.reports.table import method_table
+from thinkeval.service.reports.verdict import with_verdict
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 
@@ -70,7 +71,7 @@ def control(te: Client, mine: Mine, score: Score) -> Score:
 def test_a_score_is_the_stored_one_and_was_followed(
     db: Database, score: Score, told: list[tuple[str, float]]
 ) -> None:
-    assert score == record.get_score(db, score.edit)
+    assert score == with_verdict(db, record.get_score(db, score.edit))
     assert told[-1] == ("done", 1.0)
     assert len({stage for stage, _ in told}) > 2
 
@@ -238,6 +239,6 @@ def test_two_states_are_compared_by_a_worker(
 
 def test_who_shows_no_token_is_told_so(service: Service) -> None:
     with Client(service.url, "") as stranger, pytest.raises(ProblemError) as caught:
-        stranger.graphs()
+        stranger.catalogue.graphs()
     assert caught.value.status == 401
     assert caught.value.remedy

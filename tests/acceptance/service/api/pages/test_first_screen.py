@@ -86,7 +86,7 @@ def test_the_first_screen_holds_verdict_figures_map_and_next_step(
     assert "can still be deduced" in verdict
     assert "% of the old fact" in verdict
     assert smallest_letters(page) >= SMALLEST
-    assert not [text for text in page.locator("#map-svg tspan.p").all_inner_texts() if same(text)]
+    assert not [text for text in page.locator("#map-svg tspan.p").all_text_contents() if same(text)]
     there = page.get_by_role("button", name="Go to the old object")
     if width > 1000:
         frame = page.locator("#canvas").evaluate("each => [each.clientWidth, each.clientHeight]")
@@ -123,7 +123,7 @@ def test_the_map_draws_the_chains_that_carry_most(open_page: Open, edits: dict[s
     """Whatever the table names first is on the map at first."""
     page = open_page(f"/edits/{edits['rome']}")
     drawn = {each.get_attribute("data-fact") for each in page.locator("#map-svg [data-fact]").all()}
-    for link in page.locator(".whom a").all():
+    for link in page.locator(".whom li a").all():
         if not (link.locator("xpath=..").locator(".share").inner_text()).startswith("0 "):
             asked = parse_qs(urlsplit(link.get_attribute("href") or "").query)
             assert asked["first"][0] in drawn

@@ -60,5 +60,5 @@ def test_the_documentation_explains_the_metrics(open_page: Open) -> None:
     page.get_by_text("More", exact=True).click()
     page.get_by_role("link", name="Documentation").click()
     row = page.locator("tr#ifr")
-    expect(row).to_contain_text("deduced")
+    expect(row).to_contain_text("how much of the old fact its chains still give")
     fits(page, 390)

@@ -205,7 +205,7 @@ def test_an_entity_and_a_branch_choose_the_chains_through_them(
     assert parse_qs(urlsplit(page.url).query)["through"] == [middle]
     for name in page.locator("#map-svg .fact").all():
         assert name.get_attribute("data-chains") or "target_new" in str(name.get_attribute("class"))
-    page.get_by_role("link", name="All chains").click()
+    page.get_by_role("link", name="All chains", exact=True).click()
     expect(page.locator(".chip")).to_have_count(0)
     branch = page.locator(".tree > ul > li").first
     branch.locator("summary").first.click()
