@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ..base.errors import NotFoundError
 from ..base.formatting import least, number, percent, pluralize
 from ..models.edit import Measure, MetricValue, Score, SideEffects
 from ..scoring.damage import (
@@ -179,11 +180,17 @@ def judged(
 
 
 def with_verdict(db: Database, score: Score) -> Score:
-    """The score with its verdict in one sentence, by its first measure; an append has none."""
+    """The score with its verdict in one sentence, by its first measure.
+
+    An append has none, and neither has a score whose graph is not stored (older versions had some).
+    """
     if score.append is not None:
         return score
-    said = judged(db, score, score.measures[0]).headline
-    return score.model_copy(update={"verdict": said})
+    try:
+        found = judged(db, score, score.measures[0])
+    except NotFoundError:
+        return score
+    return score.model_copy(update={"verdict": found.headline})
 
 
 def verdict(

@@ -189,13 +189,13 @@ def test_rest_client_command_and_page_show_the_same_result(
     assert got["result"] == stored.model_dump(mode="json")
     assert remote.experiments.get(kind.plural, stored.id).result == stored
     assert stored.id in remote.experiments.list(kind.plural, graph=place.graph)["id"].tolist()
-    assert json.loads(cli(kind.plural, stored.id, "--json").out) == got["result"]
-    assert sample.said in " ".join(cli(kind.plural, stored.id).out.split())
+    assert json.loads(cli("results", kind.plural, stored.id, "--json").out) == got["result"]
+    assert sample.said in " ".join(cli("results", kind.plural, stored.id).out.split())
     shown = client.get(f"/{kind.plural}/{stored.id}").text
     assert sample.said in shown
     listing = "/" if kind is EDIT else f"/{kind.plural}"
     assert f'href="/{kind.plural}/{stored.id}"' in client.get(listing).text
-    listed = cli(kind.plural, "-g", place.graph)
+    listed = cli("results", kind.plural, "-g", place.graph)
     assert stored.id in listed.out
     name, header, part = sample.first
     for format, content in (("csv", header), ("markdown", part), ("latex", ""), ("json", "[")):
@@ -203,7 +203,10 @@ def test_rest_client_command_and_page_show_the_same_result(
         assert table.status_code == 200, table.text
         assert content in table.text
         if format != "json":
-            assert cli(kind.plural, stored.id, "-f", format).out.strip() == table.text.strip()
+            assert (
+                cli("results", kind.plural, stored.id, "-f", format).out.strip()
+                == table.text.strip()
+            )
     assert len(remote.experiments.table(kind.plural, stored.id, name)) == len(
         kind.all_tables(db, stored)[0].rows
     )
@@ -239,7 +242,7 @@ def test_figures_are_drawn_by_name(
             drawn = client.get(f"{path}/{name}.{format}")
             assert drawn.status_code == 200, drawn.text
             assert type in drawn.headers["content-type"]
-        cli(kind.plural, stored.id, "--figure", f"{kind.name}.svg", "--drawing", name)
+        cli("results", kind.plural, stored.id, "--figure", f"{kind.name}.svg", "--drawing", name)
         assert (cli.cwd / f"{kind.name}.svg").read_bytes() == client.get(
             f"{path}/{name}.svg"
         ).content
@@ -269,7 +272,7 @@ def test_an_unknown_id_table_or_measure_is_refused(
         ((stored.id, "--table", "none"), "no table"),
         ((stored.id, "-f", "html"), "not a table format"),
     ):
-        done = cli(kind.plural, *words, code=2)
+        done = cli("results", kind.plural, *words, code=2)
         assert problem in done.err, (words, done.err)
 
 
