@@ -68,11 +68,11 @@ def test_a_run_from_the_command_line(
     told = json.loads(again)
     assert (code, len(model.asked)) == (0, asked)
     assert told["calls"] == told["iterations"][-1]["calls"] == asked
-    code, shown = thinkeval(capsys, "growth", run.id, "--json")
+    code, shown = thinkeval(capsys, "results", "growth", run.id, "--json")
     assert json.loads(shown)["iterations"] == told["iterations"]
-    table = thinkeval(capsys, "growth", run.id, "--table", "iterations", "-f", "csv")[1]
+    table = thinkeval(capsys, "results", "growth", run.id, "--table", "iterations", "-f", "csv")[1]
     assert table.splitlines()[-1].startswith(f"{len(told['iterations'])},{len(SCHOOL)},4,")
-    (listed,) = [each for each in json.loads(thinkeval(capsys, "growth", "--json")[1])
+    (listed,) = [each for each in json.loads(thinkeval(capsys, "results", "growth", "--json")[1])
                  if each["id"] == run.id]  # fmt: skip
     assert (listed["status"], listed["kind"]) == ("succeeded", "growth")
     found = next(
@@ -80,9 +80,9 @@ def test_a_run_from_the_command_line(
         for c in db.read(CandidateOut, "growth/candidates", run=run.id)
         if c.object == "Ron Weasley"
     )
-    shown = thinkeval(capsys, "grow", "show", run.id, found.id)[1]
+    shown = thinkeval(capsys, "graph", "grow", "show", run.id, found.id)[1]
     assert "Harry Potter was a friend of Ron Weasley." in shown
-    assert thinkeval(capsys, "growth", run.id, "--delete")[0] == 0
+    assert thinkeval(capsys, "results", "growth", run.id, "--delete")[0] == 0
     assert not db.read(GrowthOut, "growth/runs", id=run.id)
     assert db.read(rows.GraphRow, "graph/get_graph", graph=graph_id)
 

@@ -13,7 +13,7 @@ from support.references.closure_reference import PlainRule
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.base.errors import NotFoundError, UsageError
+from thinkeval.service.base.errors import NotFoundError, NothingStoredError
 from thinkeval.service.leakcut import words
 from thinkeval.service.leakcut.hitting_set import Problem
 from thinkeval.service.leakcut.leaks import of_edit
@@ -63,7 +63,7 @@ def test_what_cannot_be_cut(db: Database, graph: str) -> None:
     edit = store_edit(db, f"{graph}-edit", FACTS, dataset=graph).edit
     with pytest.raises(NotFoundError, match=r"Ronn.*Ron"):
         cut_of(db, edit, CutIn(lock=("Ronn",)))
-    with pytest.raises(UsageError, match="'p'"):
+    with pytest.raises(NothingStoredError, match="'p'"):
         cut_of(db, edit, measure="p")
     with pytest.raises(NotFoundError, match="edit"):
         cut_of(db, f"{graph}-none")

@@ -16,6 +16,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.service.experiments.edit import EDIT
 from thinkeval.service.models.edit import Score, ScoringOptions
 from thinkeval.service.reports.diff import diff
+from thinkeval.service.reports.verdict import with_verdict
 from thinkeval.service.scoring import metrics, record
 from thinkeval.service.scoring.probe import ProbedFact
 
@@ -72,7 +73,7 @@ def test_an_older_score_has_the_new_metrics_and_its_old_values(db: Database, pre
             assert found.number(metric, "likelihood") == pytest.approx(value.value), metric
         whole = {s.edit: s for s in record.scores(db, [], graph=prefix)}
         assert whole.get(edit, found) == found
-        assert EDIT.store.get(db, edit).result == found
+        assert EDIT.store.get(db, edit).result == with_verdict(db, found)
 
 
 def test_a_score_without_a_graph_stays_as_it_is(db: Database, prefix: str) -> None:
