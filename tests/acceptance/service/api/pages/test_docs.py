@@ -55,6 +55,7 @@ def test_a_body_has_its_example_and_the_page_its_theme(page: Page) -> None:
     operation = page.locator("#operations-core-post_edit")
     expect(operation).to_contain_text('"rewrite": "harry-potter--studied-at"')
     expect(operation).to_contain_text("application/problem+json")
+    page.get_by_text("More", exact=True).click()
     for dark in (False, True):
         page.get_by_role("button", name="Theme").click()  # system, light, dark
         assert ("dark-mode" in (page.locator("html").get_attribute("class") or "")) == dark
