@@ -318,8 +318,8 @@ def _weighted(rows: Sequence[rows_ScoredChainRow]) -> float:
 # The lines of a score in terminal and web UI: a metric, its value by each measure, n.
 
 EFFICACIES = (
-    ("efficacy, chat template", "efficacy_chat"),
-    ("efficacy, plain prompt", "efficacy_plain"),
+    ("Efficacy, chat template", "efficacy_chat"),
+    ("Efficacy, plain prompt", "efficacy_plain"),
 )
 """Values that only scores of models with a chat template have: (label, metric)."""
 

@@ -133,6 +133,6 @@ def test_a_score_has_both_only_where_there_is_a_template(
         before = number(plain, "efficacy", measure)
         assert number(chatted, "efficacy_plain", measure) == pytest.approx(before, rel=1e-4)
     labels = [line.label for line in lines(chatted)]
-    at = labels.index("efficacy")
-    assert labels[at : at + 3] == ["efficacy", "efficacy, chat template", "efficacy, plain prompt"]
-    assert [line.label for line in lines(plain)].count("efficacy, plain prompt") == 0
+    at = labels.index("Efficacy")
+    assert labels[at : at + 3] == ["Efficacy", "Efficacy, chat template", "Efficacy, plain prompt"]
+    assert [line.label for line in lines(plain)].count("Efficacy, plain prompt") == 0
