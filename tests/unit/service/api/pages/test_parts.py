@@ -115,7 +115,7 @@ def test_lines_without_chains_of_a_length_are_left_out() -> None:
     steps = [metric("ifr_by_steps", 0.5, step=n) for n in (1, 2)]
     steps[0] = steps[0].model_copy(update={"n": 0})
     found = lines(score(values=[metric("ifr", 0.3), *steps]))
-    assert [line.label for line in found] == ["ifr", "IFR, 2-step"]
+    assert [line.label for line in found] == ["IFR", "IFR, 2-step"]
 
 
 def row(name: str, ifr: float, preservation: float, steps: list[float]) -> dict[str, Any]:
