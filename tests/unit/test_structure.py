@@ -171,7 +171,6 @@ ALLOWED_TWINS = {
         "request and events are JSON in the database; result and links are not the job's"
     ),
     ("cypher/rows/jobs.py:PageJobRow", "service/models/experiment.py:Experiment"): "likewise",
-    ("cypher/rows/edits.py:EditRow", "service/models/experiment.py:EditOut"): "likewise",
     ("cypher/rows/edits.py:GetEditRow", "service/models/experiment.py:EditOut"): "likewise",
     ("editing/registry.py:MethodInfo", "service/web/catalog.py:MethodOut"): (
         "editing knows no pydantic, and the files of hyperparameters are no part of the registry"

@@ -195,7 +195,7 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     assert session("model covariance import", published, *model)
     assert session("demo", *model, "-m", "none", "--samples", "1")["scores"]
     session.done.add("model covariance collect")  # the hidden name of `covariance`
-    session.done.discard("covariance")
+    session.done.discard("model covariance")
     return edits
 
 
