@@ -103,7 +103,7 @@ LOG.addHandler(logging.NullHandler())
 
 
 class _Said:
-    """How much commands say on standard error.
+    """The choice of what commands print on standard error.
 
     Attributes:
         quiet: True for errors only.

@@ -13,6 +13,7 @@ import typer
 import yaml
 from pydantic import ValidationError
 
+from ...loaders.reading.yaml_bounds import require_bounded
 from ..base.errors import UsageError, close_names, did_you_mean
 from ..base.formatting import cell, interval, number, pluralize, short, signed
 from ..base.settings import Settings
@@ -426,7 +427,8 @@ def sweep(
         id = None
         if posted is not None:
             done = [score.edit for score in found.scores]
-            id = SweepStore(SWEEP).record(runtime.db, runtime.settings, posted, done)
+            id = SWEEP.prepare(runtime.db, runtime.settings, posted).id
+            SweepStore(SWEEP).record(runtime.db, id, posted, done)
     _print_sweep(found, implied, measure.key, json=json, output=output, id=id)
     if found.failed:
         raise typer.Exit(2)
@@ -454,8 +456,10 @@ def _of_file(path: Path, others: Sequence[object]) -> SweepIn:
             remedy="Write them into the file; --workers, --measure, --json and -o may stay.",
         )
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        text = path.read_text(encoding="utf-8")
+        require_bounded(yaml.parse(text, Loader=yaml.SafeLoader))
+        values = yaml.safe_load(text)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UsageError(
             f"{path} cannot be read as YAML: {' '.join(str(error).split())}.",
             remedy="`thinkeval results sweeps ID --export FILE` writes such a file.",

@@ -54,12 +54,14 @@ def takes(request: type[BaseModel]) -> Callable[[Method], Method]:
     return decorate
 
 
-def written(rewrite: Rewrite) -> str | dict[str, Any]:
+def written(rewrite: Rewrite | None) -> str | dict[str, Any]:
     """A rewrite as a request has it.
 
     Raises:
-        ProblemError: a key is missing or unknown.
+        ProblemError: none is named, or a key is missing or unknown.
     """
+    if rewrite is None:
+        raise ProblemError("No rewrite is named.", "Name one: score(rewrite=...).", 422)
     if isinstance(rewrite, str):
         return rewrite
     given = rewrite.model_dump() if isinstance(rewrite, RewriteIn) else dict(rewrite)

@@ -641,8 +641,6 @@ class Client:
             model = named
         if model is not None:
             options["model"] = model
-        if rewrite is None:
-            raise ProblemError("No rewrite is named.", "Name one: score(rewrite=...).", 422)
         body = {"rewrite": written(rewrite), **options}
         edit = self.experiments.run("edits", body, wait=wait, progress=progress, timeout=timeout)
         return cast(Score, edit.result) if wait else cast(EditOut, edit)

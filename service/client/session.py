@@ -122,13 +122,12 @@ class Session(Client):
             rewrite = cast("Rewrite | None", named)
         elif named is not None:
             model = cast("str | Model", named)
-        if rewrite is None:
-            raise ProblemError("No rewrite is named.", "Name one: score(rewrite=...).", 422)
+        body = written(rewrite)
         with _problems(), ExitStack() as stack:
             if isinstance(model, tuple):
                 model = stack.enter_context(self._lent(model))
             chosen = {"model": model} if model is not None else {}
-            posted = EditIn.model_validate({"rewrite": written(rewrite), **chosen, **options})
+            posted = EditIn.model_validate({"rewrite": body, **chosen, **options})
             self._runtime.content_of(self._dataset(posted.graph))
             request = ScoreRequest.of(rewrite_of(self._runtime.db, posted), posted)
             score = with_verdict(self._runtime.db, score_edit(self._runtime, request))

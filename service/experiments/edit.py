@@ -182,11 +182,13 @@ class EditStore(Store[Score]):
             rows.PageEditRow, "edits/page_edits",
             posted_as=ids, dataset=graph, skip=skip, limit=limit, scores=True, **filters,
         )  # fmt: skip
-        scores = [row.score and Score.model_validate_json(row.score) for row in found]
-        return [self._shown(*each) for each in zip(found, scores, strict=True)]
+        return [
+            self._shown(row, Score.model_validate_json(row.score) if row.score else None)
+            for row in found
+        ]
 
     def _shown(
-        self, row: rows.GetEditRow | rows.PageEditRow, score: Score | str | None, **more: Any
+        self, row: rows.GetEditRow | rows.PageEditRow, score: Score | None, **more: Any
     ) -> EditOut:
         columns = asdict(row)
         links = self._links(row.id)
@@ -197,7 +199,7 @@ class EditStore(Store[Score]):
         shown |= {"kind": self.kind.name, "graph": row.dataset, "links": links}
         changed = objects(row.target_true, row.target_new)
         shown["title"] = f"{row.subject}: {changed} ({row.method} on {row.model})"
-        if isinstance(score, Score) and score.measures:
+        if score and score.measures:
             ifr = score.get("ifr", score.measures[0])
             shown["ifr"] = ifr.value if ifr and ifr.n else None
             shown["verdict"] = in_a_word(score, score.measures[0]).word

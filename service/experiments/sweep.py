@@ -88,22 +88,18 @@ class SweepStore(Store[SweepOut]):
         Raises:
             as `Store.submit`; then nothing was submitted.
         """
-        self.kind.prepare(db, settings, request)  # refused before anything is queued
+        id = self.kind.prepare(db, settings, request).id
         accepted = submit_all(db, settings, cells(db, request))
-        id = self.record(db, settings, request, [each.edit for each in accepted])
+        self.record(db, id, request, [each.edit for each in accepted])
         known = all(each.outcome == "known" for each in accepted)
         return EnqueueResult(id, "known" if known else "queued")
 
-    def record(
-        self, db: Database, settings: Settings, request: SweepIn, edits: Sequence[str]
-    ) -> str:
-        """Record a sweep with the ids of its edits, in the order of its cells; its own id."""
-        id = self.kind.prepare(db, settings, request).id
+    def record(self, db: Database, id: str, request: SweepIn, edits: Sequence[str]) -> None:
+        """Record a sweep under its id with the ids of its edits, in the order of its cells."""
         db.write(
             bool, "jobs/merge_sweep",
             id=id, request=request.model_dump_json(), posted_as=list(edits),
         )  # fmt: skip
-        return id
 
     def find(self, db: Database, id: str) -> SweepOut | None:
         """A sweep as far as it is done; None where there is none."""

@@ -150,8 +150,7 @@ def check(posted: CoEditIn, rewrite: RewriteRequest) -> None:
         raise UsageError(
             f"{rewrite.id} asks to forget, and names no new object that a co-edit could install.",
             remedy="`thinkeval lab leakcut EDIT` lists what else gives the old object away;"
-            " forget that"
-            " too.",
+            " forget that too.",
         )
     if posted.method == "none" or registry.info(posted.method).kind == "control":
         raise UsageError(

@@ -93,8 +93,7 @@ def draw_edit(
 
     Args:
         n: which chain `chain` draws, as `thinkeval results chains` numbers them; by default the
-        first
-            that survives (where none does, the first).
+            first that survives (where none does, the first).
         limit: how many surviving chains `leakage` draws at most, those of the largest part of IFR.
         selection: which chains `leakage` draws; by default all.
         caption: True if `leakage` has its title and caption.

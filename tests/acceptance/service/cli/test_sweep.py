@@ -66,6 +66,7 @@ def test_a_sweep_of_a_file_is_stored_and_its_export_is_the_same_sweep(
         ("methods: []", (), ("run.yaml: methods: ",)),
         ("methods: [rome]\nseeds: [x]", (), ("run.yaml: seeds.0: ",)),
         ("methods: [rome", (), ("run.yaml cannot be read as YAML",)),
+        (40_000 * "[", (), ("run.yaml cannot be read as YAML", "nested")),
         ("rome", (), ("run.yaml has no keys",)),
         ("methods: [rome]", ("-m", "memit"), ("has the whole sweep", "--workers")),
     ],

@@ -120,7 +120,7 @@ def same(text: str) -> bool:
 
 
 def test_the_map_draws_the_chains_that_carry_most(open_page: Open, edits: dict[str, str]) -> None:
-    """Whatever the table names first is on the map at first."""
+    """The map draws at first the facts that the table names first."""
     page = open_page(f"/edits/{edits['rome']}")
     drawn = {each.get_attribute("data-fact") for each in page.locator("#map-svg [data-fact]").all()}
     for link in page.locator(".whom li a").all():
