@@ -1,7 +1,7 @@
 // Renew the lease of a job, record how far it is, and read whether it shall be cancelled.
 // An idle worker sends it without a lease, to be listed. A lease that has expired is renewed too,
-// as long as no other process has taken the job. Progress is never lowered: a heartbeat may arrive
-// after the work that was done since it was written.
+// as long as no other process has taken the job. A heartbeat may arrive after the work that was done
+// since it was written: then it changes neither the progress nor the stage, which has gone further.
 // params:
 //   $worker    STRING|NULL = null       id of the worker; null for a command: not listed
 //   $about     MAP = {}                 what is listed of the worker: device, host, pid
@@ -18,8 +18,8 @@ WITH 1 AS one
 OPTIONAL MATCH (found:Job {lease: $lease})
 SET found.kind = found.kind
 WITH CASE WHEN found.lease = $lease AND found.attempt = $attempt THEN found END AS j
-SET j.lease_until = timestamp() + j.lease_ms, j.stage = coalesce($stage, j.stage),
-  j.progress = CASE WHEN coalesce($progress, 0.0) > coalesce(j.progress, 0.0) THEN $progress
-    ELSE j.progress END
+SET j.lease_until = timestamp() + j.lease_ms
+FOREACH (_ IN CASE WHEN $progress >= coalesce(j.progress, 0.0) THEN [1] ELSE [] END |
+  SET j.stage = coalesce($stage, j.stage), j.progress = $progress)
 RETURN j IS NOT NULL AS valid, coalesce(j.cancel, false) AS cancel
 LIMIT 1

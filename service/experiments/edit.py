@@ -8,6 +8,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from ...cypher import rows
 from ...cypher.errors import IncompleteWriteError
 from ..base.errors import NotFoundError
@@ -182,10 +184,7 @@ class EditStore(Store[Score]):
             rows.PageEditRow, "edits/page_edits",
             posted_as=ids, dataset=graph, skip=skip, limit=limit, scores=True, **filters,
         )  # fmt: skip
-        return [
-            self._shown(row, Score.model_validate_json(row.score) if row.score else None)
-            for row in found
-        ]
+        return [self._shown(row, _readable(row.score)) for row in found]
 
     def _shown(
         self, row: rows.GetEditRow | rows.PageEditRow, score: Score | None, **more: Any
@@ -210,6 +209,14 @@ class EditStore(Store[Score]):
         removed = record.delete(db, id)
         deltas.remove(settings, removed)
         return [removed]
+
+
+def _readable(score: str | None) -> Score | None:
+    """The score, or None where it is damaged: a list names the edit all the same."""
+    try:
+        return Score.model_validate_json(score) if score else None
+    except ValidationError:
+        return None
 
 
 def job_of(db: Database, edit: str) -> rows.JobRow:

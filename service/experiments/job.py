@@ -81,8 +81,8 @@ class JobProgress:
         self._upto = _NEXT.get(reached, reached) if upto is None else upto
 
     def update(self, done: int, total: int, stage: str) -> None:
-        """Note how far a stage is."""
-        part = min(done / total, 1.0) if total > 0 else 0.0
+        """Note how far a stage is; only the next stage reaches its end, so no two are equal."""
+        part = min(done / total, 0.99) if total > 0 else 0.0
         counted = f"{stage} ({done} of {total})" if total > 1 else stage
         before = self.shown[1] if self.shown else 0.0  # parts of a stage count from 0 each
         self.shown = (counted, max(before, self._reached + part * (self._upto - self._reached)))

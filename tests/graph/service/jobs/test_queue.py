@@ -24,13 +24,13 @@ from thinkeval.service.base.errors import (
     QueueFullError,
     UsageError,
 )
-from thinkeval.service.base.leases import MAX_CRASHES, Lease, event, new_token
+from thinkeval.service.base.leases import MAX_CRASHES, Lease, State, event, new_token
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.experiments import edit as store
 from thinkeval.service.experiments import queue, recovery, submit
 from thinkeval.service.experiments import sweep as edit_sweeps
 from thinkeval.service.experiments.edit import EDIT
-from thinkeval.service.experiments.job import job_of
+from thinkeval.service.experiments.job import JobProgress, job_of
 from thinkeval.service.experiments.sweep import SWEEP
 from thinkeval.service.graphs.write import write_graph
 from thinkeval.service.models.edit import EditIn
@@ -276,6 +276,20 @@ def test_a_queued_edit_is_cancelled_at_once_and_a_running_one_by_its_worker(
     assert EDIT.store.get(db, running).result is None
     with pytest.raises(NotFoundError):
         EDIT.store.cancel(db, "no-such-edit")
+
+
+def test_a_heartbeat_that_comes_late_changes_no_stage(db: Database, graph: str) -> None:
+    edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
+    lease = claimed(db)
+    progress = JobProgress(lease)
+    progress.enter("probe pre", 0.1)
+    progress.update(9, 9, "probe pre")
+    late = progress.state
+    lease.stage(db.write, "edit", 0.4)
+    for state, stage in ((late, "edit"), (State(lease, "edit (1 of 2)", 0.5), "edit (1 of 2)")):
+        beat = {**lease.params, "stage": state.stage, "progress": state.progress}
+        assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **beat)[0].valid
+        assert store.job_of(db, edit).stage == stage
 
 
 def test_a_heartbeat_that_comes_as_the_edit_ends_changes_nothing_of_it(
