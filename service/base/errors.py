@@ -104,7 +104,7 @@ def did_you_mean(close: Iterable[str]) -> str:
 
 
 class NotFoundError(ServiceError):
-    """No resource has this name.
+    """Not found.
 
     Attributes:
         kind: of the missing resource: graph, rewrite, edit ...
@@ -130,7 +130,10 @@ class ConflictError(ServiceError):
 
 
 class UsageError(ServiceError):
-    """Options that do not go together, or a value out of range."""
+    """The request is invalid.
+
+    Options do not go together, or a value is out of range.
+    """
 
     status = 422
 

@@ -167,7 +167,8 @@ class Finding:
 def examine(settings: Settings | None = None) -> list[Finding]:
     """Every check, cheap ones first. Nothing is started or downloaded."""
     settings = settings or Settings()
-    findings = [_python(), *(_package(name) for name in PACKAGES), _disk(settings.home)]
+    findings = [_python(), *(_package(name) for name in PACKAGES)]
+    findings += [_disk("home", settings.home), _disk("cache", settings.cache)]
     findings += [_database(settings), _device()]
     return findings
 
@@ -184,14 +185,14 @@ def _package(name: str) -> Finding:
         return Finding(name, False, "not installed", "Install thinkeval again in a fresh venv.")
 
 
-def _disk(home: Path) -> Finding:
-    existing = next(p for p in (home, *home.parents) if p.exists())
+def _disk(name: str, folder: Path) -> Finding:
+    existing = next(p for p in (folder, *folder.parents) if p.exists())
     free = shutil.disk_usage(existing).free
     return Finding(
-        "disk",
+        name,
         free > NEEDED_BYTES,
-        f"{free / 1e9:.1f} GB free for {home}",
-        "" if free > NEEDED_BYTES else "Free 2 GB, or set THINKEVAL_HOME and THINKEVAL_CACHE.",
+        f"{folder}, {free / 1e9:.1f} GB free",
+        "" if free > NEEDED_BYTES else f"Free 2 GB, or set THINKEVAL_{name.upper()}.",
     )
 
 

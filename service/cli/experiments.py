@@ -207,7 +207,7 @@ def command_of(kind: Kind[Any, Any]) -> Callable[..., None]:
     if kind.figures:
         figures = f" [bold]--figure[/bold] draws one of: {', '.join(kind.figures)}."
     command.__doc__ = (
-        f"List {kind.noun}s, or show one: the {kind.noun} is a stored result, found by its id.\n\n"
+        f"List the {kind.noun}s, or show, cancel or delete the one whose id is given.\n\n"
         f"{kind.about}{figures}"
     )
     return command

@@ -110,7 +110,7 @@ def graphs(
     ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """List the stored graphs, or show or delete one: data sets, model graphs and edits."""
+    """List the graphs, or show or delete one: of data sets, models and edits."""
     if with_dependents and not delete:
         raise UsageError("--with-dependents belongs to --delete.", remedy="Add --delete.")
     if delete and id is None:

@@ -193,7 +193,7 @@ def show_counterfact(score: Score) -> None:
         " mean margin); S is the harmonic mean of the three. The paper's own measure is the"
         " length-normalised one."
     )
-    title = "As CounterFact measures it: score (magnitude)"
+    title = "Scores of CounterFact (magnitude)"
     columns = indexed("metric", *(MEASURE_NAMES[measure] for measure in score.measures), "prompts")
     emit_table(Table("counterfact", title, columns, rows, note))
 

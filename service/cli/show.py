@@ -216,11 +216,11 @@ def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
         Column("which means", lambda row: row[1].sentence),
     ]
     interval = (
-        " [low, high]: 95 % interval of the sampled answers: were they drawn again, the value"
+        "[low, high]: 95 % interval of the sampled answers: were they drawn again, the value"
         " would be in it 95 times of 100."
     )
-    note = f"Grades: {'; '.join(part.rule for part in found.parts)}." + interval * bounded
-    emit_table(Table("verdict", f"Verdict: {MEASURE_NAMES[measure]}", columns, rows, note))
+    title = f"Verdict by {MEASURE_NAMES[measure]}"
+    emit_table(Table("verdict", title, columns, rows, interval * bounded))
     if found.unrelated.value is not None:
         emit_note(found.unrelated.sentence)
 

@@ -173,12 +173,12 @@ FRONTIER: list[Column[FrontierRow]] = [
     Column("IFR", lambda r: r.ifr, cell),
     Column("of alone", lambda r: r.ratio, cell),
     Column("clean", lambda r: r.clean),
-    Column("effic.", lambda r: r.efficacy, cell),
+    Column("Efficacy", lambda r: r.efficacy, cell),
     Column("co-edits", lambda r: r.coedit_efficacy, cell, optional=3),
-    Column("Pres., rest", lambda r: r.preservation_unedited, cell),
-    Column("Pres.", lambda r: r.preservation, cell, optional=4),
-    Column("subj.", lambda r: r.subject_retention, cell, optional=2),
-    Column("co-subj.", lambda r: r.coedited_retention, cell, optional=2),
+    Column("Preservation of the rest", lambda r: r.preservation_unedited, cell),
+    Column("Preservation", lambda r: r.preservation, cell, optional=4),
+    Column("Subject retention", lambda r: r.subject_retention, cell, optional=2),
+    Column("Co-edited subjects", lambda r: r.coedited_retention, cell, optional=2),
     Column("IFR random", lambda r: r.random_ifr, cell),
     Column("lower", lambda r: f"{r.lower} of {r.lower + r.higher}"),
     Column("p", lambda r: r.p, cell, optional=1),
@@ -186,9 +186,9 @@ FRONTIER: list[Column[FrontierRow]] = [
 
 NOTE = (
     "Medians over rewrites after m further facts. `of alone`: IFR relative to the edit alone;"
-    " `clean`: rewrites with no chain above the leak; `Pres., rest`: over facts not edited;"
-    " `co-subj.`: other facts about co-edited subjects; `lower`: rewrites whose IFR is below the"
-    " mean of as many random facts, with a sign test."
+    " `clean`: rewrites with no chain above the leak; `Preservation of the rest`: over facts not"
+    " edited; `Co-edited subjects`: other facts about them; `lower`: rewrites whose IFR is below"
+    " the mean of as many random facts, with a sign test."
 )
 
 
@@ -626,18 +626,18 @@ def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int)
     means = [cell(v) for pair in zip(after, end, strict=True) for v in pair]
     rows.append(["", f"all {len(found)}", *means])
     names = {
-        "efficacy": "effic.",
+        "efficacy": "Efficacy",
         "ifr": "IFR",
-        "preservation": "Pres.",
-        "subject_retention": "subj.",
+        "preservation": "Preservation",
+        "subject_retention": "Subject retention",
         "ifr_beyond_subject": "IFR beyond",
     }
     columns = indexed("", "rewrite", *(f"{names[m]} {w}" for m in POOLED for w in ("after", "end")))
     few = len(columns) - 4  # a narrow terminal omits those of the subject's facts
     note = (
         "`after`: on the model with this and all earlier edits; `end`: with all of them. The"
-        " last row pools: IFR over all chains, means of the others. `subj.`: retention of the"
-        " subject's other facts; `IFR beyond`: IFR had they been kept."
+        " last row pools: IFR over all chains, means of the others. `Subject retention`: of"
+        " its other facts; `IFR beyond`: IFR had they been kept."
     )
     title = f"{method} in sequence, {batch} at a time: {MEASURE_NAMES[measure]}"
     columns = [

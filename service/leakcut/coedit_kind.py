@@ -43,7 +43,7 @@ _MEANS = (
     ("Co-edits", "coedit_efficacy", "n_coedits"),
     ("Preservation", "preservation", "n_preservation"),
     ("Not edited", "preservation_unedited", "n_preservation_unedited"),
-    ("Subject", "subject_retention", "n_subject_retention"),
+    ("Subject retention", "subject_retention", "n_subject_retention"),
     ("Co-edited subjects", "coedited_retention", "n_coedited_retention"),
 )
 """Header, value and count of the columns that are means over facts."""
@@ -51,7 +51,7 @@ _MEANS = (
 OPTIONAL = {
     "Co-edits": 1,
     "Preservation": 1,
-    "Subject": 3,
+    "Subject retention": 3,
     "Not edited": 4,
     "Co-edited subjects": 4,
 }
@@ -60,8 +60,8 @@ OPTIONAL = {
 CAPTION = (
     "Facts: edited together, from the unedited model. Leaking: chains with R'/R above {leak:g}, of"
     " all. Efficacy: of the first request, and the mean of the co-edits (their number)."
-    " Preservation as the paper defines it, and over the facts that were not edited. Subject:"
-    " retention of its facts that were not edited; co-edited subjects: of their other facts. In"
+    " Preservation as the paper defines it, and over the facts that were not edited. Subject"
+    " retention: of its facts that were not edited; co-edited subjects: of their other facts. In"
     " parentheses the number of facts."
 )
 

@@ -56,7 +56,7 @@ class ProblemOut(BaseModel):
         examples=["not-found"],
         description=f"Kind of problem, for programs: {', '.join(CODES)}.",
     )
-    title: str = Field(examples=["No resource has this name"], description="The kind of error.")
+    title: str = Field(examples=["Not found"], description="The kind of error.")
     status: int = Field(examples=[404], description="HTTP status.")
     detail: str = Field(
         examples=["There is no edit 'rome-harry'. Did you mean 'rome-harry-1'?"],

@@ -53,7 +53,7 @@ HTTP = (
 EXAMPLE = """{
   "type": "urn:thinkeval:problem:not-found",
   "code": "not-found",
-  "title": "No resource has this name",
+  "title": "Not found",
   "status": 404,
   "detail": "There is no edit 'rome-harry'. Did you mean 'rome-harry-1'?",
   "remedy": "`thinkeval results edits` lists them.",

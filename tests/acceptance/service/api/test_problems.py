@@ -79,7 +79,7 @@ def test_a_close_name_is_suggested(client: TestClient) -> None:
 def test_a_leaderboard_of_an_unknown_graph_names_it(client: TestClient) -> None:
     shown = problem(client.get("/v1/leaderboard", params={"graph": "nope"}), 404)
     assert "graph 'nope'" in shown["detail"]
-    assert shown["title"] == "No resource has this name"
+    assert shown["title"] == "Not found"
     page = client.get("/leaderboard", params={"graph": "nope"}, headers={"Accept": "text/html"})
     assert page.status_code == 404
     assert "nope" in page.text

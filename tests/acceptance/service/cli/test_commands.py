@@ -390,7 +390,7 @@ def test_the_demo_tells_the_whole_story(
         edit, why = result["look_at"]["edit"], result["look_at"]["why"]
         end = shown.out.partition("Look at ")[2]
         assert end.partition(": ")[2].startswith(why)
-        for part in ("Verdict: likelihood", "Through whom: ", f"thinkeval show {edit}"):
+        for part in ("Verdict by likelihood", "Through whom: ", f"thinkeval show {edit}"):
             assert part in end
 
 

@@ -86,7 +86,7 @@ def test_a_score_shows_counterfacts_metrics_and_what_the_models_wrote(
     args = ["score", "harry-potter--studied-at", "-g", mine.graph, "--model", mine.model]
     args += ["-m", "rome", "--samples", "0", "--seed", "8", "--generate"]
     shown = at_once(*args, "--all-metrics", COLUMNS="160").out
-    assert "As CounterFact measures it" in shown
+    assert "Scores of CounterFact" in shown
     for row in ("specificity", "Score S"):
         assert any(line.strip(" │").startswith(row) for line in shown.splitlines()), shown
     assert "bits over 3 texts; consistency needs reference texts" in shown
