@@ -24,7 +24,7 @@ from ..growth.schemas import (
 )
 from ..reports.formats import Column, Table
 from ..scoring.runtime import Runtime
-from .options import GroupOfCommands, JsonFlag, ModelOption, request_of, takes
+from .options import GroupWithDefault, JsonFlag, ModelOption, request_of, takes
 from .output import ProgressBars, emit_command, emit_json, emit_note, emit_table, emit_values
 
 LEVELS: list[Column[LevelRow]] = [
@@ -119,22 +119,12 @@ def _show_rows(
     emit_table(Table(first, title, _columns(first), [(name, row) for name, row in rows]))
 
 
-RUN = "run"
 MOST = 10**9
 """Neither chains nor iterations stop a crawl: its depth, its budget, or the frontier does."""
 
 
-class RunByDefault(GroupOfCommands):
-    """A group whose arguments belong to `run` unless they name another command."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command before the arguments, `--help` included."""
-        named = bool(args) and args[0] in self.commands
-        return super().parse_args(ctx, args if named else [RUN, *args])
-
-
 crawl = typer.Typer(
-    cls=RunByDefault,
+    cls=GroupWithDefault,
     help="What a model knows around an entity, as a graph that can be scored.",
 )
 
@@ -148,7 +138,7 @@ ToOption = Annotated[
 ]
 
 
-@crawl.command(RUN, hidden=True)
+@crawl.command("run", hidden=True)
 @takes(*CrawlOptions.model_fields, of=CrawlOptions)
 def run(
     graph: Annotated[

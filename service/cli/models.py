@@ -26,7 +26,7 @@ from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
 from .options import (
     PROBED,
-    GroupOfCommands,
+    GroupWithDefault,
     JsonFlag,
     MeasureName,
     MeasureOption,
@@ -262,25 +262,13 @@ def train(
     )
 
 
-COLLECT = "collect"
-
-
-class CollectByDefault(GroupOfCommands):
-    """A group whose arguments belong to `collect` unless they name another command."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command before the arguments, `--help` included."""
-        named = bool(args) and args[0] in self.commands
-        return super().parse_args(ctx, args if named else [COLLECT, *args])
-
-
 covariance = typer.Typer(
-    cls=CollectByDefault,
+    cls=GroupWithDefault,
     help="Collect the covariance statistics (mom2) of ROME and MEMIT, or import published ones.",
 )
 
 
-@covariance.command(COLLECT, hidden=True)
+@covariance.command("collect", hidden=True)
 def collect(
     graph: GraphArgument = "hogwarts",
     model: ModelOption = "organism",

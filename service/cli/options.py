@@ -148,6 +148,16 @@ class GroupOfCommands(_PlainFlags, TyperGroup):
             raise
 
 
+class GroupWithDefault(GroupOfCommands):
+    """A group whose arguments belong to its hidden command unless they name another one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command before the arguments, `--help` included."""
+        (default,) = (name for name, command in self.commands.items() if command.hidden)
+        named = bool(args) and args[0] in self.commands
+        return super().parse_args(ctx, args if named else [default, *args])
+
+
 class GroupedCommand(_PlainFlags, TyperCommand):
     """A command whose options are shown by group; of many, `--help` shows the basic ones.
 

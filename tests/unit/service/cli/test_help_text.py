@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from typer.testing import CliRunner
 
 from thinkeval.service.cli import main
 from thinkeval.service.cli.main import app
-from thinkeval.service.cli.options import GROUPED_FROM, PANELS
+from thinkeval.service.cli.options import GROUPED_FROM, PANELS, GroupWithDefault
+from thinkeval.service.kinds import KINDS
 
 
 def texts(group: typer.Typer) -> Iterator[str]:
@@ -37,6 +39,37 @@ def test_the_root_has_ten_commands_and_all_others_are_in_one_group_each() -> Non
     below = [name for group in GROUPS for name in root.commands[group].commands]
     assert len(below) == len(set(below)) > 25
     assert not set(below) & set(root.commands)
+
+
+ROOT = Path(__file__).parents[4]
+NAMED = re.compile(r'(?:`|\$ |<code>|^ *|(?<!b)")thinkeval ([a-z{][^\n`"<]*)', re.MULTILINE)
+
+
+def named() -> Iterator[tuple[str, str]]:
+    """Yield the commands that the code, the pages and the documentation name, with their file."""
+    dated = ("changed-in", "decisions/", "results/")  # these say how a command was called then
+    files = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    for room in ("service", "editing", "loaders"):
+        files += [path for path in (ROOT / room).rglob("*") if path.suffix in (".py", ".html")]
+    for file in files:
+        name = str(file.relative_to(ROOT))
+        if not any(part in name for part in dated):
+            yield from ((name, words) for words in NAMED.findall(file.read_text("utf-8")))
+
+
+def test_every_command_that_is_named_somewhere_exists() -> None:
+    root: Any = typer.main.get_command(app)
+    plurals = [kind.plural for kind in KINDS]
+    found = list(named())
+    assert len(found) > 300
+    for file, text in found:
+        for plural in plurals if "{{ kind.plural }}" in text else [""]:
+            at, words = root, text.replace("{{ kind.plural }}", plural).split()
+            while getattr(at, "commands", None) and words and re.fullmatch("[a-z-]+", words[0]):
+                if isinstance(at, GroupWithDefault) and words[0] not in at.commands:
+                    break
+                assert words[0] in at.commands, (file, text)
+                at = at.commands[words.pop(0)]
 
 
 @pytest.mark.parametrize("args", [[], ["--help"]])
