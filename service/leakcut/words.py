@@ -192,9 +192,9 @@ def _trial(cut: CutOut) -> str:
 
 def _coedit(cut: CutOut, score: Score | None) -> list[str]:
     words = ["thinkeval", "lab", "coedit", cut.rewrite, "-g", cut.graph]
-    if cut.method and cut.model:
-        words += ["-m", cut.method, "--model", as_option(cut.model)]
     edit = posted(score) if score else {}
+    if cut.method and cut.model:
+        words += ["-m", cut.method, "--model", edit.get("model") or as_option(cut.model)]
     for name in ("seed", "chat", "bare", "max_steps", "revision", "hparams", "dtype"):
         if name in edit:
             words += [flags_of(name, CoEditIn.model_fields[name])[0], str(edit[name])]

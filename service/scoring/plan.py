@@ -300,7 +300,7 @@ def _provenance(
 ) -> dict[str, object]:
     request, model = resolved.request, resolved.model
     return {
-        "model": asdict(model.loaded.info) | {"name": model.name},
+        "model": asdict(model.loaded.info) | {"name": model.name, "given": request.model},
         "method": request.method,
         "hparams": _without_corpus(resolved.hparams.as_dict()),
         "hparams_digest": digest(identity["hparams"]),

@@ -189,7 +189,7 @@ def posted(score: Score) -> dict[str, Any]:
     wanted = {
         "graph": score.dataset,
         "rewrite": rewrite,
-        "model": as_option(score.model),
+        "model": _given_model(score),
         "method": score.method,
     }
     return wanted | {
@@ -198,6 +198,14 @@ def posted(score: Score) -> dict[str, Any]:
         if (value := _recorded(score, name, field)) is not None
         and value != field.get_default(call_default_factory=True)
     }
+
+
+def _given_model(score: Score) -> str:
+    """The model as `--model` takes it: a folder's name alone would not find it."""
+    named = as_option(score.model)
+    if named != score.model:
+        return named
+    return str(score.provenance.get("model", {}).get("given", named))
 
 
 def is_of(score: Score, request: ScoreRequest, model: str) -> bool:

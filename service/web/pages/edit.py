@@ -358,7 +358,7 @@ def cut_values(
     except (NotFoundError, UsageError) as error:
         return values | {"cut_problem": f"{error.detail} {error.remedy}"}
     first = min(len(cut.facts), words.ROUNDS)
-    body = _body(db, score, cut)
+    body = _body(score, cut)
     return values | {
         "cut": cut,
         "cut_headline": words.headline(cut),
@@ -376,7 +376,7 @@ def cut_values(
     }
 
 
-def _body(db: Database, score: Score, cut: CutOut) -> dict[str, Any] | None:
+def _body(score: Score, cut: CutOut) -> dict[str, Any] | None:
     """The body of `POST /v1/coedits` for facts of the cut in one round; None if it cannot be.
 
     That is a round of a co-edit or sequence, a scaled update, a control, a change of the prompt,
@@ -389,10 +389,7 @@ def _body(db: Database, score: Score, cut: CutOut) -> dict[str, Any] | None:
         return None
     if registry.info(score.method).kind != "weights":
         return None
-    body = posted(score) | {"cut": words.asked(cut), "rounds": 1}
-    # A score names a folder's model by its last part; the request has the folder.
-    asked = json.loads(record.get_edit(db, score.edit).request or "{}")
-    return body | ({"model": asked["model"]} if "model" in asked else {})
+    return posted(score) | {"cut": words.asked(cut), "rounds": 1}
 
 
 def _leak_cut_link(browser: str, score: Score, cut: CutOut) -> str:

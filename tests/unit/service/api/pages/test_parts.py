@@ -85,6 +85,14 @@ def test_a_plain_score_is_repeated_by_its_names_alone() -> None:
     )
 
 
+def test_a_folder_is_repeated_by_the_name_that_finds_it() -> None:
+    model = {"dtype": "float32", "name": "tuned", "given": "./models/my tuned"}
+    mine = score(model="tuned", provenance=score().provenance | {"model": model})
+    assert edit.posted(mine)["model"] == "./models/my tuned"
+    typed = dict(edit.commands(mine, "http://here"))["Score it again, on the command line"]
+    assert shlex.split(typed)[typed.split().index("--model") + 1] == "./models/my tuned"
+
+
 def test_every_option_and_a_rewrite_of_ones_own_is_repeated() -> None:
     own = score(
         rewrite="own:1",
