@@ -17,7 +17,7 @@ from ..reports.formats import Column, Table
 from ..scoring.runtime import Runtime
 from ..states.kind import COMPARISON
 from ..states.schemas import ComparisonIn
-from ..states.spec import parse, parse_sequence
+from ..states.spec import listed, parse, parse_sequence
 from .experiments import Printed, emit_result, prints
 from .options import MEASURED, JsonFlag, MeasureName, OutputOption, request_of, takes
 from .output import (
@@ -45,7 +45,7 @@ def compare(
         list[str],
         typer.Argument(
             help="States that are compared with the base, written like it; +CHANGE is the state"
-            " before with this put on."
+            " before with this put on; a folder of checkpoints is each of them, @FILE one a line."
         ),
     ],
     rewrites: Annotated[
@@ -84,12 +84,16 @@ def compare(
     "text", or "prompt" and "answer") or [bold]+finetune:graph[/bold], the graph's facts that share
     no entity with the requests; all weights are trained, or with [bold]:lora=8[/bold] low-rank
     factors. Its update is saved, and can be named as an edit.
+
+    Many checkpoints: [bold]thinkeval compare ./base ./checkpoints --forget "S|R|O" --table states
+    -f csv --join depth.csv[/bold] has a row for each, in the order of their numbers, with the
+    columns of a file of your own beside ours. Interrupted, it resumes with the next checkpoint.
     """
     from ..states.compare import compare as compared
 
     first = parse(base)
     options |= {
-        "base": first, "states": parse_sequence(first, states),
+        "base": first, "states": parse_sequence(first, listed(states)),
         "rewrites": rewrites or [], "forget": forget or [],
     }  # fmt: skip
     posted = request_of(ComparisonIn, options)

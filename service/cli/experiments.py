@@ -17,7 +17,7 @@ from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..experiments.kind import Kind
 from ..reports.figure_style import FORMATS
-from ..reports.formats import Column, Table, records
+from ..reports.formats import Column, Table, joined, records
 from ..scoring.runtime import Runtime
 from .options import FormatOption, JsonFlag, MeasureName, OutputOption
 from .output import (
@@ -67,6 +67,14 @@ class Printed:
     figure: Annotated[
         Path | None,
         typer.Option("--figure", help="Write a figure to this .svg, .pdf or .png file."),
+    ] = None
+    join: Annotated[
+        Path | None,
+        typer.Option(
+            "--join",
+            help="CSV file whose first column names rows of the first table, such as states: its"
+            " other columns are added.",
+        ),
     ] = None
     drawing: Annotated[
         str | None, typer.Option("--drawing", help="The figure of --figure; default: the first.")
@@ -125,7 +133,7 @@ def emit_result(
     if printed.json:
         emit_json(out.model_dump(mode="json"), printed.output)
         return
-    tables = {each.name: each for each in kind.all_tables(db, out, measure)}
+    tables = {each.name: each for each in _joined(kind.all_tables(db, out, measure), printed.join)}
     if printed.format is not None or printed.table is not None:
         wanted = _chosen("table", printed.table or next(iter(tables)), tables)
         format = printed.format or "markdown"
@@ -143,6 +151,24 @@ def emit_result(
     emit_note(f"{out.id}{', stored earlier' if out.reused else ''}", "dim")
     for command in kind.next(out):
         emit_command(command)
+
+
+def _joined(tables: list[Table[Any]], path: Path | None) -> list[Table[Any]]:
+    """The tables with the columns of a file, where it names their rows.
+
+    Raises:
+        UsageError: it names no row of any of them.
+    """
+    if path is None:
+        return tables
+    wider = [joined(table, path) for table in tables]
+    if all(new is old for new, old in zip(wider, tables, strict=True)):
+        (names, _), column = tables[0].columns[0].cells(tables[0].rows), tables[0].columns[0].header
+        raise UsageError(
+            f"The first column of {path} names no row of a table.",
+            remedy=f"Name rows as the table does, by {column}: {', '.join(names[:3])}.",
+        )
+    return wider
 
 
 def _chosen(noun: str, name: str, found: Any) -> Any:

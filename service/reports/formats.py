@@ -11,7 +11,8 @@ import json
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -20,6 +21,8 @@ from ..base.errors import UsageError
 from ..base.formatting import UNDEFINED, cell
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 
@@ -88,6 +91,48 @@ def frame_table(frame: pd.DataFrame, note: str = "") -> Table[Mapping[str, Any]]
     ]
     rows: list[Any] = frame.to_dict("records")
     return Table("frame", "", columns, rows, note)
+
+
+def joined(table: Table[Row], path: Path) -> Table[Row]:
+    """The table with the columns of a CSV file, joined by the table's first column.
+
+    A row that the file does not name has no values there; where it names no row, the table is as
+    it was.
+
+    Args:
+        path: its first column has names as the table's first one.
+
+    Raises:
+        UsageError: the file cannot be read, has one column, or names a row twice.
+    """
+    import pandas as pd  # `--help` does not wait for it
+
+    try:
+        read = pd.read_csv(path, converters={0: str.strip}, skipinitialspace=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{path} cannot be read as a table: {error}.", remedy="Save it as CSV, in UTF-8."
+        ) from error
+    first, *others = read.columns
+    if not others:
+        raise UsageError(f"{path} has one column, {first!r}.", remedy="Add the values to join.")
+    if (twice := read[first].duplicated()).any():
+        name = read[first][twice].iloc[0]
+        raise UsageError(f"{path} names {name!r} twice.", remedy="Keep one of the rows.")
+    found = {
+        row[first]: {name: None if pd.isna(row[name]) else row[name] for name in others}
+        for row in read.astype(object).to_dict("records")
+    }
+    if not found.keys() & set(table.columns[0].cells(table.rows)[0]):
+        return table
+
+    def get(row: Row, name: str) -> Any:
+        (key,), _ = table.columns[0].cells([row])
+        return found.get(key, {}).get(name)
+
+    more: list[Column[Row]] = [Column(name, partial(get, name=name)) for name in others]
+    wider = None if table.values is None else [*table.values, *more]
+    return replace(table, columns=[*table.columns, *more], values=wider)
 
 
 def _frame(table: Table[Any]) -> pd.DataFrame:

@@ -189,6 +189,8 @@ def compare(
         spec = as_change(state, (posted.base, *posted.states)[place])
         done.append(_state(run, models[place + 1], spec, resolved, (pre, before)))
         run.seconds = {}
+        if place + 1 < n and not done[-1].reused:
+            _stored(run, done[-1:], unfinished=True)
     return _stored(run, done)
 
 
@@ -275,8 +277,12 @@ def _read(
     return drift, led
 
 
-def _stored(run: _Run, done: Sequence[_Compared]) -> ComparisonOut:
-    """Step 7, and the record of all states."""
+def _stored(run: _Run, done: Sequence[_Compared], *, unfinished: bool = False) -> ComparisonOut:
+    """Step 7, and the record of all states; those of states that were stored alone are deleted.
+
+    Args:
+        unfinished: more states follow; the record of this one is found if they are never reached.
+    """
     db, posted = run.runtime.db, run.posted
     states = [each.out for each in done]
     id = states[0].id
@@ -292,10 +298,12 @@ def _stored(run: _Run, done: Sequence[_Compared]) -> ComparisonOut:
         notes=list(dict.fromkeys(note for each in states for note in each.notes)),
         request=posted.model_dump(mode="json"),
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        unfinished=unfinished,
     )
     if all(each.reused for each in done):
         for found in store.results(db, KIND, ComparisonOut, id=id):
-            return found.model_copy(update={"reused": True})
+            if not found.unfinished:
+                return found.model_copy(update={"reused": True})
     scores = {edit: score for each in done for edit, score in each.scores.items()}
 
     def before(tx: Tx) -> None:
@@ -318,6 +326,10 @@ def _stored(run: _Run, done: Sequence[_Compared]) -> ComparisonOut:
         lease=run.work.lease,
         before=before,
     )
+    for state in states if len(states) > 1 else ():
+        for part in store.results(db, KIND, ComparisonOut, id=state.id):
+            if part.unfinished:
+                db.write(rows.DeleteExperimentRow, "experiments/delete", id=part.id)
     return out
 
 

@@ -341,6 +341,11 @@ class ComparisonOut(Plotted, Result):
 
     states: list[StateComparison] = Field(description="Each state, in the order of the request.")
     n_facts: int = Field(description="Facts in the graph.")
+    unfinished: bool = Field(
+        default=False,
+        description="Whether it is one state of a comparison that has not ended: repeated, that"
+        " comparison begins with the next state.",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -258,6 +258,42 @@ def parse_sequence(base: StateIn, specs: Iterable[str | StateIn]) -> list[StateI
     return found[1:]
 
 
+def listed(specs: Iterable[str]) -> list[str]:
+    """States as a command names them, each by itself.
+
+    `@FILE` is the lines of a file without blank ones and comments (`#`), a folder that has
+    checkpoints but is none for each of them, in the order of the numbers in their names.
+
+    Raises:
+        UsageError: a file that cannot be read, or that names no state.
+    """
+    return [each for spec in specs for each in (_lines if spec[:1] == "@" else _checkpoints)(spec)]
+
+
+def _lines(spec: str) -> list[str]:
+    path = Path(spec[1:])
+    try:
+        lines = [line.partition("#")[0].strip() for line in path.read_text("utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{path} cannot be read as a list of states: {error}.", remedy="Name a text file."
+        ) from error
+    if not any(lines):
+        raise UsageError(f"{path} names no state.", remedy="Write one a line.")
+    return [line for line in lines if line]
+
+
+def _checkpoints(spec: str) -> list[str]:
+    """The checkpoints in a folder; the state itself where it is none."""
+    folder = Path(spec)
+    if spec[:1] == "+" or not folder.is_dir() or (folder / "config.json").exists():
+        return [spec]
+    found = [each.parent for each in folder.glob("*/config.json")]
+    numbers = re.compile(r"(\d+)")
+    found.sort(key=lambda each: [int(x) if x.isdigit() else x for x in numbers.split(each.name)])
+    return [str(each) for each in found] or [spec]
+
+
 def as_change(state: StateIn, before: StateIn) -> str:
     """Return a state as a change of the one before, `+CHANGE`; in full if it is none."""
     n = len(before.edits)

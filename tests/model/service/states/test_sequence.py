@@ -15,6 +15,7 @@ from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
 from thinkeval.editing.errors import DeltaError
 from thinkeval.service.base.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.experiments.store import results as stored
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.delete import delete_graph
 from thinkeval.service.graphs.requests import rewrites, to_forget
@@ -22,6 +23,7 @@ from thinkeval.service.models.edit import Score
 from thinkeval.service.reports import formats
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.states import compare as comparing
 from thinkeval.service.states import table
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.kind import COMPARISON
@@ -319,3 +321,32 @@ def test_a_data_set_goes_with_its_comparisons(runtime: Runtime, organism: Runtim
         removed = delete_graph(runtime.db, walk.graph, with_dependents=True)
         assert {edit.edit, *found.states[1].updates} <= set(removed)
         assert COMPARISON.store.find(runtime.db, found.id) is None
+
+
+def test_an_interrupted_comparison_begins_with_the_next_state(
+    walk: Walk, edit: Score, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three states the second fails once: the first is not asked again, nothing is left over."""
+    states = ("+8bit", f"+edit:{edit.edit}", FINE_TUNE)
+    asked: list[str] = []
+    of_state = comparing._state
+
+    def failing(run: object, model: object, spec: str, *rest: object) -> object:
+        asked.append(spec)
+        if len(asked) == 2:
+            raise UsageError("It is interrupted.")
+        return of_state(run, model, spec, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(comparing, "_state", failing)
+    with pytest.raises(UsageError, match="interrupted"):
+        run(walk, *states)
+    db = walk.runtime.db
+    (part,) = (each for each in stored(db, "comparison", ComparisonOut) if each.unfinished)
+    assert [state.spec for state in part.states] == ["+8bit"]
+    out = run(walk, *states)
+    assert out.states[0].seconds == part.states[0].seconds  # as it was asked
+    assert not [each for each in stored(db, "comparison", ComparisonOut) if each.unfinished]
+    assert len(out.states) == 3
+    again = run(walk, *states)
+    assert again.reused
+    assert again.id == out.id

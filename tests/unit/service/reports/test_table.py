@@ -6,6 +6,7 @@ import io
 import json
 import math
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -27,6 +28,7 @@ from thinkeval.service.reports.formats import (
     Table,
     frame_table,
     indexed,
+    joined,
     parquet,
     render,
 )
@@ -416,3 +418,22 @@ def test_the_table_of_methods_fits_80_columns_with_whole_words(
     show_each_table(SCORES, "likelihood")
     shown = capsys.readouterr().out
     assert all(score.edit in shown for score in SCORES)
+
+
+def test_columns_of_a_file_are_joined_by_the_first_column(tmp_path: Path) -> None:
+    table = Table("states", "States", indexed("state", "IFR"), [("a-1", 0.5), ("b", None)])
+    file = tmp_path / "depth.csv"
+    file.write_text("checkpoint,depth,note\nb,0.25,kept\nc,1,\na-1 ,,\n")
+    wider = joined(table, file)
+    assert [column.header for column in wider.columns] == ["state", "IFR", "depth", "note"]
+    assert json.loads(render(wider, "json")) == [
+        {"state": "a-1", "IFR": 0.5, "depth": None, "note": None},
+        {"state": "b", "IFR": None, "depth": 0.25, "note": "kept"},
+    ]
+    file.write_text("checkpoint,depth\nx,1\n")
+    assert joined(table, file) is table
+    for text in ("", "checkpoint\nb\n", "checkpoint,depth\nb,1\nb,2\n"):
+        file.write_text(text)
+        with pytest.raises(UsageError) as caught:
+            joined(table, file)
+        assert caught.value.remedy

@@ -14,7 +14,7 @@ from thinkeval.service.base.settings import Settings
 from thinkeval.service.experiments import submit
 from thinkeval.service.scoring import runtime
 from thinkeval.service.states.schemas import ComparisonIn
-from thinkeval.service.states.spec import StateIn, as_change, parse, parse_sequence
+from thinkeval.service.states.spec import StateIn, as_change, listed, parse, parse_sequence
 
 FORMS = {
     "organism": StateIn(model="organism"),
@@ -213,3 +213,25 @@ def test_a_sequence_that_no_states_have_is_refused(words: list[str], problem: st
     assert len(caught.value.remedy) > 5
     with pytest.raises(ValidationError, match=problem):
         ComparisonIn.model_validate({"base": "organism", "states": words, "graph": "hogwarts"})
+
+
+def test_a_folder_of_checkpoints_and_a_list_are_each_of_their_states(tmp_path: Path) -> None:
+    for step in (1000, 200, 50):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        (tmp_path / f"checkpoint-{step}" / "config.json").write_text("{}")
+    (tmp_path / "logs").mkdir()
+    states = tmp_path / "states.txt"
+    states.write_text("# unlearnt\n\ngpt2+edit:a  # first\n+8bit\n")
+    assert listed([str(tmp_path), f"@{states}", "gpt2"]) == [
+        *(str(tmp_path / f"checkpoint-{step}") for step in (50, 200, 1000)),
+        "gpt2+edit:a",
+        "+8bit",
+        "gpt2",
+    ]
+    assert listed([str(tmp_path / "checkpoint-50")]) == [str(tmp_path / "checkpoint-50")]
+    assert listed([str(tmp_path / "logs")]) == [str(tmp_path / "logs")]
+    states.write_text("# none\n")
+    for bad in (f"@{states}", f"@{tmp_path / 'missing'}"):
+        with pytest.raises(UsageError) as caught:
+            listed([bad])
+        assert caught.value.remedy
