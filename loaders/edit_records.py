@@ -79,6 +79,13 @@ def number_of(place: Place, record: dict[str, Any]) -> str:
     return place.at("case_id").name(f"case-{number}")
 
 
+def target_of(place: Place, rewrite: dict[str, Any], key: str, assembly: GraphAssembly) -> str:
+    """The name in a target of a rewrite, an object with `str`; a number is read as text."""
+    there = place.at(key)
+    target = there.mapping(place.field(rewrite, key))
+    return assembly.object_name(place.at(f"{key}.str"), there.field(target, "str"))
+
+
 def slotted(text: str, subject: str) -> str:
     """The complete text as a template: `{}` for the last occurrence of the subject, if any.
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from .assembly import GraphAssembly
 from .edit_records import Edit, add_edits, number_of, read_records, slotted
+from .reading.json_stream import head
 from .reading.sources import Place, default_name
 from .records import (
     LITERAL_SLOT,
@@ -37,11 +38,8 @@ SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)
 
 def recognises(path: Path) -> bool:
     """Return True if the file is zsRE; reads only its beginning."""
-    if path.is_dir() or path.suffix.lower() != ".json":
-        return False
-    with path.open(encoding="utf-8", errors="replace") as file:
-        head = file.read(65536)
-    return all(f'"{key}"' in head for key in ("src", "alt", "answers", "rephrase"))
+    text = head(path)
+    return all(f'"{key}"' in text for key in ("src", "alt", "answers"))
 
 
 def load(path: Path | str, *, name: str | None = None, limit: int | None = None) -> LoadedGraph:
@@ -62,7 +60,7 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
     several: list[str] = []
 
     def parse(place: Place, record: dict[str, Any]) -> Edit:
-        return _edit(place, record, assembly.name, relations, several)
+        return _edit(place, record, assembly, relations, several)
 
     add_edits(read_records(path, assembly, limit, parse), assembly)
     if several:
@@ -77,21 +75,20 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
 def _edit(
     place: Place,
     record: dict[str, Any],
-    dataset: str,
+    assembly: GraphAssembly,
     relations: _Relations,
     several: list[str],
 ) -> Edit:
     def text(key: str) -> str:
         return place.at(key).text(place.field(record, key))
 
-    subject, new = (
-        place.at(key).object_name(place.field(record, key)) for key in ("subject", "alt")
-    )
+    subject = place.at("subject").object_name(place.field(record, "subject"))
+    new = assembly.object_name(place.at("alt"), place.field(record, "alt"))
     question = text("src")
     answers = place.at("answers").sequence(place.field(record, "answers"))
     if not answers:
         raise place.at("answers").error("is empty, so there is no target_true")
-    true = place.at("answers[0]").object_name(answers[0])
+    true = assembly.object_name(place.at("answers[0]"), answers[0])
     if folded(true) == folded(new):
         raise place.error(f"alt and the first answer are the same, {quoted(true)}")
     prompt = slotted(question, subject)
@@ -105,14 +102,15 @@ def _edit(
         )
     near = {"neighborhood": (), "neighborhood_objects": ()}
     if "loc" in record:
+        answer = assembly.text(place.at("loc_ans"), place.field(record, "loc_ans"))
         near = {
             "neighborhood": (text("loc").rstrip("?") + "?",),
-            "neighborhood_objects": (text("loc_ans"),),
+            "neighborhood_objects": (answer,),
         }
     relation = place.at("src").name(relations[prompt])
     request = RewriteRequest(
         id=RewriteRequest.make_id(subject, relation, new),
-        dataset=dataset,
+        dataset=assembly.name,
         prompt=prompt,
         subject=subject,
         relation=relation,
