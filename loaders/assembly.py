@@ -190,6 +190,7 @@ class GraphAssembly:
                 r.prompt, r.question or "", *r.paraphrases, *r.neighborhood,
                 *r.neighborhood_objects, *r.generation_prompts, *r.reference_texts,
                 *r.correct, *r.hard, *r.random,
+                *(text for check in r.checks for text in check.texts),
             )  # fmt: skip
         for name, values in self.aliases.items():
             yield f"aliases of {quoted(name)}", (name, *values), ()
