@@ -15,22 +15,14 @@ not comparable.
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from .assembly import GraphAssembly
-from .edit_records import Edit, add_edits, number_of, read_records, slotted
+from .edit_records import Edit, Relations, add_edits, number_of, prompt_of, read_records, slotted
 from .reading.json_stream import head
 from .reading.sources import Place, default_name
-from .records import (
-    LITERAL_SLOT,
-    SUBJECT_SLOT,
-    LoadedGraph,
-    RewriteRequest,
-    slot_parts,
-    slug,
-)
+from .records import LoadedGraph, RewriteRequest
 from .texts import examples, folded, quoted
 
 SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)"
@@ -56,7 +48,7 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
     """
     path = Path(path)
     assembly = GraphAssembly(name or default_name(path))
-    relations = _Relations()
+    relations = Relations()
     several: list[str] = []
 
     def parse(place: Place, record: dict[str, Any]) -> Edit:
@@ -76,7 +68,7 @@ def _edit(
     place: Place,
     record: dict[str, Any],
     assembly: GraphAssembly,
-    relations: _Relations,
+    relations: Relations,
     several: list[str],
 ) -> Edit:
     def text(key: str) -> str:
@@ -91,22 +83,11 @@ def _edit(
     true = assembly.object_name(place.at("answers[0]"), answers[0])
     if folded(true) == folded(new):
         raise place.error(f"alt and the first answer are the same, {quoted(true)}")
-    prompt = slotted(question, subject)
-    if len(slot_parts(prompt)) == 1:
-        raise place.at("src").error(
-            f"does not name the subject {quoted(subject)}: {quoted(question)}"
-        )
-    if LITERAL_SLOT in prompt:
-        raise place.at("src").error(
-            f"has {{}} beside the subject, which a prompt cannot have: {quoted(question)}"
-        )
-    near = {"neighborhood": (), "neighborhood_objects": ()}
+    prompt = prompt_of(place.at("src"), question, subject)
+    near, answer = (), ()
     if "loc" in record:
-        answer = assembly.text(place.at("loc_ans"), place.field(record, "loc_ans"))
-        near = {
-            "neighborhood": (text("loc").rstrip("?") + "?",),
-            "neighborhood_objects": (answer,),
-        }
+        near = (text("loc").rstrip("?") + "?",)
+        answer = (assembly.text(place.at("loc_ans"), place.field(record, "loc_ans")),)
     relation = place.at("src").name(relations[prompt])
     request = RewriteRequest(
         id=RewriteRequest.make_id(subject, relation, new),
@@ -119,23 +100,9 @@ def _edit(
         question=question,
         paraphrases=(slotted(text("rephrase"), subject),) if "rephrase" in record else (),
         n_records=1,
-        **near,
+        neighborhood=near,
+        neighborhood_objects=answer,
     )
     if len(set(map(str, answers))) > 1:
         several.append(place.where)
     return Edit(request, number_of(place, record))
-
-
-class _Relations(dict[str, str]):
-    """Prompt -> relation: its slug, with a number if two prompts have the same slug."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._sharing: Counter[str] = Counter()
-
-    def __missing__(self, prompt: str) -> str:
-        name = slug(prompt.replace(SUBJECT_SLOT, " "))
-        self._sharing[name] += 1
-        number = self._sharing[name]
-        self[prompt] = name if number == 1 else f"{name}-no-{number}"
-        return self[prompt]

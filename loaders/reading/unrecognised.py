@@ -19,9 +19,6 @@ _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 _OTHERS = {
     "hyperparameters of EasyEdit": {"alg_name", "model_name"},
-    "a result of EasyEdit": {"requested_rewrite", "post"},
-    "KnowEdit": {"prompt", "target_new", "ground_truth", "portability"},
-    "MQuAKE": {"requested_rewrite", "new_single_hops"},
     "RippleEdits": {"example_type", "edit"},
     "ELKEN": {"event", "fact", "tendency"},
     "WMDP": {"question", "choices"},

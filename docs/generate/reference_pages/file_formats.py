@@ -55,6 +55,9 @@ TITLES = {
     "counterfact": "CounterFact",
     "zsre": "zsRE",
     "peak": "PEAK",
+    "mquake": "MQuAKE",
+    "knowedit": "KnowEdit",
+    "easyedit_results": "EasyEdit results",
     "lre": "LRE relations",
 }
 
