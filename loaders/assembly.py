@@ -77,6 +77,7 @@ class GraphAssembly:
 
     def __post_init__(self) -> None:
         self._left_out: list[tuple[Place, str]] = []
+        self._numbers: list[str] = []
         self._facts_by_key = GrowingIndex(self.facts, _key)
         self._rewrites_by_key = GrowingIndex(self.rewrites, _key)
         self._rewrites_by_id = GrowingIndex(self.rewrites, lambda rewrite: rewrite.id)
@@ -103,6 +104,17 @@ class GraphAssembly:
     def _is_placeholder(self, name: str) -> bool:
         return name not in self.declared and is_placeholder(name)
 
+    def text(self, place: Place, value: object) -> str:
+        """The value as a text; a number is converted, and counted for a note."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            self._numbers.append(f"{place.where}: {value}")
+            return str(value)
+        return place.text(value)
+
+    def object_name(self, place: Place, value: object) -> str:
+        """The value as the name of an entity (`Place.object_name`), which a number may be."""
+        return place.object_name(self.text(place, value))
+
     def note(self, kind: str, where: str, reason: str) -> None:
         """Add a note of the kind `merged`, `repaired`, `refused` or `flagged` to the report."""
         self.notes.append(ImportNote(kind, fitted(where), fitted(reason)))
@@ -116,6 +128,12 @@ class GraphAssembly:
         for where, flaw in self._flaws():
             raise SchemaError(source, where, flaw)
         self._report_placeholders(source)
+        if self._numbers:
+            self.note(
+                "repaired",
+                f"{len(self._numbers)} values",
+                f"are numbers in the file and are read as text: {examples(self._numbers)}",
+            )
         spelling = self._spellings()
         facts = self._merge_facts(spelling)
         rewrites = tuple(
@@ -172,6 +190,7 @@ class GraphAssembly:
                 r.prompt, r.question or "", *r.paraphrases, *r.neighborhood,
                 *r.neighborhood_objects, *r.generation_prompts, *r.reference_texts,
                 *r.correct, *r.hard, *r.random,
+                *(text for check in r.checks for text in check.texts),
             )  # fmt: skip
         for name, values in self.aliases.items():
             yield f"aliases of {quoted(name)}", (name, *values), ()

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from .assembly import GraphAssembly
-from .edit_records import Edit, add_edits, number_of, read_records, slotted, texts
-from .reading.json_stream import items
+from .edit_records import Edit, add_edits, number_of, read_records, slotted, target_of, texts
+from .reading.json_stream import head, items
 from .reading.sources import Place, default_name
 from .records import LoadedGraph, RewriteRequest, slug
 from .texts import examples, folded, quoted
@@ -35,19 +35,20 @@ SUMMARY = "CounterFact: counterfact.json or multi_counterfact.json"
 REFERENCES = 10
 """Reference texts per rewrite."""
 
+OTHERS = ("chain", "chains", "broader_context", "postive_list", "single_hops", "post")
+"""Keys of other sets whose records have a `requested_rewrite`."""
+
 Target = tuple[str, str]
 """relation_id and the id of an object."""
 
 
 def recognises(path: Path) -> bool:
     """Return True if the file is CounterFact; reads only its beginning."""
-    if path.is_dir() or path.suffix.lower() != ".json":
-        return False
-    with path.open(encoding="utf-8", errors="replace") as file:
-        head = file.read(65536)
-    needed = ('"requested_rewrite"', '"paraphrase_prompts"')
-    others = ('"chain"', '"chains"', '"broader_context"')
-    return all(key in head for key in needed) and not any(key in head for key in others)
+    text = head(path)
+    needed = ("requested_rewrite", "target_true")
+    return all(f'"{key}"' in text for key in needed) and not any(
+        f'"{key}"' in text for key in OTHERS
+    )
 
 
 def load(
@@ -74,7 +75,7 @@ def load(
     wanted: dict[str, Target] = {}
 
     def parse(place: Place, record: dict[str, Any]) -> Edit:
-        return _edit(place, record, assembly.name, wanted)
+        return _edit(place, record, assembly, wanted)
 
     edits = read_records(path, assembly, limit, parse)
     if snippets is not None:
@@ -83,16 +84,19 @@ def load(
     return assembly.finish(str(path), "counterfact")
 
 
-def _edit(place: Place, record: dict[str, Any], dataset: str, wanted: dict[str, Target]) -> Edit:
+def _edit(
+    place: Place, record: dict[str, Any], assembly: GraphAssembly, wanted: dict[str, Target]
+) -> Edit:
     there = place.at("requested_rewrite")
-    rewrite = there.mapping(place.field(record, "requested_rewrite"))
+    found = place.field(record, "requested_rewrite")
+    if isinstance(found, list):
+        if len(found) != 1:
+            raise there.error(f"expected one rewrite, found {len(found)}")
+        found = found[0]
+    rewrite = there.mapping(found)
     subject = there.at("subject").object_name(there.field(rewrite, "subject"))
     prompt = there.at("prompt").prompt(there.field(rewrite, "prompt"))
-    targets: list[str] = []
-    for key in ("target_true", "target_new"):
-        target = there.at(key).mapping(there.field(rewrite, key))
-        targets.append(there.at(f"{key}.str").object_name(there.at(key).field(target, "str")))
-    true, new = targets
+    true, new = (target_of(there, rewrite, key, assembly) for key in ("target_true", "target_new"))
     if folded(true) == folded(new):
         raise there.error(f"target_new and target_true are the same, {quoted(true)}")
     relation = str(rewrite.get("relation_id") or slug(prompt.replace("{}", " ")))
@@ -101,7 +105,7 @@ def _edit(place: Place, record: dict[str, Any], dataset: str, wanted: dict[str, 
     paraphrases = (slotted(t, subject) for t in texts(place, record, "paraphrase_prompts"))
     request = RewriteRequest(
         id=RewriteRequest.make_id(subject, relation, new),
-        dataset=dataset,
+        dataset=assembly.name,
         prompt=prompt,
         subject=subject,
         relation=relation,

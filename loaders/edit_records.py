@@ -19,12 +19,14 @@ from .reading.json_stream import items
 from .reading.sources import Place
 from .records import (
     LITERAL_SLOT,
+    SUBJECT_SLOT,
     Fact,
     RewriteRequest,
     as_template,
     slot_parts,
+    slug,
 )
-from .texts import examples, folded, tidy
+from .texts import examples, folded, quoted, tidy
 
 T = TypeVar("T")
 
@@ -79,12 +81,46 @@ def number_of(place: Place, record: dict[str, Any]) -> str:
     return place.at("case_id").name(f"case-{number}")
 
 
+def target_of(place: Place, rewrite: dict[str, Any], key: str, assembly: GraphAssembly) -> str:
+    """The name in a target of a rewrite, an object with `str`; a number is read as text."""
+    there = place.at(key)
+    target = there.mapping(place.field(rewrite, key))
+    return assembly.object_name(place.at(f"{key}.str"), there.field(target, "str"))
+
+
 def slotted(text: str, subject: str) -> str:
     """The complete text as a template: `{}` for the last occurrence of the subject, if any.
 
     CounterFact's paraphrases begin with an unrelated sentence, which may name the subject as well.
     """
     return as_template(text, subject, last=True)
+
+
+def prompt_of(place: Place, text: str, subject: str) -> str:
+    """The prompt of a complete text that names the subject; the answer follows it."""
+    prompt = slotted(text, subject)
+    if len(slot_parts(prompt)) == 1:
+        raise place.error(f"does not name the subject {quoted(subject)}: {quoted(text)}")
+    if LITERAL_SLOT in prompt:
+        raise place.error(
+            f"has {{}} beside the subject, which a prompt cannot have: {quoted(text)}"
+        )
+    return prompt
+
+
+class Relations(dict[str, str]):
+    """Prompt -> relation: its slug, with a number if two prompts have the same slug."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sharing: Counter[str] = Counter()
+
+    def __missing__(self, prompt: str) -> str:
+        name = slug(prompt.replace(SUBJECT_SLOT, " "))
+        self._sharing[name] += 1
+        number = self._sharing[name]
+        self[prompt] = name if number == 1 else f"{name}-no-{number}"
+        return self[prompt]
 
 
 def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:

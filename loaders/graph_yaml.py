@@ -17,6 +17,12 @@
         target_new: Ilvermorny
         target_true: Hogwarts               # optional if the facts have exactly one object
         # prompt, question, paraphrases: override the relation's
+        # id: by default `SUBJECT--RELATION--TARGET_NEW` in lower case
+        checks:                             # optional: questions to ask after the edit
+          - criterion: multi_hop
+            prompt: In which country is Harry Potter's school?
+            answers: [United States, USA]   # the first, then its aliases
+            # optional: old_answers, wrong, further, group, every, conditions, pre, post
 
 Every scalar is read as text, including numbers and dates, and a repeated key is an error.
 """
@@ -26,21 +32,24 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from .assembly import GraphAssembly
 from .errors import SchemaError
 from .reading.sources import Place, default_name, read_yaml
-from .records import Fact, LoadedGraph, RewriteRequest, fill, unique
+from .records import Check, Fact, LoadedGraph, RewriteRequest, fill, unique
 from .texts import MAX_QUOTE, enumeration, examples, folded, quoted
 
 SUMMARY = "ThinkEval's YAML: facts with prompts, questions, paraphrases, aliases and rewrites"
 TOP_KEYS = ("name", "relations", "entities", "facts", "rewrites")
 RELATION_KEYS = ("prompt", "question", "paraphrases")
 ENTITY_KEYS = ("kind", "aliases")
-REWRITE_KEYS = ("subject", "relation", "target_true", "target_new", *RELATION_KEYS)
+REWRITE_KEYS = (
+    "subject", "relation", "target_true", "target_new", *RELATION_KEYS, "id", "checks",
+)  # fmt: skip
+CHECK_KEYS = tuple(each.name for each in fields(Check))
 
 
 _BY_SUBJECT = re.compile(
@@ -188,8 +197,15 @@ def add_rewrite(
     target_true = _target_true(place, fields, subject, relation, assembly)
     if folded(target_true) == folded(target_new):
         raise place.error(f"target_new and target_true are the same, {quoted(target_new)}")
+    id_ = place.at("id").name(
+        fields.get("id", RewriteRequest.make_id(subject, relation, target_new))
+    )
+    if ":" in id_:
+        raise place.at("id").error(
+            f"{quoted(id_)} has a colon, as only rewrites of a user's own do"
+        )
     request = RewriteRequest(
-        id=RewriteRequest.make_id(subject, relation, target_new),
+        id=id_,
         dataset=assembly.name,
         prompt=wording.prompt,
         subject=subject,
@@ -198,10 +214,49 @@ def add_rewrite(
         target_new=target_new,
         question=None if wording.question is None else fill(wording.question, subject),
         paraphrases=wording.paraphrases,
+        checks=_checks(place.at("checks"), fields.get("checks", [])),
     )
     if assembly.has_rewrite(request.id):
         raise place.error(f"the rewrite {quoted(request.id)} is already defined")
     assembly.rewrites.append(request)
+
+
+def _checks(place: Place, item: object) -> tuple[Check, ...]:
+    return tuple(_check(place.at(i), each) for i, each in enumerate(place.sequence(item)))
+
+
+def _check(place: Place, item: object) -> Check:
+    stated = known(place, item, CHECK_KEYS)
+    for name in ("criterion", "prompt", "answers"):
+        place.field(stated, name)
+
+    def value(name: str) -> Any:
+        there, found = place.at(name), stated[name]
+        if name == "conditions":
+            return _checks(there, found)
+        if name == "further":
+            return tuple(_texts(there.at(i), each) for i, each in enumerate(there.sequence(found)))
+        if name in ("answers", "old_answers", "wrong"):
+            return _texts(there, found)
+        if name == "every":
+            return there.text(found) == "true"
+        if name in ("pre", "post"):
+            return _number(there, found)
+        return there.text(found)
+
+    return Check(**{name: value(name) for name in stated})
+
+
+def _texts(place: Place, item: object) -> tuple[str, ...]:
+    return tuple(place.at(i).text(each) for i, each in enumerate(place.sequence(item)))
+
+
+def _number(place: Place, item: object) -> float:
+    text = place.text(item)
+    try:
+        return float(text)
+    except ValueError:
+        raise place.error(f"expected a number, found {quoted(text)}") from None
 
 
 def _wording_fields(wording: Wording) -> dict[str, object]:

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from .assembly import GraphAssembly
 from .knowgic_records import Record, Request, read_records
+from .reading.json_stream import head
 from .reading.sources import Place, default_name, read_json
 from .records import Fact, LoadedGraph, RewriteRequest, slug
 from .texts import examples, folded, quoted
@@ -36,14 +37,8 @@ def recognises(path: Path) -> bool:
     """Return True if the path is KnowGIC; reads only the beginning of a file."""
     if path.is_dir():
         return (path / CHAINS_FILE).is_file()
-    if path.suffix.lower() != ".json":
-        return False
-    with path.open(encoding="utf-8", errors="replace") as file:
-        head = file.read(65536)
-    return (
-        '"requested_rewrite"' in head
-        and re.search(r'"(chains?|broader_context)"', head) is not None
-    )
+    text = head(path)
+    return '"requested_rewrite"' in text and bool(re.search(r'"(chains?|broader_context)"', text))
 
 
 def load(

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .reading.sources import Place, read_json, read_text
-from .reading.unrecognised import layout_problem
+from .reading.json_stream import items
+from .reading.sources import Place
 from .texts import folded, quoted
 
 PARTS = ("questions", "answers", "prompts", "subjects")
@@ -66,15 +66,16 @@ class Record:
 
 def read_records(file: Path) -> list[Record]:
     """Read and check the records of a file in either layout."""
-    top = Place(file, "")
-    content = read_json(file)
-    if isinstance(content, dict) and (layout := layout_problem(read_text(file))) is not None:
-        raise top.error(f"it {layout}")
-    items = top.sequence(content)
-    if not items:
-        raise top.error("the list of records is empty")
     checked: dict[tuple[str, object], str] = {}
-    return [_record(Place(file, f"record {i}"), item, checked) for i, item in enumerate(items)]
+    records: list[Record] = []
+    for item in items(file):
+        place = Place(file, f"record {item.index}")
+        if item.problem is not None:
+            raise place.error(item.problem)
+        records.append(_record(place, item.value, checked))
+    if not records:
+        raise Place(file, "").error("the list of records is empty")
+    return records
 
 
 def _record(place: Place, item: object, checked: dict[tuple[str, object], str]) -> Record:

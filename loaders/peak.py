@@ -33,6 +33,7 @@ from .edit_records import (
     slotted,
     texts,
 )
+from .reading.json_stream import head
 from .reading.sources import Place, default_name
 from .records import LoadedGraph, RewriteRequest, slug
 from .texts import enumeration, examples, quoted
@@ -48,11 +49,8 @@ BOTH = "a name is both correct and hard"
 
 def recognises(path: Path) -> bool:
     """Return True if the file is PEAK's; reads only its beginning."""
-    if path.is_dir() or path.suffix.lower() != ".json":
-        return False
-    with path.open(encoding="utf-8", errors="replace") as file:
-        head = file.read(65536)
-    return '"requested_rewrite"' in head and '"postive_list"' in head
+    text = head(path)
+    return '"requested_rewrite"' in text and '"postive_list"' in text
 
 
 def load(path: Path | str, *, name: str | None = None, limit: int | None = None) -> LoadedGraph:

@@ -10,8 +10,8 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 SUBJECT_SLOT = "{}"
@@ -112,6 +112,75 @@ class Fact:
         return self.questions[0] if self.questions else None
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A question that a data set asks after an edit, with the answers that it accepts.
+
+    Attributes:
+        criterion: the paper's name: `multi_hop`, `portability/Reasoning`, `Compositionality_I`.
+        prompt: complete text.
+        answers: accepted ones, the canonical one first, then its aliases; () if the file states
+            only numbers for the question (EasyEdit's fluency).
+        further: more answers that the same reply must have, each with its aliases (RippleEdits).
+        group: the questions of one group and criterion are one item, such as MQuAKE's three
+            multi-hop questions; empty if each is its own.
+        every: True if all questions of the group must be right; False if one is enough.
+        old_answers: accepted before the edit; () if unknown.
+        wrong: false answers to compare with (TOFU's perturbed answers).
+        conditions: questions that the model must answer before the edit, or the item is left out.
+        pre: the result before the edit that the file states, if it does.
+        post: the result after the edit that the file states, if it does.
+    """
+
+    criterion: str
+    prompt: str
+    answers: tuple[str, ...]
+    further: tuple[tuple[str, ...], ...] = ()
+    group: str = ""
+    every: bool = False
+    old_answers: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    conditions: tuple[Check, ...] = ()
+    pre: float | None = None
+    post: float | None = None
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The fields that are not empty, as JSON values."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        kept = {each.name for each in fields(self) if found[each.name] != each.default}
+        found["conditions"] = [each.stated for each in self.conditions]
+        return {name: _lists(value) for name, value in found.items() if name in kept}
+
+    @classmethod
+    def of(cls, stated: Mapping[str, Any]) -> Check:
+        """The check with these fields (`stated`)."""
+        nested = tuple(cls.of(each) for each in stated.get("conditions", ()))
+        found = {name: _tuples(stated[name]) for name in stated if name != "conditions"}
+        return cls(**found, conditions=nested)
+
+    @classmethod
+    def of_json(cls, text: str) -> Check:
+        """The check of a stored text, `canonical(check.stated)`."""
+        return cls.of(json.loads(text))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every text of it, its conditions' too."""
+        nested = (text for each in self.conditions for text in each.texts)
+        further = (answer for each in self.further for answer in each)
+        own = (self.criterion, self.prompt, self.group, *self.answers, *self.old_answers)
+        return (*own, *self.wrong, *further, *nested)
+
+
+def _lists(value: Any) -> Any:
+    return [_lists(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+
+
 RequestKind = Literal["replace", "append", "forget"]
 """The kind of a request: another object, one more, or none in place of the present one."""
 
@@ -141,6 +210,7 @@ class RewriteRequest:
         correct: of a request to append, the correct answers O; target_true is the first one.
         hard: false answers that are linked to target_new (O_h, §5.1).
         random: false answers that are far from target_new (O_r, §5.1).
+        checks: questions that the data set asks after the edit (MQuAKE, RippleEdits, KnowEdit).
     """
 
     id: str
@@ -160,6 +230,7 @@ class RewriteRequest:
     correct: tuple[str, ...] = ()
     hard: tuple[str, ...] = ()
     random: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
 
     @property
     def kind(self) -> RequestKind:
@@ -168,11 +239,11 @@ class RewriteRequest:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All fields, for digests; without those of requests to append where they are empty.
+        """All fields, for digests; without later ones, such as `checks`, where they are empty.
 
         So the ids of other requests did not change when these fields were added.
         """
-        return {k: v for k, v in asdict(self).items() if v or k not in _APPENDED}
+        return _without_empty(self, _LATER)
 
     @staticmethod
     def make_id(subject: str, relation: str, target_new: str) -> str:
@@ -196,9 +267,9 @@ def kind_of(target_new: str, *, appends: bool) -> RequestKind:
     return "append" if appends else "replace" if target_new else "forget"
 
 
-_APPENDED = ("correct", "hard", "random")
+_LATER = ("correct", "hard", "random", "checks")
 _OPTIONAL = (
-    "neighborhood", "neighborhood_objects", "generation_prompts", "reference_texts", *_APPENDED
+    "neighborhood", "neighborhood_objects", "generation_prompts", "reference_texts", *_LATER
 )  # fmt: skip
 
 
@@ -208,7 +279,13 @@ def _digested(request: RewriteRequest) -> dict[str, Any]:
     Empty optional fields are left out, so that the digest of a graph without them did not change
     when these fields were added, and caches under the digest remain valid.
     """
-    return {k: v for k, v in asdict(request).items() if v or k not in _OPTIONAL}
+    return _without_empty(request, _OPTIONAL)
+
+
+def _without_empty(request: RewriteRequest, names: tuple[str, ...]) -> dict[str, Any]:
+    """The fields of a request, without those of the names that are empty."""
+    every = asdict(request) | {"checks": [check.stated for check in request.checks]}
+    return {name: value for name, value in every.items() if value or name not in names}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,21 +15,14 @@ not comparable.
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from .assembly import GraphAssembly
-from .edit_records import Edit, add_edits, number_of, read_records, slotted
+from .edit_records import Edit, Relations, add_edits, number_of, prompt_of, read_records, slotted
+from .reading.json_stream import head
 from .reading.sources import Place, default_name
-from .records import (
-    LITERAL_SLOT,
-    SUBJECT_SLOT,
-    LoadedGraph,
-    RewriteRequest,
-    slot_parts,
-    slug,
-)
+from .records import LoadedGraph, RewriteRequest
 from .texts import examples, folded, quoted
 
 SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)"
@@ -37,11 +30,8 @@ SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)
 
 def recognises(path: Path) -> bool:
     """Return True if the file is zsRE; reads only its beginning."""
-    if path.is_dir() or path.suffix.lower() != ".json":
-        return False
-    with path.open(encoding="utf-8", errors="replace") as file:
-        head = file.read(65536)
-    return all(f'"{key}"' in head for key in ("src", "alt", "answers", "rephrase"))
+    text = head(path)
+    return all(f'"{key}"' in text for key in ("src", "alt", "answers"))
 
 
 def load(path: Path | str, *, name: str | None = None, limit: int | None = None) -> LoadedGraph:
@@ -58,11 +48,11 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
     """
     path = Path(path)
     assembly = GraphAssembly(name or default_name(path))
-    relations = _Relations()
+    relations = Relations()
     several: list[str] = []
 
     def parse(place: Place, record: dict[str, Any]) -> Edit:
-        return _edit(place, record, assembly.name, relations, several)
+        return _edit(place, record, assembly, relations, several)
 
     add_edits(read_records(path, assembly, limit, parse), assembly)
     if several:
@@ -77,42 +67,31 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
 def _edit(
     place: Place,
     record: dict[str, Any],
-    dataset: str,
-    relations: _Relations,
+    assembly: GraphAssembly,
+    relations: Relations,
     several: list[str],
 ) -> Edit:
     def text(key: str) -> str:
         return place.at(key).text(place.field(record, key))
 
-    subject, new = (
-        place.at(key).object_name(place.field(record, key)) for key in ("subject", "alt")
-    )
+    subject = place.at("subject").object_name(place.field(record, "subject"))
+    new = assembly.object_name(place.at("alt"), place.field(record, "alt"))
     question = text("src")
     answers = place.at("answers").sequence(place.field(record, "answers"))
     if not answers:
         raise place.at("answers").error("is empty, so there is no target_true")
-    true = place.at("answers[0]").object_name(answers[0])
+    true = assembly.object_name(place.at("answers[0]"), answers[0])
     if folded(true) == folded(new):
         raise place.error(f"alt and the first answer are the same, {quoted(true)}")
-    prompt = slotted(question, subject)
-    if len(slot_parts(prompt)) == 1:
-        raise place.at("src").error(
-            f"does not name the subject {quoted(subject)}: {quoted(question)}"
-        )
-    if LITERAL_SLOT in prompt:
-        raise place.at("src").error(
-            f"has {{}} beside the subject, which a prompt cannot have: {quoted(question)}"
-        )
-    near = {"neighborhood": (), "neighborhood_objects": ()}
+    prompt = prompt_of(place.at("src"), question, subject)
+    near, answer = (), ()
     if "loc" in record:
-        near = {
-            "neighborhood": (text("loc").rstrip("?") + "?",),
-            "neighborhood_objects": (text("loc_ans"),),
-        }
+        near = (text("loc").rstrip("?") + "?",)
+        answer = (assembly.text(place.at("loc_ans"), place.field(record, "loc_ans")),)
     relation = place.at("src").name(relations[prompt])
     request = RewriteRequest(
         id=RewriteRequest.make_id(subject, relation, new),
-        dataset=dataset,
+        dataset=assembly.name,
         prompt=prompt,
         subject=subject,
         relation=relation,
@@ -121,23 +100,9 @@ def _edit(
         question=question,
         paraphrases=(slotted(text("rephrase"), subject),) if "rephrase" in record else (),
         n_records=1,
-        **near,
+        neighborhood=near,
+        neighborhood_objects=answer,
     )
     if len(set(map(str, answers))) > 1:
         several.append(place.where)
     return Edit(request, number_of(place, record))
-
-
-class _Relations(dict[str, str]):
-    """Prompt -> relation: its slug, with a number if two prompts have the same slug."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._sharing: Counter[str] = Counter()
-
-    def __missing__(self, prompt: str) -> str:
-        name = slug(prompt.replace(SUBJECT_SLOT, " "))
-        self._sharing[name] += 1
-        number = self._sharing[name]
-        self[prompt] = name if number == 1 else f"{name}-no-{number}"
-        return self[prompt]

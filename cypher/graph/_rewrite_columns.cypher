@@ -11,4 +11,4 @@ RETURN r.rewrite AS id, r.dataset AS dataset, r.prompt AS prompt,
   coalesce(r.generation_prompts, []) AS generation_prompts,
   coalesce(r.reference_texts, []) AS reference_texts,
   coalesce(r.correct, []) AS correct, coalesce(r.hard, []) AS hard,
-  coalesce(r.random, []) AS random
+  coalesce(r.random, []) AS random, coalesce(r.checks, []) AS checks

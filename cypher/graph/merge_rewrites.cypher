@@ -18,6 +18,7 @@
 //   $rows.correct       LIST<STRING>|NULL  of a request to append: the correct answers
 //   $rows.hard          LIST<STRING>|NULL  false answers that are linked to target_new
 //   $rows.random        LIST<STRING>|NULL  false answers that are far from target_new
+//   $rows.checks        LIST<STRING>|NULL  questions asked after the edit, each as JSON
 
 UNWIND $rows AS row
 MERGE (r:RewriteRequest {id: $dataset + '|' + row.rewrite})
@@ -29,6 +30,6 @@ SET r.dataset = $dataset, r.rewrite = row.rewrite, r.prompt = row.prompt, r.subj
     r.generation_prompts = coalesce(row.generation_prompts, []),
     r.reference_texts = coalesce(row.reference_texts, []),
     r.correct = coalesce(row.correct, []), r.hard = coalesce(row.hard, []),
-    r.random = coalesce(row.random, [])
+    r.random = coalesce(row.random, []), r.checks = coalesce(row.checks, [])
 WITH count(r) AS written
 RETURN size($rows) AS asked, written

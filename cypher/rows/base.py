@@ -63,7 +63,8 @@ class Reader(Generic[T]):
     """Turns records of one query into rows, and checks them.
 
     A row type is a dataclass or a pydantic model whose fields are the query's columns (a field
-    without a column has a default), the type of the only column (`PLAIN`), or NoneType where a
+    without a column has a default; a field of records has maps, or texts of JSON where the record
+    has `of_json`), the type of the only column (`PLAIN`), or NoneType where a
     query returns nothing.
     """
 
@@ -117,16 +118,17 @@ class Reader(Generic[T]):
         self._needed = [i for i, of in enumerate(kinds) if type(None) not in of]
         if model:
             return self._validated
-        records: list[tuple[int, Any]] = []
+        records: list[tuple[int, Callable[[Any], Any]]] = []
         for i, of in enumerate(kinds):
             if lists := [kind for kind in of if get_origin(kind) is tuple]:
                 self._lists.append(i)
                 if is_dataclass(record := get_args(lists[0])[0]):
-                    records.append((i, record))
+                    of_json = getattr(record, "of_json", None)
+                    records.append((i, of_json or (lambda each, of=record: of(**each))))
 
         def build(values: list[Any]) -> Any:
             for i, record in records:
-                values[i] = tuple(record(**each) for each in values[i])
+                values[i] = tuple(map(record, values[i]))
             return row_type(**dict(zip(self.columns, values, strict=True)))
 
         return build

@@ -21,12 +21,7 @@ from ..errors import SchemaError, UnreadableFileError
 from ..records import LITERAL_SLOT, slot_parts, slug
 from ..texts import enumeration, is_placeholder, name_flaw, quoted, text_flaw
 from .json_values import DECODER, JsonValueError, first_repeated
-from .unrecognised import (
-    RECORDS,
-    byte_problem,
-    layout_problem,
-    tab_line,
-)
+from .unrecognised import byte_problem, tab_line
 from .yaml_bounds import require_bounded
 
 PLAIN_STEMS = frozenset({"chains", "kg", "graph", "data", "triples", "facts"})
@@ -81,8 +76,6 @@ def read_json(path: Path) -> Any:
     except JsonValueError as error:
         raise SchemaError(path, error.where, error.problem) from error
     except json.JSONDecodeError as error:
-        if error.msg == "Extra data" and (layout := layout_problem(text)) is not None:
-            raise UnreadableFileError(f"{path}: it {layout}", remedy=RECORDS) from error
         cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
         hint = "the file seems cut off" if cut else "not valid JSON"
         raise UnreadableFileError(

@@ -6,12 +6,11 @@ A guess for a message; nothing is imported by it.
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..texts import enumeration, quoted
+from ..texts import enumeration
 
 HEAD = 65536
 """Bytes of the file that are looked at."""
@@ -20,9 +19,6 @@ _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 _OTHERS = {
     "hyperparameters of EasyEdit": {"alg_name", "model_name"},
-    "a result of EasyEdit": {"requested_rewrite", "post"},
-    "KnowEdit": {"prompt", "target_new", "ground_truth", "portability"},
-    "MQuAKE": {"requested_rewrite", "new_single_hops"},
     "RippleEdits": {"example_type", "edit"},
     "ELKEN": {"event", "fact", "tendency"},
     "WMDP": {"question", "choices"},
@@ -35,7 +31,6 @@ CONVERT = (
     "Convert its facts to a CSV file with the columns Entity, Relationship, Attribute, or to"
     " ThinkEval's YAML: `thinkeval import --help`."
 )
-RECORDS = "A file of records is one JSON list: [{...}, {...}]."
 
 
 def encoding_problem(start: bytes) -> str | None:
@@ -57,25 +52,6 @@ def byte_problem(error: UnicodeDecodeError) -> str:
     if value >= 0xA0:
         guess = f"; in Latin-1 and Windows-1252 it is {chr(value)!r}"
     return f"byte {error.start} (0x{value:02X}) is not UTF-8 text{guess}"
-
-
-def layout_problem(text: str) -> str | None:
-    """The layout of JSON that is not one list of records; None if it seems to be one."""
-    text = text.lstrip("\ufeff \t\r\n")
-    if not text.startswith("{"):
-        return None
-    if re.search(r"\}\s*\n\s*\{", text) and _is_record(text.splitlines()[0]):
-        return "has JSON lines, one record a line, where one list of records is expected"
-    if (key := re.match(r'\{\s*"([^"]{1,100})"\s*:\s*\[', text)) is not None:
-        return f"has its list under the key {quoted(key[1])}, where the list itself is expected"
-    return "is one JSON object, where a list of records is expected"
-
-
-def _is_record(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def why(path: Path, tables: Sequence[Sequence[str]]) -> tuple[str, str | None]:
@@ -114,8 +90,6 @@ def _json_problem(text: str) -> tuple[str, str | None]:
     keys = list(dict.fromkeys(re.findall(r'"([^"\\]{1,60})"\s*:', text[:20_000])))
     if (problem := _foreign(keys)) is not None:
         return problem, CONVERT
-    if (problem := layout_problem(text)) is not None:
-        return f"no format recognises it: it {problem}", RECORDS
     return f"no format recognises its records, whose keys are {enumeration(keys) or 'none'}", None
 
 

@@ -30,8 +30,8 @@ def import_(
         Path,
         typer.Argument(
             help="A KnowGIC chains.json (or its folder), a YAML graph (subject → relation →"
-            " objects, or ours with templates), a CSV of triples, a CounterFact, zsRE or PEAK file,"
-            " the folder of the LRE relations; or the name of a graph that ships with ThinkEval"
+            " objects, or ours with templates), a CSV of triples, a file of records (CounterFact,"
+            " zsRE, PEAK, MQuAKE, KnowEdit, EasyEdit's results), the folder of the LRE relations; or the name of a graph that ships with ThinkEval"
             " (world, hogwarts, atlas, inkwell)."
         ),
     ],
@@ -41,8 +41,8 @@ def import_(
     format: Annotated[
         str | None,
         typer.Option(
-            help="knowgic, triples, graph_yaml, counterfact, zsre, peak or lre;"
-            " default: recognised."
+            help="Key of a format: knowgic, triples, graph_yaml, counterfact, zsre, peak, lre,"
+            " mquake, knowedit, easyedit_results; default: recognised."
         ),
     ] = None,
     target_new: Annotated[
@@ -51,7 +51,7 @@ def import_(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Only the first so many records (CounterFact, zsRE, PEAK)."),
+        typer.Option(min=1, help="Only the first so many records, of sets with an edit a record."),
     ] = None,
     snippets: Annotated[
         Path | None,

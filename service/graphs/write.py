@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...cypher import rows
-from ...loaders.records import Entity, RewriteRequest
+from ...loaders.records import Entity, RewriteRequest, canonical
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -58,6 +58,7 @@ def rewrite_row(request: RewriteRequest) -> dict[str, object]:
         "correct": list(request.correct),
         "hard": list(request.hard),
         "random": list(request.random),
+        "checks": [canonical(check.stated) for check in request.checks],
     }
 
 

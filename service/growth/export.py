@@ -219,6 +219,9 @@ def _note_losses(layout: Layout, graph: KnowledgeGraph, chains: Chains, writer: 
         "rewrites have prompts for specificity or generation, which are left out",
     )
     layout.lose(
+        sum(bool(r.checks) for r in graph.rewrites), "rewrites have checks, which are left out"
+    )
+    layout.lose(
         len({f.relation for f in graph.facts}),
         "relation names are replaced by the slugs of their prompts at the next import",
     )
@@ -293,6 +296,7 @@ def tables(graph: KnowledgeGraph) -> Layout:
         ),
     }
     layout.lose(len(graph.rewrites) - len(replaced), "requests to append are left out")
+    layout.lose(sum(bool(r.checks) for r in replaced), "rewrites have checks, which are left out")
     _triples_layout_note_losses(graph, layout)
     return layout
 
@@ -370,6 +374,10 @@ def _rewrite(rewrite: RewriteRequest, layout: Layout) -> dict[str, Any]:
         "prompt": rewrite.prompt,
         "paraphrases": [text for text in rewrite.paraphrases if _is_cloze(text)],
     }
+    if rewrite.id != RewriteRequest.make_id(rewrite.subject, rewrite.relation, rewrite.target_new):
+        entry["id"] = rewrite.id
+    if rewrite.checks:
+        entry["checks"] = [check.stated for check in rewrite.checks]
     if rewrite.question and rewrite.question.count(rewrite.subject) == 1:
         entry["question"] = rewrite.question.replace(rewrite.subject, SUBJECT_SLOT)
     elif rewrite.question:

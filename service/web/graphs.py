@@ -543,6 +543,11 @@ class RewriteOut(BaseModel):
     question: str | None = Field(description="The fact's question; null without one.")
     paraphrases: list[str] = Field(default=[], description="Other wordings of the prompt.")
     chains: dict[int, int] = Field(description="Number of chains by number of facts.")
+    checks: list[dict[str, Any]] = Field(
+        default=[],
+        description="Questions that the data set asks after the edit: criterion, prompt, answers"
+        " (the first, then its aliases) and, where stated, group, old_answers, conditions.",
+    )
 
 
 class Rewrites(BaseModel):
@@ -593,6 +598,6 @@ def list_rewrites(
 def _rewrites(db: Database, graph: str, found: list[RewriteRequest]) -> list[RewriteOut]:
     chains = datasets.chain_counts(db, graph, found)
     return [
-        RewriteOut.model_validate(asdict(each) | {"graph": graph, "chains": chains[each.id]})
+        RewriteOut.model_validate(each.identity | {"graph": graph, "chains": chains[each.id]})
         for each in found
     ]

@@ -55,6 +55,9 @@ TITLES = {
     "counterfact": "CounterFact",
     "zsre": "zsRE",
     "peak": "PEAK",
+    "mquake": "MQuAKE",
+    "knowedit": "KnowEdit",
+    "easyedit_results": "EasyEdit results",
     "lre": "LRE relations",
 }
 
@@ -77,6 +80,8 @@ def page() -> str:
         "The format of a data set is recognised from the file; `--format KEY` names it. Every merge"
         " and repair is reported, and a record that cannot be used is refused with its place and"
         " reason. `thinkeval import PATH` and *Data* in the web UI read the same files.",
+        "Records in JSON are one list, JSON lines (`.jsonl` or `.json`), or the only list of an"
+        ' object, as in `{"data": [...]}`.',
         table(("Format", "Key", "Content"), rows),
         *(_format(key, found[key].options) for key in order),
         *(_other(title) for title in MORE),

@@ -338,7 +338,8 @@ def test_missing_field(tmp_path: Path, records: list[dict[str, Any]], missing: s
     ("content", "problem"),
     [
         ("[]", "top level: the list of records is empty"),
-        ("{}", "top level: it is one JSON object, where a list of records is expected"),
+        ("{}", "record 0: the field 'requested_rewrite' is missing (has: none)"),
+        ("3", "top level: expected a list of records"),
         ("[3]", "record 0: expected an object, found a number"),
         ('[{"a": 1, "a": 2}]', "key 'a': occurs twice"),
     ],
@@ -352,7 +353,7 @@ def test_wrong_top_level(tmp_path: Path, content: str, problem: str) -> None:
 def test_truncated_anywhere(tmp_path: Path, records: list[dict[str, Any]]) -> None:
     text = json.dumps(records)
     for end in range(1, len(text), 37):
-        with pytest.raises(UnreadableFileError, match=r"chains\.json: line 1, column \d+"):
+        with pytest.raises(UnreadableFileError, match=r"chains\.json: record \d+: .* cut off"):
             knowgic.load(write(tmp_path, text[:end]))
 
 

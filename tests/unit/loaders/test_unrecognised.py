@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,16 +11,6 @@ from thinkeval.loaders import formats
 from thinkeval.loaders.errors import LoaderError, UnknownFormatError
 
 ROWS = "Entity,Relationship,Attribute\nZürich,lies in,Switzerland\n"
-EDIT: dict[str, Any] = {
-    "requested_rewrite": {
-        "prompt": "{} is in",
-        "subject": "Basel",
-        "target_true": {"str": "Switzerland"},
-        "target_new": {"str": "Austria"},
-    },
-    "paraphrase_prompts": [],
-}
-CHAIN = EDIT | {"chains": [], "broader_context": {}}
 
 
 def refusal(tmp_path: Path, name: str, content: str | bytes) -> LoaderError:
@@ -52,13 +41,7 @@ def refusal(tmp_path: Path, name: str, content: str | bytes) -> LoaderError:
         ("a.yaml", "alg_name: ROME\nmodel_name: x\n", "hyperparameters of EasyEdit"),
         ("a.json", json.dumps([{"town": "Basel"}]), "no format recognises its records, whose keys"),
         ("a.json", json.dumps([{"question": "?", "choices": []}]), "seems to be WMDP"),
-        ("a.jsonl", json.dumps(EDIT) + "\n" + json.dumps(EDIT), "has JSON lines, one record a"),
-        ("a.json", json.dumps(EDIT) + "\n" + json.dumps(EDIT), "has JSON lines, one record a"),
-        ("a.json", json.dumps(CHAIN) + "\n" + json.dumps(CHAIN), "has JSON lines, one record a"),
-        ("a.json", json.dumps({"rows": [EDIT]}), "has its list under the key 'rows'"),
-        ("a.json", json.dumps({"rows": [CHAIN]}), "has its list under the key 'rows'"),
-        ("a.json", json.dumps({"rows": [{"town": 1}]}), "has its list under the key 'rows'"),
-        ("a.json", json.dumps(EDIT), "is one JSON object, where a list of records is expected"),
+        ("a.json", json.dumps({"rows": [{"town": 1}]}), "its records, whose keys are rows, town"),
         ("a.md", "# Towns; and more\n", "no format recognises it"),
     ],
 )  # fmt: skip

@@ -76,7 +76,7 @@ def test_several_answers_and_a_paraphrase_without_the_subject_are_flagged(tmp_pa
         ({"answers": "1962"}, "expected a list"),
         ({"alt": ""}, "is empty"),
         ({"src": None}, "expected text"),
-        ({"loc_ans": 7}, "expected text"),
+        ({"loc_ans": None}, "expected text"),
     ],
 )
 def test_a_bad_record_is_refused_and_the_rest_is_read(

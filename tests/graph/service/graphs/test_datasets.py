@@ -69,6 +69,17 @@ def test_knowgic_has_its_published_chains(
     assert all(sum(steps.values()) > 0 for steps in counts.values())
 
 
+def test_mquake_comes_back_with_its_questions_and_scopes(
+    db: Database, graph_id: str, data_dir: Path
+) -> None:
+    loaded = datasets.read(data_dir / "mquake" / "MQuAKE-hard.json", name=graph_id)
+    stored = imported(db, loaded)
+    assert stored.rewrites == loaded.graph.rewrites
+    assert set(stored.facts) == set(loaded.graph.facts)
+    counts = datasets.chain_counts(db, graph_id, stored.rewrites[:40])
+    assert all(steps[1] == 1 for steps in counts.values())
+
+
 def test_the_folder_of_knowgic_is_a_data_set(db: Database, graph_id: str, data_dir: Path) -> None:
     loaded = datasets.read(data_dir / "knowgic", name=graph_id)
     assert len(imported(db, loaded).rewrites) == 26

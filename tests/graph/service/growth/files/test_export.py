@@ -9,7 +9,7 @@ import pytest
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.loaders.records import KnowledgeGraph
+from thinkeval.loaders.records import Check, KnowledgeGraph
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth.export import export_graph
 from thinkeval.service.growth.output import write
@@ -52,6 +52,29 @@ def test_hogwarts_as_triples_is_the_same_graph(db: Database, graph_id: str, tmp_
         replace(r, dataset="") for r in loaded.rewrites
     ]
     assert chains(db, graph_id) == chains(db, back.name)
+
+
+def test_checks_and_ids_of_rewrites_come_back_as_triples(
+    db: Database, graph_id: str, tmp_path: Path
+) -> None:
+    condition = Check("condition", "The capital of Austria is", ("Vienna",))
+    check = Check(
+        "Compositionality_I", "The capital of Anna's country is", ("Vienna", "Wien"),
+        (("Bern",),), "case-1", every=True, old_answers=("Oslo",), wrong=("Rome",),
+        conditions=(condition,), pre=0.0, post=0.25,
+    )  # fmt: skip
+    loaded = datasets.read("hogwarts", name=graph_id)
+    first, second, *others = loaded.graph.rewrites
+    rewrites = (
+        replace(first, checks=(check,)),
+        replace(first, id=f"case-1--{first.id}", checks=(condition, check)),
+        *(second, *others),
+    )
+    graph = replace(loaded.graph, rewrites=tuple(sorted(rewrites, key=lambda r: r.id)))
+    datasets.store(db, replace(loaded, graph=graph))
+    assert datasets.stored_graph(db, graph_id).rewrites == graph.rewrites
+    back = again(db, graph_id, "qwen-sample", tmp_path / "out", single_link=False)
+    assert [replace(r, dataset=graph_id) for r in back.rewrites] == list(graph.rewrites)
 
 
 @pytest.mark.parametrize("single_link", [True, False])
