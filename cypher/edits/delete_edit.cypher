@@ -1,6 +1,6 @@
 // Delete an edit and the graph it produced, in one transaction. The rewrite request remains.
 // Further ids of the edit, idempotency keys, answers of an edit that appends one, and answers
-// in forms are deleted too.
+// in forms and to checks are deleted too.
 // params:
 //   $id  STRING  id of the edit
 
@@ -21,6 +21,10 @@ CALL () {
 }
 CALL () {
   MATCH (x:FormAnswer {owner: $id})
+  DETACH DELETE x
+}
+CALL () {
+  MATCH (x:CheckAnswer {owner: $id})
   DETACH DELETE x
 }
 CALL () {

@@ -1,7 +1,7 @@
 // Delete a part of the graph of an edit that ended without a score. Nothing changes where the edit
 // has a score, or is queued or running again: it is locked before that is checked. Sent until
-// nothing is left. Answers of an edit that appends one, and in forms, go with the
-// first part.
+// nothing is left. Answers of an edit that appends one, in forms and to checks go
+// with the first part.
 // params:
 //   $id     STRING   id of the edit
 //   $limit  INTEGER  entities that are deleted at most, with their facts
@@ -26,6 +26,10 @@ CALL (unfinished) {
   }
   CALL () {
     MATCH (x:FormAnswer {owner: $id})
+    DETACH DELETE x
+  }
+  CALL () {
+    MATCH (x:CheckAnswer {owner: $id})
     DETACH DELETE x
   }
   WITH g

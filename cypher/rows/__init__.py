@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .append import *
     from .base import *
     from .chains import *
+    from .checks import *
     from .closure import *
     from .depedit import *
     from .edits import *
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from .states import *
 
 _MODULES = (
-    "append", "base", "chains", "closure", "depedit", "edits", "experiments",
+    "append", "base", "chains", "checks", "closure", "depedit", "edits", "experiments",
     "forms", "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
 
 

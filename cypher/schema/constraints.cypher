@@ -29,6 +29,7 @@ CREATE CONSTRAINT candidate_id IF NOT EXISTS FOR (c:Candidate) REQUIRE c.id IS U
 CREATE CONSTRAINT decision_id IF NOT EXISTS FOR (d:Decision) REQUIRE d.id IS UNIQUE;
 CREATE CONSTRAINT append_answers_id IF NOT EXISTS FOR (x:AppendAnswers) REQUIRE x.id IS UNIQUE;
 CREATE CONSTRAINT form_answer_id IF NOT EXISTS FOR (x:FormAnswer) REQUIRE x.id IS UNIQUE;
+CREATE CONSTRAINT check_answer_id IF NOT EXISTS FOR (x:CheckAnswer) REQUIRE x.id IS UNIQUE;
 CREATE CONSTRAINT iteration_id IF NOT EXISTS FOR (i:Iteration) REQUIRE i.id IS UNIQUE;
 CREATE CONSTRAINT experiment_id IF NOT EXISTS FOR (x:Experiment) REQUIRE x.id IS UNIQUE;
 CREATE INDEX experiment_kind IF NOT EXISTS FOR (x:Experiment) ON (x.kind);
@@ -48,6 +49,7 @@ CREATE INDEX query_run IF NOT EXISTS FOR (x:Query) ON (x.run);
 CREATE INDEX statement_run IF NOT EXISTS FOR (x:Statement) ON (x.run);
 CREATE INDEX append_answers_edit IF NOT EXISTS FOR (x:AppendAnswers) ON (x.edit);
 CREATE INDEX form_answer_owner IF NOT EXISTS FOR (x:FormAnswer) ON (x.owner);
+CREATE INDEX check_answer_owner IF NOT EXISTS FOR (x:CheckAnswer) ON (x.owner);
 CREATE INDEX candidate_order IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.place, x.id);
 CREATE INDEX candidate_state IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.state);
 CREATE INDEX decision_run IF NOT EXISTS FOR (x:Decision) ON (x.run);
@@ -63,7 +65,7 @@ UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
   'Job', 'Service', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
   'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers',
-  'FormAnswer', 'Experiment'] AS label
+  'FormAnswer', 'CheckAnswer', 'Experiment'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
@@ -88,6 +90,8 @@ UNWIND [
   'neighborhood_objects', 'generation_prompts', 'reference_texts', 'correct', 'hard', 'random',
   'correct_pre', 'correct_post', 'hard_pre', 'hard_post', 'random_pre', 'random_post', 'new_pre',
   'new_post', 'right_pre', 'right_post',
+  'criterion', 'item', 'every', 'answers', 'met', 'old_pre', 'old_post', 'stated_pre',
+  'stated_post',
   'generations_pre', 'generations_post',
   'rewrite', 'subject', 'target_true', 'target_new', 'n_records',
   'method', 'status', 'progress', 'stage', 'error', 'remedy', 'provenance', 'score',

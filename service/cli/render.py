@@ -21,6 +21,7 @@ from ..base.formatting import (
     with_interval,
 )
 from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
+from ..reports.checks import checks_table
 from ..reports.comparison import COUNTED
 from ..reports.edit import ScoreLine, conversation_table, leakage_table, lines, metric_text
 from ..reports.formats import Column, Table, indexed
@@ -89,6 +90,8 @@ def show_asked(score: Score) -> None:
         emit_table(forms_table(score.forms))
         if (answers := answers_table(score.forms)) is not None:
             emit_table(answers)
+    if score.checks:
+        emit_table(checks_table(score.checks))
     if score.tasks:
         emit_table(tasks_table(score.tasks))
 

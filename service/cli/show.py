@@ -174,6 +174,7 @@ def _as_dict(db: Database, score: Score, measure: Measure) -> dict[str, Any]:
         "verdict": [] if found.nothing else parts,
         "about_subject": score.about_subject.model_dump() if score.about_subject else None,
         "side_effects": score.side_effects.model_dump() | {"word": found.unrelated.word},
+        "checks": [each.model_dump() for each in score.checks],
         "tasks": [task.model_dump() for task in score.tasks],
         "tree": [] if found.nothing else [asdict(branch) for branch in chain_tree(rows)],
         "next": {

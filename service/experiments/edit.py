@@ -18,6 +18,7 @@ from ..graphs import datasets
 from ..graphs.datasets import own_or_stored
 from ..models.edit import MEASURE_NAMES, DriftLine, EditIn, Measure, Score, SideEffects
 from ..models.experiment import EditFilters, EditOut
+from ..reports.checks import checks_table
 from ..reports.edit import DRIFT_COUNTS, ScoreLine, leakage_table, lines, measure_of
 from ..reports.formats import Column, Table
 from ..reports.tasks import tasks_table
@@ -287,6 +288,7 @@ def _tables(score: Score, measure: Measure | None = None) -> list[Table[Any]]:
         Table("metrics", "Metrics", columns, lines(score), values=values),
         Table("side_effects", "The model's own texts", SIDE_EFFECTS, [score.side_effects]),
         Table("drift", "Known facts by distance from the subject", DRIFT, _drift(score)),
+        checks_table(score.checks),
         tasks_table(score.tasks),
     ]
 

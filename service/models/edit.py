@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
 
+from ...cypher.rows.checks import CheckCounts
 from ...cypher.rows.states import DriftCounts
 from ...loaders.records import RequestKind, kind_of
 from ..base.formatting import short
@@ -580,6 +581,11 @@ class Score(ShownScore, EditedFact):
     forms: list[FormOut] = Field(
         default=[],
         description="The edited fact asked in other forms; empty where none were asked for.",
+    )
+    checks: list[CheckCounts] = Field(
+        default=[],
+        description="Questions that the data set asks after the edit, by criterion; empty where the"
+        " rewrite has none.",
     )
     tasks: list[TaskOut] = Field(
         default=[],

@@ -26,6 +26,7 @@ from . import (
     append,
     battery,
     chat,
+    checks,
     conversation,
     damage,
     deltas,
@@ -168,6 +169,8 @@ def _score(
         shown = side_effects.after(resolved, effect, probed, about)
     with watch.stage("forms"):
         asked = battery.both(resolved, effect, shown)
+    with watch.stage("checks"):
+        checked = checks.both(resolved, effect)
     with watch.stage("side effects"):
         changed = damage.measured(resolved, effect, edited)
         known = drift.outside(resolved, effect, [*shown, *further, *beside], edited)
@@ -185,6 +188,8 @@ def _score(
             record.write_answers(answers)
         if asked:
             record.write_forms(asked.rows)
+        if checked:
+            checks.write(record, checked)
     with watch.stage("metrics"):
         values = [*metrics.measure(db, record.edit, request), *both]
         if answers:
@@ -217,6 +222,7 @@ def _score(
             "about_subject": outcome,
             "side_effects": changed,
             "tasks": solved,
+            "checks": checks.measured(db, record.edit) if checked else [],
         }
     )
     record.succeed(score)
@@ -271,6 +277,8 @@ def edit_id_of(
         identity = identity | {"generate": generation.PROTOCOL}
     if request.conversation:
         identity = identity | {"conversation": conversation.PROTOCOL}
+    if request.rewrite.checks:
+        identity = identity | {"checks": checks.PROTOCOL}
     identity = identity | battery.identity(request)
     if request.strength != 1:
         identity = identity | {"strength": request.strength}

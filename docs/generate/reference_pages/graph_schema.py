@@ -44,6 +44,7 @@ LABELS = {
     "Iteration": "One iteration of a growth run.",
     "AppendAnswers": "What both models answer at a prompt of an edit that appends.",
     "FormAnswer": "What a model answers about a fact in one form, before and after an edit.",
+    "CheckAnswer": "What both models answer to a question that a data set asks after an edit.",
     "Experiment": "A stored experiment of a `kind`: a co-edit, a comparison of states, a protocol.",
     "Schema": "Version of the database: the last migration it had.",
 }
@@ -60,8 +61,9 @@ TYPES = {
     "USES": ("ProtocolRun", "KnowledgeSet", "The set that a run is on."),
     "ANSWERED": (
         "ProtocolRun, Edit or Graph",
-        "Question, AppendAnswers or FormAnswer",
-        "What the model answered in a run, both models about an appended answer, or in a form.",
+        "Question, AppendAnswers, FormAnswer or CheckAnswer",
+        "What the model answered in a run, both models about an appended answer, in a form, or to"
+        " a check of the data set.",
     ),
     "MADE": ("GrowthRun", "Graph", "The graph that a run made."),
     "TO": ("Answer", "Query", "The question of an answer."),

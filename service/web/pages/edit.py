@@ -27,6 +27,7 @@ from ...models.leakcut import CutIn, CutOut, KeyKind
 from ...models.options import words_of
 from ...reports.browser import QUESTIONS, chain_link, cut_link, guide_command, login, question_links
 from ...reports.by_kind import OF_SUCCESS, additivity, successes, variant_of
+from ...reports.checks import checks_table
 from ...reports.edit import (
     EdgeOut,
     chain_tree,
@@ -470,6 +471,7 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
     values["conversation"] = None if walked is None else conversation_table(walked)
     values["forms"] = forms_table(score.forms) if score.forms else None
     values["form_answers"] = answers_table(score.forms)
+    values["checks"] = checks_table(score.checks) if score.checks else None
     values["tasks"] = tasks_table(score.tasks) if score.tasks else None
     if score.append:
         return values | append_values(view.db, score, score.append)
