@@ -31,8 +31,8 @@ def import_(
         typer.Argument(
             help="A KnowGIC chains.json (or its folder), a YAML graph (subject → relation →"
             " objects, or ours with templates), a CSV of triples, a file of records (CounterFact,"
-            " zsRE, PEAK, MQuAKE, KnowEdit, EasyEdit's results), the folder of the LRE relations; or the name of a graph that ships with ThinkEval"
-            " (world, hogwarts, atlas, inkwell)."
+            " zsRE, PEAK, MQuAKE, KnowEdit, EasyEdit's results), the folder of the LRE relations;"
+            " or the name of a graph that ships with ThinkEval (world, hogwarts, atlas, inkwell)."
         ),
     ],
     name: Annotated[

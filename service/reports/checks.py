@@ -8,9 +8,9 @@ from ...cypher.rows.checks import CheckCounts
 from .formats import Column, Table
 
 NOTE = (
-    "The model's own words, without examples; an item is one question, or a group that counts as"
-    " one. n: items with a decided answer after the edit; left out: the unedited model did not meet"
-    " an item's conditions. Old answer: right before the edit."
+    "The model's own words, in a chat or behind examples; an item is one question, or a group that"
+    " counts as one. n: items with a decided answer after the edit; left out: the unedited model"
+    " did not meet an item's conditions. Old answer: right before the edit."
 )
 
 

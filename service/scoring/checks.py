@@ -1,20 +1,24 @@
 """The questions that a data set asks after an edit, answered by both models in their own words.
 
-Each is asked greedily, without examples, and its first sentence is judged by the rules of
-`editing.probe.matching`. Questions of one criterion and group are one item (`cypher/checks`).
+Each is asked greedily, in a chat or behind three examples, and the first sentence of the reply is
+judged by the rules of `editing.probe.matching`. Questions of one criterion and group are one item
+(`cypher/checks`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
 from ...cypher.rows.checks import CheckCounts
 from ...editing.probe.matching import contains, first_sentence, gives
-from ...editing.probe.prompts import uses_chat
+from ...editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION, QUESTION, uses_chat
 from ...loaders.records import digest
-from .conversation import Answerer, Asked
+from ..forms import examples
+from ..forms.asking import rendered
+from ..forms.material import Prompt, examples_first
+from .battery import context_of
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -25,6 +29,10 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1
 """Part of an edit's identity: raise it when the rules change."""
+
+MAX_TOKENS = 32
+"""Of an answer: a name, or a sentence around it."""
+EXAMPLES = 3
 
 Texts = Mapping[str, "str | None"]
 """Answers by prompt; None where the prompt is too long for the model."""
@@ -57,10 +65,35 @@ def _answers(
     resolved: Resolved, prompts: Sequence[str], chat: bool, effect: EditEffect | None = None
 ) -> Texts:
     """The answer to each prompt, in the state that the model is in."""
-    change = effect.prompt_change if effect else None
-    ask = Answerer(resolved.model.loaded, chat, change, resolved.runtime.progress)
-    turns = [((Asked(text, cloze=not text.endswith("?")), ""),) for text in prompts]
-    return dict(zip(prompts, ask(turns), strict=True))
+    from ...editing.probe.decoding import position_limit
+    from ...editing.probe.greedy import written
+    from ...editing.probe.prompts import prompt_ids
+
+    loaded, change = resolved.model.loaded, effect.prompt_change if effect else None
+    names = context_of(resolved.runtime, resolved.dataset, loaded).names
+    limit = position_limit(loaded.model)
+    asked = {
+        text: rendered(loaded.tokenizer, _prompt(text, names, chat), change) for text in prompts
+    }
+    kept = [
+        text
+        for text, prompt in asked.items()
+        if limit is None or len(prompt_ids(loaded.tokenizer, prompt)) + MAX_TOKENS <= limit
+    ]
+    texts = written(loaded, [asked[t] for t in kept], max_new_tokens=MAX_TOKENS, line=not chat)
+    answers: dict[str, str | None] = dict.fromkeys(prompts)
+    return answers | {text: each.text for text, each in zip(kept, texts, strict=True)}
+
+
+def _prompt(text: str, names: Collection[str], chat: bool) -> Prompt:
+    """A question, or a sentence to complete; no example shares a name with the graph."""
+    is_question = text.endswith("?")
+    if chat:
+        frame, slot = (CHAT_QUESTION, "{question}") if is_question else (CHAT_CLOZE, "{cloze}")
+        return Prompt("", user=frame.replace(slot, text))
+    shown = (examples.questions if is_question else examples.clozes)(names, EXAMPLES)
+    asked = QUESTION.replace("{question}", text) if is_question else text
+    return Prompt(examples_first(shown, asked))
 
 
 def judged(checks: Sequence[Check], pre: Texts, post: Texts) -> list[dict[str, Any]]:
@@ -97,7 +130,7 @@ def verdict(check: Check, text: str | None) -> bool | None:
         return None
     others = [name for name in (*check.old_answers, *check.wrong) if name not in check.answers]
     said = first_sentence(text, [*check.answers, *others])
-    further = (any(contains(said, name) for name in names) for names in check.further)
+    further = (contains(said, names) for names in check.further)
     return _all([gives(said, check.answers, others), *further])
 
 
