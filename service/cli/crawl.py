@@ -172,18 +172,9 @@ def run(
     from ..growth import control
     from ..growth.crawl_report import crawl_report
 
-    posted = GrowthIn(
-        seed=start.replace("|", " "),
-        base=graph,
-        elicit="crawl",
-        answers=EndpointIn(model=model, url=endpoint),
-        random_seed=seed,
-        single_link=False,
-        chains=MOST,
-        iterations=1000,
-        crawl=request_of(CrawlOptions, options),
-        as_new=as_new,
-    )
+    answers = EndpointIn(model=model, url=endpoint)
+    crawl = request_of(CrawlOptions, options)
+    posted = crawl_request(graph, start, answers, crawl, seed=seed, as_new=as_new)
     with ProgressBars(lines=True) as progress, Runtime(Settings(), progress) as runtime:
         grown = control.grow(runtime, posted)
         found = crawl_report(runtime.db, grown.id, truth=truth or graph, to=to)
@@ -194,6 +185,30 @@ def run(
     if found.facts:
         for each in GROWTH.next(grown):
             emit_command(each)
+
+
+def crawl_request(
+    graph: str,
+    start: str,
+    answers: EndpointIn,
+    crawl: CrawlOptions,
+    *,
+    seed: int = 0,
+    as_new: bool = False,
+) -> GrowthIn:
+    """The request of a crawl by the relations of a graph, from one of its entities."""
+    return GrowthIn(
+        seed=start.replace("|", " "),
+        base=graph,
+        elicit="crawl",
+        answers=answers,
+        random_seed=seed,
+        single_link=False,
+        chains=MOST,
+        iterations=1000,
+        crawl=crawl,
+        as_new=as_new,
+    )
 
 
 @crawl.command("report")

@@ -22,6 +22,7 @@ from .. import __version__
 from ..base.errors import DISK_REMEDY, KNOWN_ERRORS, describe, is_disk_full, is_interrupt
 from ..base.processes import collect_seldom
 from ..kinds import KINDS
+from .audit_subject import audit_subject
 from .catalog import doctor, methods, metrics, queries
 from .compare import audit, compare, diff
 from .crawl import crawl
@@ -95,6 +96,7 @@ lab.command()(leakcut)
 lab.command()(coedit)
 lab.command()(plan)
 lab.command()(sequence)
+lab.command()(audit_subject)
 lab.add_typer(depedit, name="depedit")
 
 db.command()(worker)

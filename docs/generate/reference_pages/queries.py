@@ -18,6 +18,7 @@ SUBJECTS = {
     "experiments": "Stored experiments of every kind: co-edits, comparisons, protocols.",
     "explore": "For people, in Neo4j Browser.",
     "forms": "Answers to facts asked in other forms: accuracy, and the outcome of an edit.",
+    "checks": "Answers to the questions of a data set, before and after an edit.",
     "graph": "Graphs, entities, facts, rewrite requests.",
     "growth": "Runs that grow a graph from a model, and their review.",
     "jobs": "The queue, workers, leases, sweeps.",

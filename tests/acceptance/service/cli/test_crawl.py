@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 from support.commands import Cli, Mine
@@ -15,6 +16,34 @@ SMALL = (
     "--start", "Harry Potter", "--samples", "2", "--wordings", "2", "--gate", "stored",
     "--depth", "1",
 )  # fmt: skip
+
+
+def test_a_subject_is_audited_from_its_crawl_to_the_folder(
+    db: Database, mine: Mine, thinkeval: Cli, tmp_path: Path
+) -> None:
+    audit = (
+        "lab", "audit-subject", "Luna Lovegood", "-g", mine.graph, "--model", mine.model, "--depth", "1",
+    )  # fmt: skip
+    known = thinkeval(*audit, "--json").json
+    try:
+        facts = db.read(rows.FactRow, "graph/facts", graph=known["graph"])
+        of_subject = [f for f in facts if f.subject == "Luna Lovegood"]
+        assert known["facts"] == len(facts)
+        assert sorted(known["forget"]) == sorted(
+            f"{f.subject}|{f.relation}|{f.object}" for f in of_subject
+        )
+        assert of_subject
+        printed = thinkeval(*audit).out
+        assert f"--forget '{known['forget'][0]}'" in printed
+        folder = tmp_path / "audit"
+        compared = thinkeval(*audit, "--state", "+8bit", "--audit", folder, "--json").json
+        (state,) = compared["states"]
+        assert len(state["requests"]) == len(of_subject)
+        assert {each["kind"] for each in state["requests"]} == {"forget"}
+        assert (folder / "audit.html").is_file()
+        thinkeval("results", "comparisons", compared["id"], "--delete")
+    finally:
+        db.autocommit(int, "graph/delete_graph", graph=known["graph"])
 
 
 def test_a_crawl_is_a_graph_with_a_report(
