@@ -19,7 +19,6 @@ _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 _OTHERS = {
     "hyperparameters of EasyEdit": {"alg_name", "model_name"},
-    "RippleEdits": {"example_type", "edit"},
     "ELKEN": {"event", "fact", "tendency"},
     "WMDP": {"question", "choices"},
     "TOFU": {"question", "answer"},

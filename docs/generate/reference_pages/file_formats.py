@@ -58,6 +58,7 @@ TITLES = {
     "mquake": "MQuAKE",
     "knowedit": "KnowEdit",
     "easyedit_results": "EasyEdit results",
+    "ripple_edits": "RippleEdits",
     "lre": "LRE relations",
 }
 
