@@ -110,6 +110,7 @@ def knowgic(graph: KnowledgeGraph, chains: Chains) -> Layout:
         UsageError: no rewrite of the graph has a chain, so there is no record to write.
     """
     layout, writer = Layout(), _Links()
+    graph = _without_forgetting(graph, layout)
     records: list[dict[str, Any]] = []
     for rewrite in graph.rewrites:
         records += _records(rewrite, graph, chains.get(rewrite.id, ()), writer)
@@ -277,6 +278,7 @@ def triples(graph: KnowledgeGraph, chains: Chains) -> Layout:
 def tables(graph: KnowledgeGraph) -> Layout:
     """Return the tables of a graph, with all of its facts."""
     layout = Layout()
+    graph = _without_forgetting(graph, layout)
     replaced = [rewrite for rewrite in graph.rewrites if not rewrite.correct]
     requests = [_rewrite(rewrite, layout) for rewrite in replaced]
     layout.files = {
@@ -363,6 +365,12 @@ def _statement(cloze: str, fact: Fact) -> str:
     filled = cloze.replace(SUBJECT_SLOT, fact.subject, 1)
     same = from_statement(filled, fact.subject, fact.object) == cloze
     return filled if same else cloze
+
+
+def _without_forgetting(graph: KnowledgeGraph, layout: Layout) -> KnowledgeGraph:
+    kept = tuple(rewrite for rewrite in graph.rewrites if rewrite.kind != "forget")
+    layout.lose(len(graph.rewrites) - len(kept), "requests to forget are left out")
+    return replace(graph, rewrites=kept)
 
 
 def _rewrite(rewrite: RewriteRequest, layout: Layout) -> dict[str, Any]:

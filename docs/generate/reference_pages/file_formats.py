@@ -59,6 +59,8 @@ TITLES = {
     "knowedit": "KnowEdit",
     "easyedit_results": "EasyEdit results",
     "ripple_edits": "RippleEdits",
+    "tofu": "TOFU",
+    "rwku": "RWKU",
     "lre": "LRE relations",
 }
 
