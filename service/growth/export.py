@@ -382,7 +382,11 @@ def _rewrite(rewrite: RewriteRequest, layout: Layout) -> dict[str, Any]:
         "prompt": rewrite.prompt,
         "paraphrases": [text for text in rewrite.paraphrases if _is_cloze(text)],
     }
-    if rewrite.id != RewriteRequest.make_id(rewrite.subject, rewrite.relation, rewrite.target_new):
+    if rewrite.kind == "forget":
+        del entry["target_new"]
+        entry["forget"] = True
+    last = rewrite.target_new or f"forget {rewrite.target_true}"
+    if rewrite.id != RewriteRequest.make_id(rewrite.subject, rewrite.relation, last):
         entry["id"] = rewrite.id
     if rewrite.checks:
         entry["checks"] = [check.stated for check in rewrite.checks]
