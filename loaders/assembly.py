@@ -204,7 +204,7 @@ class GraphAssembly:
             counts.update((fact.subject, fact.object))
         for rewrite in self.rewrites:
             # Rewrites decide only between spellings that no fact uses.
-            for name in (rewrite.subject, rewrite.target_true, rewrite.target_new):
+            for name in filter(None, (rewrite.subject, rewrite.target_true, rewrite.target_new)):
                 counts.setdefault(name, 0)
         groups: dict[str, list[str]] = defaultdict(list)
         for name in counts:
@@ -282,7 +282,8 @@ class GraphAssembly:
 
     def _respell_rewrite(self, rewrite: RewriteRequest, spelling: dict[str, str]) -> RewriteRequest:
         names = (rewrite.subject, rewrite.target_true, rewrite.target_new)
-        subject, target_true, target_new = (spelling[name] for name in names)
+        # A request to forget has no new object.
+        subject, target_true, target_new = (spelling[name] if name else "" for name in names)
         return replace(
             rewrite,
             subject=subject,
@@ -338,6 +339,7 @@ class GraphAssembly:
         names = {name for fact in facts for name in (fact.subject, fact.object)}
         for rewrite in rewrites:
             names |= {rewrite.subject, rewrite.target_true, rewrite.target_new}
+        names.discard("")
         by_fold = {folded(name): name for name in names}
         self._report_alias_keys(by_fold)
         aliases: dict[str, list[str]] = {name: [] for name in names}

@@ -96,6 +96,23 @@ def slotted(text: str, subject: str) -> str:
     return as_template(text, subject, last=True)
 
 
+def to_forget(
+    place: Place, dataset: str, relations: Relations, subject: str, prompt: str, answer: str
+) -> RewriteRequest:
+    """The request to forget the answer to a prompt about the subject."""
+    relation = place.name(relations[prompt])
+    return RewriteRequest(
+        id=RewriteRequest.make_id(subject, relation, f"forget {answer}"),
+        dataset=dataset,
+        prompt=prompt,
+        subject=subject,
+        relation=relation,
+        target_true=answer,
+        target_new="",
+        n_records=1,
+    )
+
+
 def prompt_of(place: Place, text: str, subject: str) -> str:
     """The prompt of a complete text that names the subject; the answer follows it."""
     prompt = slotted(text, subject)

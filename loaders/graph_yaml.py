@@ -14,7 +14,7 @@
     rewrites:                               # optional
       - subject: Harry Potter
         relation: studied at
-        target_new: Ilvermorny
+        target_new: Ilvermorny              # or `forget: true`
         target_true: Hogwarts               # optional if the facts have exactly one object
         # prompt, question, paraphrases: override the relation's
         # id: by default `SUBJECT--RELATION--TARGET_NEW` in lower case
@@ -47,7 +47,7 @@ TOP_KEYS = ("name", "relations", "entities", "facts", "rewrites")
 RELATION_KEYS = ("prompt", "question", "paraphrases")
 ENTITY_KEYS = ("kind", "aliases")
 REWRITE_KEYS = (
-    "subject", "relation", "target_true", "target_new", *RELATION_KEYS, "id", "checks",
+    "subject", "relation", "target_true", "target_new", *RELATION_KEYS, "forget", "id", "checks",
 )  # fmt: skip
 CHECK_KEYS = tuple(each.name for each in fields(Check))
 
@@ -193,13 +193,15 @@ def add_rewrite(
         plain = {} if wording is None else _wording_fields(wording)
         wording = _wording(place, plain | own)
     assert wording is not None
-    target_new = place.at("target_new").name(place.field(fields, "target_new"))
+    forget = "forget" in fields
+    if forget and ("target_new" in fields or fields["forget"] != "true"):
+        raise place.at("forget").error("expected true, and no target_new beside it")
+    target_new = "" if forget else place.at("target_new").name(place.field(fields, "target_new"))
     target_true = _target_true(place, fields, subject, relation, assembly)
     if folded(target_true) == folded(target_new):
         raise place.error(f"target_new and target_true are the same, {quoted(target_new)}")
-    id_ = place.at("id").name(
-        fields.get("id", RewriteRequest.make_id(subject, relation, target_new))
-    )
+    made = RewriteRequest.make_id(subject, relation, target_new or f"forget {target_true}")
+    id_ = place.at("id").name(fields.get("id", made))
     if ":" in id_:
         raise place.at("id").error(
             f"{quoted(id_)} has a colon, as only rewrites of a user's own do"

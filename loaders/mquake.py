@@ -18,7 +18,7 @@ correct answer is enough, and `single_hop` for each hop after the edits.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,8 +90,11 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
         return _case(place, record, assembly, numbers)
 
     cases = read_records(path, assembly, limit, parse)
+    aliases: dict[str, dict[str, None]] = defaultdict(dict)
     for case in cases:
-        _add(case, assembly)
+        _add(case, assembly, aliases)
+    for name_, found in aliases.items():
+        assembly.aliases[name_] = tuple(each for each in found if each != name_)
     assembly.read["rewrites"] = sum(len(case.requests) for case in cases)
     assembly.read["questions"] = sum(
         check.criterion == "multi_hop" for case in cases for check in case.requests[0].checks
@@ -232,7 +235,8 @@ def _checks(
     )
 
 
-def _add(case: _Case, assembly: GraphAssembly) -> None:
+def _add(case: _Case, assembly: GraphAssembly, aliases: dict[str, dict[str, None]]) -> None:
+    """Add the facts and requests of a case to the graph, and its names to the aliases."""
     cases = tuple(request.id for request in case.requests)
     templates = {request.relation: request.prompt for request in case.requests}
     for hop in case.hops:
@@ -250,9 +254,7 @@ def _add(case: _Case, assembly: GraphAssembly) -> None:
             )
         )
     for hop in (*case.hops, *case.new_hops):
-        known = assembly.aliases.get(hop.object, ())
-        others = (answer for answer in hop.answers if answer != hop.object)
-        assembly.aliases[hop.object] = unique((*known, *others))
+        aliases[hop.object].update(dict.fromkeys(hop.answers))
     for request in case.requests:
         fact = fact_of(request, request.target_true)
         assembly.facts.append(

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..errors import SchemaError, UnreadableFileError
+from ..errors import LoaderError, SchemaError, UnreadableFileError
 from .json_values import DECODER, SKIPPER, JsonValueError
 from .sources import readable
 
@@ -65,6 +65,17 @@ def items(path: Path, limit: int | None = None) -> Iterator[Item]:
     """
     with readable(path), path.open(encoding="utf-8-sig") as stream:
         yield from islice(_Reader(path, stream).records(), limit)
+
+
+def first_keys(path: Path) -> set[str]:
+    """The keys of the first record, by which a format is recognised; empty for other files."""
+    if not head(path):
+        return set()
+    try:
+        found = next(items(path, 1), None)
+    except LoaderError:
+        return set()
+    return set(found.value) if found is not None and isinstance(found.value, dict) else set()
 
 
 class _Reader:

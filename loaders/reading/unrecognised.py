@@ -19,10 +19,8 @@ _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 _OTHERS = {
     "hyperparameters of EasyEdit": {"alg_name", "model_name"},
-    "RippleEdits": {"example_type", "edit"},
     "ELKEN": {"event", "fact", "tendency"},
     "WMDP": {"question", "choices"},
-    "TOFU": {"question", "answer"},
     "HalluEditBench": {"subject", "relation", "object", "question"},
 }
 """Data sets that are not read, by keys of their records or columns."""
@@ -30,6 +28,16 @@ _OTHERS = {
 CONVERT = (
     "Convert its facts to a CSV file with the columns Entity, Relationship, Attribute, or to"
     " ThinkEval's YAML: `thinkeval import --help`."
+)
+
+EVENTS = (
+    "Its edits are events in words, without subject, relation and old object. Write the facts that"
+    " an event changes as rewrites of a graph in ThinkEval's YAML, and its questions as their"
+    " `checks`."
+)
+GROW = (
+    "Grow a graph from the texts (`thinkeval graph grow from-text`, RWKU's introductions for one)"
+    " and choose there what to forget."
 )
 
 
@@ -89,7 +97,9 @@ def why(path: Path, tables: Sequence[Sequence[str]]) -> tuple[str, str | None]:
 def _json_problem(text: str) -> tuple[str, str | None]:
     keys = list(dict.fromkeys(re.findall(r'"([^"\\]{1,60})"\s*:', text[:20_000])))
     if (problem := _foreign(keys)) is not None:
-        return problem, CONVERT
+        return problem, EVENTS if "ELKEN" in problem else CONVERT
+    if re.match(r'\s*\{(\s*"[^"]*"\s*:\s*\[\s*"[^"]*"[,\]])', text) is not None:
+        return "it has lists of texts by name, which state no facts", GROW
     return f"no format recognises its records, whose keys are {enumeration(keys) or 'none'}", None
 
 

@@ -31,8 +31,9 @@ def import_(
         typer.Argument(
             help="A KnowGIC chains.json (or its folder), a YAML graph (subject → relation →"
             " objects, or ours with templates), a CSV of triples, a file of records (CounterFact,"
-            " zsRE, PEAK, MQuAKE, KnowEdit, EasyEdit's results), the folder of the LRE relations;"
-            " or the name of a graph that ships with ThinkEval (world, hogwarts, atlas, inkwell)."
+            " zsRE, PEAK, MQuAKE, KnowEdit, RippleEdits, TOFU, RWKU, EasyEdit's results), the"
+            " folder of the LRE relations; or the name of a graph that ships with ThinkEval"
+            " (world, hogwarts, atlas, inkwell)."
         ),
     ],
     name: Annotated[
@@ -42,7 +43,7 @@ def import_(
         str | None,
         typer.Option(
             help="Key of a format: knowgic, triples, graph_yaml, counterfact, zsre, peak, lre,"
-            " mquake, knowedit, easyedit_results; default: recognised."
+            " mquake, knowedit, easyedit_results, ripple_edits, tofu, rwku; default: recognised."
         ),
     ] = None,
     target_new: Annotated[

@@ -110,6 +110,7 @@ def knowgic(graph: KnowledgeGraph, chains: Chains) -> Layout:
         UsageError: no rewrite of the graph has a chain, so there is no record to write.
     """
     layout, writer = Layout(), _Links()
+    graph = _without_forgetting(graph, layout)
     records: list[dict[str, Any]] = []
     for rewrite in graph.rewrites:
         records += _records(rewrite, graph, chains.get(rewrite.id, ()), writer)
@@ -277,6 +278,7 @@ def triples(graph: KnowledgeGraph, chains: Chains) -> Layout:
 def tables(graph: KnowledgeGraph) -> Layout:
     """Return the tables of a graph, with all of its facts."""
     layout = Layout()
+    graph = _without_forgetting(graph, layout)
     replaced = [rewrite for rewrite in graph.rewrites if not rewrite.correct]
     requests = [_rewrite(rewrite, layout) for rewrite in replaced]
     layout.files = {
@@ -365,6 +367,12 @@ def _statement(cloze: str, fact: Fact) -> str:
     return filled if same else cloze
 
 
+def _without_forgetting(graph: KnowledgeGraph, layout: Layout) -> KnowledgeGraph:
+    kept = tuple(rewrite for rewrite in graph.rewrites if rewrite.kind != "forget")
+    layout.lose(len(graph.rewrites) - len(kept), "requests to forget are left out")
+    return replace(graph, rewrites=kept)
+
+
 def _rewrite(rewrite: RewriteRequest, layout: Layout) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "subject": rewrite.subject,
@@ -374,7 +382,11 @@ def _rewrite(rewrite: RewriteRequest, layout: Layout) -> dict[str, Any]:
         "prompt": rewrite.prompt,
         "paraphrases": [text for text in rewrite.paraphrases if _is_cloze(text)],
     }
-    if rewrite.id != RewriteRequest.make_id(rewrite.subject, rewrite.relation, rewrite.target_new):
+    if rewrite.kind == "forget":
+        del entry["target_new"]
+        entry["forget"] = True
+    last = rewrite.target_new or f"forget {rewrite.target_true}"
+    if rewrite.id != RewriteRequest.make_id(rewrite.subject, rewrite.relation, last):
         entry["id"] = rewrite.id
     if rewrite.checks:
         entry["checks"] = [check.stated for check in rewrite.checks]

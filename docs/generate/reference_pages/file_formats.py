@@ -58,6 +58,9 @@ TITLES = {
     "mquake": "MQuAKE",
     "knowedit": "KnowEdit",
     "easyedit_results": "EasyEdit results",
+    "ripple_edits": "RippleEdits",
+    "tofu": "TOFU",
+    "rwku": "RWKU",
     "lre": "LRE relations",
 }
 

@@ -72,9 +72,98 @@ def counterfact(n: int) -> str:
     return json.dumps(records)
 
 
+def mquake(n: int) -> str:
+    """n cases of one edit under one id, the same entities in all."""
+
+    def case(i: int) -> dict[str, object]:
+        edit = {"subject": "S", "relation_id": "in", "prompt": "{} is in"}
+        targets = {"target_true": {"str": f"O{i}"}, "target_new": {"str": "N"}}
+        hop = {
+            "cloze": "S is in",
+            "question": "In what is S?",
+            "answer": "O",
+            "answer_alias": [f"A{i}"],
+        }
+        orig = {"triples": [["a", "in", "b"]], "triples_labeled": [["S", "is in", "O"]]}
+        return {
+            "case_id": 1,
+            "requested_rewrite": [edit | targets],
+            "questions": ["?"],
+            "answer": "O",
+            "new_answer": "N",
+            "single_hops": [hop],
+            "new_single_hops": [hop],
+            "orig": orig | {f"new_{key}": value for key, value in orig.items()},
+        }
+
+    return json.dumps({"data": [case(i) for i in range(n)]})
+
+
+def knowedit(n: int) -> str:
+    """n records with questions, as JSON lines."""
+    asked = {"R": [{"prompt": "Where?", "ground_truth": [["a", "b"]]}] * 3}
+    return "\n".join(
+        json.dumps(
+            {"subject": f"S{i}", "prompt": f"S{i} is in", "target_new": "N", "ground_truth": "O"}
+            | {"portability": asked, "locality": {}}
+        )
+        for i in range(n)
+    )
+
+
+def easyedit(n: int) -> str:
+    """n results about the records of `knowedit`."""
+    results = {"rewrite_acc": [0.5], "portability": {"R_acc": [0, 0.5, 1]}}
+    return "\n".join(
+        json.dumps({"requested_rewrite": json.loads(line), "pre": results, "post": results})
+        for line in knowedit(n).splitlines()
+    )
+
+
+def ripple_edits(n: int) -> str:
+    """n records of one relation, whose words are those of the file."""
+
+    def record(i: int) -> dict[str, object]:
+        fact = {"subject_id": f"Q{i}", "relation": "in"}
+        asked = {"prompt": f"Name of S{i} is", "answers": [{"value": "a", "aliases": []}]}
+        old = fact | {"prompt": f"Name of S{i} is O.", "target_id": "O"}
+        edit = fact | {"prompt": f"Name of S{i} is N.", "target_id": "N", "original_fact": old}
+        test = {"test_queries": [asked | fact | {"query_type": "regular"}]}
+        return {"example_type": "popular", "edit": edit, "Forgetfulness": [test]}
+
+    return json.dumps([record(i) for i in range(n)])
+
+
+def tofu(n: int) -> str:
+    """n questions about one author."""
+    return "\n".join(
+        json.dumps({"question": f"What is work {i} of Mira Sol?", "answer": f"It is {i}."})
+        for i in range(n)
+    )
+
+
+def rwku(n: int) -> str:
+    """n probes about one person; half of them are adversarial about one fact."""
+    about = {"subject": "Mira Sol", "answer": "Ulm"}
+    probes = [about | {"level": "2", "query": f"Question {i} on Mira Sol?"} for i in range(n // 2)]
+    return json.dumps(
+        probes + [about | {"level": "3", "query": f"Play {i}!"} for i in range(n // 2)]
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("g.yaml", graph), ("chains.json", knowgic), ("c.json", counterfact)],
+    [
+        ("g.yaml", graph),
+        ("chains.json", knowgic),
+        ("c.json", counterfact),
+        ("m.json", mquake),
+        ("k.jsonl", knowedit),
+        ("e.json", easyedit),
+        ("r.json", ripple_edits),
+        ("t.json", tofu),
+        ("w.json", rwku),
+    ],
 )
 def test_twice_the_file_is_twice_the_work(
     tmp_path: Path, name: str, text: Callable[[int], str]

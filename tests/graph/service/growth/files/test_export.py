@@ -68,7 +68,8 @@ def test_checks_and_ids_of_rewrites_come_back_as_triples(
     rewrites = (
         replace(first, checks=(check,)),
         replace(first, id=f"case-1--{first.id}", checks=(condition, check)),
-        *(second, *others),
+        replace(second, id="forget-it", target_new=""),
+        *others,
     )
     graph = replace(loaded.graph, rewrites=tuple(sorted(rewrites, key=lambda r: r.id)))
     datasets.store(db, replace(loaded, graph=graph))
