@@ -63,6 +63,7 @@ class GraphAssembly:
         notes: every merge, repair, refusal and warning, in the order of discovery.
         distinct_spellings: True if names that differ only in case are different entities.
         declared: names that the file lists as entities, so that none is taken for a placeholder.
+        layouts: of each table, its separator and encoding, and which column became what.
     """
 
     name: str
@@ -74,6 +75,7 @@ class GraphAssembly:
     notes: list[ImportNote] = field(default_factory=list)
     distinct_spellings: bool = False
     declared: frozenset[str] = frozenset()
+    layouts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._left_out: list[tuple[Place, str]] = []
@@ -143,7 +145,9 @@ class GraphAssembly:
         self._report_unreachable(facts, rewrites)
         graph = KnowledgeGraph(self.name, entities, facts, rewrites)
         kept = {"facts": len(facts), "entities": len(entities), "rewrites": len(rewrites)}
-        report = ImportReport(source, format_key, dict(self.read), kept, tuple(self.notes))
+        report = ImportReport(
+            source, format_key, dict(self.read), kept, tuple(self.notes), tuple(self.layouts)
+        )
         return LoadedGraph(graph, report)
 
     def _report_placeholders(self, source: str) -> None:

@@ -33,8 +33,10 @@ class UnreadableFileError(LoaderError):
 class SchemaError(LoaderError):
     """A record lacks a field, or a field has the wrong type."""
 
-    def __init__(self, path: Path | str, where: str, problem: str) -> None:
-        super().__init__(f"{path}: {where}: {problem}")
+    def __init__(
+        self, path: Path | str, where: str, problem: str, *, remedy: str | None = None
+    ) -> None:
+        super().__init__(f"{path}: {where}: {problem}", remedy=remedy)
         self.path, self.where, self.problem = path, where, problem
 
 

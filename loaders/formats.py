@@ -18,10 +18,17 @@ from thinkeval import loaders
 
 from .errors import LoaderError, UnknownFormatError, UnreadableFileError
 from .reading.sources import is_plain
-from .reading.unrecognised import why
+from .reading.tables import SEPARATED, columns_of
+from .reading.unrecognised import Tables, why
 from .records import LoadedGraph
+from .table_roles import EXPECTED, NAME_THEM
 from .texts import quoted
-from .triple_files import PLAIN_COLUMNS, STATEMENT_COLUMNS
+from .triple_files import roles_fit
+
+_TABLES = Tables(SEPARATED, lambda path: columns_of(path, roles_fit), EXPECTED, NAME_THEM)
+
+MAPPED = "triples"
+"""The format of a file whose columns are named by the option `map`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ def detect(path: Path | str) -> str:
     if path.is_file() and not path.stat().st_size:
         raise UnreadableFileError(f"{path}: the file is empty")
     try:
-        problem, remedy = why(path, (PLAIN_COLUMNS, STATEMENT_COLUMNS))
+        problem, remedy = why(path, _TABLES)
     except OSError as error:
         raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
     raise UnknownFormatError(
@@ -130,6 +137,8 @@ def load(
         LoaderError: a subclass, with the problem, its place and a remedy.
     """
     known = formats()
+    if format is None and options.get("map"):
+        format = MAPPED
     key = detect(path) if format is None else format
     if key not in known:
         remedy = f"{_meant(key, known)}There are: {', '.join(known)}."

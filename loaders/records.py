@@ -339,6 +339,7 @@ class ImportReport:
         read: counts of the file's content, by kind (`records`, `links`, `rows`, ...).
         kept: counts of the graph's content (`facts`, `entities`, `rewrites`, ...).
         notes: every merge, repair, refusal and warning, with its reason.
+        layouts: of each table, its separator and encoding, and which column became what.
     """
 
     source: str
@@ -346,6 +347,7 @@ class ImportReport:
     read: dict[str, int]
     kept: dict[str, int]
     notes: tuple[ImportNote, ...] = ()
+    layouts: tuple[str, ...] = ()
 
     def counts(self) -> Counter[str]:
         """Number of notes of each kind."""

@@ -6,16 +6,20 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import graph_yaml
 from .assembly import GraphAssembly
-from .errors import SchemaError, UnknownFormatError, UnreadableFileError
-from .reading.sources import CsvRow, CsvTable, Place, read_csv, read_yaml
-from .records import unique
+from .errors import LoaderError, SchemaError, UnknownFormatError, UnreadableFileError
+from .reading.sources import Place, read_yaml
+from .reading.tables import RECORDS, Row, Table, columns_of, read_table
+from .records import SUBJECT_SLOT, slug, unique
+from .table_roles import EXPECTED, NAME_THEM, described, roles
 from .texts import enumeration, folded, quoted
+from .wording import from_statement
 
 BASE_FILE = "base_triple.csv"
 REWRITES_FILE = "rewrites.yaml"
@@ -36,6 +40,7 @@ class Triple:
     place: Place
     statements: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
+    target_new: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -72,7 +77,7 @@ def find_sources(path: Path) -> Sources:
             sources.rewrites.append(file)
         elif file.name == ENTITIES_TABLE:
             sources.entities = file
-        elif from_yaml and has_columns(file, STATEMENT_COLUMNS):
+        elif from_yaml and _has_statements(file):
             sources.statements.append(file)
         elif path.is_dir() and file.suffix.lower() in {".csv", ".yaml", ".yml"}:
             sources.unread.append(file)
@@ -84,8 +89,8 @@ def _facts_of_folder(folder: Path) -> Path:
     for kind in (
         [file for file in files if file.name.lower() == "kg.yaml"],
         [file for file in files if _is_nested_yaml(file)],
-        [file for file in files if has_columns(file, STATEMENT_COLUMNS)],
-        [file for file in files if has_columns(file, PLAIN_COLUMNS)],
+        [file for file in files if _has_statements(file)],
+        [file for file in files if is_table(file)],
     ):
         if len(kind) == 1:
             return kind[0]
@@ -100,8 +105,27 @@ def _facts_of_folder(folder: Path) -> Path:
 
 def is_facts(file: Path) -> bool:
     """Return True if the file is probably a file of triples."""
-    tables = (STATEMENT_COLUMNS, PLAIN_COLUMNS)
-    return _is_nested_yaml(file) or any(has_columns(file, columns) for columns in tables)
+    return _is_nested_yaml(file) or bool(roles(columns_of(file, roles_fit)))
+
+
+def is_table(file: Path) -> bool:
+    """Return True if a file of a folder is a table of triples, and none of the others' tables."""
+    others = (REWRITES_TABLE, ENTITIES_TABLE, BASE_FILE)
+    return (
+        file.name not in others
+        and file.suffix.lower() not in RECORDS
+        and bool(roles(columns_of(file, roles_fit)))
+    )
+
+
+def roles_fit(columns: Sequence[str]) -> bool:
+    """Return True if a table with these columns is one of triples."""
+    return bool(roles(columns))
+
+
+def _has_statements(file: Path) -> bool:
+    found = roles(columns_of(file, roles_fit))
+    return is_table(file) and set(STATEMENT_COLUMNS) <= {column.casefold() for column in found}
 
 
 def _is_nested_yaml(file: Path) -> bool:
@@ -118,21 +142,16 @@ def _is_nested_yaml(file: Path) -> bool:
     return keys == [True, True] and lines[0][0] not in " -" and lines[1][0] in " \t"
 
 
-def has_columns(file: Path, columns: tuple[str, ...]) -> bool:
-    """Return True if the file is a CSV file whose header has these columns."""
-    if file.suffix.lower() != ".csv":
-        return False
-    with file.open(encoding="utf-8-sig", errors="replace") as stream:
-        header = stream.readline()
-    return set(columns) <= {name.strip().strip('"') for name in header.split(",")}
+def read_facts(file: Path, assembly: GraphAssembly, given: Sequence[str] = ()) -> list[Triple]:
+    """Read the triples of a YAML file, a table or records, in its order; at least one.
 
-
-def read_facts(file: Path, assembly: GraphAssembly | None = None) -> list[Triple]:
-    """Read the triples of a YAML or CSV file, in its order; at least one."""
+    Args:
+        given: `column=role` for columns of a table with other names.
+    """
     if file.suffix.lower() in {".yaml", ".yml"}:
         triples = _read_nested(file)
     else:
-        triples = read_table(file, read_csv(file), assembly)
+        triples = table_triples(file, assembly, given)
     if not triples:
         raise Place(file, "").error("there are no facts")
     return triples
@@ -152,37 +171,55 @@ def _read_nested(file: Path) -> list[Triple]:
     return triples
 
 
-def read_table(file: Path, table: CsvTable, assembly: GraphAssembly | None = None) -> list[Triple]:
-    """Convert the rows of a table to triples, with their statements if it has any.
+def table_triples(file: Path, assembly: GraphAssembly, given: Sequence[str] = ()) -> list[Triple]:
+    """Read the rows of a table as triples, with their statements if it has any.
 
     A row with an unusable cell, such as an empty one, is refused and reported, and the others are
-    read; without an assembly to report it to, it is an error.
+    read.
 
     Raises:
         SchemaError: a column is missing, or no row is usable.
     """
-    columns = STATEMENT_COLUMNS
-    if not set(columns) <= set(table.columns):
-        columns = PLAIN_COLUMNS
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise Place(file, "line 1").error(
-            f"the columns are {enumeration(table.columns)}; expected "
-            f"{', '.join(STATEMENT_COLUMNS)} with statements, or {', '.join(PLAIN_COLUMNS)}"
+    table = read_table(file, lambda columns: _fits(columns, given))
+    found = roles(table.columns, given)
+    if not found:
+        where = "top level" if file.suffix.lower() in RECORDS else "line 1"
+        raise SchemaError(
+            file,
+            where,
+            f"the columns are {enumeration(table.columns)}; expected {EXPECTED}",
+            remedy=NAME_THEM,
         )
+    assembly.layouts.append(f"{file.name}: {table.layout}; {described(table.columns, found)}")
+    _report_guess(file, table, assembly)
     triples: list[Triple] = []
     refused: list[SchemaError] = []
     for row in table.rows:
         try:
-            triples.append(_triple(Place(file, f"line {row.line}"), row, columns))
+            triples.append(_triple(Place(file, row.where), row, found))
         except SchemaError as error:
-            if assembly is None:
-                raise
             refused.append(error)
             assembly.note("refused", f"{file.name}, {error.where}", error.problem)
     if refused and not triples:
         raise refused[0]
     return triples
+
+
+def _fits(columns: Sequence[str], given: Sequence[str]) -> bool:
+    try:
+        return bool(roles(columns, given))
+    except LoaderError:
+        return False
+
+
+def _report_guess(file: Path, table: Table, assembly: GraphAssembly) -> None:
+    if table.guessed is not None:
+        assembly.note(
+            "repaired",
+            file.name,
+            "is not UTF-8, and is read as Windows-1252, which is a guess: check"
+            f" {quoted(table.guessed)}, or save the file as UTF-8",
+        )
 
 
 def read_columns(file: Path, needed: Sequence[str]) -> Iterator[tuple[Place, dict[str, str]]]:
@@ -191,11 +228,11 @@ def read_columns(file: Path, needed: Sequence[str]) -> Iterator[tuple[Place, dic
     Raises:
         SchemaError: one of them is missing.
     """
-    table = read_csv(file)
+    table = read_table(file, set(needed).issubset)
     if missing := [column for column in needed if column not in table.columns]:
         raise Place(file, "line 1").error(f"the column {quoted(missing[0])} is missing")
     for row in table.rows:
-        yield Place(file, f"line {row.line}"), row.cells
+        yield Place(file, row.where), row.cells
 
 
 def numbered(place: Place, cells: Mapping[str, str], kind: str) -> list[str]:
@@ -207,9 +244,35 @@ def numbered(place: Place, cells: Mapping[str, str], kind: str) -> list[str]:
     ]
 
 
-def _triple(place: Place, row: CsvRow, columns: tuple[str, ...]) -> Triple:
-    subject, relation, object_ = (place.at(c).name(row.cells[c]) for c in columns)
-    statements, questions = (
-        unique(numbered(place, row.cells, kind)) for kind in ("statement", "question")
+def _triple(place: Place, row: Row, found: Mapping[str, str]) -> Triple:
+    by_role: dict[str, list[tuple[Place, str]]] = defaultdict(list)
+    for column, role in found.items():
+        by_role[role].append((place.at(column), row.cells.get(column, "")))
+    [(at, name)], [(there, answer)] = by_role["subject"], by_role["object"]
+    subject, object_ = at.name(name), there.name(answer)
+    [(at, relation)] = by_role["relation"] or by_role["prompt"]
+    if not by_role["relation"]:
+        relation = _relation_of(at, relation, subject, object_)
+
+    def texts(*kinds: str) -> tuple[str, ...]:
+        cells = (cell for kind in kinds for cell in by_role[kind])
+        return unique(there.text(cell) for there, cell in cells if cell)
+
+    (_, new), *_ = by_role["target_new"] or [(place, "")]
+    return Triple(
+        subject,
+        at.name(relation),
+        object_,
+        place,
+        texts("prompt", "statement", "paraphrase"),
+        texts("question"),
+        new,
     )
-    return Triple(subject, relation, object_, place, statements, questions)
+
+
+def _relation_of(place: Place, prompt: str, subject: str, object_: str) -> str:
+    """The relation of a row without one: the slug of its prompt."""
+    cloze = from_statement(place.text(prompt), subject, object_)
+    if cloze is None:
+        raise place.error(f"does not name {quoted(subject)} once: {quoted(prompt)}")
+    return slug(cloze.replace(SUBJECT_SLOT, " "))

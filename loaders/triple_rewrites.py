@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 from collections import ChainMap, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from . import graph_yaml
 from .assembly import GraphAssembly
-from .errors import LoaderError
+from .errors import LoaderError, SchemaError
 from .graph_yaml import Wording
 from .knowgic_records import read_records
 from .reading.sources import Place, read_yaml
-from .records import Fact, slug
+from .records import Fact, as_template, slot_parts, slug
 from .texts import folded, quoted
 from .triple_files import (
     BASE_FILE,
@@ -55,6 +55,31 @@ def add_rewrites(sources: Sources, target_new: str | None, assembly: GraphAssemb
         if target_new in asked or (asked and target_new is None):
             continue
         _add_base(sources, triple, target_new, phrases, assembly)
+
+
+def add_row_rewrites(
+    triples: Iterable[Triple],
+    wordings: Mapping[tuple[str, str, str], Wording],
+    assembly: GraphAssembly,
+) -> None:
+    """Add a rewrite for each row of a table that has a new object."""
+    for triple in triples:
+        if not triple.target_new:
+            continue
+        item: dict[str, object] = {
+            "subject": triple.subject,
+            "relation": triple.relation,
+            "target_true": triple.object,
+            "target_new": triple.target_new,
+        }
+        asked = (as_template(text, triple.subject) for text in triple.questions)
+        if question := next((text for text in asked if len(slot_parts(text)) == 2), None):
+            item["question"] = question
+        wording = wordings[triple.key]
+        try:
+            graph_yaml.add_rewrite(triple.place, item, {triple.relation: wording}, assembly)
+        except SchemaError as error:
+            assembly.note("refused", f"{triple.place.path.name}, {error.where}", error.problem)
 
 
 def _read_base(file: Path) -> list[Triple]:

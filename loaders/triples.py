@@ -1,12 +1,14 @@
 """Plain triples: nested YAML, CSV, and the folders in which KnowGIC publishes both.
 
 * YAML: subject -> relation -> list of objects (`kg.yaml`).
+* A table with columns subject, relation, object, or other usual names (`table_roles.py`), separated
+  by commas, semicolons, tabs or bars, in UTF-8, UTF-16 or Windows-1252; or JSON records with these
+  keys. `prompt` has {} for the subject, or its name. A row with `target_new` gives a rewrite.
 * CSV with columns beginning_object, ending_object, predicate, statement1, statement2, ...: the
   statements express the fact in several ways, without the object (`atomic_samples.csv`). The
   first is the prompt, the others are paraphrases. Columns question1, ... are questions with the
   subject in them (`thinkeval graph grow export` writes them). In such a table a row without
   statements is asked as most facts of its relation are.
-* CSV with columns Entity, Relationship, Attribute.
 * `base_triple.csv` in the same folder, columns Attributes (`Harry Potter->Hogwarts`) and
   Relationships: the fact to edit.
 * `attributes_with_aliases.json` in the same folder: aliases, as in KnowGIC.
@@ -27,13 +29,14 @@ and the report says so.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from . import knowgic
 from .assembly import GraphAssembly
 from .graph_yaml import Wording
-from .reading.sources import default_name, read_csv
+from .reading.sources import default_name
 from .records import LoadedGraph, unique
 from .texts import examples, quoted
 from .triple_files import (
@@ -44,12 +47,12 @@ from .triple_files import (
     numbered,
     read_columns,
     read_facts,
-    read_table,
+    table_triples,
 )
-from .triple_rewrites import add_rewrites
+from .triple_rewrites import add_rewrites, add_row_rewrites
 from .wording import from_relation, from_statement
 
-SUMMARY = "triples: YAML subject -> relation -> [objects], or CSV, with base_triple.csv"
+SUMMARY = "facts: a table or JSON records of subject, relation, object, or YAML by subject"
 
 
 def recognises(path: Path) -> bool:
@@ -62,17 +65,22 @@ def recognises(path: Path) -> bool:
 
 
 def load(
-    path: Path | str, *, name: str | None = None, target_new: str | None = None
+    path: Path | str,
+    *,
+    name: str | None = None,
+    target_new: str | None = None,
+    map: Sequence[str] = (),
 ) -> LoadedGraph:
     """Read triples.
 
     Args:
-        path: a YAML or CSV file, or the folder that contains them.
+        path: a YAML file, a table or a file of JSON records, or the folder that contains them.
         name: the data set's name; by default the folder's or file's.
         target_new: the new object of the base triple.
+        map: `column=role` for each column of a table that is named otherwise.
 
     Raises:
-        UnreadableFileError: a file is missing, or is not YAML or CSV.
+        UnreadableFileError: a file is missing, or is neither YAML nor a table.
         SchemaError: a value is missing or wrong; names file, line or key, and problem.
         UnknownFormatError: the folder contains no such file, or several.
     """
@@ -81,19 +89,22 @@ def load(
     assembly = GraphAssembly(name or default_name(path))
     if sources.entities:
         _read_entities(sources.entities, assembly)
-    triples = read_facts(sources.facts, assembly)
+    triples = read_facts(sources.facts, assembly, map)
     assembly.read["facts"] = len(triples)
     stated = _read_statements(sources, triples, assembly)
-    as_others = sources.facts.suffix.lower() == ".csv"
+    as_others = sources.facts.suffix.lower() not in {".yaml", ".yml"}
     wordings = _word_facts(triples + stated, assembly, as_others=as_others)
     asked: dict[tuple[str, str, str], tuple[str, ...]] = defaultdict(tuple)
     for triple in triples + stated:
         asked[triple.key] = unique((*asked[triple.key], *triple.questions))
+    kept: list[Triple] = []
     for triple in triples:
         if assembly.leaves_out(triple.place, triple.subject, triple.object):
             continue
+        kept.append(triple)
         fact = wordings[triple.key].fact(triple.subject, triple.relation, triple.object)
         assembly.facts.append(replace(fact, questions=asked[triple.key]))
+    add_row_rewrites(kept, wordings, assembly)
     add_rewrites(sources, target_new, assembly)
     if (aliases := sources.facts.parent / knowgic.ALIASES_FILE).is_file():
         knowgic.add_aliases(aliases, assembly)
@@ -122,7 +133,7 @@ def _read_statements(
     keys = {triple.key for triple in triples}
     kept: list[Triple] = []
     for file in sources.statements:
-        rows = read_table(file, read_csv(file), assembly)
+        rows = table_triples(file, assembly)
         shared = sum(row.key in keys for row in rows)
         if 2 * shared < len(rows) and not file.stem.startswith(sources.facts.stem):
             assembly.note(

@@ -1,4 +1,4 @@
-"""Readers of text, JSON, YAML and CSV files, with errors that name the file and the place in it.
+"""Readers of text, JSON and YAML files, with errors that name the file and the place in it.
 
 A file is read completely before it is interpreted, so a truncated file gives an error and never
 half a graph. Repeated keys are errors too: the standard readers silently drop all but the last.
@@ -6,8 +6,6 @@ half a graph. Repeated keys are errors too: the standard readers silently drop a
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
@@ -20,7 +18,7 @@ import yaml
 from ..errors import SchemaError, UnreadableFileError
 from ..records import LITERAL_SLOT, slot_parts, slug
 from ..texts import enumeration, is_placeholder, name_flaw, quoted, text_flaw
-from .json_values import DECODER, JsonValueError, first_repeated
+from .json_values import DECODER, JsonValueError
 from .unrecognised import byte_problem, tab_line
 from .yaml_bounds import require_bounded
 
@@ -120,48 +118,6 @@ def read_yaml(path: Path) -> Any:
         raise UnreadableFileError(f"{path}: {place}: {error.problem or error.context}") from error
     except (yaml.YAMLError, RecursionError, TypeError) as error:
         raise UnreadableFileError(f"{path}: not valid YAML ({error})") from error
-
-
-@dataclass(frozen=True, slots=True)
-class CsvRow:
-    """One row of a table: `line` is its last line in the file, counted from 1."""
-
-    line: int
-    cells: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class CsvTable:
-    """A CSV file with a header."""
-
-    columns: tuple[str, ...]
-    rows: tuple[CsvRow, ...]
-
-
-def read_csv(path: Path) -> CsvTable:
-    """Read the table in the file; every row must have as many cells as the header."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    rows: list[CsvRow] = []
-    try:
-        columns = tuple(name.strip() for name in next(reader))
-        if "" in columns:
-            raise SchemaError(path, "line 1", f"column {columns.index('') + 1} has no name")
-        if (repeated := first_repeated(columns)) is not None:
-            raise SchemaError(path, "line 1", f"two columns are called {quoted(repeated)}")
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) != len(columns):
-                raise SchemaError(
-                    path,
-                    f"line {reader.line_num}",
-                    f"{len(cells)} cells where the header has {len(columns)}",
-                )
-            values = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
-            rows.append(CsvRow(reader.line_num, values))
-    except csv.Error as error:
-        raise UnreadableFileError(f"{path}: line {reader.line_num}: {error}") from error
-    return CsvTable(columns, tuple(rows))
 
 
 def kind_of(value: object) -> str:

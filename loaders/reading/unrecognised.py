@@ -5,9 +5,9 @@ A guess for a message; nothing is imported by it.
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..texts import enumeration
@@ -16,7 +16,8 @@ HEAD = 65536
 """Bytes of the file that are looked at."""
 
 _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
-_SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
+SPREADSHEETS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
+"""Endings of files that only a spreadsheet program reads."""
 _OTHERS = {
     "hyperparameters of EasyEdit": {"alg_name", "model_name"},
     "ELKEN": {"event", "fact", "tendency"},
@@ -26,9 +27,10 @@ _OTHERS = {
 """Data sets that are not read, by keys of their records or columns."""
 
 CONVERT = (
-    "Convert its facts to a CSV file with the columns Entity, Relationship, Attribute, or to"
-    " ThinkEval's YAML: `thinkeval import --help`."
+    "Convert its facts to a CSV file with the columns subject, relation, object, or to ThinkEval's"
+    " YAML: `thinkeval import --help`."
 )
+HPARAMS = "Give it to the commands that edit, with --hparams FILE."
 
 EVENTS = (
     "Its edits are events in words, without subject, relation and old object. Write the facts that"
@@ -39,6 +41,23 @@ GROW = (
     "Grow a graph from the texts (`thinkeval graph grow from-text`, RWKU's introductions for one)"
     " and choose there what to forget."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """How tables of facts are read.
+
+    Attributes:
+        endings: of their files.
+        columns: the columns of a file.
+        expected: the columns of a table of facts, in words.
+        remedy: for a table with other columns.
+    """
+
+    endings: frozenset[str]
+    columns: Callable[[Path], Sequence[str]]
+    expected: str
+    remedy: str
 
 
 def encoding_problem(start: bytes) -> str | None:
@@ -62,11 +81,11 @@ def byte_problem(error: UnicodeDecodeError) -> str:
     return f"byte {error.start} (0x{value:02X}) is not UTF-8 text{guess}"
 
 
-def why(path: Path, tables: Sequence[Sequence[str]]) -> tuple[str, str | None]:
+def why(path: Path, tables: Tables) -> tuple[str, str | None]:
     """Return the defect of a file that no format recognises, and the remedy if there is one.
 
     Args:
-        tables: the columns of each table that is read.
+        tables: how tables of facts are read.
     """
     if path.is_dir():
         if (facts := path / "facts.csv").is_file():
@@ -74,6 +93,13 @@ def why(path: Path, tables: Sequence[Sequence[str]]) -> tuple[str, str | None]:
             return f"{facts.name}: {problem}", remedy
         names = enumeration(sorted(file.name for file in path.iterdir())) or "nothing"
         return f"no format recognises this folder, which has {names}", None
+    kind = path.suffix.lower()
+    if kind in SPREADSHEETS:
+        return "a spreadsheet's own format is not read", "Save the sheet as CSV in UTF-8."
+    if kind in tables.endings:
+        columns = tables.columns(path)
+        if len(columns) > 1 or kind != ".txt":
+            return _table_problem(columns, tables)
     with path.open("rb") as file:
         start = file.read(HEAD)
     if (problem := encoding_problem(start)) is not None:
@@ -84,13 +110,10 @@ def why(path: Path, tables: Sequence[Sequence[str]]) -> tuple[str, str | None]:
         if error.end < len(start) or len(start) < HEAD:
             return byte_problem(error), "Save the file as UTF-8."
         text = start.decode("utf-8-sig", errors="ignore")
-    kind = path.suffix.lower()
     if kind in {".json", ".jsonl"} or text.lstrip()[:1] in {"{", "["}:
         return _json_problem(text)
     if kind in {".yaml", ".yml"}:
         return _yaml_problem(text)
-    if kind in {".csv", ".tsv", ".tab"}:
-        return _table_problem(text, kind, tables)
     return "no format recognises it", None
 
 
@@ -108,8 +131,8 @@ def _yaml_problem(text: str) -> tuple[str, str | None]:
         return f"line {number}: indented by a tab", "Indent YAML by spaces."
     keys = re.findall(r"^(['\"]?)([^\s#'\"-][^:\n]{0,60}?)\1\s*:", text, re.M)
     names = [name for _, name in keys]
-    if (problem := _foreign(names)) is not None:
-        return problem, CONVERT
+    if {"alg_name", "model_name"} <= set(names):
+        return "it has hyperparameters of an editing method and no facts", HPARAMS
     return (
         "no format recognises this YAML; a graph has the keys relations and facts, or subject ->"
         f" relation -> objects, and this one has {enumeration(names) or 'no key'}",
@@ -125,34 +148,11 @@ def tab_line(text: str) -> int | None:
     return None
 
 
-def _table_problem(text: str, kind: str, tables: Sequence[Sequence[str]]) -> tuple[str, str | None]:
-    header = text.partition("\n")[0].rstrip("\r")
-    by_mark = {mark: _cells(header, mark) for mark in _SEPARATORS}
-    mark = max(by_mark, key=lambda mark: len(by_mark[mark]))
-    found = by_mark[mark]
-    expected = " or ".join(", ".join(columns) for columns in tables)
-    if mark != "," and len(found) > 1:
-        whole = any(set(columns) <= set(found) for columns in tables)
-        rest = "" if whole else f"; its columns are {enumeration(found)}, expected {expected}"
-        return (
-            f"the separator of its columns is {_SEPARATORS[mark]}, expected a comma{rest}",
-            "Save it as CSV with commas, in UTF-8.",
-        )
-    if (problem := _foreign(found)) is not None:
-        return f"{problem}; a table of facts has the columns {expected}", CONVERT
-    if kind != ".csv":
-        return "a table of facts is a .csv file", "Rename it."
-    return (
-        f"its columns are {enumeration(found)}; expected {expected}",
-        "Rename the columns; upper and lower case matter.",
-    )
-
-
-def _cells(header: str, mark: str) -> list[str]:
-    try:
-        return [cell.strip() for cell in next(csv.reader([header], delimiter=mark), [])]
-    except csv.Error:
-        return []
+def _table_problem(columns: Sequence[str], tables: Tables) -> tuple[str, str | None]:
+    if (problem := _foreign(columns)) is not None:
+        return f"{problem}; a table of facts has the columns {tables.expected}", tables.remedy
+    found = enumeration(columns) or "none"
+    return f"its columns are {found}; expected {tables.expected}", tables.remedy
 
 
 def _foreign(keys: Sequence[str]) -> str | None:

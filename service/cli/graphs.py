@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...loaders.table_roles import ROLES
 from ..base.errors import NotFoundError, UsageError
 from ..base.settings import Settings
 from ..graphs import datasets
@@ -29,11 +30,11 @@ def import_(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A KnowGIC chains.json (or its folder), a YAML graph (subject → relation →"
-            " objects, or ours with templates), a CSV of triples, a file of records (CounterFact,"
-            " zsRE, PEAK, MQuAKE, KnowEdit, RippleEdits, TOFU, RWKU, EasyEdit's results), the"
-            " folder of the LRE relations; or the name of a graph that ships with ThinkEval"
-            " (world, hogwarts, atlas, inkwell)."
+            help="A table of facts (subject, relation, object; CSV, TSV, JSON records), a YAML"
+            " graph (subject → relation → objects, or ours with templates), a KnowGIC chains.json"
+            " (or its folder), a file of records (CounterFact, zsRE, PEAK, MQuAKE, KnowEdit,"
+            " RippleEdits, TOFU, RWKU, EasyEdit's results), the folder of the LRE relations; or the"
+            " name of a graph that ships with ThinkEval (world, hogwarts, atlas, inkwell)."
         ),
     ],
     name: Annotated[
@@ -60,6 +61,14 @@ def import_(
             help="CounterFact's attribute_snippets.json: reference texts, for consistency."
         ),
     ] = None,
+    map: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=ROLE",
+            help="Role of a column of a table, where its name does not say it; repeatable. Roles:"
+            f" {', '.join(ROLES)}.",
+        ),
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a stored graph of that name that differs.")
     ] = False,
@@ -74,7 +83,13 @@ def import_(
     changes nothing.
     """
     loaded = datasets.read(
-        path, name=name, format=format, target_new=target_new, limit=limit, snippets=snippets
+        path,
+        name=name,
+        format=format,
+        target_new=target_new,
+        limit=limit,
+        snippets=snippets,
+        map=map,
     )
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         outcome = datasets.store(runtime.db, loaded, replace=replace, progress=progress)
@@ -91,6 +106,8 @@ def import_(
         + [(f"notes: {k}", counts[k]) for k in sorted(counts)]
     )
     emit_table(Table("imported", title, indexed("", "count"), counted, source))
+    for layout in report.layouts:
+        typer.echo(layout)
     shown = report.notes if notes else [n for n in report.notes if n.kind == "refused"][:20]
     for note in shown:
         typer.echo(f"{note.kind}: {note.where}: {note.reason}")

@@ -574,14 +574,20 @@ class Client:
         format: str | None = None,
         target_new: str | None = None,
         limit: int | None = None,
+        map: Sequence[str] | None = None,
         replace: bool = False,
     ) -> dict[str, Any]:
         """Import a local file, or else a graph or file of that name on the service's side.
 
+        Args:
+            map: `COLUMN=ROLE` for each column of a table whose name does not say its role.
+
         Returns:
             Numbers of records that were read, stored, merged, repaired and refused.
         """
-        options = {"name": name, "format": format, "target_new": target_new, "limit": limit}
+        options = {
+            "name": name, "format": format, "target_new": target_new, "limit": limit, "map": map
+        }  # fmt: skip
         given: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
         path = Path(source)
         if isinstance(source, Path) or path.is_file():

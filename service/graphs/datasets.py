@@ -77,16 +77,17 @@ def read(
     target_new: str | None = None,
     limit: int | None = None,
     snippets: Path | str | None = None,
+    map: Sequence[str] | None = None,
 ) -> LoadedGraph:
     """Read a data set from a file, a folder, or by the name of a graph that ships with us.
 
     Args:
-        target_new, limit, snippets: options of the formats that take them; None is not given.
+        target_new, limit, snippets, map: options of the formats that take them; None is not given.
     """
     source = Path(path)
     if not source.exists() and str(path) in graphs.names():
         source = graphs.path(str(path))
-    options = {"target_new": target_new, "limit": limit, "snippets": snippets}
+    options = {"target_new": target_new, "limit": limit, "snippets": snippets, "map": map or None}
     return formats.load(source, format=format, name=name, **options)
 
 

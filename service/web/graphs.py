@@ -22,7 +22,9 @@ from ...cypher.run import Database
 from ...loaders import formats
 from ...loaders import graphs as shipped
 from ...loaders.errors import LoaderError, UnknownFormatError
+from ...loaders.reading.unrecognised import SPREADSHEETS
 from ...loaders.records import LoadedGraph, RewriteRequest
+from ...loaders.table_roles import ROLES
 from ..base.errors import NotFoundError, UsageError
 from ..base.formatting import file_size, pluralize
 from ..base.paging import LIMIT, offset_page, read_offset
@@ -76,7 +78,8 @@ def received(
     root.mkdir()
     for each in files:
         name = path_within(each.filename or "", folders=len(files) > 1)
-        packed = len(files) == 1 and zipfile.is_zipfile(each.file)
+        sheet = name.suffix.lower() in SPREADSHEETS  # an archive too, which no format reads
+        packed = len(files) == 1 and not sheet and zipfile.is_zipfile(each.file)
         each.file.seek(0)
         if packed:
             _unpack(each.file, name, root, limit * UNPACKED)
@@ -301,6 +304,12 @@ class ImportIn(BaseModel):
     limit: int | None = Field(
         default=None, ge=1, description="Read at most this many records; null: all."
     )
+    map: list[Annotated[str, Field(max_length=400)]] | None = Field(
+        default=None,
+        max_length=100,
+        description="`COLUMN=ROLE` for each column of a table whose name does not say its role;"
+        f" the roles are {', '.join(ROLES)}.",
+    )
     replace: bool = Field(default=False, description="Replace a stored graph of the same name.")
 
 
@@ -321,6 +330,9 @@ class ImportCounts(BaseModel):
     kept: dict[str, int] = Field(description="Number of items that are stored, by kind.")
     counts: dict[str, int] = Field(description="Notes by kind: merged, repaired, refused, ...")
     notes: list[Note] = Field(description="The first 200 notes.")
+    layouts: list[str] = Field(
+        description="Of each table, separator and encoding, and which column became what."
+    )
 
 
 class Imported(ImportCounts):
@@ -340,6 +352,7 @@ FormName = Annotated[NewName | None, Form(description=_TEXTS["name"])]
 FormFormat = Annotated[Format | None, Form(description=_TEXTS["format"])]
 FormTarget = Annotated[str | None, Form(max_length=400, description=_TEXTS["target_new"])]
 FormLimit = Annotated[int | None, Form(ge=1, description=_TEXTS["limit"])]
+FormMap = Annotated[list[str] | None, Form(max_length=100, description=_TEXTS["map"])]
 FormReplace = Annotated[bool, Form(description=_TEXTS["replace"])]
 
 Files = Annotated[
@@ -367,6 +380,7 @@ def upload_graph(
     format: FormFormat = None,
     target_new: FormTarget = None,
     limit: FormLimit = None,
+    map: FormMap = None,
     replace: FormReplace = False,
 ) -> Imported:
     """In any format that `thinkeval import` reads. The same file again changes nothing (200).
@@ -374,7 +388,7 @@ def upload_graph(
     A stored graph of this name with different content is not overwritten (409) unless `replace` is
     set.
     """
-    options = {"name": name, "target_new": target_new, "limit": limit}
+    options = {"name": name, "target_new": target_new, "limit": limit, "map": map}
     with _uploaded(settings, file, format, options) as (loaded, _):
         return _stored(db, response, loaded, replace)
 
@@ -411,9 +425,10 @@ def preview_graph(
     format: FormFormat = None,
     target_new: FormTarget = None,
     limit: FormLimit = None,
+    map: FormMap = None,
 ) -> Preview:
     """Return counts of merged, repaired, flagged and refused items; nothing is stored."""
-    options = {"name": name, "target_new": target_new, "limit": limit}
+    options = {"name": name, "target_new": target_new, "limit": limit, "map": map}
     with _uploaded(settings, file, format, options) as (loaded, names):
         graph, report = loaded.graph, loaded.report
         return Preview(
@@ -445,6 +460,8 @@ def _uploaded(
     settings: Settings, files: list[UploadFile], format: str | None, options: dict[str, Any]
 ) -> Iterator[tuple[LoadedGraph, list[str]]]:
     """An uploaded data set as it was read, and the names of its files."""
+    if format is None and options["map"]:
+        format = formats.MAPPED
     with tempfile.TemporaryDirectory() as folder:
         try:
             path, names = received(files, Path(folder), format, settings.body_limit_mb * 2**20)
@@ -467,7 +484,12 @@ def import_graph(body: ImportIn, db: Db, settings: InForce, response: Response) 
     """Import a graph that ships with ThinkEval, or a file of the server's allowed folder."""
     path = _allowed(settings, body.source)
     loaded = datasets.read(
-        path, name=body.name, format=body.format, target_new=body.target_new, limit=body.limit
+        path,
+        name=body.name,
+        format=body.format,
+        target_new=body.target_new,
+        limit=body.limit,
+        map=body.map,
     )
     return _stored(db, response, loaded, body.replace)
 
@@ -493,6 +515,7 @@ def _reported(loaded: LoadedGraph) -> dict[str, Any]:
         "kept": dict(report.kept),
         "counts": dict(report.counts()),
         "notes": [Note(kind=n.kind, where=n.where, reason=n.reason) for n in report.notes[:200]],
+        "layouts": list(report.layouts),
     }
 
 

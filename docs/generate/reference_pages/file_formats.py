@@ -50,7 +50,7 @@ MORE: dict[str, tuple[str, tuple[str, ...], str, str]] = {
 
 TITLES = {
     "graph_yaml": "Graph (YAML)",
-    "triples": "Triples and CSV",
+    "triples": "Tables and triples",
     "knowgic": "KnowGIC",
     "counterfact": "CounterFact",
     "zsre": "zsRE",

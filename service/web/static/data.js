@@ -14,6 +14,7 @@ function upload(more = {}) {
   const data = new FormData();
   for (const file of chosen()) data.append("file", file, file.webkitRelativePath || file.name);
   if (form.elements.format.value) data.set("format", form.elements.format.value);
+  for (const item of form.elements.map.value.split(/[;\n]/)) if (item.trim()) data.append("map", item.trim());
   for (const [name, value] of Object.entries(more)) data.set(name, value);
   return data;
 }
@@ -48,6 +49,7 @@ function show(found) {
   const already = { same: " The same data set is stored already: an import changes nothing.", other: " A data set of this name with other content is stored." };
   document.getElementById("found").textContent =
     `${found.format}: ${counted(found.n_facts, "fact")}, ${found.n_entities.toLocaleString("en")} ${found.n_entities === 1 ? "entity" : "entities"}, ${counted(found.n_rewrites, "rewrite request")} from ${counted(found.files.length, "file")}.${already[found.stored] ?? ""}`;
+  document.getElementById("layouts").replaceChildren(...found.layouts.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   const kinds = Object.entries(found.counts);
   document.getElementById("counts").replaceChildren(
     ...(kinds.length ? kinds : [["nothing to merge, repair or refuse", null]]).map(([kind, n]) => {

@@ -34,7 +34,7 @@ def test_formats_are_the_modules_that_load() -> None:
     assert all(key == format_.key and format_.summary for key, format_ in found.items())
     assert not {"records", "errors", "sources", "assembly", "formats"} & set(found)
     assert found["knowgic"].options == ("aliases",)
-    assert found["triples"].options == ("target_new",)
+    assert found["triples"].options == ("target_new", "map")
 
 
 @pytest.mark.parametrize(

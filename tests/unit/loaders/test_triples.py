@@ -280,7 +280,7 @@ def test_wrong_field(folder: Path, file: str, old: str, new: str, where: str, pr
 def test_wrong_columns(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b,c\n1,2,3\n", encoding="utf-8")
-    with pytest.raises(SchemaError, match="line 1: the columns are a, b, c; expected beginning"):
+    with pytest.raises(SchemaError, match="line 1: the columns are a, b, c; expected subject,"):
         triples.load(path)
     path.write_text("a,a,c\n1,2,3\n", encoding="utf-8")
     with pytest.raises(SchemaError, match="line 1: two columns are called 'a'"):

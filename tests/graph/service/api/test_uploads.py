@@ -41,7 +41,7 @@ def zipped(files: dict[str, bytes], link: str = "") -> bytes:
     return out.getvalue()
 
 
-def sent(client: TestClient, files: dict[str, bytes], to: str = "/preview", **data: str) -> Any:
+def sent(client: TestClient, files: dict[str, bytes], to: str = "/preview", **data: Any) -> Any:
     parts = [("file", (name, content)) for name, content in files.items()]
     return client.post(f"/v1/graphs{to}", files=parts, data=data)
 
@@ -60,6 +60,28 @@ def test_a_preview_says_what_an_import_would_do_and_stores_nothing(
     assert sent(client, {"own.csv": CSV}, "", name=name).status_code == 201
     assert sent(client, {"own.csv": CSV}, name=name).json()["stored"] == "same"
     assert sent(client, {"own.yaml": YAML}, name=name).json()["stored"] == "other"
+
+
+def test_a_preview_names_the_columns_and_map_gives_them(client: TestClient, prefix: str) -> None:
+    table = "Name;What;Where\nAnn;works at;Zürich\n".encode("cp1252")
+    refused = sent(client, {"own.csv": table})
+    assert refused.status_code == 422
+    assert "its columns are Name, What, Where" in refused.json()["detail"]
+    assert "--map" in refused.json()["remedy"]
+    given: dict[str, Any] = {"map": ["Name=subject", "What=relation", "Where=object"]}
+    found = sent(client, {"own.csv": table}, **given).json()
+    (layout,) = found["layouts"]
+    assert layout.startswith("own.csv: semicolons, Windows-1252; subject is 'Name', relation is")
+    assert "guess: check 'Zürich'" in found["notes"][0]["reason"]
+    stored = sent(client, {"own.csv": table}, "", name=f"{prefix}-map", **given)
+    assert (stored.status_code, stored.json()["n_facts"]) == (201, 1)
+
+
+def test_a_spreadsheet_is_no_archive_of_a_data_set(client: TestClient) -> None:
+    answer = sent(client, {"own.xlsx": zipped({"xl/workbook.xml": b"<x/>"})})
+    assert answer.status_code == 422
+    assert "own.xlsx: a spreadsheet's own format is not read" in answer.json()["detail"]
+    assert "Save the sheet as CSV" in answer.json()["remedy"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from thinkeval.loaders import formats, graphs
-from thinkeval.loaders.errors import LoaderError, SchemaError
+from thinkeval.loaders.errors import SchemaError
 from thinkeval.loaders.records import KnowledgeGraph, LoadedGraph
 from thinkeval.service.growth.export import tables
 from thinkeval.service.growth.output import write
@@ -120,15 +120,16 @@ def test_an_error_names_file_and_place(
     assert said in str(caught.value)
 
 
-def test_another_separator_is_named(folder: Path) -> None:
+@pytest.mark.parametrize(("mark", "encoding"), [(";", "utf-8"), ("\t", "utf-16"), ("|", "utf-8")])
+def test_another_separator_and_encoding_are_the_same_graph(
+    folder: Path, mark: str, encoding: str
+) -> None:
     for file in folder.iterdir():
         with file.open(encoding="utf-8", newline="") as stream:
             rows = list(csv.reader(stream))
-        with file.open("w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream, delimiter=";").writerows(rows)
-    with pytest.raises(LoaderError, match="separator of its columns is a semicolon") as caught:
-        formats.load(folder)
-    assert "facts.csv" in str(caught.value)
+        with file.open("w", encoding=encoding, newline="") as stream:
+            csv.writer(stream, delimiter=mark).writerows(rows)
+    assert formats.load(folder).graph.content_digest == shipped("hogwarts").content_digest
 
 
 def test_what_the_tables_lack_is_counted(tmp_path: Path) -> None:
