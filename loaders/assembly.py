@@ -308,8 +308,19 @@ class GraphAssembly:
         for fact in facts:
             for of in fact.cases or (None,):
                 out[of][fact.subject].add(fact.object)
+        objects = {fact.object for fact in facts}
+        unlisted = [rewrite.id for rewrite in rewrites if rewrite.target_true not in objects]
+        if unlisted:
+            self.note(
+                "flagged",
+                f"{len(unlisted)} rewrites",
+                "have a target_true that is the object of no fact, so their IFR is undefined:"
+                f" {examples(unlisted)}",
+            )
         steps = SEARCH_STEPS
         for i, rewrite in enumerate(rewrites):
+            if rewrite.target_true not in objects:
+                continue
             any_, own = out[None], out[rewrite.id]
             reached, todo = {rewrite.subject}, [rewrite.subject]
             while todo and rewrite.target_true not in reached:

@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from . import knowgic
+from . import hallu_edit_bench, knowgic
 from .assembly import GraphAssembly
 from .graph_yaml import Wording
 from .reading.sources import default_name
@@ -61,7 +61,7 @@ def recognises(path: Path) -> bool:
         if knowgic.recognises(path):
             return False
         return any(is_facts(file) for file in sorted(path.iterdir()) if file.is_file())
-    return is_facts(path)
+    return is_facts(path) and not hallu_edit_bench.recognises(path)
 
 
 def load(

@@ -61,6 +61,7 @@ TITLES = {
     "ripple_edits": "RippleEdits",
     "tofu": "TOFU",
     "rwku": "RWKU",
+    "hallu_edit_bench": "HalluEditBench",
     "lre": "LRE relations",
 }
 

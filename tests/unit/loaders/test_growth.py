@@ -242,7 +242,7 @@ def test_search_for_chains_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         f"  - {{subject: S{i}, relation: in, target_true: X, target_new: N{i}}}\n" for i in range(5)
     )
     path.write_text(
-        f"relations: {{in: {{prompt: '{{}} is in'}}}}\nfacts:\n{facts}rewrites:\n{rewrites}",
+        f"relations: {{in: {{prompt: '{{}} is in'}}}}\nfacts:\n{facts}  Z: {{in: X}}\nrewrites:\n{rewrites}",
         encoding="utf-8",
     )
     notes = [n for n in graph_yaml.load(path).report.notes if "no chain leads" in n.reason]
