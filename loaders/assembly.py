@@ -19,6 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from . import label_audit
 from .errors import SchemaError
 from .reading.growing_index import GrowingIndex
 from .reading.sources import Place
@@ -117,9 +118,14 @@ class GraphAssembly:
         """The value as the name of an entity (`Place.object_name`), which a number may be."""
         return place.object_name(self.text(place, value))
 
-    def note(self, kind: str, where: str, reason: str) -> None:
+    def note(self, kind: str, where: str, reason: str, code: str = "") -> None:
         """Add a note of the kind `merged`, `repaired`, `refused` or `flagged` to the report."""
-        self.notes.append(ImportNote(kind, fitted(where), fitted(reason)))
+        self.notes.append(ImportNote(kind, fitted(where), fitted(reason), code))
+
+    def refuse(self, error: SchemaError, file: str = "") -> None:
+        """Report a record that is left out because of an error, in a file of several."""
+        where = ", ".join(filter(None, (file, error.where)))
+        self.note("refused", where, error.problem, error.code)
 
     def finish(self, source: str, format_key: str) -> LoadedGraph:
         """The graph and the report of its import.
@@ -143,6 +149,8 @@ class GraphAssembly:
         )
         entities = self._entities(spelling, facts, rewrites)
         self._report_unreachable(facts, rewrites)
+        for each in label_audit.findings(entities, facts, rewrites):
+            self.note(label_audit.KIND, each.where, each.reason, each.code)
         graph = KnowledgeGraph(self.name, entities, facts, rewrites)
         kept = {"facts": len(facts), "entities": len(entities), "rewrites": len(rewrites)}
         report = ImportReport(
@@ -162,6 +170,7 @@ class GraphAssembly:
                 f"{len(self._left_out)} facts",
                 f"left out, as a name is a placeholder: {names}; the first is in {place.path.name},"
                 f" {place.where}. A name under `entities` of a graph in ThinkEval's YAML is kept",
+                "placeholder",
             )
         kept = unique(
             name
@@ -170,7 +179,10 @@ class GraphAssembly:
             if self._is_placeholder(name)
         )
         if kept:
-            self.note("flagged", f"{len(kept)} names", f"look like placeholders: {examples(kept)}")
+            listed = examples(kept)
+            self.note(
+                "flagged", f"{len(kept)} names", f"look like placeholders: {listed}", "placeholder"
+            )
         for key, values in self.aliases.items():
             if any(map(self._is_placeholder, values)):
                 self.aliases[key] = tuple(v for v in values if not self._is_placeholder(v))

@@ -31,13 +31,23 @@ class UnreadableFileError(LoaderError):
 
 
 class SchemaError(LoaderError):
-    """A record lacks a field, or a field has the wrong type."""
+    """A record lacks a field, or a field has the wrong type.
+
+    Attributes:
+        code: of a finding about a label (`label_audit.py`); empty for others.
+    """
 
     def __init__(
-        self, path: Path | str, where: str, problem: str, *, remedy: str | None = None
+        self,
+        path: Path | str,
+        where: str,
+        problem: str,
+        *,
+        remedy: str | None = None,
+        code: str = "",
     ) -> None:
         super().__init__(f"{path}: {where}: {problem}", remedy=remedy)
-        self.path, self.where, self.problem = path, where, problem
+        self.path, self.where, self.problem, self.code = path, where, problem, code
 
 
 class RuleError(LoaderError):

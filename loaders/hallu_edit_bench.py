@@ -71,7 +71,7 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
             request = _request(place, row.cells, answers[0], assembly.name)
         except SchemaError as error:
             refused.append(error)
-            assembly.note("refused", error.where, error.problem)
+            assembly.refuse(error)
             continue
         assembly.facts.append(fact_of(request, request.target_new))
         if row.cells.get(_VERDICT + answers[0].removeprefix(_ANSWER)) in {"1", "1.0"}:
@@ -100,7 +100,8 @@ def _request(place: Place, cells: Mapping[str, str], answer: str, dataset: str) 
     prompt = slotted(question, subject)
     if len(slot_parts(prompt)) == 1 or LITERAL_SLOT in prompt:
         raise place.at("question").error(
-            f"does not name the subject {quoted(subject)}: {quoted(question)}"
+            f"does not name the subject {quoted(subject)}: {quoted(question)}",
+            code="subject-not-in-prompt",
         )
     return RewriteRequest(
         id=RewriteRequest.make_id(subject, relation, new),

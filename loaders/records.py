@@ -319,14 +319,16 @@ class ImportNote:
     """One change or warning of an import.
 
     Attributes:
-        kind: `merged`, `repaired`, `refused` or `flagged`.
+        kind: `merged`, `repaired`, `refused`, `flagged` or `audit`.
         where: record and field, as precise as the format allows.
         reason: the reason, in a sentence.
+        code: of a finding about a label (`label_audit.py`); empty for other notes.
     """
 
     kind: str
     where: str
     reason: str
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +354,16 @@ class ImportReport:
     def counts(self) -> Counter[str]:
         """Number of notes of each kind."""
         return Counter(note.kind for note in self.notes)
+
+    @property
+    def findings(self) -> tuple[ImportNote, ...]:
+        """The notes about labels that are probably wrong."""
+        return tuple(note for note in self.notes if note.code)
+
+    @property
+    def audit(self) -> Counter[str]:
+        """Number of findings of each code."""
+        return Counter(note.code for note in self.findings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,7 +199,7 @@ def table_triples(file: Path, assembly: GraphAssembly, given: Sequence[str] = ()
             triples.append(_triple(Place(file, row.where), row, found))
         except SchemaError as error:
             refused.append(error)
-            assembly.note("refused", f"{file.name}, {error.where}", error.problem)
+            assembly.refuse(error, file.name)
     if refused and not triples:
         raise refused[0]
     return triples
@@ -274,5 +274,6 @@ def _relation_of(place: Place, prompt: str, subject: str, object_: str) -> str:
     """The relation of a row without one: the slug of its prompt."""
     cloze = from_statement(place.text(prompt), subject, object_)
     if cloze is None:
-        raise place.error(f"does not name {quoted(subject)} once: {quoted(prompt)}")
+        problem = f"does not name {quoted(subject)} once: {quoted(prompt)}"
+        raise place.error(problem, code="subject-not-in-prompt")
     return slug(cloze.replace(SUBJECT_SLOT, " "))

@@ -79,7 +79,7 @@ def add_row_rewrites(
         try:
             graph_yaml.add_rewrite(triple.place, item, {triple.relation: wording}, assembly)
         except SchemaError as error:
-            assembly.note("refused", f"{triple.place.path.name}, {error.where}", error.problem)
+            assembly.refuse(error, triple.place.path.name)
 
 
 def _read_base(file: Path) -> list[Triple]:

@@ -37,8 +37,8 @@ from . import hallu_edit_bench, knowgic
 from .assembly import GraphAssembly
 from .graph_yaml import Wording
 from .reading.sources import default_name
-from .records import LoadedGraph, unique
-from .texts import examples, quoted
+from .records import SUBJECT_SLOT, LoadedGraph, unique
+from .texts import examples, folded, quoted
 from .triple_files import (
     Sources,
     Triple,
@@ -242,12 +242,14 @@ def _repair(
         f"{quoted(triple.object)} last"
     )
     others = _most(usual[triple.relation, i])
+    named = SUBJECT_SLOT in statement or folded(triple.subject) in folded(statement)
+    code = "object-in-prompt" if named else "subject-not-in-prompt"
     if not others:
-        assembly.note("refused", where, f"{problem}; no other fact of the relation gives a cloze")
+        problem += "; no other fact of the relation gives a cloze"
+        assembly.note("refused", where, problem, code)
         return
     (cloze,) = others
     # At the statement's index: the first statement is the prompt.
     clozes[triple.key].insert(min(i, len(clozes[triple.key])), cloze)
-    assembly.note(
-        "repaired", where, f"{problem}; replaced by the cloze of other facts: {quoted(cloze)}"
-    )
+    problem += f"; replaced by the cloze of other facts: {quoted(cloze)}"
+    assembly.note("repaired", where, problem, code)

@@ -148,9 +148,9 @@ class Place:
         """A place inside this one."""
         return Place(self.path, ", ".join([self.where, *map(str, parts)]).removeprefix(", "))
 
-    def error(self, problem: str) -> SchemaError:
-        """The error to raise about this place."""
-        return SchemaError(self.path, self.where or "top level", problem)
+    def error(self, problem: str, *, code: str = "") -> SchemaError:
+        """The error to raise about this place, with the code of a finding about a label."""
+        return SchemaError(self.path, self.where or "top level", problem, code=code)
 
     def text(self, value: object) -> str:
         """The value, which must be a text that is not blank, without white space at its ends.
@@ -175,14 +175,14 @@ class Place:
         """The value, which must be the name of an entity and no placeholder (`N/A`, a dash)."""
         name = self.name(value)
         if is_placeholder(name):
-            raise self.error(f"{quoted(name)} is a placeholder, not a name")
+            raise self.error(f"{quoted(name)} is a placeholder, not a name", code="placeholder")
         return name
 
     def _not_blank(self, value: object) -> str:
         if not isinstance(value, str):
             raise self.error(f"expected text, found {kind_of(value)}")
         if not value.strip():
-            raise self.error("is empty")
+            raise self.error("is empty", code="empty-cell")
         return value.strip()
 
     def prompt(self, value: object) -> str:

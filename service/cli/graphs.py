@@ -15,12 +15,12 @@ from ..base.settings import Settings
 from ..graphs import datasets
 from ..graphs.delete import delete_graph
 from ..graphs.requests import LEAST_CORRECT, WANTED, RefusedKey, Requests
-from ..reports.formats import Column, Table, indexed
+from ..reports.formats import Column, Table, indexed, render
 from ..reports.graph_tables import GRAPHS
 from ..scoring import deltas
 from ..scoring.runtime import Runtime
 from .options import JsonFlag, ModelOption, ProbeOptions
-from .output import ProgressBars, emit_json, emit_rows, emit_table, notice
+from .output import ProgressBars, emit_json, emit_rows, emit_table, notice, write_bytes
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -75,12 +75,22 @@ def import_(
     notes: Annotated[
         bool, typer.Option("--notes", help="Print every merge, repair and refusal.")
     ] = False,
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv", help="Write every finding of the label audit: code, place, reason."
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Store nothing if the label audit has a finding.")
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Import a data set as a graph.
 
-    A report says what was read, merged, repaired and refused. Importing the same file twice
-    changes nothing.
+    A report says what was read, merged, repaired and refused, and which labels are probably wrong
+    (contradicting objects, objects in their own prompts, near-duplicate names, ...). Importing the
+    same file twice changes nothing.
     """
     loaded = datasets.read(
         path,
@@ -91,6 +101,12 @@ def import_(
         snippets=snippets,
         map=map,
     )
+    if audit is not None:
+        found = [(each.code, each.kind, each.where, each.reason) for each in loaded.report.findings]
+        columns = indexed("code", "kind", "where", "reason")
+        write_bytes(audit, render(Table("audit", "Label audit", columns, found), "csv").encode())
+    if strict:
+        datasets.require_sound(loaded)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         outcome = datasets.store(runtime.db, loaded, replace=replace, progress=progress)
     if json:
@@ -104,6 +120,7 @@ def import_(
         [(f"read: {k}", v) for k, v in report.read.items()]
         + [(f"kept: {k}", v) for k, v in report.kept.items()]
         + [(f"notes: {k}", counts[k]) for k in sorted(counts)]
+        + [(f"audit: {k}", v) for k, v in report.audit.items()]
     )
     emit_table(Table("imported", title, indexed("", "count"), counted, source))
     for layout in report.layouts:

@@ -576,11 +576,13 @@ class Client:
         limit: int | None = None,
         map: Sequence[str] | None = None,
         replace: bool = False,
+        strict: bool = False,
     ) -> dict[str, Any]:
         """Import a local file, or else a graph or file of that name on the service's side.
 
         Args:
             map: `COLUMN=ROLE` for each column of a table whose name does not say its role.
+            strict: store nothing if the label audit has a finding.
 
         Returns:
             Numbers of records that were read, stored, merged, repaired and refused.
@@ -593,9 +595,10 @@ class Client:
         if isinstance(source, Path) or path.is_file():
             with path.open("rb") as file:
                 files = {"file": (path.name, file)}
-                data = given | {"replace": str(replace).lower()}
+                data = given | {"replace": str(replace).lower(), "strict": str(strict).lower()}
                 return self._http.post("/v1/graphs", files=files, data=data)
-        return self._http.post("/v1/graphs/import", given | {"source": source, "replace": replace})
+        body = given | {"source": source, "replace": replace, "strict": strict}
+        return self._http.post("/v1/graphs/import", body)
 
     # Edits -----------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from ...cypher import rows
 from ...loaders import formats, graphs
 from ...loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
-from ..base.errors import ConflictError, NotFoundError
+from ..base.errors import ConflictError, NotFoundError, UsageError
 from .write import write_graph
 
 if TYPE_CHECKING:
@@ -89,6 +89,25 @@ def read(
         source = graphs.path(str(path))
     options = {"target_new": target_new, "limit": limit, "snippets": snippets, "map": map or None}
     return formats.load(source, format=format, name=name, **options)
+
+
+def require_sound(loaded: LoadedGraph) -> None:
+    """Refuse a data set with labels that are probably wrong (`loaders/label_audit.py`).
+
+    Raises:
+        UsageError: the audit has findings; names their number and the first one.
+    """
+    report = loaded.report
+    if not report.findings:
+        return
+    first = report.findings[0]
+    counted = ", ".join(f"{code} {n}" for code, n in report.audit.items())
+    raise UsageError(
+        f"Strict: the label audit of {Path(report.source).name} has findings ({counted});"
+        f" nothing is stored. The first is {first.code}: {first.where}: {first.reason}.",
+        remedy="`thinkeval import PATH --audit FILE.csv` lists them all. Correct the file, or"
+        " import it without `strict`.",
+    )
 
 
 def store(

@@ -311,6 +311,9 @@ class ImportIn(BaseModel):
         f" the roles are {', '.join(ROLES)}.",
     )
     replace: bool = Field(default=False, description="Replace a stored graph of the same name.")
+    strict: bool = Field(
+        default=False, description="Store nothing if the label audit has a finding (422)."
+    )
 
 
 class Note(BaseModel):
@@ -319,6 +322,9 @@ class Note(BaseModel):
     kind: str = Field(description="Action on the item.")
     where: str = Field(description="Place in the source.")
     reason: str = Field(description="Why.")
+    code: str = Field(
+        description="Code of a finding of the label audit, such as `near-duplicate`; else empty."
+    )
 
 
 class ImportCounts(BaseModel):
@@ -330,6 +336,7 @@ class ImportCounts(BaseModel):
     kept: dict[str, int] = Field(description="Number of items that are stored, by kind.")
     counts: dict[str, int] = Field(description="Notes by kind: merged, repaired, refused, ...")
     notes: list[Note] = Field(description="The first 200 notes.")
+    audit: dict[str, int] = Field(description="Findings of the label audit by code.")
     layouts: list[str] = Field(
         description="Of each table, separator and encoding, and which column became what."
     )
@@ -354,6 +361,7 @@ FormTarget = Annotated[str | None, Form(max_length=400, description=_TEXTS["targ
 FormLimit = Annotated[int | None, Form(ge=1, description=_TEXTS["limit"])]
 FormMap = Annotated[list[str] | None, Form(max_length=100, description=_TEXTS["map"])]
 FormReplace = Annotated[bool, Form(description=_TEXTS["replace"])]
+FormStrict = Annotated[bool, Form(description=_TEXTS["strict"])]
 
 Files = Annotated[
     list[UploadFile],
@@ -382,6 +390,7 @@ def upload_graph(
     limit: FormLimit = None,
     map: FormMap = None,
     replace: FormReplace = False,
+    strict: FormStrict = False,
 ) -> Imported:
     """In any format that `thinkeval import` reads. The same file again changes nothing (200).
 
@@ -390,7 +399,7 @@ def upload_graph(
     """
     options = {"name": name, "target_new": target_new, "limit": limit, "map": map}
     with _uploaded(settings, file, format, options) as (loaded, _):
-        return _stored(db, response, loaded, replace)
+        return _stored(db, response, loaded, replace=replace, strict=strict)
 
 
 class PreviewFact(BaseModel):
@@ -491,10 +500,14 @@ def import_graph(body: ImportIn, db: Db, settings: InForce, response: Response) 
         limit=body.limit,
         map=body.map,
     )
-    return _stored(db, response, loaded, body.replace)
+    return _stored(db, response, loaded, replace=body.replace, strict=body.strict)
 
 
-def _stored(db: Database, response: Response, loaded: LoadedGraph, replace: bool) -> Imported:
+def _stored(
+    db: Database, response: Response, loaded: LoadedGraph, *, replace: bool, strict: bool
+) -> Imported:
+    if strict:
+        datasets.require_sound(loaded)
     if not re.fullmatch(GRAPH_NAME, loaded.graph.name) or len(loaded.graph.name) > 100:
         raise UsageError(
             f"No graph can be called {loaded.graph.name[:120]!r}.",
@@ -514,7 +527,8 @@ def _reported(loaded: LoadedGraph) -> dict[str, Any]:
         "read": dict(report.read),
         "kept": dict(report.kept),
         "counts": dict(report.counts()),
-        "notes": [Note(kind=n.kind, where=n.where, reason=n.reason) for n in report.notes[:200]],
+        "notes": [Note(**asdict(note)) for note in report.notes[:200]],
+        "audit": dict(report.audit),
         "layouts": list(report.layouts),
     }
 

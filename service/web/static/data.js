@@ -61,7 +61,7 @@ function show(found) {
   );
   const notes = document.getElementById("notes");
   notes.hidden = !found.notes.length;
-  notes.querySelector("tbody").replaceChildren(...found.notes.map((note) => row(note.kind, note.where, note.reason)));
+  notes.querySelector("tbody").replaceChildren(...found.notes.map((note) => row(note.code ? `${note.kind}: ${note.code}` : note.kind, note.where, note.reason)));
   document.getElementById("facts").replaceChildren(...found.facts.map((fact) => row(fact.subject, fact.relation, fact.object, fact.prompt)));
   document.getElementById("rewrites-title").textContent = found.n_rewrites ? `Rewrite requests (${Math.min(10, found.n_rewrites)} of ${found.n_rewrites}):` : "No rewrite request: state one when you score.";
   document.getElementById("rewrites").replaceChildren(...found.rewrites.map((text) => Object.assign(document.createElement("li"), { textContent: text })));

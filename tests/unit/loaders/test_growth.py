@@ -241,8 +241,9 @@ def test_search_for_chains_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     rewrites = "".join(
         f"  - {{subject: S{i}, relation: in, target_true: X, target_new: N{i}}}\n" for i in range(5)
     )
+    facts += "  Z: {in: X}\n"
     path.write_text(
-        f"relations: {{in: {{prompt: '{{}} is in'}}}}\nfacts:\n{facts}  Z: {{in: X}}\nrewrites:\n{rewrites}",
+        f"relations: {{in: {{prompt: '{{}} is in'}}}}\nfacts:\n{facts}rewrites:\n{rewrites}",
         encoding="utf-8",
     )
     notes = [n for n in graph_yaml.load(path).report.notes if "no chain leads" in n.reason]

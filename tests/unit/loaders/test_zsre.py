@@ -64,7 +64,12 @@ def test_several_answers_and_a_paraphrase_without_the_subject_are_flagged(tmp_pa
     bridge = next(r for r in loaded.graph.rewrites if r.subject == "Old Bridge")
     assert bridge.target_true == "Anna"
     assert bridge.paraphrases == ("By whom was it designed?",)
-    assert [n.where for n in loaded.report.notes] == ["1 paraphrases", "1 records"]
+    flagged, (found,) = (
+        [n for n in loaded.report.notes if not n.code],
+        loaded.report.findings,
+    )
+    assert [n.where for n in flagged] == ["1 paraphrases", "1 records"]
+    assert (found.code, found.where) == ("subject-not-in-prompt", f"rewrite '{bridge.id}'")
 
 
 @pytest.mark.parametrize(
