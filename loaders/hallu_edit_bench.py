@@ -13,7 +13,7 @@ no request: the model knows the fact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from .assembly import GraphAssembly
@@ -21,12 +21,14 @@ from .edit_records import Edit, Placed, fact_of, slotted
 from .errors import SchemaError
 from .reading.sources import Place, default_name
 from .reading.tables import RECORDS, columns_of, read_table
-from .records import LITERAL_SLOT, LoadedGraph, RewriteRequest, slot_parts
+from .records import LITERAL_SLOT, Check, LoadedGraph, RewriteRequest, slot_parts
 from .texts import examples, folded, quoted
 
 SUMMARY = "HalluEditBench: a CSV of a model's false answers, with the true objects"
 
 NEEDED = ("subject", "relation", "object", "question", "paraphrased_question")
+HOPS = range(2, 7)
+"""Numbers of facts that the answers of the multi-hop questions follow from."""
 _ANSWER = "output_"
 _VERDICT = "eval_"
 
@@ -114,4 +116,33 @@ def _request(place: Place, cells: Mapping[str, str], answer: str, dataset: str) 
         question=question,
         paraphrases=(slotted(other, subject),),
         n_records=1,
+        checks=tuple(_checks(place, cells, (subject, new, true))),
     )
+
+
+def _checks(place: Place, cells: Mapping[str, str], names: tuple[str, str, str]) -> Iterator[Check]:
+    """The questions of a row, each with its answer; those without a cell are left out.
+
+    Args:
+        names: subject, true object and the model's false answer.
+    """
+    subject, new, old = names
+    right = cells.get("multiple_choice_labels", "")
+    choices = cells.get("multiple_choice_with_letters", "")
+    asked = {
+        "paraphrased_question": ("generalization/rephrased", (new,), (old,)),
+        "yes_question": ("generalization/yes", ("Yes",), ("No",)),
+        "no_question": ("generalization/no", ("No",), ("Yes",)),
+        "reversed_relation_question": ("generalization/reversed", (subject,), ()),
+    }
+    asked |= {
+        f"question_{n}hop": (f"portability/{n}hop", (cells.get(f"answer_{n}hop", ""),), ())
+        for n in HOPS
+    }
+    for column, (criterion, answers, before) in asked.items():
+        if (question := cells.get(column)) and answers[0]:
+            there = place.at(column)
+            yield Check(criterion, there.text(question), answers, old_answers=before)
+    if choices and right:
+        text = place.at("multiple_choice_with_letters").text(f"{cells['question']} {choices}")
+        yield Check("generalization/multiple_choice", text, (right, new))

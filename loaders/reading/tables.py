@@ -33,7 +33,9 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _ENCODINGS = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "cp1252": "Windows-1252"}
 _NAMED = re.compile(r"sep=(.)\r?$", re.M)
 """The first line by which Excel names the separator of a file."""
-_BEFORE_RECORD = re.compile(r'\s*(?:\{\s*"[^"]*"\s*:\s*\[\s*(?=\{)|\[)?\s*')
+_LISTS = "data|records|rows|items|facts|triples|examples"
+"""Keys under which an object has a list of facts."""
+_BEFORE_RECORD = re.compile(rf'\s*(?:\{{\s*"(?:{_LISTS})"\s*:\s*\[|\[)?\s*')
 
 Fits = Callable[[Sequence[str]], bool]
 

@@ -57,6 +57,24 @@ def test_a_row_is_a_true_fact_and_a_request_against_the_false_answer(
     assert "the model's answers are 'output_small_model'" in loaded.report.layouts[0]
 
 
+def test_the_questions_of_a_row_are_checks(tmp_path: Path) -> None:
+    (rewrite,) = formats.load(written(tmp_path, {})).graph.rewrites
+    assert {check.criterion: (check.prompt, check.answers) for check in rewrite.checks} == {
+        "generalization/rephrased": (ROW["paraphrased_question"], ("Saône",)),
+        "generalization/yes": (ROW["yes_question"], ("Yes",)),
+        "generalization/no": (ROW["no_question"], ("No",)),
+        "generalization/reversed": (ROW["reversed_relation_question"], ("Doubs",)),
+        "generalization/multiple_choice": (
+            "What does Doubs flow into? A. Rhine  B. Saône",
+            ("B", "Saône"),
+        ),
+        "portability/2hop": (ROW["question_2hop"], ("Rhône",)),
+    }
+    fewer = written(tmp_path, {"answer_2hop": "", "yes_question": ""})
+    (rewrite,) = formats.load(fewer).graph.rewrites
+    assert len(rewrite.checks) == 4
+
+
 def test_unusable_rows_are_reported_with_line_and_column(tmp_path: Path) -> None:
     loaded = formats.load(
         written(
@@ -96,6 +114,7 @@ def test_the_published_sample(data_dir: Path) -> None:
         rows = list(csv.DictReader(stream))
     stated = {(row["subject"], row["relation"], row["object"]) for row in rows}
     assert {(f.subject, f.relation, f.object) for f in loaded.graph.facts} == stated
+    assert sum(len(r.checks) for r in loaded.graph.rewrites) == 1000
     by_subject = {(r.subject, r.relation): r for r in loaded.graph.rewrites}
     for row in rows:
         rewrite = by_subject[row["subject"], row["relation"]]

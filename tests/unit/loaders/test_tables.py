@@ -170,6 +170,15 @@ def test_without_a_relation_it_is_the_slug_of_the_prompt(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.parametrize("layout", ["list", "lines", "object"])
+def test_json_records_in_every_layout(tmp_path: Path, layout: str) -> None:
+    records = [dict(zip(("subject", "relation", "object"), fact, strict=True)) for fact in FACTS]
+    lines = "\n".join(map(json.dumps, records))
+    content = {"list": json.dumps(records), "lines": lines, "object": json.dumps({"data": records})}
+    assert facts(written(tmp_path / "a.json", content[layout])) == FACTS
+    assert facts(written(tmp_path / "a.jsonl", content[layout])) == FACTS
+
+
 def test_json_records(tmp_path: Path) -> None:
     records = [
         {"head": "Ada", "relation": "born in", "tail": 1815, "paraphrases": ["{}'s birth year is"]},
