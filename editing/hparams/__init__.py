@@ -1,5 +1,7 @@
 """Hyperparameter files: `<method>/<model>.json`, with the key names of the papers' code.
 
+A file of EasyEdit or of AlphaEdit's code is read as it is (`published.py`).
+
 `names.json` maps models to files, by hub name or by their `config.json`. To add a model, add a file
 per method and a line in `names.json`. Importing this package imports no torch; `load` imports the
 method.
@@ -19,6 +21,8 @@ from typing import Any
 
 from .. import registry
 from ..errors import HparamsError
+from . import published
+from .published import method_of
 from .schema import Schema, read_json, require
 from .yaml_file import read_yaml
 
@@ -32,11 +36,13 @@ __all__ = [
     "file_for",
     "from_values",
     "load",
+    "method_of",
     "missing",
     "read",
     "read_json",
     "require",
     "stored",
+    "unused",
     "without_file",
 ]
 
@@ -104,9 +110,20 @@ def from_values(
         HparamsError: a key is unknown, missing or of a wrong type.
     """
     kind, given = registry.get(method).HyperParams, overrides or {}
+    values = published.kept(method, values, keys_of(kind), source=source)
     replaced = {key for keys in kind.ALTERNATIVES if set(keys) & set(given) for key in keys}
     kept = {key: value for key, value in values.items() if key not in replaced}
     return kind.from_dict({**kept, **given}, source=source)
+
+
+def unused(method: str, values: Mapping[str, Any], *, source: str) -> str | None:
+    """Return the keys of a file that have no meaning here, with the reasons; None if none has."""
+    return published.notice(values, keys_of(registry.get(method).HyperParams), source=source)
+
+
+def keys_of(kind: type[Schema]) -> set[str]:
+    """The keys of a class of hyperparameters."""
+    return {item.name for item in fields(kind)}
 
 
 @dataclass(frozen=True, slots=True)

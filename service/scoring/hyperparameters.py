@@ -34,7 +34,8 @@ _HEADER = re.compile(r"# Starting point for (\w+) on ")
 def by_method(methods: Sequence[str], named: Sequence[str]) -> dict[str, str]:
     """The file, or the published name, that `--hparams` has for each method; some may have none.
 
-    A file is of the method that its name or its first line says, else of each that takes its keys.
+    A file is of the method that its name, first line or `alg_name` says, else of each that takes
+    its keys.
 
     Raises:
         UsageError: a file is of none of the methods, or a method has two.
@@ -94,6 +95,8 @@ def _methods_of(file: str, methods: Sequence[str], named: str) -> list[str]:
     if file == named and len(methods) == 1:
         return list(methods)  # an error in it is raised when it is read
     values = hparams.read(path)
+    if (stated := hparams.method_of(values)) is not None:
+        return [method for method in methods if method == stated]
     return [method for method in methods if _takes(method, values)]
 
 
@@ -218,8 +221,8 @@ class Chosen:
     """The hyperparameters that a method runs with.
 
     Attributes:
-        notice: says that they are tuned, or a suggestion, for the output and the record; None where
-            a file was named or ships.
+        notice: says that they are tuned, or a suggestion, or which keys of a file have no meaning
+            here, for the output and the record; None where a file is used as it is.
         corpus: that the file names as the source of its authors' statistics, if it names one.
         suggestion: that the notice is about.
     """
@@ -244,7 +247,7 @@ def chosen(
 ) -> Chosen:
     """The hyperparameters of a method: named, else tuned, else of a file, else suggested.
 
-    Those that are tuned or suggested are announced, if the model's state is known.
+    A notice is announced, if the model's state is known.
 
     Args:
         source: a file, or the name or folder of a model.
@@ -267,7 +270,8 @@ def chosen(
     elif name is None or not hparams.without_file([method], source):
         stored, origin = hparams.stored(method, source)
         values = hparams.from_values(method, stored, overrides, source=origin)
-        found = Chosen(values, corpus=stored.get("mom2_dataset"))
+        left_out = hparams.unused(method, stored, source=origin)
+        found = Chosen(values, left_out, corpus=stored.get("mom2_dataset"))
     else:
         suggestion = for_config(method, config())
         origin = f"suggestion for {method!r}"

@@ -263,11 +263,11 @@ def _notice(resolved: Resolved, corpus: Corpus, layers: Sequence[int]) -> str | 
     from ...editing.covariance.published import Imported
 
     request, found = resolved.request, resolved.chosen
-    if found.notice is None and layers and not isinstance(corpus.source, Imported):
+    if layers and not isinstance(corpus.source, Imported):
         notice = of_another_corpus(request.method, found, request.overrides, corpus.name)
         if notice is not None:
             resolved.runtime.announce(notice)
-        return notice
+            return " ".join(filter(None, (found.notice, notice)))
     return found.notice
 
 

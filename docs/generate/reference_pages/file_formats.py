@@ -24,7 +24,11 @@ MORE: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     ),
     "Hyperparameters": (
         "`--hparams FILE`",
-        ("editing/hparams/yaml_file.py", "editing/hparams/__init__.py"),
+        (
+            "editing/hparams/yaml_file.py",
+            "editing/hparams/__init__.py",
+            "editing/hparams/published.py",
+        ),
         "text",
         "Hyperparameters of one method, as YAML or JSON.",
     ),

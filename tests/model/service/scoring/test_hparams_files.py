@@ -101,11 +101,14 @@ def test_the_record_has_the_notice_and_not_the_authors_corpus(
 ) -> None:
     ours, _ = hparams.stored("memit", "organism-gpt2")
     theirs = ours | {"mom2_dataset": "wikipedia", "mom2_n_samples": 100_000}
+    theirs |= {"alg_name": "MEMIT", "stats_dir": "./data/stats", "device": 0}  # EasyEdit's
     (tmp_path / "memit.json").write_text(json.dumps(theirs))
     with walked(runtime, organism, 3) as walk:
         score = walk.score("memit", samples=0, hparams=str(tmp_path / "memit.json"))
         about = score.provenance
         assert f"this one is of sentences of graph {walk.graph}" in about["hparams_notice"]
+        assert "memit.json without a meaning here: alg_name (" in about["hparams_notice"]
+        assert not {"stats_dir", "device"} & {*about["hparams"]}
         saved = files.load(deltas.path_of(walk.runtime.settings, score.edit)).meta
         assert not {"mom2_dataset", "mom2_n_samples"} & {*about["hparams"], *saved.hparams}
         again = walk.score("memit", samples=0, force=True)
