@@ -72,7 +72,6 @@ def test_what_is_not_there_is_a_404(client: TestClient) -> None:
 
 
 def test_a_close_name_is_suggested(client: TestClient) -> None:
-    assert "'rome'" in problem(client.get("/v1/methods/rom"), 404)["detail"]
     assert "'metrics/ifr'" in problem(client.get("/v1/queries/metrics/ift"), 404)["detail"]
 
 
