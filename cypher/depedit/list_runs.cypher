@@ -5,7 +5,7 @@
 //   $dataset         STRING|NULL = null        only on sets drawn from this data set
 //   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null  only on sets in this setting
 //   $model           STRING|NULL = null        only of this model
-//   $skip            INTEGER(0..10000000) = 0  rows to leave out
+//   $skip            INTEGER(0..1000000) = 0   rows to leave out
 //   $limit           INTEGER(1..1000000) = 1000000  maximum number of rows
 
 MATCH (r:ProtocolRun)-[:USES]->(k:KnowledgeSet)

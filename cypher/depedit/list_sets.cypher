@@ -3,7 +3,7 @@
 //   $ids      LIST<STRING>|NULL = null  only these
 //   $dataset  STRING|NULL = null        only those drawn from this data set
 //   $setting  STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null  only those in this setting
-//   $skip     INTEGER(0..10000000) = 0  rows to leave out
+//   $skip     INTEGER(0..1000000) = 0   rows to leave out
 //   $limit    INTEGER(1..1000000) = 1000000  maximum number of rows
 //   $bodies   BOOLEAN = false           whether to return `body`, some kilobytes each
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -11,8 +12,8 @@ Item = TypeVar("Item")
 
 LIMIT = "Number of items of a page."
 CURSOR = "`next` of the preceding page; null for the first."
-OFFSET = r"^[0-9]{1,7}$"
-"""Pattern of a cursor."""
+OFFSET = r"^[0-9]{1,6}$"
+"""Pattern of a cursor: below the most rows that a query leaves out."""
 
 
 def read_offset(cursor: str | None) -> int:
@@ -23,7 +24,7 @@ def read_offset(cursor: str | None) -> int:
     """
     if cursor is None:
         return 0
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+    if not re.fullmatch(OFFSET, cursor):
         raise UsageError(
             f"{cursor!r} is not a cursor.", remedy="Give `next` of the previous page unchanged."
         )

@@ -298,11 +298,20 @@ def _http(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """The methods of a path, of all routes that have it; Starlette names those of the first."""
-    return sorted({
-        method
+    """The methods of a path, of all routes that have it; Starlette names those of the first.
+
+    `/graphs/import` also fits `/graphs/{graph}`: the path with the fewest parameters counts.
+    """
+    fitting = [
+        route
         for route in request.app.state.routes
         if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE
+    ]
+    fewest = min(route.path.count("{") for route in fitting)
+    return sorted({
+        method
+        for route in fitting
+        if route.path.count("{") == fewest
         for method in route.methods or ()
     })  # fmt: skip
 

@@ -132,7 +132,9 @@ class MineIn(BaseModel):
         default=mining.LIMIT, ge=1, le=10_000, description="Keep at most this many rules."
     )
     typed: bool = Field(
-        default=True, description="Restrict a variable to the kind that all its entities share."
+        default=True,
+        strict=True,
+        description="Restrict a variable to the kind that all its entities share.",
     )
     rank: store.Rank = Field(default=store.RANK, description=RANKED)
 
