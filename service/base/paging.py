@@ -32,7 +32,7 @@ def read_offset(cursor: str | None) -> int:
 
 
 def next_offset(end: int, total: int) -> str | None:
-    """The cursor of the page after the one that ends before `end`; None after the last item."""
+    """The cursor of the items from `end` on; None after the last item."""
     return str(end) if end < total else None
 
 

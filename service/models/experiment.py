@@ -112,7 +112,7 @@ class SweepIn(SharedOptions):
     methods: list[Name] = Field(
         min_length=1, max_length=50, description="Names of the editing methods."
     )
-    seeds: list[Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]] = Field(
+    seeds: list[Annotated[int, Field(ge=0, le=2**31 - 1)]] = Field(
         default=[0],
         min_length=1,
         max_length=50,

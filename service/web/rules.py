@@ -133,7 +133,6 @@ class MineIn(BaseModel):
     )
     typed: bool = Field(
         default=True,
-        strict=True,
         description="Restrict a variable to the kind that all its entities share.",
     )
     rank: store.Rank = Field(default=store.RANK, description=RANKED)

@@ -148,6 +148,9 @@ def test_a_method_a_route_does_not_take_is_a_405(client: TestClient) -> None:
     ("path", "body", "where"),
     [
         ("/v1/edits", {"rewrite": "x", "samples": -1}, "body.samples"),
+        ("/v1/edits", {"rewrite": "x", "samples": False}, "body.samples"),
+        ("/v1/edits", {"rewrite": "x", "samples": "5"}, "body.samples"),
+        ("/v1/edits", {"rewrite": "x", "force": 1}, "body.force"),
         ("/v1/edits", {"rewrite": "x", "max_steps": 6}, "body.max_steps"),
         ("/v1/edits", {"rewrite": "x", "unknown": 1}, "body.unknown"),
         ("/v1/edits", {"rewrite": "x" * 201}, "body.rewrite"),
