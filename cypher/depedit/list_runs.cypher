@@ -5,18 +5,16 @@
 //   $dataset         STRING|NULL = null        only on sets drawn from this data set
 //   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null  only on sets in this setting
 //   $model           STRING|NULL = null        only of this model
-//   $after           STRING|NULL = null        created later, or then with a larger id
-//   $after_id        STRING = ""               id of the row before, beside its time
+//   $skip            INTEGER(0..1000000) = 0   rows to leave out
 //   $limit           INTEGER(1..1000000) = 1000000  maximum number of rows
 
 MATCH (r:ProtocolRun)-[:USES]->(k:KnowledgeSet)
 WHERE ($ids IS NULL OR r.id IN $ids) AND ($knowledge_sets IS NULL OR k.id IN $knowledge_sets)
   AND ($dataset IS NULL OR k.dataset = $dataset) AND ($setting IS NULL OR k.setting = $setting)
   AND ($model IS NULL OR r.model = $model)
-  AND ($after IS NULL OR datetime(r.created_at) > datetime($after)
-    OR (datetime(r.created_at) = datetime($after) AND r.id > $after_id))
 WITH r, k
 ORDER BY datetime(r.created_at), r.id
+SKIP $skip
 LIMIT $limit
 RETURN r.id AS id, k.id AS knowledge_set, k.dataset AS dataset, k.setting AS setting,
   coalesce(k.init, 'stored') AS init,

@@ -3,16 +3,16 @@
 //   $ids      LIST<STRING>|NULL = null  only these
 //   $dataset  STRING|NULL = null        only those drawn from this data set
 //   $setting  STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null  only those in this setting
-//   $after    STRING|NULL = null        only with a larger id; the last page's last one
+//   $skip     INTEGER(0..1000000) = 0   rows to leave out
 //   $limit    INTEGER(1..1000000) = 1000000  maximum number of rows
 //   $bodies   BOOLEAN = false           whether to return `body`, some kilobytes each
 
 MATCH (k:KnowledgeSet)
 WHERE ($ids IS NULL OR k.id IN $ids) AND ($dataset IS NULL OR k.dataset = $dataset)
   AND ($setting IS NULL OR k.setting = $setting)
-  AND ($after IS NULL OR k.id > $after)
 WITH k
 ORDER BY k.id
+SKIP $skip
 LIMIT $limit
 CALL (k) {
   MATCH (k)-[:HAS_QUESTION]->(q:Question)

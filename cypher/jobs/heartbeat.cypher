@@ -1,7 +1,8 @@
 // Renew the lease of a job, record how far it is, and read whether it shall be cancelled.
 // An idle worker sends it without a lease, to be listed. A lease that has expired is renewed too,
-// as long as no other process has taken the job. A heartbeat may arrive after the work that was done
-// since it was written: then it changes neither the progress nor the stage, which has gone further.
+// as long as no other process has taken the job. A heartbeat may arrive after the work that was
+// done since it was written: then it changes neither the progress nor the stage, which has gone
+// further.
 // params:
 //   $worker    STRING|NULL = null       id of the worker; null for a command: not listed
 //   $about     MAP = {}                 what is listed of the worker: device, host, pid

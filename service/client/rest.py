@@ -493,7 +493,7 @@ class Catalogue:
 
     def graphs(self, kind: str | None = "dataset") -> pd.DataFrame:
         """The stored graphs; `kind` None also lists those of models and edits."""
-        return frame(self._http.json("/v1/graphs", kind=kind)["items"])
+        return frame(self._http.pages("/v1/graphs", None, 1000, kind=kind))
 
     def methods(self) -> pd.DataFrame:
         """The editing methods, and the models they have hyperparameters for."""
@@ -561,7 +561,7 @@ class Client:
 
     def rewrites(self, graph: str) -> pd.DataFrame:
         """The rewrite requests of a graph, with the number of their chains by steps."""
-        items = self._http.json(f"/v1/graphs/{part(graph)}/rewrites")["items"]
+        items = self._http.pages("/v1/rewrites", None, 500, graph=graph)
         for item in items:
             item |= {f"chains_{n}": count for n, count in item.pop("chains", {}).items()}
         return frame(items)
@@ -758,8 +758,8 @@ class Client:
         self, edit: str | Named, *, measure: Measure | None = None, limit: int = 1000
     ) -> pd.DataFrame:
         """The facts on surviving chains, most leakage first: candidates for the next edit."""
-        path = f"/v1/edits/{part(edit)}/leakage"
-        return frame(self._http.json(path, measure=measure, limit=limit)["items"], LEAK_COLUMNS)
+        found = self.experiments.table("edits", edit, "leaks", measure=measure)
+        return found.reindex(columns=list(LEAK_COLUMNS)).head(limit)
 
     def leak_cut(
         self,

@@ -15,7 +15,7 @@ from ...loaders.depedit_records import from_json, to_json
 from ...loaders.knowledge_sets import KnowledgeSet
 from ...loaders.records import digest
 from ..base.errors import ConflictError, NotFoundError, UsageError
-from ..base.paging import read_time_cursor, time_page
+from ..base.paging import next_offset, read_offset
 from ..models.depedit import Question
 from .questions import questions
 
@@ -163,11 +163,10 @@ def page_sets(
     Args:
         only: `dataset`, `setting`.
     """
-    found = db.read(
-        rows.KnowledgeSetRow, "depedit/list_sets", after=cursor, limit=limit + 1, **only
-    )
+    skip = read_offset(cursor)
+    found = db.read(rows.KnowledgeSetRow, "depedit/list_sets", skip=skip, limit=limit, **only)
     total = db.read(int, "depedit/count_sets", **only)[0]
-    return found[:limit], found[limit - 1].id if len(found) > limit else None, total
+    return found, next_offset(skip + limit, total), total
 
 
 def delete_set(db: Database, id: str) -> int:
@@ -255,20 +254,11 @@ def page_runs(
     Raises:
         UsageError: the cursor is not one of ours.
     """
-    after, after_id = read_time_cursor(cursor)
-    named = None if sets is None else list(sets)
-    found = db.read(
-        rows.ProtocolRunRow,
-        "depedit/list_runs",
-        knowledge_sets=named,
-        after=after,
-        after_id=after_id,
-        limit=limit + 1,
-        **only,
-    )
-    total = db.read(int, "depedit/count_runs", knowledge_sets=named, **only)[0]
-    shown, more = time_page(found, limit)
-    return shown, more, total
+    skip = read_offset(cursor)
+    wanted = {"knowledge_sets": None if sets is None else list(sets), **only}
+    found = db.read(rows.ProtocolRunRow, "depedit/list_runs", skip=skip, limit=limit, **wanted)
+    total = db.read(int, "depedit/count_runs", **wanted)[0]
+    return found, next_offset(skip + limit, total), total
 
 
 def answers_of(db: Database, run: str) -> list[rows.AnsweredRow]:

@@ -8,8 +8,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from ...cypher import rows
 from ...cypher.errors import IncompleteWriteError
 from ..base.errors import NotFoundError
@@ -164,10 +162,15 @@ class EditStore(Store[Score]):
 
         Raises:
             NotFoundError: there is none; close ones are suggested.
+            NothingStoredError: its score is damaged.
         """
         row = record.get_edit(db, id)
         score = record.score_of(db, row)
         return self._shown(row, score, result=score and with_verdict(db, score))
+
+    def brief(self, db: Database, id: str) -> EditOut:
+        """An edit without its score, which may be damaged; raises `NotFoundError` as `get`."""
+        return self._shown(record.get_edit(db, id), None)
 
     def listing(
         self,
@@ -185,16 +188,14 @@ class EditStore(Store[Score]):
             rows.PageEditRow, "edits/page_edits",
             posted_as=ids, dataset=graph, skip=skip, limit=limit, scores=True, **filters,
         )  # fmt: skip
-        return [self._shown(row, _readable(row.score)) for row in found]
+        return [self._shown(row, record.readable(row.score)) for row in found]
 
     def _shown(
         self, row: rows.GetEditRow | rows.PageEditRow, score: Score | None, **more: Any
     ) -> EditOut:
         columns = asdict(row)
         links = self._links(row.id)
-        links |= {
-            name: f"{links['self']}/{name}" for name in ("score", "chains", "leakage", "graph")
-        }
+        links |= {name: f"{links['self']}/{name}" for name in ("chains", "graph")}
         shown = {name: columns[name] for name in EditOut.model_fields if name in columns}
         shown |= {"kind": self.kind.name, "graph": row.dataset, "links": links}
         changed = objects(row.target_true, row.target_new)
@@ -210,14 +211,6 @@ class EditStore(Store[Score]):
         removed = record.delete(db, id)
         deltas.remove(settings, removed)
         return [removed]
-
-
-def _readable(score: str | None) -> Score | None:
-    """The score, or None where it is damaged: a list names the edit all the same."""
-    try:
-        return Score.model_validate_json(score) if score else None
-    except ValidationError:
-        return None
 
 
 def job_of(db: Database, edit: str) -> rows.JobRow:

@@ -274,13 +274,17 @@ class Store(Generic[ResultT]):
     def _links(self, id: str) -> dict[str, str]:
         return {"self": f"/v1/{self.kind.plural}/{id}", "page": f"/{self.kind.plural}/{id}"}
 
+    def brief(self, db: Database, id: str) -> Experiment[ResultT]:
+        """An experiment of which the result is not needed; raises `NotFoundError` as `get`."""
+        return self.get(db, id)
+
     def cancel(self, db: Database, id: str) -> Experiment[ResultT]:
         """Cancel an experiment at once if it is queued, within about a second if it runs.
 
         Raises:
             NotFoundError: there is none.
         """
-        found = self.get(db, id)
+        found = self.brief(db, id)
         queue.cancel_all(db, [found.id], self.kind.name, self.kind.again)
         return self.get(db, found.id)
 
@@ -291,7 +295,7 @@ class Store(Generic[ResultT]):
             NotFoundError: there is none.
             ConflictError: it is queued or running.
         """
-        found = self.get(db, id)
+        found = self.brief(db, id)
         if found.status in ("queued", "running"):
             raise ConflictError(
                 f"The {self.kind.noun} {found.id!r} is {found.status}.", remedy="Cancel it first."

@@ -21,7 +21,7 @@ from ..graphs.requests import of_one_kind
 from ..models.edit import EditIn, Measure, Score, Status
 from ..models.experiment import Experiment, SweepIn, SweepOut
 from ..reports.formats import Column, Table, frame_table
-from ..scoring import metrics
+from ..scoring import metrics, record
 from . import queue
 from .edit import EDIT, READ_MOST, submit_all
 from .kind import Kind, Prepared, Store
@@ -236,8 +236,8 @@ def edits(db: Database, sweep: SweepOut, *, scores: bool) -> list[rows.PageEditR
 
 def scores(db: Database, sweep: SweepOut) -> list[Score]:
     """The scores of a sweep's edits, as far as they are scored."""
-    found = [each.score for each in edits(db, sweep, scores=True)]
-    return metrics.completed(db, [Score.model_validate_json(each) for each in found if each])
+    found = [each for each in edits(db, sweep, scores=True) if each.score]
+    return metrics.completed(db, [record.read_score(each.id, each.score or "") for each in found])
 
 
 def _parts(posted_as: Sequence[str]) -> Iterator[list[str]]:

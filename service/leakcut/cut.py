@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..base.errors import NotFoundError, UsageError
+from ..base.errors import NotFoundError
 from ..models.leakcut import CutFact, CutIn, CutOut, OpenPath
 from . import budget, hitting_set
 from .hitting_set import Chain, Cut, Problem, ProofProblem
@@ -64,7 +64,7 @@ def leak_cut(
 
     Raises:
         NotFoundError: a locked fact that is on no path.
-        UsageError: options that leave nothing to choose from, or a time too short to find any cut.
+        UsageError: a time too short to find any cut.
     """
     begun = time.perf_counter()
     limits = constraints(leaks, options, keys=keys, kind=kind)
@@ -142,13 +142,8 @@ def constraints(
             fact of their key.
 
     Raises:
-        NotFoundError, UsageError: as `leak_cut`.
+        NotFoundError: as `leak_cut`.
     """
-    if options.only_subject and options.not_subject:
-        raise UsageError(
-            "Only facts about the subject, and none about it: no fact is left.",
-            remedy="Leave out only_subject or not_subject.",
-        )
     kind = _kind(options, keys, kind)
     # Collateral is counted without a key constraint too, then by subject.
     shared = keys if keys is not None else by_subject(leaks.records)

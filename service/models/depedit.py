@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...cypher.rows.base import Row
 from ...cypher.rows.depedit import Posed, Role, Setting, Source, StoredAnswer, StoredRun, StoredSet
-from ...loaders.depedit import LineNote
 from .edit import Name, Scalar
 from .experiment import Result
 from .options import Option
@@ -73,7 +72,7 @@ class Skipped:
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltSet(_Extended, StoredSet):
-    """A set that was built or imported: `saved`, `replaced` or `unchanged`."""
+    """A set that was built: `saved`, `replaced` or `unchanged`."""
 
     status: Annotated[
         Literal["saved", "replaced", "unchanged"],
@@ -86,14 +85,6 @@ class BuiltSets(BaseModel):
 
     items: list[BuiltSet] = Field(description="The items of this page, in order.")
     skipped: list[Skipped] = Field(description="Rules that yielded no set, with the reason.")
-
-
-class ImportedSets(BaseModel):
-    """The sets of a file, the lines that were refused, and notes on the others."""
-
-    items: list[BuiltSet] = Field(description="The items of this page, in order.")
-    refused: list[LineNote] = Field(description="Lines that were refused, with the reason.")
-    notes: list[LineNote] = Field(description="Remarks on other lines.")
 
 
 class SetIn(BaseModel):

@@ -39,7 +39,10 @@ class CutIn(BaseModel):
         description="Facts that must not be edited: ids, or names of their subjects.",
     )
     only_subject: bool = Field(default=False, description="Edit facts about the subject only.")
-    not_subject: bool = Field(default=False, description="Edit no fact about the subject.")
+    not_subject: bool = Field(
+        default=False,
+        description="Edit no fact about the subject; with `only_subject` no fact is left.",
+    )
     keys: KeyKind = Field(
         default="auto",
         description="At most one fact of each key: auto (measured, for methods that write at the"

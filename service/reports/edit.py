@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
@@ -39,15 +40,6 @@ class ChainPage(BaseModel):
         description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
     )
     max_steps: int = Field(description="Longest chain that is counted, in facts.")
-
-
-class LeakPage(BaseModel):
-    """Facts on surviving chains, most leakage first."""
-
-    items: list[LeakageRow] = Field(description="The items of this page, in order.")
-    measure: Measure = Field(
-        description="The measure: likelihood, p (share of sampled answers), or likelihood_norm."
-    )
 
 
 class NodeOut(BaseModel):
@@ -241,7 +233,10 @@ def leakage_table(
         Column("pre", lambda r: r.pre, optional=2),
         Column("post", lambda r: r.post, optional=2),
     ]
-    return Table("leaks", "Facts that carry most surviving chains", columns, found)
+    values: list[Column[LeakageRow]] = [
+        Column(each.name, attrgetter(each.name)) for each in fields(LeakageRow)
+    ]
+    return Table("leaks", "Facts that carry most surviving chains", columns, found, values=values)
 
 
 # The chains of an edit folded into a tree: by their first fact, then by the next ones.

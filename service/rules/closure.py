@@ -209,7 +209,9 @@ def _derive(
     try:
         found = ground(ids, rules, kinds, factor, depth=options.depth)
     except UsageError as error:
-        raise UsageError(f"{graph!r}: {error.detail} Nothing was stored.", remedy=LESS) from error
+        raise UsageError(
+            f"{graph!r}: {error.detail} Nothing was stored.", remedy=LESS, status=409
+        ) from error
     first: dict[Triple, int] = {}
     for one, number in found.items():
         first[one.conclusion] = min(number, first.get(one.conclusion, number))
@@ -218,6 +220,7 @@ def _derive(
             f"{graph!r} has more than {MOST_CONCLUSIONS:,} conclusions, {len(first):,};"
             " nothing was stored.",
             remedy=LESS,
+            status=409,
         )
     for triple, number in first.items():
         if options.depth is None or number < options.depth:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from ...cypher.rows.chains import StoredTriple
 from ...cypher.rows.closure import Kind, OmegaRow
-from ..base.paging import CURSOR, LIMIT, offset_page, read_offset
+from ..base.paging import CURSOR, LIMIT, OFFSET, offset_page, read_offset
 from ..graphs import datasets
 from ..models.edit import Measure, Score
 from . import closure
@@ -227,7 +227,7 @@ class Chosen(BaseModel):
         default=5, ge=1, le=5, description="Only chains of at most this many facts."
     )
     limit: int | None = Field(default=None, ge=1, description=LIMIT)
-    cursor: str | None = Field(default=None, max_length=20, description=CURSOR)
+    cursor: str | None = Field(default=None, pattern=OFFSET, description=CURSOR)
 
 
 def mixed(

@@ -274,6 +274,7 @@ def _named(stored: Sequence[StoredRule], dataset: str, name: str) -> StoredRule:
         raise UsageError(
             f"{name!r} is a prefix of {len(found)} rules: {', '.join(r.id for r in found[:3])} …",
             remedy="Give more of the id.",
+            status=409,
         )
     if not found:
         known = [each.id for each in stored]

@@ -211,9 +211,10 @@ def _estimate(runtime: Runtime, requests: Sequence[ScoreRequest], others: int) -
 def _scores(runtime: Runtime, graph: str, model: str) -> list[Score]:
     """The stored scores of a model's edits on a graph."""
     return [
-        Score.model_validate_json(row.score)
+        score
         for row in editrecords.list_edits(runtime.db, graph)
-        if row.score and row.status == "succeeded" and row.model == model
+        if row.status == "succeeded" and row.model == model
+        if (score := editrecords.readable(row.score))
     ]
 
 

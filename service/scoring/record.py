@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from ...cypher import rows
 from ...loaders.records import RequestKind, kind_of
 from ..base.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
@@ -281,16 +283,45 @@ def get_edit(db: Database, edit: str) -> rows.GetEditRow:
 
 
 def stored_score(db: Database, edit: str) -> Score | None:
-    """The score of an edit, or None while there is none."""
+    """The score of an edit, or None while there is none that can be read."""
     found = db.read(rows.GetEditRow, "edits/get_edit", id=edit)
-    return score_of(db, found[0]) if found else None
+    return score_of(db, found[0]) if found and readable(found[0].score) else None
 
 
 def score_of(db: Database, row: rows.GetEditRow) -> Score | None:
-    """The score of an edit that was read, or None while there is none."""
+    """The score of an edit that was read, or None while there is none.
+
+    Raises:
+        NothingStoredError: it is damaged.
+    """
     if row.status != "succeeded" or not row.score:
         return None
-    return metrics.completed(db, [Score.model_validate_json(row.score)])[0]
+    return metrics.completed(db, [read_score(row.id, row.score)])[0]
+
+
+def read_score(edit: str, text: str) -> Score:
+    """The stored score of an edit.
+
+    Raises:
+        NothingStoredError: it is damaged.
+    """
+    try:
+        return Score.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        where = f" at {place!r}" if place else ""
+        raise NothingStoredError(
+            f"The stored score of edit {edit!r} is damaged{where}: {first['msg']}.",
+            remedy="Score the edit again with `force` (`thinkeval score … --force`), or delete it.",
+        ) from error
+
+
+def readable(text: str | None) -> Score | None:
+    """A stored score; None where there is none or it is damaged, for lists of edits."""
+    with suppress(NothingStoredError):
+        return read_score("", text) if text else None
+    return None
 
 
 def get_score(db: Database, edit: str) -> Score:
@@ -298,7 +329,8 @@ def get_score(db: Database, edit: str) -> Score:
 
     Raises:
         NotFoundError: no such edit; says which are close.
-        NothingStoredError: the edit failed, was cancelled or is still running.
+        NothingStoredError: the edit failed, was cancelled or is still running, or its score is
+            damaged.
     """
     row = get_edit(db, edit)
     score = score_of(db, row)
@@ -408,7 +440,7 @@ def whole(row: rows.EditRow) -> Score | None:
 
     At another strength, or within a sequence, it is a point of a curve.
     """
-    score = Score.model_validate_json(row.score or "")
+    score = read_score(row.id, row.score or "")
     return None if score.provenance.get("strength", 1) != 1 or score.sequence else score
 
 

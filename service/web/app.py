@@ -330,7 +330,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     problems.install(app, [route for router in ROUTERS for route in router.routes])
     install(app)
     for router in ROUTERS:
-        checked = [Depends(problems.known_query)] if router.prefix.startswith("/v1") else []
+        checks = (problems.known_query, problems.strict_body)
+        checked = [Depends(each) for each in checks] if router.prefix.startswith("/v1") else []
         app.include_router(router, dependencies=checked)
     registry.register(health.Edits(connection))
     app.add_middleware(BodyLimit, upload_bytes=settings.body_limit_mb * 2**20)

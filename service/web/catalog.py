@@ -193,14 +193,6 @@ def list_methods() -> Methods:
     return Methods(items=[_method(name) for name in registry.names()])
 
 
-@router.get("/methods/{name}", response_model=MethodOut, summary="Get a method")
-def get_method(name: ByName) -> MethodOut:
-    """One editing method and the models it has hyperparameters for."""
-    if name not in registry.names():
-        raise NotFoundError("method", name, registry.names(), listing="thinkeval model methods")
-    return _method(name)
-
-
 def _method(name: ByName) -> MethodOut:
     info = registry.info(name)
     return MethodOut(

@@ -5,18 +5,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, Query, Response, UploadFile
+from fastapi import APIRouter, Query, Response
 from fastapi import Path as PathParam
 
 from ...cypher import rows
 from ...cypher.run import Database
-from ...loaders import depedit as jsonl
-from ...loaders.errors import LoaderError
 from ...loaders.knowledge_sets import KnowledgeSet
 from ..base.paging import LIMIT
 from ..depedit import report, store
@@ -26,7 +22,6 @@ from ..depedit.report import metrics_of
 from ..models.depedit import (
     BuiltSet,
     BuiltSets,
-    ImportedSets,
     Report,
     Runs,
     RunWithAnswers,
@@ -36,7 +31,7 @@ from ..models.depedit import (
     SetWithQuestions,
 )
 from ..models.edit import Name
-from .parameters import Cursor, OfModel, TimeCursor
+from .parameters import Cursor, OfModel
 from .problems import DESCRIBED
 from .state import Db
 
@@ -51,8 +46,6 @@ PAGE = 1000
 """Default number of items on a page."""
 
 router = APIRouter(prefix="/v1/depedit", tags=["depedit"], responses=DESCRIBED)
-
-JSONL = "application/jsonl"
 
 
 @router.get("/sets", response_model=Sets, summary="List knowledge sets")
@@ -83,54 +76,6 @@ def build_knowledge_sets(body: SetIn, db: Db) -> BuiltSets:
     )
     items = _saved(db, built.sets, replace=body.replace)
     return BuiltSets(items=items, skipped=list(built.skipped))
-
-
-@router.post(
-    "/sets/import",
-    response_model=ImportedSets,
-    status_code=201,
-    summary="Import knowledge sets from JSONL",
-)
-def import_knowledge_sets(
-    db: Db,
-    file: Annotated[
-        UploadFile, File(description="JSONL of `/export`, or as DepEdit publishes it.")
-    ],
-    setting: Annotated[
-        Setting, Form(description="Wording of the file's questions: CQ_DT, CQ_UT or ICQ_DT.")
-    ] = "CQ_DT",
-    strict: Annotated[
-        bool, Form(description="Refuse the whole file where one line is refused.")
-    ] = False,
-    replace: Annotated[bool, Form(description="Replace stored sets of the same id.")] = False,
-) -> ImportedSets:
-    """One set per line. Invalid lines are listed by number; with `strict` they refuse the file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "sets.jsonl"
-        path.write_bytes(file.file.read())
-        try:
-            loaded = jsonl.read(path, setting=setting, strict=strict)
-        except LoaderError as error:
-            error.detail = error.detail.replace(f"{folder}/", "")
-            raise
-    return ImportedSets(
-        items=_saved(db, loaded.sets, replace=replace),
-        refused=list(loaded.refused),
-        notes=list(loaded.notes),
-    )
-
-
-@router.get(
-    "/export",
-    response_class=Response,
-    responses={200: {"content": {JSONL: {"schema": {"type": "string"}}}}},
-    summary="Export knowledge sets as JSONL",
-)
-def export_knowledge_sets(db: Db, graph: Of = None, setting: In = None) -> Response:
-    """One set per line, in DepEdit's schema with additional fields; empty without stored sets."""
-    found = store.list_sets(db, dataset=graph, setting=setting)
-    text = jsonl.write(store.load_set(db, row.id) for row in found)
-    return Response(text, media_type=JSONL)
 
 
 @router.get("/sets/{knowledge_set}", response_model=SetWithQuestions, summary="Get a knowledge set")
@@ -164,7 +109,7 @@ def list_protocol_runs(
         str | None, Query(max_length=300, description="Only runs on the set of this id.")
     ] = None,
     limit: Limit = PAGE,
-    cursor: TimeCursor = None,
+    cursor: Cursor = None,
 ) -> Runs:
     """Oldest first, one page at a time: pass `next` as `cursor` until it is null."""
     sets = None if knowledge_set is None else [knowledge_set]

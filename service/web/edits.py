@@ -24,16 +24,14 @@ from ..reports.edit import (
     ChainFilter,
     ChainPage,
     GraphOut,
-    LeakPage,
     chain_page,
     graph_of,
     measure_of,
 )
 from ..reports.figure_style import MEDIA_TYPES, Format
 from ..reports.figures import EditKind, MethodsKind
-from ..reports.verdict import with_verdict
 from ..scoring import metrics, record
-from .parameters import EditId, InMeasure, Limit, OfGraph, OfModel, Selected, ShortCursor
+from .parameters import Cursor, EditId, InMeasure, Limit, OfGraph, OfModel, Selected
 from .problems import DESCRIBED
 from .state import AppState, Db, State, etag_response
 
@@ -116,12 +114,6 @@ def _link(browser: str, name: str, params: dict[str, Any]) -> str | None:
         return None
 
 
-@router.get("/score", response_model=Score, summary="Get the score of an edit")
-def get_score(edit: EditId, db: Db, here: AppState, request: Request) -> Response:
-    """Every metric with its n, its interval if it was sampled, and the complete provenance."""
-    return of_scored(request, here, db, edit, lambda score: with_verdict(db, score))
-
-
 @router.get("/chains", response_model=ChainPage, summary="List the chains of an edit")
 def get_chains(
     edit: EditId,
@@ -131,7 +123,7 @@ def get_chains(
     chosen: Annotated[ChainFilter, Query()],
     measure: MeasureQuery = None,
     limit: Limit = 100,
-    cursor: ShortCursor = None,
+    cursor: Cursor = None,
 ) -> Response:
     """The chains from the subject to the old object, largest part of IFR first."""
 
@@ -139,25 +131,6 @@ def get_chains(
         by = measure_of(score, measure)
         found = metrics.chain_rows(db, score, by)
         return chain_page(found, by, chosen, limit=limit, cursor=cursor)
-
-    return of_scored(request, here, db, edit, build)
-
-
-@router.get("/leakage", response_model=LeakPage, summary="List the facts that leak most")
-def get_leakage(
-    edit: EditId,
-    db: Db,
-    here: AppState,
-    request: Request,
-    measure: MeasureQuery = None,
-    limit: Limit = 20,
-) -> Response:
-    """The facts that carry most leakage, those on most surviving chains first."""
-
-    def build(score: Score) -> LeakPage:
-        by = measure_of(score, measure)
-        found = metrics.leakage_rows(db, score, by)[:limit]
-        return LeakPage(items=found, measure=by)
 
     return of_scored(request, here, db, edit, build)
 

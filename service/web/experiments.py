@@ -19,7 +19,7 @@ from ..models.edit import ENDED, Measure
 from ..reports import formats
 from ..reports.figure_style import MEDIA_TYPES
 from ..states import audit_page
-from .parameters import Limit, OfGraph, ShortCursor
+from .parameters import Cursor, Limit, OfGraph
 from .problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from .state import AppState, Db, etag_response
 
@@ -86,7 +86,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         graph: OfGraph = None,
         edit: OfEdit = None,
         limit: Limit = 100,
-        cursor: ShortCursor = None,
+        cursor: Cursor = None,
     ) -> Any:
         start, further = read_offset(cursor), dict(filters)
         items = kind.store.listing(db, graph=graph, edit=edit, skip=start, limit=limit, **further)

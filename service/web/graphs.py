@@ -27,13 +27,13 @@ from ...loaders.records import LoadedGraph, RewriteRequest
 from ...loaders.table_roles import ROLES
 from ..base.errors import NotFoundError, UsageError
 from ..base.formatting import file_size, pluralize
-from ..base.paging import LIMIT, offset_page, read_offset
+from ..base.paging import offset_page, read_offset
 from ..base.settings import Settings
 from ..graphs import datasets, delete
 from ..graphs.datasets import GRAPH_NAME, StoredGraph
 from ..models.edit import Name
 from ..scoring import deltas
-from .parameters import ShortCursor
+from .parameters import Cursor, Limit
 from .problems import DESCRIBED
 from .state import AppState, Db, InForce
 
@@ -231,6 +231,8 @@ class Graphs(BaseModel):
     """The stored graphs."""
 
     items: list[StoredGraph] = Field(description="The items of this page, in order.")
+    next: str | None = Field(default=None, description="`cursor` of the next page, or null.")
+    total: int = Field(description="Number of graphs on all pages.")
 
 
 @router.get("/graphs", response_model=Graphs, summary="List graphs")
@@ -240,10 +242,13 @@ def list_graphs(
         str | None,
         Query(max_length=20, description="Only graphs of this kind: dataset, model or edit."),
     ] = None,
+    limit: Limit = 1000,
+    cursor: Cursor = None,
 ) -> Graphs:
     """Data sets, model graphs and edit graphs; `kind` is dataset, model or edit."""
     found = [g for g in datasets.list_graphs(db) if kind in (None, g.kind)]
-    return Graphs(items=found)
+    shown, following = offset_page(found, read_offset(cursor), limit)
+    return Graphs(items=shown, next=following, total=len(found))
 
 
 @router.get("/graphs/{graph}", response_model=StoredGraph, summary="Get a graph")
@@ -587,39 +592,25 @@ class RewriteOut(BaseModel):
     )
 
 
-class Rewrites(BaseModel):
-    """The rewrite requests of a graph."""
-
-    items: list[RewriteOut] = Field(description="The items of this page, in order.")
-
-
-class RewritePage(Rewrites):
+class RewritePage(BaseModel):
     """Rewrite requests of all graphs or of one, by graph and id."""
 
+    items: list[RewriteOut] = Field(description="The items of this page, in order.")
     next: str | None = Field(default=None, description="`cursor` of the next page, or null.")
     total: int = Field(description="Number of rewrite requests on all pages.")
-
-
-@router.get(
-    "/graphs/{graph}/rewrites", response_model=Rewrites, summary="List a graph's rewrite requests"
-)
-def list_rewrites_of_graph(graph: GraphId, db: Db) -> Rewrites:
-    """By id, each with the number of its chains of 1 to 5 facts.
-
-    A graph that ships with ThinkEval is imported by the first request for it.
-    """
-    datasets.get_or_import(db, graph)
-    return Rewrites(items=_rewrites(db, graph, datasets.list_rewrites(db, graph)))
 
 
 @router.get("/rewrites", response_model=RewritePage, summary="List rewrite requests")
 def list_rewrites(
     db: Db,
     graph: Annotated[Name | None, Query(description="Only of this graph.")] = None,
-    limit: Annotated[int, Query(ge=1, le=500, description=LIMIT)] = 100,
-    cursor: ShortCursor = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> RewritePage:
-    """Of all data sets or of one, by data set and id, one page at a time."""
+    """Of all data sets or of one, each with the number of its chains of 1 to 5 facts.
+
+    A graph that ships with ThinkEval is imported by the first request for it.
+    """
     if graph is not None:
         datasets.get_or_import(db, graph)
     found = datasets.all_rewrites(db, graph)

@@ -6,21 +6,13 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Query
 
-from ..base.paging import CURSOR, LIMIT, SEPARATOR, TIMESTAMP
+from ..base.paging import CURSOR, LIMIT, OFFSET
 from ..models.edit import Measure, Name
 from ..reports.leakage_selection import Length, Selection
 
 Limit = Annotated[int, Query(ge=1, le=1000, description=LIMIT)]
-Cursor = Annotated[str | None, Query(max_length=300, description=CURSOR)]
-TimeCursor = Annotated[
-    str | None,
-    Query(max_length=300, pattern=rf"^{TIMESTAMP.pattern}{SEPARATOR}.+$", description=CURSOR),
-]
-PlaceCursor = Annotated[
-    str | None,
-    Query(max_length=300, pattern=rf"^[0-9]{{1,9}}{SEPARATOR}.+$", description=CURSOR),
-]
-ShortCursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,7}$", description=CURSOR)]
+Cursor = Annotated[str | None, Query(pattern=OFFSET, description=CURSOR)]
+PlaceCursor = Annotated[str | None, Query(pattern=r"^[0-9]{1,9}~.+$", description=CURSOR)]
 OfGraph = Annotated[Name | None, Query(description="Only results on the graph of this id.")]
 OfModel = Annotated[Name | None, Query(description="Only results of this model.")]
 InMeasure = Annotated[Measure, Query(description="Measure of the probabilities.")]

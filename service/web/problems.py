@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Match, Route
@@ -223,9 +223,14 @@ def _what(request: Request, error: Mapping[str, Any]) -> str:
 
 def _is_unread_json(request: Request, error: Mapping[str, Any]) -> bool:
     """Return True if FastAPI left the body as bytes: it parses JSON only of a JSON content type."""
+    unread = tuple(error["loc"]) == ("body",) and isinstance(error["input"], bytes)
+    return unread and not _is_json(request)
+
+
+def _is_json(request: Request) -> bool:
+    """Return True if the body is JSON by its content type."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    is_json = media_type == "application/json" or media_type.endswith("+json")
-    return tuple(error["loc"]) == ("body",) and isinstance(error["input"], bytes) and not is_json
+    return media_type == "application/json" or media_type.endswith("+json")
 
 
 async def known_query(request: Request) -> None:
@@ -245,6 +250,28 @@ async def known_query(request: Request) -> None:
                 for name in unknown
             ]
         )
+
+
+async def strict_body(request: Request) -> None:
+    """Refuse a JSON body with a value of another type, such as `false` for a number.
+
+    A dependency of every route of REST. The routes read bodies as Python's values, whose tuples
+    and enumerations have no form in JSON, so that they cannot be strict themselves.
+
+    Raises:
+        RequestValidationError: names each place.
+    """
+    field = request.scope["route"].body_field
+    body = await request.body() if field is not None and _is_json(request) else b""
+    if field is None or not body:
+        return
+    try:
+        TypeAdapter(field.field_info.annotation).validate_json(body, strict=True)
+    except ValidationError as error:
+        found = [each | {"loc": ("body", *each["loc"])} for each in error.errors()]
+        # JSON that Python alone reads, such as half a surrogate pair, is left to the route.
+        if not any(each["type"] == "json_invalid" for each in found):
+            raise RequestValidationError(found) from error
 
 
 def _parameters(request: Request) -> list[str]:
@@ -298,11 +325,20 @@ def _http(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """The methods of a path, of all routes that have it; Starlette names those of the first."""
-    return sorted({
-        method
+    """The methods of a path, of all routes that have it; Starlette names those of the first.
+
+    `/graphs/import` also fits `/graphs/{graph}`: the path with the fewest parameters counts.
+    """
+    fitting = [
+        route
         for route in request.app.state.routes
         if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE
+    ]
+    fewest = min(route.path.count("{") for route in fitting)
+    return sorted({
+        method
+        for route in fitting
+        if route.path.count("{") == fewest
         for method in route.methods or ()
     })  # fmt: skip
 

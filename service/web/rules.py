@@ -14,7 +14,7 @@ from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...loaders.rules_yaml import read_rules
-from ..base.paging import LIMIT
+from ..base.paging import LIMIT, offset_page, read_offset
 from ..graphs import datasets
 from ..reports.edit import measure_of
 from ..rules import closure, groundings, implications, mining, omega, review, store
@@ -33,7 +33,7 @@ from ..rules.schemas import (
 from ..scoring import record
 from .edits import MeasureQuery
 from .graphs import GraphId
-from .parameters import Candidates, EditId, InMeasure
+from .parameters import Candidates, Cursor, EditId, InMeasure, Limit
 from .problems import DESCRIBED
 from .state import Db
 
@@ -56,10 +56,16 @@ RANKED = (
 
 
 class Rules(BaseModel):
-    """Rules with their statistics; `total` includes those beyond the limit."""
+    """Rules with their statistics; `total` includes those on other pages."""
 
     items: list[RuleOut] = Field(description="The items of this page, in order.")
-    total: int = Field(description="Number of rules found, including those beyond the limit.")
+    total: int = Field(description="Number of rules found, on all pages.")
+
+
+class RulePage(Rules):
+    """One page of rules, in the order of `rank`."""
+
+    next: str | None = Field(default=None, description="`cursor` of the next page, or null.")
 
 
 class WrittenRule(BaseModel):
@@ -126,7 +132,8 @@ class MineIn(BaseModel):
         default=mining.LIMIT, ge=1, le=10_000, description="Keep at most this many rules."
     )
     typed: bool = Field(
-        default=True, description="Restrict a variable to the kind that all its entities share."
+        default=True,
+        description="Restrict a variable to the kind that all its entities share.",
     )
     rank: store.Rank = Field(default=store.RANK, description=RANKED)
 
@@ -154,7 +161,7 @@ class Groundings(BaseModel):
     more: bool = Field(description="True if the limit left some out.")
 
 
-@router.get("", response_model=Rules, summary="List the rules of a graph's data set")
+@router.get("", response_model=RulePage, summary="List the rules of a graph's data set")
 def list_rules(
     graph: GraphId,
     db: Db,
@@ -167,10 +174,11 @@ def list_rules(
             description="Only candidates that this annotator has not labelled yet.",
         ),
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=10_000, description=LIMIT)] = 1000,
     rank: Annotated[store.Rank, Query(description=RANKED)] = store.RANK,
-) -> Rules:
-    """Each with its counts and statistics in the graph, status and labels."""
+    limit: Limit = 1000,
+    cursor: Cursor = None,
+) -> RulePage:
+    """Each with its counts and statistics in the graph, status and labels, one page at a time."""
     dataset = store.dataset_of(db, graph)
     if annotator is not None:
         found = review.waiting(db, dataset, annotator)
@@ -178,7 +186,9 @@ def list_rules(
     else:
         found = store.rules_of(db, dataset, status=None if status is None else (status,))
     ranked = store.ranked(store.counted(db, graph, found), rank)
-    return Rules(items=[RuleOut.of(rule) for rule in ranked[:limit]], total=len(found))
+    shown, following = offset_page(ranked, read_offset(cursor), limit)
+    items = [RuleOut.of(rule) for rule in shown]
+    return RulePage(items=items, next=following, total=len(ranked))
 
 
 @router.post("", response_model=Rules, status_code=201, summary="Add hand-written rules")
@@ -297,6 +307,23 @@ class ClosureChoice(ClosureOptions):
         return ClosureOptions(depth=self.depth, measure=self.measure, confidence=self.confidence)
 
 
+class ImpliedOut(BaseModel):
+    """Conclusions of the data set's rules about an edit, all by one measure."""
+
+    implications: ImplicationsOut = Field(
+        description="Conclusions that lost a premise, and newly entailed ones; null where the"
+        " model was not probed: submit the edit with `implications`."
+    )
+    omega: OmegaOut = Field(
+        description="Recovery of the old object: by chains, by rules, by both in one closure."
+        " `deep` is the greatest number of facts up to which none of the kind survives."
+    )
+    chains: MixedPage = Field(
+        description="Chains over facts and conclusions, strongest after the edit first. `steps`"
+        " counts facts: a conclusion has as many as its proof, which states rule and premises."
+    )
+
+
 class MixedChoice(Chosen):
     """Filter and page of the chains over conclusions; `steps` counts facts."""
 
@@ -339,43 +366,20 @@ def get_proofs(
 
 @closure_router.get(
     "/edits/{edit}/implications",
-    response_model=ImplicationsOut,
-    summary="List the implications of an edit",
+    response_model=ImpliedOut,
+    summary="Get what the rules conclude about an edit",
 )
-def get_implications(edit: EditId, db: Db, measure: MeasureQuery = None) -> ImplicationsOut:
-    """Conclusions that lost a premise, and newly entailed ones, before and after the edit.
-
-    Null where the model was not probed: submit the edit with `implications`.
-    """
-    score = record.get_score(db, edit)
-    return implications.implications(db, score, measure_of(score, measure))
-
-
-@closure_router.get(
-    "/edits/{edit}/omega",
-    response_model=OmegaOut,
-    summary="Get the recovery of the old object by chains, rules or both",
-)
-def get_omega(edit: EditId, db: Db, measure: MeasureQuery = None) -> OmegaOut:
-    """Compute the recovery of the old object: by chains, by rules, by both in one closure.
-
-    `deep` is the greatest number of facts up to which none of the kind survives.
-    """
-    score = record.get_score(db, edit)
-    return omega.omega(db, score, measure_of(score, measure))
-
-
-@closure_router.get(
-    "/edits/{edit}/omega/chains",
-    response_model=MixedPage,
-    summary="List the chains over conclusions of rules",
-)
-def get_mixed_chains(
+def get_implications(
     edit: EditId, db: Db, chosen: Annotated[MixedChoice, Query()], measure: MeasureQuery = None
-) -> MixedPage:
-    """Chains over facts and conclusions, strongest after the edit first.
+) -> ImpliedOut:
+    """Implications before and after, recovery of the old object, and chains over conclusions.
 
-    `steps` counts facts: a conclusion has as many as its proof, which states rule and premises.
+    The filters and pages are those of `chains`.
     """
     score = record.get_score(db, edit)
-    return omega.mixed(db, score, measure_of(score, measure), chosen=chosen)
+    by, rules = measure_of(score, measure), store.kept_rules(db, score.dataset)
+    return ImpliedOut(
+        implications=implications.implications(db, score, by, rules),
+        omega=omega.omega(db, score, by, rules),
+        chains=omega.mixed(db, score, by, rules, chosen),
+    )

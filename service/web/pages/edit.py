@@ -628,7 +628,7 @@ def commands(score: Score, base: str) -> list[tuple[str, str]]:
             "Score it again, over REST (answers at once: it is stored)",
             f"curl -s -X POST {base}/v1/edits -H 'Content-Type: application/json' -d '{text}'",
         ),
-        ("The score, over REST", f"curl -s {base}/v1/edits/{score.edit}/score"),
+        ("The score, over REST", f"curl -s {base}/v1/edits/{score.edit}"),
     ]
 
 
@@ -642,7 +642,7 @@ def _of_comparison(score: Score, base: str) -> list[tuple[str, str]]:
     return [
         ("Compare the states again, on the command line", shlex.join(words)),
         ("Its chains, on the command line", f"thinkeval results chains {score.edit} --surviving"),
-        ("The score, over REST", f"curl -s {base}/v1/edits/{score.edit}/score"),
+        ("The score, over REST", f"curl -s {base}/v1/edits/{score.edit}"),
     ]
 
 

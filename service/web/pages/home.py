@@ -16,7 +16,7 @@ from ...graphs import datasets
 from ...models.edit import ENDED, Score, Status
 from ...reports.verdict import in_a_word
 from ...rules import store as rule_store
-from ...scoring import metrics
+from ...scoring import metrics, record
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
@@ -126,9 +126,8 @@ def edits(
 
 
 def _with_scores(db: Database, found: Sequence[rows.PageEditRow]) -> list[Listed]:
-    scored = [row for row in found if row.score]
-    scores = metrics.completed(db, [Score.model_validate_json(row.score or "") for row in scored])
-    of = {row.id: score for row, score in zip(scored, scores, strict=True)}
+    stored = {row.id: score for row in found if (score := record.readable(row.score))}
+    of = dict(zip(stored, metrics.completed(db, list(stored.values())), strict=True))
     return [_listed(row, of.get(row.id)) for row in found]
 
 
@@ -177,7 +176,7 @@ def _text(row: rows.PageEditRow) -> str:
 
 def _stored(row: rows.PageEditRow, metric: str) -> float | None:
     """The metric that the list shows of an edit; None where it is undefined or not taken."""
-    score = Score.model_validate_json(row.score) if row.score else None
+    score = record.readable(row.score)
     value = score.get(metric, score.measures[0]) if score and score.measures else None
     return value.value if value and value.n else None
 

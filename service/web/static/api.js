@@ -31,6 +31,17 @@ export async function call(method, url, { json, form, headers = {} } = {}) {
   return data;
 }
 
+/** The items of all pages of a list. */
+export async function all(url) {
+  const items = [];
+  for (let cursor = ""; cursor !== null; ) {
+    const page = await call("GET", cursor ? `${url}&cursor=${cursor}` : url);
+    items.push(...page.items);
+    cursor = page.next;
+  }
+  return items;
+}
+
 /** Show an error in a box made by the macro `problem_box`, or hide it (error null). */
 export function show(box, error) {
   box.hidden = !error;

@@ -1,5 +1,5 @@
 // The front page: the form that scores, and the list of edits, which stays up to date.
-import { busy, call, key, Problem, show } from "./api.js";
+import { all, busy, call, key, Problem, show } from "./api.js";
 import { follow } from "./live.js";
 import { at, go } from "./root.js";
 
@@ -91,7 +91,7 @@ function kind() {
 
 async function rewrites() {
   const graph = score.elements.graph.value;
-  const { items } = await call("GET", `/v1/graphs/${encodeURIComponent(graph)}/rewrites`);
+  const items = await all(`/v1/rewrites?graph=${encodeURIComponent(graph)}&limit=1000`);
   const chosen = score.elements.rewrite.value; // the same fact again, where the other graph has it
   score.elements.rewrite.replaceChildren(
     ...items.map((item) => {

@@ -71,8 +71,7 @@ def test_every_number_is_that_of_the_command_line(
 ) -> None:
     where, _ = walked
     told = service.get(where)
-    score = service.get(f"{where}/score")
-    assert told["result"] == score
+    score = told["result"]
     assert told["id"] in service.get(f"/v1/edits/{told['id']}")["posted_as"] or told["posted_as"]
     done = thinkeval(
         "score", FACT, "-g", mine.graph, "--model", mine.model, "-m", "rome", "--samples", "3",
@@ -117,7 +116,7 @@ def test_a_key_makes_one_edit_of_one_body(
 def test_a_rewrite_written_out_is_scored_too(
     service: Service, body: dict[str, Any], walked: tuple[str, list[dict[str, Any]]]
 ) -> None:
-    scored = service.get(f"{walked[0]}/score")
+    scored = service.get(walked[0])["result"]
     own = {key: scored[key] for key in ("subject", "prompt", "target_true")}
     own |= {"target_new": "Beauxbatons Academy of Magic"}
     answer = post(service, body | {"rewrite": own, "samples": 0})
@@ -153,7 +152,7 @@ def test_an_edit_is_cancelled_and_removed(service: Service, body: dict[str, Any]
     assert service.http.post(f"/v1/edits/{edit}/cancel").status_code == 202
     told = service.ended(edit, 60)
     assert (told["status"], told["result"]) == ("cancelled", None)
-    assert "cancelled" in problem(service.http.get(f"/v1/edits/{edit}/score"), 404)["detail"]
+    assert "cancelled" in problem(service.http.get(f"/v1/edits/{edit}/chains"), 404)["detail"]
     assert service.http.post(f"/v1/edits/{edit}/cancel").json()["status"] == "cancelled"
     # One that waits or runs is cancelled first; one that has ended goes.
     again = post(service, body | {"seed": 77, "samples": 100})

@@ -72,7 +72,6 @@ def test_what_is_not_there_is_a_404(client: TestClient) -> None:
 
 
 def test_a_close_name_is_suggested(client: TestClient) -> None:
-    assert "'rome'" in problem(client.get("/v1/methods/rom"), 404)["detail"]
     assert "'metrics/ifr'" in problem(client.get("/v1/queries/metrics/ift"), 404)["detail"]
 
 
@@ -142,15 +141,16 @@ def test_a_method_a_route_does_not_take_is_a_405(client: TestClient) -> None:
             answer = client.request(method, fill(path))
             if answer.status_code != 404:
                 problem(answer, 405)
-                allowed = set(answer.headers["allow"].split(", "))
-                assert methods <= allowed, path
-                assert method not in allowed
+                assert set(answer.headers["allow"].split(", ")) == methods, path
 
 
 @pytest.mark.parametrize(
     ("path", "body", "where"),
     [
         ("/v1/edits", {"rewrite": "x", "samples": -1}, "body.samples"),
+        ("/v1/edits", {"rewrite": "x", "samples": False}, "body.samples"),
+        ("/v1/edits", {"rewrite": "x", "samples": "5"}, "body.samples"),
+        ("/v1/edits", {"rewrite": "x", "force": 1}, "body.force"),
         ("/v1/edits", {"rewrite": "x", "max_steps": 6}, "body.max_steps"),
         ("/v1/edits", {"rewrite": "x", "unknown": 1}, "body.unknown"),
         ("/v1/edits", {"rewrite": "x" * 201}, "body.rewrite"),

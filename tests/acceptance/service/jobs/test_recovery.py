@@ -102,7 +102,7 @@ def test_an_edit_that_kills_its_worker_every_time_fails_with_the_reason(
     assert (told["status"], told["attempts"]) == ("failed", MAX_CRASHES)
     assert told["error"] == "The worker process exited unexpectedly (killed or crashed)."
     assert told["remedy"]
-    assert service.http.get(f"/v1/edits/{edit}/score").status_code == 404
+    assert service.http.get(f"/v1/edits/{edit}/chains").status_code == 404
 
 
 def at_work(db: Database, edit: str, attempt: int, stage: str) -> bool:

@@ -73,15 +73,15 @@ def test_the_closure_and_a_proof_are_the_same_on_the_command_line_and_over_rest(
 def test_what_the_rules_say_is_on_the_command_line_and_over_rest(
     thinkeval: Cli, service: Service, edit: str
 ) -> None:
-    implied = service.get(f"/v1/edits/{edit}/implications")
-    omega = service.get(f"/v1/edits/{edit}/omega")
+    found = service.get(f"/v1/edits/{edit}/implications")
+    implied, omega = found["implications"], found["omega"]
     shown = thinkeval("results", "chains", edit, "--limit", "100", COLUMNS="250").out
     assert implied["items"]
     for item in implied["items"]:
         assert f"{item['side']}: {item['verdict']}  {item['subject']}" in shown
     assert f"by {omega['rules']} rules" in shown
     paths = next(i for i in omega["items"] if (i["kind"], i["step"]) == ("paths", 5))
-    score = service.get(f"/v1/edits/{edit}/score")
+    score = service.get(f"/v1/edits/{edit}")["result"]
     deep = {
         v["step"]: (v["value"], v["n"])
         for v in score["values"]
@@ -96,26 +96,26 @@ def test_what_the_rules_say_is_on_the_command_line_and_over_rest(
 def test_chains_with_implied_links_are_listed_with_their_proofs(
     thinkeval: Cli, service: Service, edit: str
 ) -> None:
-    path = f"/v1/edits/{edit}/omega/chains"
-    omega = service.get(f"/v1/edits/{edit}/omega")
+    path = f"/v1/edits/{edit}/implications"
+    omega = service.get(path)["omega"]
     both = next(i for i in omega["items"] if (i["kind"], i["step"]) == ("both", 5))
-    whole = service.get(path, limit=1000)
+    whole = service.get(path, limit=1000)["chains"]
     assert (whole["total"], whole["surviving"]) == (both["chains"], both["surviving"])
     assert len(whole["items"]) == whole["total"] > 2
     assert whole["next"] is None
-    first = service.get(path, limit=2)
+    first = service.get(path, limit=2)["chains"]
     assert first["next"]
-    second = service.get(path, limit=2, cursor=first["next"])
+    second = service.get(path, limit=2, cursor=first["next"])["chains"]
     assert first["items"] + second["items"] == whole["items"][:4]
     assert (
         thinkeval("results", "chains", edit, "--implied", "--limit", "0", "--json").json
         == whole["items"]
     )
     three = [item for item in whole["items"] if item["steps"] == 3]
-    assert service.get(path, steps=3, limit=1000)["items"] == three
+    assert service.get(path, steps=3, limit=1000)["chains"]["items"] == three
 
     alive = [item for item in whole["items"] if item["surviving"]]
-    assert service.get(path, surviving=True, limit=1000)["items"] == alive
+    assert service.get(path, surviving=True, limit=1000)["chains"]["items"] == alive
     shown = thinkeval(
         "results", "chains", edit, "--implied", "--surviving", "--limit", "0", COLUMNS="250"
     ).out
@@ -194,19 +194,17 @@ def test_bad_questions_are_answered_with_a_remedy(
     assert (
         "no rule" in thinkeval("graph", "rules", "closure", edit, "--rule", "nothing", code=2).error
     )
-    answer = service.http.get(f"/v1/edits/{edit}/omega", params={"measure": "p"})
+    answer = service.http.get(f"/v1/edits/{edit}/implications", params={"measure": "p"})
     assert (answer.status_code, answer.json()["code"]) == (404, "nothing-stored")
     assert "was not measured" in answer.json()["detail"]
-    for path in ("implications", "omega"):
-        assert service.http.get(f"/v1/edits/nothing/{path}").status_code == 404
+    assert service.http.get("/v1/edits/nothing/implications").status_code == 404
 
 
 def test_the_page_says_it_too_and_fits_a_telephone(
     service: Service, edit: str, chromium: Browser
 ) -> None:
-    items = service.get(f"/v1/edits/{edit}/implications")["items"]
-    omega = service.get(f"/v1/edits/{edit}/omega")
-    mixed = service.get(f"/v1/edits/{edit}/omega/chains", surviving=True)
+    found = service.get(f"/v1/edits/{edit}/implications", surviving=True)
+    items, omega, mixed = found["implications"]["items"], found["omega"], found["chains"]
     wrong: list[str] = []
     for width in (1280, 390):
         page = chromium.new_page(viewport={"width": width, "height": 900})

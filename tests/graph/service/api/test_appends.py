@@ -109,7 +109,7 @@ def test_an_edit_that_replaces_has_no_answers(
 
 
 def test_score_and_answers_are_those_stored(client: TestClient, scored: Score) -> None:
-    score = client.get(f"/v1/edits/{scored.edit}/score").json()
+    score = client.get(f"/v1/edits/{scored.edit}").json()["result"]
     found = {v["metric"]: v for v in score["values"] if v["measure"] == append.MEASURE}
     assert {name: round(found[name]["value"], 5) for name in VALUES} == VALUES
     assert (found["append_ls"]["value"], found["append_ls"]["n"]) == (1, 1)

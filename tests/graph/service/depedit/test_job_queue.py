@@ -22,7 +22,6 @@ from thinkeval.service.base.errors import (
     UsageError,
 )
 from thinkeval.service.base.leases import MAX_CRASHES, Lease, event, new_token
-from thinkeval.service.base.paging import read_time_cursor
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.depedit import store
 from thinkeval.service.depedit.kind import DEPEDIT
@@ -325,4 +324,3 @@ def test_lists_of_sets_and_runs_have_pages(
     assert [row.id for row in store.page_runs(db, 5, more, dataset=graph)[0]] == made[1:]
     with pytest.raises(UsageError, match="not a cursor"):
         store.page_runs(db, 5, "x")
-    assert read_time_cursor(None) == (None, "")

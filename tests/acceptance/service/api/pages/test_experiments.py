@@ -36,7 +36,7 @@ def _ifr(service: Service, page: Page, method: str) -> float:
     """IFR by likelihood of the edit that the page names for a method, over REST."""
     row = page.locator("table.methods tbody tr").filter(has=page.get_by_role("link", name=method))
     edit = row.get_by_role("checkbox").get_attribute("value")
-    for value in service.get(f"/v1/edits/{edit}/score")["values"]:
+    for value in service.get(f"/v1/edits/{edit}")["result"]["values"]:
         if (value["metric"], value["measure"], value["step"]) == ("ifr", "likelihood", None):
             return value["value"]
     raise AssertionError(f"no IFR of {edit}")

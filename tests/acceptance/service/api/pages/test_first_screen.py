@@ -280,7 +280,7 @@ def test_five_minutes_answer_what_a_visitor_asks(
     open_page: Open, service: Service, edits: dict[str, str], mine: Mine
 ) -> None:
     edit = edits["rome"]
-    values = service.get(f"/v1/edits/{edit}/score")["values"]
+    values = service.get(f"/v1/edits/{edit}")["result"]["values"]
 
     def figure(metric: str) -> float:
         return next(
@@ -335,7 +335,7 @@ def test_an_edit_is_one_file_that_opens_without_a_service(
     alone.on("request", lambda request: asked.append(request.url))
     alone.goto(file.as_uri())
     assert asked == [file.as_uri()]
-    score = service.get(f"/v1/edits/{edits['rome']}/score")
+    score = service.get(f"/v1/edits/{edits['rome']}")["result"]
     expect(alone.locator(".verdict")).to_contain_text("can still be deduced")
     assert alone.locator("#map-svg .fact").count() > 3
     chains = service.get(f"/v1/edits/{edits['rome']}/chains", limit=1)["total"]

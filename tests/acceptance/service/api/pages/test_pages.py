@@ -51,7 +51,7 @@ def test_the_form_scores_an_edit_and_the_page_turns_into_its_result(
     page.wait_for_url("**/edits/**")
     page.get_by_role("heading", name="Result", exact=True).wait_for(timeout=SLOW_MS)
     edit = urlsplit(page.url).path.rsplit("/", 1)[1]
-    values = service.get(f"/v1/edits/{edit}/score")["values"]
+    values = service.get(f"/v1/edits/{edit}")["result"]["values"]
     page.get_by_text("Every metric").click()
     table = page.get_by_role("region", name="Score table")
     for metric in ("efficacy", "IFR", "preservation"):
@@ -131,7 +131,7 @@ def test_filters_change_the_list_and_stay_in_the_address(
     agrees()
     page.locator("[name=min_ratio]").fill("0.5")
     agrees(min_ratio=0.5)
-    fact = service.get(f"/v1/edits/{edit}/leakage")["items"][0]
+    fact = service.get(f"/v1/edits/{edit}/tables/leaks?format=json")[0]
     page.goto(f"{service.url}/edits/{edit}/chains?fact={quote(fact['id'])}")
     agrees(fact=fact["id"])
 

@@ -14,7 +14,9 @@ from support.serving import settings_of, until
 from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.service.base.errors import NothingStoredError
 from thinkeval.service.models.edit import ActiveInConversation, ConversationOut, ScoringOptions
+from thinkeval.service.scoring import record
 from thinkeval.service.web.app import create_app
 
 WALKED = ConversationOut(
@@ -52,9 +54,9 @@ def test_a_walked_edit_shows_its_conversations_with_n_and_another_has_no_such_pa
     walked, plain = f"{graph}-walked", f"{graph}-plain"
     store_edit(db, walked, random_facts(1), dataset=graph, conversation=WALKED)
     store_edit(db, plain, random_facts(1), dataset=graph)
-    outcome = client.get(f"/v1/edits/{walked}/score").json()["conversation"]
+    outcome = client.get(f"/v1/edits/{walked}").json()["result"]["conversation"]
     assert outcome == WALKED.model_dump()
-    assert client.get(f"/v1/edits/{plain}/score").json()["conversation"] is None
+    assert client.get(f"/v1/edits/{plain}").json()["result"]["conversation"] is None
     page = client.get(f"/edits/{walked}").text
     lines = [
         ("all chains", "3", "8", "0.375"),
@@ -92,16 +94,46 @@ def test_of_what_the_model_never_knew_every_door_says_that_there_is_nothing_to_m
         assert client.get(f"/edits/{edit}/{tab}").status_code == 200, tab
     assert "not known before" in client.get(f"/edits/{edit}/chains").text
     assert "Nothing to cut: the model knows 0 of 1 chain." in client.get(f"/edits/{edit}/next").text
-    ifr = client.get(f"/v1/edits/{edit}/score").json()["by_metric"]["ifr"]["likelihood"]
+    ifr = client.get(f"/v1/edits/{edit}").json()["result"]["by_metric"]["ifr"]["likelihood"]
     assert (ifr["value"], ifr["n"], ifr["excluded"]) == (None, 0, 2)
     cut = client.get(f"/v1/edits/{edit}/leakcut").json()
     assert (cut["facts"], cut["known"], cut["leaking"], cut["expected"]) == ([], 0, 0, None)
     chains = client.get(f"/v1/edits/{edit}/chains").json()["items"]
     assert [(c["known"], c["surviving"], c["ratio"]) for c in chains] == [(False, False, None)] * 2
-    assert client.get(f"/v1/edits/{edit}/leakage").json()["items"] == []
+    assert client.get(f"/v1/edits/{edit}/tables/leaks?format=json").json() == []
     papers = f"{graph}-papers"
     store_edit(db, papers, facts, dataset=graph, options=ScoringOptions(rule="papers"))
     page = client.get(f"/edits/{papers}").text
     assert "Nothing to measure" not in page
     assert "1000 % of the old fact" in page or "more easily than before" in page
     assert "the papers&#39; rule" in client.get(f"/edits/{papers}/asked").text
+
+
+@pytest.mark.parametrize("stored", ["{}", "{", '{"edit": 1}'])
+def test_an_edit_with_a_damaged_score_is_listed_explained_and_deleted(
+    db: Database, client: TestClient, graph: str, stored: str
+) -> None:
+    edit = f"{graph}-damaged"
+    store_edit(db, edit, random_facts(1), dataset=graph)
+    db.write(
+        rows.WrittenRow, "edits/write_score", id=edit, graph=edit, score=stored, provenance="{}"
+    )
+    listed = client.get("/v1/edits", params={"graph": graph}).json()["items"]
+    assert [(each["id"], each["verdict"]) for each in listed] == [(edit, None)]
+    assert edit in client.get("/", params={"graph": graph}).text
+    assert edit in client.get("/", params={"graph": graph, "sort": "ifr"}).text
+    paths = [f"/v1/edits/{edit}{end}" for end in ("", "/chains", "/tables/leaks", "/leakcut")]
+    for path in (*paths, f"/v1/leaderboard?graph={graph}"):
+        answer = client.get(path)
+        assert (answer.status_code, answer.json()["code"]) == (404, "nothing-stored")
+        assert f"The stored score of edit '{edit}' is damaged" in answer.json()["detail"]
+        assert "`thinkeval score … --force`" in answer.json()["remedy"]
+    for tab in ("", "/chains", "/asked"):
+        page = client.get(f"/edits/{edit}{tab}", headers={"Accept": "text/html"})
+        assert page.status_code == 404
+        assert "is damaged" in page.text
+    with pytest.raises(NothingStoredError, match="is damaged"):
+        record.get_score(db, edit)
+    assert record.stored_score(db, edit) is None
+    assert client.delete(f"/v1/edits/{edit}").status_code == 204
+    assert client.get(f"/v1/edits/{edit}").json()["code"] == "not-found"
