@@ -27,7 +27,7 @@ from .texts import enumeration, folded, quoted
 KIND = "audit"
 """The kind of the audit's own notes."""
 SHARE, SUBJECTS = 0.9, 10
-"""A relation has one object if this share of its subjects, of at least so many, has one."""
+"""A relation has one object if this fraction of its subjects, of at least so many, has one."""
 LONG_NAME, LONG_WORD = 8, 5
 """Letters of a name, and of the word in it, in which one letter more or less is suspicious."""
 KEYS = 2_000_000
