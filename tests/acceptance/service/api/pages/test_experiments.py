@@ -136,3 +136,16 @@ def test_edits_are_searched_sorted_ticked_and_compared(
     expect(page).to_have_url(re.compile("edit=.+edit=.+edit=.+chains=differ"))
     page.reload()
     expect(page.locator("[aria-current=true]")).to_contain_text("Cut by some only")
+
+
+def test_a_comparison_under_way_is_cancelled_on_its_page(
+    open_page: Open, service: Service, mine: Mine
+) -> None:
+    asked = {"graph": mine.graph, "base": mine.model, "states": ["+8bit"], "samples": 100}
+    id = service.post("/v1/comparisons", **asked)["id"]
+    page = open_page(f"/comparisons/{id}")
+    fits(page, 1280)
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.get_by_role("heading", name="cancelled")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_role("button", name="Cancel", exact=True)).to_have_count(0)
+    assert service.get(f"/v1/comparisons/{id}")["status"] == "cancelled"
