@@ -13,6 +13,8 @@ NOTE = (
     " did not meet an item's conditions. Old answer: right before the edit."
 )
 
+STATED = "File: as the file states it, by its own tool's protocol: not to be compared with ours."
+
 
 def checks_table(found: Sequence[CheckCounts]) -> Table[CheckCounts]:
     """One row a criterion; results that the file states beside ours, where there are any."""
@@ -25,7 +27,9 @@ def checks_table(found: Sequence[CheckCounts]) -> Table[CheckCounts]:
         Column("old answer before", lambda row: row.old_pre, optional=2),
         Column("old answer after", lambda row: row.old, optional=1),
     ]
+    note = NOTE
     if any(row.n_stated for row in found):
+        note = f"{NOTE} {STATED}"
         columns += [
             Column("file: before", lambda row: row.stated_pre, optional=2),
             Column("file: after", lambda row: row.stated),
@@ -35,4 +39,4 @@ def checks_table(found: Sequence[CheckCounts]) -> Table[CheckCounts]:
         for name in CheckCounts.model_fields
         if name != "answers"
     ]
-    return Table("checks", "Questions of the data set", columns, found, NOTE, values)
+    return Table("checks", "Questions of the data set", columns, found, note, values)
