@@ -62,7 +62,7 @@ def read_records(
             found.append(parse(place, place.mapping(item.value)))
         except SchemaError as error:
             refused.append(error)
-            assembly.note("refused", error.where, error.problem)
+            assembly.refuse(error)
     if not found:
         first = f": {refused[0].where}: {refused[0].problem}" if refused else ""
         raise SchemaError(path, "records", f"none of the {len(refused)} can be used{first}")
