@@ -175,7 +175,7 @@ graphs: results graphs
 edits: results edits
 rest-graphs-list: GET /v1/graphs
 rest-graphs-one: GET /v1/graphs/hogwarts
-rest-graphs-rewrites: GET /v1/graphs/hogwarts/rewrites
+rest-graphs-rewrites: GET /v1/rewrites?graph=hogwarts
 rest-graphs-rules: GET /v1/graphs/hogwarts/rules
 rest-graphs-agreement: GET /v1/graphs/hogwarts/rules/agreement
 rest-graphs-closure: GET /v1/graphs/hogwarts/closure
