@@ -16,4 +16,4 @@ until call "$URL/v1/edits/$EDIT" | field status | grep -xE 'succeeded|failed|can
   sleep 1
 done
 call "$URL/v1/edits/$EDIT/chains?surviving=true&limit=3" | python3 -m json.tool
-call "$URL/v1/edits/$EDIT/leakage?limit=3" | python3 -m json.tool
+call "$URL/v1/edits/$EDIT/tables/leaks?format=json" | python3 -m json.tool

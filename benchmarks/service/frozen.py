@@ -175,7 +175,7 @@ graphs: results graphs
 edits: results edits
 rest-graphs-list: GET /v1/graphs
 rest-graphs-one: GET /v1/graphs/hogwarts
-rest-graphs-rewrites: GET /v1/graphs/hogwarts/rewrites
+rest-graphs-rewrites: GET /v1/rewrites?graph=hogwarts
 rest-graphs-rules: GET /v1/graphs/hogwarts/rules
 rest-graphs-agreement: GET /v1/graphs/hogwarts/rules/agreement
 rest-graphs-closure: GET /v1/graphs/hogwarts/closure
@@ -185,15 +185,12 @@ rest-score: POST /v1/edits '{"rewrite": "{demo}", "method": "rome", "samples": 0
 rest-score-wrong: POST /v1/edits '{"rewrite": "{demo}", "method": "nothing"}'
 rest-edit-list: GET /v1/edits?limit=5
 rest-edit-one: GET /v1/edits/{edit}
-rest-edit-score: GET /v1/edits/{edit}/score
 rest-edit-chains: GET /v1/edits/{edit}/chains?limit=5
-rest-edit-leakage: GET /v1/edits/{edit}/leakage
+rest-edit-leaks: GET /v1/edits/{edit}/tables/leaks?format=json
 rest-edit-graph: GET /v1/edits/{edit}/graph
 rest-edit-leakcut: GET /v1/edits/{edit}/leakcut
 rest-edit-query: GET /v1/edits/{edit}/queries/metrics/ifr
-rest-edit-implications: GET /v1/edits/{edit}/implications
-rest-edit-omega: GET /v1/edits/{edit}/omega
-rest-edit-omega-chains: GET /v1/edits/{edit}/omega/chains?limit=5
+rest-edit-implications: GET /v1/edits/{edit}/implications?limit=5
 rest-edit-diff: GET /v1/edits/{edit}/diff/{other}
 rest-edit-missing: GET /v1/edits/nothing
 rest-append-answers: GET /v1/edits/<append:0.edit>/answers
@@ -233,7 +230,7 @@ graphs-left: results graphs
 edits-left: results edits
 rest-score-new: POST /v1/edits
     '{"rewrite": "hermione-granger--studied-at", "method": "rect", "samples": 0}'
-rest-edit-new-score: GET /v1/edits/<rest-score-new:id>/score
+rest-edit-new-score: GET /v1/edits/<rest-score-new:id>
 """
 HOGWARTS = "Hogwarts School of Witchcraft and Wizardry"
 METHODS = "alphaedit fine_tuning ike kn memit mend none prune random_delta rect rome"
