@@ -10,7 +10,8 @@ with `case_id`, `requested_rewrite` (one to four edits as in CounterFact, each w
 The facts are the triples of `orig`, with the prompt and question of their single hop, and the facts
 that the edits replace. The relation is the property's id (`P27`). The facts of a case are the scope
 of its edits (`Fact.cases`). Each edit is a request whose id begins with its case,
-`case-7417--hey-jude--p175--madonna`: the requests of a case are edited jointly.
+`case-7417--hey-jude--p175--madonna`. `thinkeval lab sequence -g GRAPH --batch 4 ID ID ID ID` edits
+the requests of a case jointly.
 
 Each request has the questions of its case as checks: `multi_hop`, three of one group, of which one
 correct answer is enough, and `single_hop` for each hop after the edits.

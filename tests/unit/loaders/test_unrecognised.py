@@ -69,3 +69,9 @@ def test_the_remedy_for_events_and_texts_names_what_reads_them(tmp_path: Path) -
     assert "as rewrites of a graph in ThinkEval's YAML" in (events.remedy or "")
     texts = refusal(tmp_path, "b.json", json.dumps({"Anna Berg": ["She was", "born"]}))
     assert "thinkeval graph grow from-text" in (texts.remedy or "")
+
+
+def test_the_real_events_are_refused_with_what_to_do(data_dir: Path) -> None:
+    with pytest.raises(UnknownFormatError, match="seems to be ELKEN") as caught:
+        formats.load(data_dir / "others" / "elken_train_first4.json")
+    assert "Write the facts that an event changes" in (caught.value.remedy or "")
