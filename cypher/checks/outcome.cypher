@@ -11,20 +11,19 @@ MATCH (x:CheckAnswer {owner: $owner})
 WITH x
 ORDER BY x.place
 WITH x.criterion AS criterion, x.item AS item, collect(x) AS asked
-WITH criterion, asked, asked[0].every AS every, all(a IN asked WHERE a.met) AS met
-WITH criterion, asked, coalesce(met, false) AS met, [side IN ['pre', 'post', 'old_pre', 'old_post'] |
-  CASE WHEN every THEN
-    all(a IN asked WHERE CASE side WHEN 'pre' THEN a.right_pre WHEN 'post' THEN a.right_post
-      WHEN 'old_pre' THEN a.old_pre ELSE a.old_post END)
-  ELSE
-    any(a IN asked WHERE CASE side WHEN 'pre' THEN a.right_pre WHEN 'post' THEN a.right_post
-      WHEN 'old_pre' THEN a.old_pre ELSE a.old_post END)
-  END] AS verdicts
-WITH criterion, met, asked, [v IN verdicts | CASE v WHEN true THEN 1.0 WHEN false THEN 0.0 END] AS v
+WITH criterion, asked, coalesce(all(a IN asked WHERE a.met), false) AS met,
+  CASE WHEN asked[0].every THEN all(a IN asked WHERE a.right_pre)
+    ELSE any(a IN asked WHERE a.right_pre) END AS pre,
+  CASE WHEN asked[0].every THEN all(a IN asked WHERE a.right_post)
+    ELSE any(a IN asked WHERE a.right_post) END AS post,
+  CASE WHEN asked[0].every THEN all(a IN asked WHERE a.old_pre)
+    ELSE any(a IN asked WHERE a.old_pre) END AS old_pre,
+  CASE WHEN asked[0].every THEN all(a IN asked WHERE a.old_post)
+    ELSE any(a IN asked WHERE a.old_post) END AS old
 WITH criterion, sum(CASE WHEN met THEN 1 ELSE 0 END) AS items,
   sum(CASE WHEN met THEN 0 ELSE 1 END) AS left_out,
-  collect(CASE WHEN met THEN {asked: asked, pre: v[0], post: v[1], old_pre: v[2], old: v[3]} END)
-    AS counted
+  collect(CASE WHEN met THEN {asked: asked, pre: toInteger(pre), post: toInteger(post),
+    old_pre: toInteger(old_pre), old: toInteger(old)} END) AS counted
 CALL (counted) {
   UNWIND counted AS c
   RETURN avg(c.pre) AS right_pre, count(c.pre) AS n_pre, avg(c.post) AS right,
