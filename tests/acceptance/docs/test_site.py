@@ -27,7 +27,7 @@ SEARCHED = {
     "retry": "how-to/resume-after-a-crash.html",
     "locality": "how-to/locality-and-counterfact.html",
     "covariance": "how-to/covariance.html",
-    "unlearning": "concepts/model-states.html",
+    "unlearning": "concepts/unlearning.html",
 }
 SECTIONS = sorted({str(path.parent.relative_to(DOCS)) for path in DOCS.rglob("*.md")})
 """Folders of pages; `.` is that of the first page."""
