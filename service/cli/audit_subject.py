@@ -77,24 +77,22 @@ def audit_subject(
         facts = datasets.stored_graph(db, grown.graph).facts if has_facts else ()
         names = crawl_report(db, grown.id).start
         known = [fact for fact in facts if fact.subject in names]
-        if not known:
-            raise NothingStoredError(
-                f"The model knows nothing of {subject!r}. {grown.missed or ''}".rstrip(),
-                remedy=f"Begin with another entity: thinkeval results graphs {graph} lists them.",
-            )
-        rest = f"{len(facts) - len(known)} further facts around it are in the graph {grown.graph}."
-        if not printed.json:
-            emit_table(Table("forget", f"The model knows of {subject}", FORGET_SET, known, rest))
         forget = [f"{fact.subject}|{fact.relation}|{fact.object}" for fact in known]
-        if not state and printed.json:
-            emit_json({"graph": grown.graph, "facts": len(facts), "forget": forget})
-            return
+        nothing = f"The model knows nothing of {subject}. {grown.missed or ''}".rstrip()
+        if state and not known:
+            raise NothingStoredError(nothing, remedy="Begin with another entity of the graph.")
+        if not printed.json:
+            others = f"{len(facts) - len(known)} further facts around it"
+            note = f"{others} are in the graph {grown.graph}." if known else nothing
+            emit_table(Table("forget", f"The model knows of {subject}", FORGET_SET, known, note))
         if not state:
-            emit_note("Change the model, for example fact by fact, then name it by --state:")
-            emit_command(
-                join(["thinkeval", "score", "-g", grown.graph, "--model", model, "-m", "npo",
-                      "--forget", forget[0]])
-            )  # fmt: skip
+            if printed.json:
+                about = {"run": grown.id, "graph": grown.graph, "facts": len(facts)}
+                emit_json(about | {"forget": forget})
+            elif known:
+                emit_note("Change the model, for example fact by fact, then name it by --state:")
+                words = ["score", "-g", grown.graph, "--model", model, "-m", "npo"]
+                emit_command(join(["thinkeval", *words, "--forget", forget[0]]))
             return
         base = parse(model)
         found = compare(

@@ -37,7 +37,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "base", "setting", "rule", "candidates", "per_rule", "facts", "unrelated", "copies",
         "updates", "init", "parameters", "pairs", "start",
         "truth", "each", "text", "dataset", "config", "split", "column", "as_new", "replace",
-        "to",
+        "to", "name", "snippets", "map", "state",
     ),
     "Model": (
         "model", "revision", "dtype", "chat", "endpoint", "greedy", "temperature",
@@ -76,7 +76,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Output": (
         "all_metrics", "json", "csv", "table", "format", "output", "junit", "markdown", "figure",
-        "drawing", "figures", "figure_format", "help",
+        "drawing", "figures", "figure_format", "join", "notes", "audit", "folder", "help",
     ),
 }  # fmt: skip
 """The groups in order, and the options of each."""

@@ -161,20 +161,17 @@ def states_table(out: ComparisonOut, measure: Measure) -> Table[StateRow]:
     if first:
         floor = first[0].routes[measure].floor
         note = RETENTION.format(change=changes, floor=f"{floor:g}", measure=MEASURE_NAMES[measure])
-    return Table("states", "States", columns, rows, note, _values(rows, measure))
+    return Table("states", "States", columns, rows, note, [*columns, *_more(rows, measure)])
 
 
-def _values(rows: Sequence[StateRow], measure: Measure) -> list[Column[StateRow]]:
-    """Every number of a state and request, for programs: headline metrics, and drift."""
+def _more(rows: Sequence[StateRow], measure: Measure) -> list[Column[StateRow]]:
+    """Further numbers of a state and request, for programs: other metrics, and drift."""
     taken = [value for _, request in rows if request for value in request.values]
     metrics = dict.fromkeys(v.metric for v in taken if v.measure == measure and v.step is None)
     counts = ("n", "kept", "weakened", "removed", "added", "unknown", "mean_shift", "median_change")
     columns: list[Column[StateRow]] = [
-        Column("state", lambda row: short_name(row[0])),
         Column("spec", lambda row: row[0].after.spec),
-        Column("fact", lambda row: _fact(row[1]) if row[1] else None),
-        Column("edit", lambda row: row[1].edit if row[1] else None),
-        *(_number(metric, metric, measure) for metric in metrics),
+        *(_number(name, name, measure) for name in metrics if name not in ("ifr", "preservation")),
     ]
     return columns + [
         Column(f"drift_{n}", lambda row, n=n: getattr(row[0].drift[measure].total, n))

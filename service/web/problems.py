@@ -334,6 +334,8 @@ def _methods(request: Request) -> list[str]:
         for route in request.app.state.routes
         if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE
     ]
+    if not fitting:
+        return ["GET", "HEAD"]  # a static file
     fewest = min(route.path.count("{") for route in fitting)
     return sorted({
         method

@@ -66,6 +66,7 @@ def test_a_later_change_is_shown_drawn_and_found(
     assert "stored earlier" in thinkeval(*words).out
     table = at_once("results", "comparisons", done["id"], "-f", "csv").out.splitlines()
     assert table[0].startswith("state,retention,p(new),p(old),IFR,chains,Preservation,facts")
+    assert "drift_kept" in table[0]
     assert len(table) == 4
     latex = tmp_path / "table.tex"
     assert at_once("results", "comparisons", done["id"], "-f", "latex", "-o", str(latex)).code == 0

@@ -269,7 +269,9 @@ def grown(session: Session, folder: Path, graph: str) -> None:
         "run"
     ]
     assert session("graph crawl report", crawled)["questions"] == 0
-    for name in {run, started, crawled}:
+    nothing = session("lab audit-subject", "Ron Weasley", "-g", graph, *on[:2], "--depth", "1")
+    assert nothing["forget"] == []
+    for name in {run, started, crawled, nothing["run"]}:
         session.call("results", "growth", name, "--delete")
 
 

@@ -131,7 +131,7 @@ def test_filters_change_the_list_and_stay_in_the_address(
     agrees()
     page.locator("[name=min_ratio]").fill("0.5")
     agrees(min_ratio=0.5)
-    fact = service.get(f"/v1/edits/{edit}/tables/leaks?format=json")[0]
+    fact = service.get(f"/v1/edits/{edit}/tables/leaks", format="json")[0]
     page.goto(f"{service.url}/edits/{edit}/chains?fact={quote(fact['id'])}")
     agrees(fact=fact["id"])
 
