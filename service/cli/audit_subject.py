@@ -65,7 +65,8 @@ def audit_subject(
     """
     from ..graphs import datasets
     from ..growth import control
-    from ..growth.crawl_report import crawl_report
+    from ..growth.crawl import Names
+    from ..growth.elicit import start_entities
     from ..states.audit_page import PAGE, export
     from ..states.compare import compare
 
@@ -75,8 +76,9 @@ def audit_subject(
         grown = control.grow(runtime, crawl)
         has_facts = grown.iterations and grown.iterations[-1].triplets
         facts = datasets.stored_graph(db, grown.graph).facts if has_facts else ()
-        names = crawl_report(db, grown.id).start
-        known = [fact for fact in facts if fact.subject in names]
+        base_graph = datasets.content(db, graph)
+        (start,) = start_entities(base_graph, Names(base_graph.entities), crawl)
+        known = [fact for fact in facts if fact.subject == start]
         forget = [f"{fact.subject}|{fact.relation}|{fact.object}" for fact in known]
         nothing = f"The model knows nothing of {subject}. {grown.missed or ''}".rstrip()
         if state and not known:

@@ -22,7 +22,7 @@ def test_a_subject_is_audited_from_its_crawl_to_the_folder(
     db: Database, mine: Mine, thinkeval: Cli, tmp_path: Path
 ) -> None:
     audit = (
-        "lab", "audit-subject", "Luna Lovegood", "-g", mine.graph, "--model", mine.model,
+        "lab", "audit-subject", "luna lovegood", "-g", mine.graph, "--model", mine.model,
         "--depth", "1",
     )  # fmt: skip
     known = thinkeval(*audit, "--json").json

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.testing import CliRunner
 
+from thinkeval.loaders.formats import formats
 from thinkeval.service.cli import main
 from thinkeval.service.cli.main import app
 from thinkeval.service.cli.options import GROUPED_FROM, PANELS, GroupWithDefault
@@ -39,6 +40,12 @@ def test_the_root_has_ten_commands_and_all_others_are_in_one_group_each() -> Non
     below = [name for group in GROUPS for name in root.commands[group].commands]
     assert len(below) == len(set(below)) > 25
     assert not set(below) & set(root.commands)
+
+
+def test_the_help_of_import_names_every_format() -> None:
+    root: Any = typer.main.get_command(app)
+    (format,) = (each for each in root.commands["import"].params if each.name == "format")
+    assert set(formats()) <= set(re.findall(r"\w+", format.help))
 
 
 ROOT = Path(__file__).parents[4]
