@@ -102,7 +102,7 @@ def to_forget(
     """The request to forget the answer to a prompt about the subject."""
     relation = place.name(relations[prompt])
     return RewriteRequest(
-        id=RewriteRequest.make_id(subject, relation, f"forget {answer}"),
+        id=RewriteRequest.make_id(subject, relation, "", answer),
         dataset=dataset,
         prompt=prompt,
         subject=subject,

@@ -200,7 +200,7 @@ def add_rewrite(
     target_true = _target_true(place, fields, subject, relation, assembly)
     if folded(target_true) == folded(target_new):
         raise place.error(f"target_new and target_true are the same, {quoted(target_new)}")
-    made = RewriteRequest.make_id(subject, relation, target_new or f"forget {target_true}")
+    made = RewriteRequest.make_id(subject, relation, target_new, target_true)
     id_ = place.at("id").name(fields.get("id", made))
     if ":" in id_:
         raise place.at("id").error(

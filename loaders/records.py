@@ -246,9 +246,10 @@ class RewriteRequest:
         return _without_empty(self, _LATER)
 
     @staticmethod
-    def make_id(subject: str, relation: str, target_new: str) -> str:
-        """The readable id of a rewrite request."""
-        return "--".join(slug(part)[:48].strip("-") for part in (subject, relation, target_new))
+    def make_id(subject: str, relation: str, target_new: str, target_true: str = "") -> str:
+        """The readable id of a rewrite request; one to forget is named by `target_true`."""
+        parts = (subject, relation, target_new or f"forget {target_true}")
+        return "--".join(slug(part)[:48].strip("-") for part in parts)
 
     @property
     def filled_prompt(self) -> str:

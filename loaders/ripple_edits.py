@@ -55,7 +55,7 @@ class _Phrase:
             self.subjects.add(subject)
 
     def subject(self, stem: Sequence[str]) -> str:
-        """What the words leave of a prompt; empty if they are not its words."""
+        """Return the rest of a prompt without the words; empty if they are not its words."""
         end = len(stem) - len(self.behind)
         own = stem[: len(self.before)] == self.before and stem[end:] == self.behind
         return " ".join(stem[len(self.before) : end]) if own else ""

@@ -1,4 +1,4 @@
-"""Which column of a table of facts is what: by its name in any case, or as `map` says.
+"""The roles of the columns of a table: by a name in any case, or as `map` says.
 
 The subject, relation and object are named by one of TRIPLES; without a relation there is a prompt.
 Further columns have the name of their
@@ -76,7 +76,7 @@ def roles(columns: Sequence[str], given: Iterable[str] = ()) -> dict[str, str]:
 
 
 def described(columns: Sequence[str], found: dict[str, str]) -> str:
-    """Which column became what, and which are not read."""
+    """Say the role of each column, and name the columns that are not read."""
     used = ", ".join(f"{role} is {quoted(column)}" for column, role in found.items())
     rest = [column for column in columns if column not in found]
     return f"{used}; not read: {enumeration(rest)}" if rest else used

@@ -45,7 +45,7 @@ GROW = (
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """How tables of facts are read.
+    """The reading of tables of facts, for messages.
 
     Attributes:
         endings: of their files.

@@ -174,8 +174,7 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
     for stored in content.rewrites:
         if _parts(stored) == parts:
             return stored
-    last = own.target_new or f"forget {own.target_true}"
-    name = RewriteRequest.make_id(own.subject, relation, last)
+    name = RewriteRequest.make_id(own.subject, relation, own.target_new or "", own.target_true)
     return RewriteRequest(
         id=f"{datasets.OWN}{name}--{digest(parts, 6)}",
         dataset=graph,

@@ -385,8 +385,8 @@ def _rewrite(rewrite: RewriteRequest, layout: Layout) -> dict[str, Any]:
     if rewrite.kind == "forget":
         del entry["target_new"]
         entry["forget"] = True
-    last = rewrite.target_new or f"forget {rewrite.target_true}"
-    if rewrite.id != RewriteRequest.make_id(rewrite.subject, rewrite.relation, last):
+    ends = (rewrite.target_new, rewrite.target_true)
+    if rewrite.id != RewriteRequest.make_id(rewrite.subject, rewrite.relation, *ends):
         entry["id"] = rewrite.id
     if rewrite.checks:
         entry["checks"] = [check.stated for check in rewrite.checks]

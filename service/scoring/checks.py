@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...cypher.rows.checks import CheckCounts
 from ...editing.probe.matching import contains, first_sentence, gives
-from ...editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION, QUESTION, uses_chat
+from ...editing.probe.prompts import QUESTION, Rendered, Renderer, uses_chat
 from ...loaders.records import digest
 from ..forms import examples
-from ..forms.asking import rendered
-from ..forms.material import Prompt, examples_first
+from ..forms.material import examples_first
 from .battery import context_of
 
 if TYPE_CHECKING:
@@ -72,9 +71,8 @@ def _answers(
     loaded, change = resolved.model.loaded, effect.prompt_change if effect else None
     names = context_of(resolved.runtime, resolved.dataset, loaded).names
     limit = position_limit(loaded.model)
-    asked = {
-        text: rendered(loaded.tokenizer, _prompt(text, names, chat), change) for text in prompts
-    }
+    renderer = Renderer(loaded.tokenizer, resolved.request.chat, change)
+    asked = {text: _rendered(renderer, text, None if chat else names) for text in prompts}
     kept = [
         text
         for text, prompt in asked.items()
@@ -85,15 +83,18 @@ def _answers(
     return answers | {text: each.text for text, each in zip(kept, texts, strict=True)}
 
 
-def _prompt(text: str, names: Collection[str], chat: bool) -> Prompt:
-    """A question, or a sentence to complete; no example shares a name with the graph."""
+def _rendered(renderer: Renderer, text: str, names: Collection[str] | None) -> Rendered:
+    """A question, or a sentence to complete, as the model reads it.
+
+    Args:
+        names: of the graph, which no example shares; None: in a chat, without examples.
+    """
     is_question = text.endswith("?")
-    if chat:
-        frame, slot = (CHAT_QUESTION, "{question}") if is_question else (CHAT_CLOZE, "{cloze}")
-        return Prompt("", user=frame.replace(slot, text))
+    if names is None:
+        return renderer.question(text) if is_question else renderer.cloze(text)
     shown = (examples.questions if is_question else examples.clozes)(names, EXAMPLES)
     asked = QUESTION.replace("{question}", text) if is_question else text
-    return Prompt(examples_first(shown, asked))
+    return renderer.cloze(examples_first(shown, asked))
 
 
 def judged(checks: Sequence[Check], pre: Texts, post: Texts) -> list[dict[str, Any]]:
@@ -111,8 +112,8 @@ def judged(checks: Sequence[Check], pre: Texts, post: Texts) -> list[dict[str, A
             "text_post": post[check.prompt] or "",
             "right_pre": verdict(check, pre[check.prompt]),
             "right_post": verdict(check, post[check.prompt]),
-            "old_pre": _old(check, pre[check.prompt]),
-            "old_post": _old(check, post[check.prompt]),
+            "old_pre": _gives(check, pre[check.prompt], check.old_answers),
+            "old_post": _gives(check, post[check.prompt], check.old_answers),
             "stated_pre": check.pre,
             "stated_post": check.post,
         }
@@ -121,24 +122,29 @@ def judged(checks: Sequence[Check], pre: Texts, post: Texts) -> list[dict[str, A
 
 
 def verdict(check: Check, text: str | None) -> bool | None:
-    """Return True if a reply has an accepted answer, and all further ones; None: undecided.
+    """Return True if a reply has an accepted answer, and all further ones; None: undecided."""
+    found = _gives(check, text, check.answers)
+    if text is None or not (check.answers and check.further):
+        return found
+    said = first_sentence(text, _names(check))
+    return _all([found, *(contains(said, names) for names in check.further)])
 
-    Answers that were right before the edit, and false ones, are the other options: the first that
-    a reply mentions is its answer.
+
+def _gives(check: Check, text: str | None, answers: Sequence[str]) -> bool | None:
+    """Return True if a reply gives one of some answers; None without any, or undecided.
+
+    All other answers of the check are its options: the first that a reply mentions is its answer.
     """
-    if text is None or not check.answers:
+    if text is None or not answers:
         return None
-    others = [name for name in (*check.old_answers, *check.wrong) if name not in check.answers]
-    said = first_sentence(text, [*check.answers, *others])
-    further = (contains(said, names) for names in check.further)
-    return _all([gives(said, check.answers, others), *further])
+    names = _names(check)
+    others = [name for name in names if name not in answers]
+    return gives(first_sentence(text, names), answers, others)
 
 
-def _old(check: Check, text: str | None) -> bool | None:
-    if text is None or not check.old_answers:
-        return None
-    others = [name for name in (*check.answers, *check.wrong) if name not in check.old_answers]
-    return gives(first_sentence(text, [*check.old_answers, *others]), check.old_answers, others)
+def _names(check: Check) -> tuple[str, ...]:
+    """Every answer of a check: accepted, right before the edit, and false ones."""
+    return (*check.answers, *check.old_answers, *check.wrong)
 
 
 def _all(verdicts: Sequence[bool | None]) -> bool | None:
