@@ -507,7 +507,7 @@ def best_method(scores: Sequence[Score], measure: Measure) -> BestMethod:
 
     An edit that damaged the facts around it is one only where all others that took did so too: IFR
     is also low where everything is lost. Where none took, the one of the greatest efficacy. An edit
-    without IFR comes last.
+    without IFR comes last; of equal ones the first is taken.
 
     Args:
         scores: at least one; of one rewrite by several methods.
@@ -533,7 +533,9 @@ def best_method(scores: Sequence[Score], measure: Measure) -> BestMethod:
             f" {number(best.number('efficacy', measure))}.",
         )
     keep = [score for score in took if value(score, "preservation", 1.0) >= INTACT] or took
-    least = min(keep, key=lambda score: value(score, "ifr", float("inf")))
+    # Two methods may make the same edit (PRUNE of one fact is MEMIT): the last digits, which the
+    # order of a sum decides, choose none of them.
+    least = min(keep, key=lambda score: round(value(score, "ifr", float("inf")), 9))
     return BestMethod(least, _why(least, keep, len(took), len(scores), measure))
 
 

@@ -74,3 +74,11 @@ def test_an_edit_that_breaks_the_facts_around_it_is_not_the_best() -> None:
     assert found.why.startswith("of the 2 edits that took (of 2), 1 kept the facts around it (")
     assert "of which" not in found.why
     assert best_method([breaks, NOTHING], "likelihood").score == breaks
+
+
+def test_the_last_digits_of_a_sum_choose_no_method() -> None:
+    memit = scored("memit", 0.99, 0.6520907618968177, 0.98, 0.66)
+    prune = scored("prune", 0.99, 0.6520907618968176, 0.98, 0.66)
+    assert best_method([memit, prune], "likelihood").score.method == "memit"
+    lower = scored("rect", 0.99, 0.652090, 0.98, 0.66)
+    assert best_method([memit, prune, lower], "likelihood").score.method == "rect"
