@@ -1,58 +1,48 @@
-"""`python -m thinkeval.service.worker`: a worker for all kinds of jobs."""
+"""Programs of the worker processes: an executor of a dispatcher, and a dispatcher of its own."""
 
 from __future__ import annotations
 
 import os
-import threading
-from contextlib import suppress
-from multiprocessing.connection import Connection
+import signal
+from multiprocessing.connection import Connection as Pipe
 
 from . import kinds
 from .base import processes
 from .base.processes import collect_seldom
 from .base.settings import Settings
+from .engines import local
+from .engines.connection import Connection
+from .engines.dispatcher import Dispatcher
+from .engines.executor import Executor
 from .experiments.job import job_of
-from .experiments.worker import Worker
 
 KINDS = tuple(job_of(kind) for kind in kinds.KINDS if kind.run is not None)
 NICENESS = 5
 """The service, the database and the user's own programs come first."""
 
 
-def main(
-    settings: Settings | None = None,
-    *,
-    id: str | None = None,
-    service: str | None = None,
-    wakes: Connection | None = None,
-) -> None:
-    """Run a worker in this process until it shall stop.
-
-    Args:
-        id: of the worker, where a service started it; random else.
-        service: id of that service.
-        wakes: a message on it wakes the worker; its end, however the service ended, stops it.
-    """
+def execute(name: str, pipe: Pipe) -> None:
+    """Run an executor in this process: a program of `thinkeval.service.engines.local`."""
     collect_seldom()
     processes.set_up()
     os.nice(NICENESS)
-    made = Worker(settings or Settings(), KINDS, id=id, service=service)
-    if wakes is not None:
-        threading.Thread(target=_listen, args=(made, wakes), name="parent", daemon=True).start()
-    made.run()
+    local.serve(Executor(Settings(), KINDS), pipe)
 
 
-def supervised(id: str, service: str, wakes: Connection) -> None:
-    """Run a process of `thinkeval.service.experiments.supervisor.Supervisor`: see `main`."""
-    main(id=id, service=service, wakes=wakes)
-
-
-def _listen(worker: Worker, wakes: Connection) -> None:
-    with suppress(EOFError, OSError):
-        while True:
-            wakes.recv_bytes()
-            worker.look()
-    worker.stop()
+def main(settings: Settings | None = None) -> None:
+    """Dispatch jobs to one executor beside a service, or without one, until SIGTERM or SIGINT."""
+    processes.set_up()
+    settings = settings or Settings()
+    connection = Connection(settings)
+    engine = local.LocalEngine(execute)
+    dispatcher = Dispatcher(settings, KINDS, engine, 1, connection.waited, connection.suspect)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: dispatcher.stop())
+    connection.start()
+    try:
+        dispatcher.run()
+    finally:
+        connection.close()
 
 
 if __name__ == "__main__":

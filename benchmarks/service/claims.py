@@ -67,6 +67,7 @@ def main() -> int:
                 for workers in (1, options.workers):
                     lines.append(queue.line(total, workers, options.seconds))
             lines += queue.flat(lines)
+            lines += queue.together(options.workers)
             lines += queue.submitted(options.workers, options.seconds)
         finally:
             queue.clean()
@@ -180,14 +181,37 @@ class Queue:
         """Claims as ThinkEval makes them."""
 
         def claim() -> str | None:
-            found = self.db.write(
-                rows.ClaimJobRow, "jobs/claim",
-                kinds=[self.prefix], lease=uuid.uuid4().hex, lease_ms=60_000,
-                worker="w", affinity=affinity, event="{}",
-            )  # fmt: skip
-            return found[0].id if found else None
+            found = self.claimed(1, affinity)
+            return found[0] if found else None
 
         return claim
+
+    def claimed(self, idle: int, affinity: str) -> list[str]:
+        """Claim for so many idle workers in one query."""
+        return [
+            row.id
+            for row in self.db.write(
+                rows.ClaimJobRow, "jobs/claim",
+                kinds=[self.prefix], lease_ms=60_000, event="{}",
+                rows=[
+                    {"worker": "w", "lease": uuid.uuid4().hex, "affinity": affinity}
+                    for _ in range(idle)
+                ],
+            )
+        ]  # fmt: skip
+
+    def together(self, workers: int) -> list[bench.Line]:
+        """Claims of one dispatcher for all its workers, against one query for each."""
+        self.fill(10_000)
+        rates = []
+        for idle in (workers, 1):
+            began, n = time.perf_counter(), 0
+            while n < 50 * workers:
+                n += len(self.claimed(idle, "model 1"))
+            rates.append(n / (time.perf_counter() - began))
+        what = f"10,000 queued, one dispatcher claims for {workers} workers"
+        goal = bench.Goal("ratio", ">=", 1)
+        return [bench.Line(what, "claims/s", rates[0], rates[1], "a query for each", goal)]
 
     def by_sorting(self, affinity: str) -> Claim:
         """Claims as they were made before."""

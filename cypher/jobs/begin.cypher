@@ -14,7 +14,7 @@ WITH j, j.status <> 'running' OR coalesce(j.lease_until, 0) < timestamp() AS beg
 FOREACH (go IN CASE WHEN begun THEN [1] ELSE [] END |
   SET j.status = 'running', j.lease = $lease, j.lease_ms = $lease_ms,
     j.lease_until = timestamp() + $lease_ms, j.attempt = coalesce(j.attempt, 0) + 1,
-    j.worker = null, j.service = null, j.cancel = null, j.cancel_ms = null, j.error = null,
+    j.worker = null, j.cancel = null, j.error = null,
     j.remedy = null, j.finished_at = null, j.stage = $stage, j.progress = $progress,
     j.events = coalesce(j.events, []) + $event)
 RETURN begun, coalesce(j.attempt, 0) AS attempt

@@ -20,5 +20,5 @@ FOREACH (go IN CASE j.status WHEN 'queued' THEN [1] ELSE [] END |
   SET j.status = 'cancelled', j.error = 'cancelled', j.remedy = $remedy, j.stage = null,
     j.finished_at = toString(datetime()), j.events = coalesce(j.events, []) + $event)
 FOREACH (go IN CASE WHEN j.status = 'running' AND j.cancel IS NULL THEN [1] ELSE [] END |
-  SET j.cancel = true, j.cancel_ms = timestamp())
+  SET j.cancel = true)
 RETURN j.id AS id, j.status AS status

@@ -14,6 +14,6 @@ FOREACH (go IN CASE WHEN finished THEN [1] ELSE [] END |
   SET j.status = $status, j.error = $error, j.remedy = $remedy, j.finished_at = $at,
     j.progress = CASE $status WHEN 'succeeded' THEN 1.0 ELSE j.progress END,
     j.stage = CASE $status WHEN 'succeeded' THEN 'done' ELSE coalesce($stage, j.stage) END,
-    j.cancel = null, j.cancel_ms = null, j.lease = null, j.lease_until = null, j.worker = null,
-    j.service = null, j.events = coalesce(j.events, []) + $event)
+    j.cancel = null, j.lease = null, j.lease_until = null, j.worker = null,
+    j.events = coalesce(j.events, []) + $event)
 RETURN j.id AS id, finished

@@ -31,6 +31,6 @@ SET j.status = status, j.crashes = crashes,
   j.error = CASE status WHEN 'failed' THEN $error WHEN 'cancelled' THEN 'cancelled' END,
   j.remedy = CASE status WHEN 'failed' THEN $remedy WHEN 'cancelled' THEN $cancelled END,
   j.finished_at = CASE status WHEN 'queued' THEN null ELSE $at END,
-  j.cancel = null, j.cancel_ms = null, j.lease = null, j.lease_until = null, j.worker = null,
-  j.service = null, j.events = coalesce(j.events, []) + $events[status]
+  j.cancel = null, j.lease = null, j.lease_until = null, j.worker = null,
+  j.events = coalesce(j.events, []) + $events[status]
 RETURN j.id AS id, j.kind AS kind, j.status AS status

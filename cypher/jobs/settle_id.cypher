@@ -29,11 +29,11 @@ CALL (j, submitted, other, busy) {
   FOREACH (go IN CASE WHEN take THEN [1] ELSE [] END |
     SET other.status = j.status, other.request = j.request, other.affinity = j.affinity,
       other.lease = j.lease, other.attempt = j.attempt, other.lease_ms = j.lease_ms,
-      other.lease_until = j.lease_until, other.worker = j.worker, other.service = j.service,
+      other.lease_until = j.lease_until, other.worker = j.worker,
       other.attempts = j.attempts, other.crashes = j.crashes, other.queued_ms = j.queued_ms,
       other.ticket = j.ticket, other.total = j.total, other.parts = j.parts,
       other.progress = j.progress, other.stage = j.stage, other.events = j.events,
-      other.cancel = j.cancel, other.cancel_ms = j.cancel_ms, other.error = null,
+      other.cancel = j.cancel, other.error = null,
       other.remedy = null, other.finished_at = null)
   MERGE (p:Post {id: submitted})
   MERGE (p)-[:ASKS_FOR]->(other)

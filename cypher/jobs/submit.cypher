@@ -70,8 +70,8 @@ CALL (given, now, queued_ms, row, found, outcome) {
   SET j.status = 'queued', j.progress = 0.0, j.stage = 'waiting', j.queued_ms = queued_ms,
     j.ticket = given + row.place + 1, j.request = row.request, j.affinity = row.affinity,
     j.total = row.total, j.parts = [], j.attempts = 0, j.crashes = 0, j.error = null,
-    j.remedy = null, j.finished_at = null, j.cancel = null, j.cancel_ms = null, j.lease = null,
-    j.lease_until = null, j.worker = null, j.service = null,
+    j.remedy = null, j.finished_at = null, j.cancel = null, j.lease = null,
+    j.lease_until = null, j.worker = null,
     j.events = coalesce(j.events, []) + $event
   // A name of its own from the start: a reader that comes while the job takes its final id would
   // else find neither (reads see what is committed at that moment, not one state of the graph).

@@ -1,4 +1,4 @@
-// The workers that have sent a heartbeat.
+// The workers of which a dispatcher has told.
 
 MATCH (node:Worker)
 WITH properties(node) AS w

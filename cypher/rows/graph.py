@@ -17,13 +17,6 @@ class ServerRow(Row):
 
 
 @dataclass(frozen=True)
-class ServerStartRow(Row):
-    """When the server was started, in milliseconds since 1970 by its own clock."""
-
-    started_ms: int | None
-
-
-@dataclass(frozen=True)
 class MergeGraphRow(Row):
     """A graph whose :Graph node is written; `created` is false if it was stored before."""
 

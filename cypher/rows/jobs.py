@@ -25,13 +25,15 @@ class SubmitJobsRow(Row):
 
 @dataclass(frozen=True)
 class ClaimJobRow(Row):
-    """The job that a worker claimed; `request` is JSON, `parts` were stored by earlier attempts.
+    """A job that was claimed; `request` is JSON, `parts` were stored by earlier attempts.
 
     Attributes:
+        worker: id of the executor it was claimed for.
         attempt: number of the lease, which grows with every claim.
         attempts: number of starts, this one included.
     """
 
+    worker: str
     id: str
     kind: str
     request: str
@@ -50,9 +52,11 @@ class BeginJobRow(Row):
 
 
 @dataclass(frozen=True)
-class HeartbeatRow(Row):
-    """Whether the lease is still this process's, and whether the job shall be cancelled."""
+class RenewalRow(Row):
+    """Whether a lease is still its process's, and whether the job shall be cancelled."""
 
+    worker: str | None
+    lease: str | None
     valid: bool
     cancel: bool
 
@@ -101,14 +105,13 @@ class ReleaseJobRow(Row):
 
 @dataclass(frozen=True)
 class OrphanRow(Row):
-    """A job whose lease has expired, and whether its worker alone died."""
+    """A job whose lease has expired."""
 
     id: str
     lease: str
     attempt: int
     lease_until: int
     expired: bool
-    crashed: bool
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ CREATE CONSTRAINT knowledge_set_id IF NOT EXISTS FOR (k:KnowledgeSet) REQUIRE k.
 CREATE CONSTRAINT question_id IF NOT EXISTS FOR (q:Question) REQUIRE q.id IS UNIQUE;
 CREATE CONSTRAINT protocol_run_id IF NOT EXISTS FOR (r:ProtocolRun) REQUIRE r.id IS UNIQUE;
 CREATE CONSTRAINT job_id IF NOT EXISTS FOR (j:Job) REQUIRE j.id IS UNIQUE;
-CREATE CONSTRAINT service_id IF NOT EXISTS FOR (s:Service) REQUIRE s.id IS UNIQUE;
 CREATE CONSTRAINT schema_id IF NOT EXISTS FOR (s:Schema) REQUIRE s.id IS UNIQUE;
 CREATE CONSTRAINT growth_run_id IF NOT EXISTS FOR (r:GrowthRun) REQUIRE r.id IS UNIQUE;
 CREATE CONSTRAINT query_id IF NOT EXISTS FOR (q:Query) REQUIRE q.id IS UNIQUE;
@@ -60,10 +59,11 @@ DROP INDEX candidate_run IF EXISTS;
 DROP CONSTRAINT coedit_id IF EXISTS;
 DROP CONSTRAINT comparison_id IF EXISTS;
 DROP CONSTRAINT lasting_id IF EXISTS;
+DROP CONSTRAINT service_id IF EXISTS;
 
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
-  'Job', 'Service', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
+  'Job', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
   'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers',
   'FormAnswer', 'CheckAnswer', 'Experiment'] AS label
 CALL db.createLabel(label);
@@ -108,7 +108,7 @@ UNWIND [
   'strategy', 'editor', 'hparams', 'seconds',
   'sets', 'strategies', 'runs', 'total', 'job',
   'lease', 'lease_ms', 'lease_until', 'attempt', 'crashes', 'parts', 'worker', 'service',
-  'queued_ms', 'cancel_ms', 'beat', 'host', 'pid', 'version', 'migrated_at',
+  'queued_ms', 'beat', 'host', 'pid', 'version', 'migrated_at',
   'elicit', 'endpoint', 'prompts', 'capabilities', 'asked', 'missed', 'state', 'stop_reason',
   'n_decisions',
   'log_lock', 'run', 'messages', 'iteration', 'sample', 'finish', 'tokens_in',

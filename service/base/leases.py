@@ -1,4 +1,4 @@
-"""Leases: the right of one process to work on a job, and the thread that renews it."""
+"""Leases: the right of one process to work on a job, and their renewal."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 import os
 import socket
 import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 # Leases: the right of one process to work on a job, checked in every write about it.
 #
 # A claim writes a random token, a number and an expiry in the server's time onto the job's node.
-# The expiry is renewed by heartbeats (`service.base.leases`); when it passes, the job is taken
+# The expiry is renewed while its holder lives (`renew`); when it passes, the job is taken
 # from its worker (`service.experiments.recovery`). Every write about the job carries token and
 # number, and its transaction refuses them once they belong to another, so a process that was
 # stopped and resumes overwrites nothing: it gets a LeaseLostError.
@@ -223,107 +222,74 @@ REMEDY = (
 )
 
 
-# The heartbeat: a second thread that renews a lease, reports progress, and learns of cancelling.
-#
-# One query each time: as soon as the progress has changed (at most twice a second), else every
-# ten seconds, or six times within a short lease. The server commits it, so a process that is
-# stopped meanwhile does not keep its job locked. Workers and commands use the same.
-
-TICK_S = 0.25
-CHANGED_S = 0.5
-"""Progress that changes all the time is not sent more often."""
 QUIET_S = 10.0
-"""Longest time between two heartbeats."""
+"""Longest time between two renewals of a lease."""
 
 
 class State(NamedTuple):
-    """The content of a heartbeat: the lease (None: idle), and the progress of the job."""
+    """How far a job is: its stage in words, and a number from 0 to 1."""
 
-    lease: Lease | None = None
     stage: str | None = None
     progress: float | None = None
 
 
-class Heartbeat:
-    """A context manager: the thread lives as long as the block.
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """The news of one process: its lease (None: idle), and the state of the job.
+
+    Attributes:
+        worker: id by which it is listed with the properties of `about`; None for a command.
+    """
+
+    lease: Lease | None
+    state: State | None = None
+    worker: str | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+def renew(db: Database, news: Sequence[Renewal]) -> list[rows.RenewalRow]:
+    """Renew leases in one query, record the states of their jobs, and list their workers.
+
+    The server commits it, so a process that is stopped meanwhile keeps no job locked.
+
+    Raises:
+        GraphError: nothing may have been renewed.
+    """
+    if not news:
+        return []
+    sent = []
+    for each in news:
+        held = each.lease if each.lease and not each.lease.ended else None
+        state = each.state or State()
+        params = held.params if held else {"lease": None, "attempt": None}
+        named = {"worker": each.worker, "about": dict(each.about)}
+        sent.append(params | named | state._asdict())
+    return db.write_implicitly(rows.RenewalRow, "jobs/renew", rows=sent)
+
+
+@contextmanager
+def kept(database: Callable[[], Database | None], lease: Lease, lease_s: float) -> Iterator[None]:
+    """Renew the lease of a command in a thread of its own while the block runs.
+
+    The command notices at its next stage that the lease is lost, or the job cancelled.
 
     Args:
         database: the open database; None while there is none.
-        state: the state to send.
-        interrupt: called after each heartbeat of a job with its lease, True if that belongs to
-            another now, and True if the job shall be cancelled.
-        lease_s: length of the leases.
-        worker: the worker's entry in the list: its id and its properties; empty for a command.
-        tick: called a few times a second.
+        lease_s: length of the lease.
     """
+    ended = threading.Event()
 
-    def __init__(
-        self,
-        database: Callable[[], Database | None],
-        state: Callable[[], State],
-        interrupt: Callable[[Lease, bool, bool], None],
-        *,
-        lease_s: float,
-        worker: dict[str, Any] | None = None,
-        tick: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._database, self._state, self._interrupt = database, state, interrupt
-        self._worker, self._tick = worker or {}, tick
-        self._quiet_s = min(QUIET_S, lease_s / 6)
-        self._end = threading.Event()
-        self._wake = threading.Event()
-        self._exchange = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+    def run() -> None:
+        while not ended.wait(min(QUIET_S, lease_s / 6)):
+            db = database()
+            with suppress(GraphError):  # the main thread notices by itself
+                if db is not None and not lease.ended:
+                    renew(db, [Renewal(lease)])
 
-    def __enter__(self) -> Heartbeat:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._wake.set()
-        self._thread.join()
-
-    def wake(self) -> None:
-        """Send the next heartbeat at once; may be called from any thread."""
-        self._wake.set()
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """No heartbeat while the block runs: the database is exchanged."""
-        with self._exchange:
-            yield
-
-    def _run(self) -> None:
-        sent, at = State(), -self._quiet_s
-        while not self._end.is_set():
-            self._tick()
-            state, quiet = self._state(), time.monotonic() - at
-            changed = state != sent and quiet >= CHANGED_S
-            if changed or quiet >= self._quiet_s or self._wake.is_set():
-                self._wake.clear()
-                self._send(state)
-                sent, at = state, time.monotonic()
-            self._wake.wait(min(TICK_S, self._quiet_s / 2))
-
-    def _send(self, state: State) -> None:
-        lease = None if state.lease is None or state.lease.ended else state.lease
-        if lease is None and not self._worker:
-            return
-        with self._exchange:
-            database = self._database()
-            if database is None:
-                return
-            try:
-                told = database.write_implicitly(
-                    rows.HeartbeatRow,
-                    "jobs/heartbeat",
-                    **self._worker,
-                    **(lease.params if lease else {}),
-                    stage=state.stage,
-                    progress=state.progress,
-                )[0]
-            except GraphError:
-                return  # the main thread notices by itself
-        if lease is not None and not lease.ended:
-            self._interrupt(lease, not told.valid, told.cancel)
+    thread = threading.Thread(target=run, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -115,7 +115,7 @@ class Settings(BaseSettings):
     lease_s: float = Field(
         default=60.0,
         ge=1,
-        description="Seconds after its worker's last heartbeat when a job is taken from it.",
+        description="Seconds after which a job is taken from a worker that has not been heard of.",
     )
     stop_grace_s: float = Field(
         default=30.0,

@@ -32,7 +32,7 @@ class Job(Protocol):
 
     @property
     def progress(self) -> JobProgress:
-        """Shared by the main thread and the heartbeat."""
+        """Shared by the thread that runs the job and the one that tells of it."""
         ...
 
     def run(self, runtime: Runtime) -> None:
@@ -52,7 +52,7 @@ class Job(Protocol):
 
 
 class JobProgress:
-    """The progress of a job, as its main thread and the heartbeat share it.
+    """The progress of a job, as the thread that runs it and the one that tells of it share it.
 
     Attributes:
         cancelled: it shall be cancelled.
@@ -68,8 +68,8 @@ class JobProgress:
 
     @property
     def state(self) -> State:
-        """The state that the heartbeat sends."""
-        return State(self.lease, *(self.shown or (None, None)))
+        """The state that is recorded while the lease is renewed."""
+        return State(*(self.shown or (None, None)))
 
     def enter(self, stage: str, reached: float, upto: float | None = None) -> None:
         """Note that the job has entered its next stage.

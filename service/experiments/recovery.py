@@ -1,10 +1,10 @@
 """Recovery of orphaned jobs: requeue them, or fail them after three crashes.
 
-A worker that is killed cannot report it. Services and workers look from time to time for jobs whose
-lease has expired, and take them back; the supervisor of a worker, which sees it die, has all its
-leases taken back at once. Releasing is a compare-and-set in one query, so two who do it at the same
-time do it once. Only the death of the worker alone counts as a crash: not that of the server, nor
-of the service that supervises the worker.
+A worker that is killed cannot report it. Dispatchers look from time to time for jobs whose lease
+has expired, and take them back; the dispatcher of a worker, which learns that it died, takes all
+its leases back at once. Releasing is a compare-and-set in one query, so two who do it at the same
+time do it once. Only the death of a worker that its dispatcher saw counts as a crash of the job:
+not that of the server, nor that of the dispatcher.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 WORKER_SILENT_S = 60.0
-"""A worker that has sent no heartbeat for so long is not listed any more."""
+"""A worker of which no dispatcher has told for so long is not listed any more."""
 
 Kinds: TypeAlias = "Sequence[type[Job]]"
 """The kinds of job that a program knows."""
@@ -35,7 +35,7 @@ class Recovery:
     """Recovers orphaned jobs, again and again, and not too early.
 
     A lease that has expired by the server's clock is released once this process has seen it
-    unchanged for longer than two heartbeats of a living worker are apart: after the clock has
+    unchanged for longer than two renewals of a living worker are apart: after the clock has
     stepped, or the machine has slept, workers renew their leases first. A lease that ends later
     than any could (the clock stepped back) has to be seen unchanged for the length of a lease.
 
@@ -61,25 +61,16 @@ class Recovery:
         return now - self._seen[key] >= wait_s
 
 
-def recover(db: Database, kinds: Kinds) -> dict[str, str]:
-    """Release every job whose lease has expired, at once: {id: status now}."""
-    return _released(db, kinds, [row for row in orphans(db) if row.expired])
-
-
-def orphans(db: Database) -> list[rows.OrphanRow]:
-    """The jobs under way whose lease has expired."""
-    found = db.read(rows.OrphanRow, "jobs/orphans", started_ms=0)
-    if not found:
-        return []
-    started_ms = db.read(rows.ServerStartRow, "schema/started")[0].started_ms or 0
-    return db.read(rows.OrphanRow, "jobs/orphans", started_ms=started_ms)
+def orphans(db: Database, worker: str | None = None) -> list[rows.OrphanRow]:
+    """The jobs under way whose lease has expired; or all those of one worker."""
+    return db.read(rows.OrphanRow, "jobs/orphans", worker=worker)
 
 
 def _released(db: Database, kinds: Kinds, found: Sequence[rows.OrphanRow]) -> dict[str, str]:
     released = {}
     for row in found:
         lease = Lease(row.lease, row.attempt)
-        status = release(db, kinds, lease, crashed=row.crashed, lease_until=row.lease_until)
+        status = release(db, kinds, lease, lease_until=row.lease_until)
         if status is not None:
             released[row.id] = status
     return released
@@ -92,7 +83,7 @@ def recover_worker(db: Database, kinds: Kinds, worker: str, *, crashed: bool) ->
         crashed: True if it died, and alone.
     """
     released = {}
-    for row in db.read(rows.OrphanRow, "jobs/orphans", worker=worker, started_ms=0):
+    for row in orphans(db, worker):
         status = release(db, kinds, Lease(row.lease, row.attempt), crashed=crashed)
         if status is not None:
             released[row.id] = status

@@ -87,7 +87,7 @@ def write_graph(
     def whole(tx: Tx) -> rows.CompleteGraphRow:
         written = _write(tx.run, header, entities, facts, rewrites, progress)
         if fence is not None:
-            fence(tx.run)  # last, as it locks the job whose heartbeats continue meanwhile
+            fence(tx.run)  # last, as it locks the job whose lease is renewed meanwhile
         return written
 
     if len(facts) <= TX_LIMIT:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ..base.errors import KNOWN_ERRORS
-from ..base.leases import Heartbeat, Lease, State, event, new_token
+from ..base.leases import Lease, event, kept, new_token
 from ..graphs.datasets import get_or_import, stored_graph
 from ..scoring.runtime import parse
 from . import review
@@ -64,8 +64,7 @@ def grow(
     """
     prepared = prepare(runtime.db, posted)
     lease = _begin(runtime, prepared)
-    state, lease_s = State(lease), runtime.settings.lease_s
-    with Heartbeat(lambda: runtime.open_database, lambda: state, _ignore, lease_s=lease_s):
+    with kept(lambda: runtime.open_database, lease, runtime.settings.lease_s):
         try:
             Attempt(
                 runtime, prepared.id, prepared.request, lease=lease, report=report, open=open
@@ -104,10 +103,6 @@ def _begin(runtime: Runtime, prepared: Prepared[GrowthIn]) -> Lease:
         while runtime.db.read(bool, "jobs/busy", id=prepared.id)[0]:
             runtime.progress(0, 1, "another process grows this graph, waiting")
             time.sleep(WAIT_S)
-
-
-def _ignore(lease: Lease, lost: bool, cancel: bool) -> None:
-    """Both are noticed with the next stored answers."""
 
 
 # Questions of the first iteration of a run, without asking them.

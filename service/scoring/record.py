@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from ...cypher import rows
 from ...loaders.records import RequestKind, kind_of
 from ..base.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
-from ..base.leases import Heartbeat, Lease, State, event, new_token
+from ..base.leases import Lease, event, kept, new_token
 from ..graphs.datasets import require_graph
 from ..graphs.write import Fence, rewrite_row, write_graph
 from ..models.edit import Measure, Score
@@ -146,9 +146,7 @@ def recorded(
         yield record
         return
     lease = _begin(runtime, edit, request, model)
-    state = State(lease)
-    lease_s = runtime.settings.lease_s
-    with Heartbeat(lambda: runtime.open_database, lambda: state, _ignore, lease_s=lease_s):
+    with kept(lambda: runtime.open_database, lease, runtime.settings.lease_s):
         try:
             runtime.entered(*FIRST)
             yield Record(runtime.db, edit, lease, runtime.entered)
@@ -158,10 +156,6 @@ def recorded(
                 if not lease.ended:
                     lease.fail(runtime.db.write, error)
             raise
-
-
-def _ignore(lease: Lease, lost: bool, cancel: bool) -> None:
-    """A command notices both as it enters its next stage."""
 
 
 def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Lease:

@@ -1,7 +1,7 @@
 """The application: `create_app` assembles routes, errors, access control, database and workers.
 
 `run` serves it on a socket. `service/experiments/submit.py` accepts jobs, and
-`service/experiments/worker.py` runs them.
+`service/engines` runs them.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from .. import __version__
 from ..base import processes
 from ..base.errors import UsageError
 from ..base.settings import Settings
-from ..experiments.supervisor import Supervisor
+from ..engines.dispatcher import Dispatcher
+from ..engines.local import LocalEngine
 from ..kinds import KINDS
 from ..worker import KINDS as WORKER_KINDS
-from ..worker import supervised
+from ..worker import execute
 from . import (
     catalog,
     depedit,
@@ -292,25 +293,21 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         workers: number of worker processes; None for the number in the settings.
     """
     settings = settings or Settings()
-    connection = Connection(settings, WORKER_KINDS)
+    connection = Connection(settings)
     count = settings.workers if workers is None else workers
-    supervisor = Supervisor(
-        count,
-        supervised,
-        connection.service,
-        connection.worker_exited,
-        longest_pause_s=settings.restart_pause_s,
+    engine = LocalEngine(execute)
+    dispatcher = Dispatcher(
+        settings, WORKER_KINDS, engine, count, connection.waited, connection.suspect
     )
-    connection.kill = supervisor.kill
     registry = CollectorRegistry()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         to_thread.current_default_thread_limiter().total_tokens = THREADS
         connection.start()
-        supervisor.start()
+        dispatcher.start()
         yield
-        await run_in_threadpool(supervisor.close)
+        await run_in_threadpool(dispatcher.close)
         await run_in_threadpool(connection.close)
 
     app = FastAPI(
@@ -326,7 +323,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         servers=[{"url": settings.root_path}] if settings.root_path else None,
         generate_unique_id_function=readable_id,
     )
-    app.state.thinkeval = State(settings, connection, supervisor, extras={"registry": registry})
+    app.state.thinkeval = State(settings, connection, dispatcher, extras={"registry": registry})
     problems.install(app, [route for router in ROUTERS for route in router.routes])
     install(app)
     for router in ROUTERS:

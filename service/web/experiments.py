@@ -59,7 +59,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
         here.statuses.clear()
         found = kind.store.get(db, accepted.edit)
         if accepted.outcome != "known":
-            here.supervisor.wake()
+            here.dispatcher.wake()
         response.headers["Location"] = f"/v1/{kind.plural}/{found.id}"
         if found.status == "succeeded":
             response.status_code = 200
@@ -121,7 +121,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
 
     def cancel(id: ExperimentId, db: Db, here: AppState) -> Any:
         found = kind.store.cancel(db, id)
-        here.supervisor.wake()
+        here.dispatcher.wake()
         here.statuses.clear()
         return found
 

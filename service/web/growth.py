@@ -134,7 +134,7 @@ def add_candidate(run: RunId, body: AddIn, db: Db, here: AppState) -> Recorded:
     """It is validated like any other triplet; 409 if it is a candidate already."""
     added = Decision(None, "keep", body.by, body.triplet, body.reason)
     done = control.decide(db, here.settings, run, [added])
-    here.supervisor.wake()
+    here.dispatcher.wake()
     return done
 
 
@@ -159,7 +159,7 @@ def decide_candidate(
     """
     made = Decision(candidate, body.verb, body.by, body.after, body.reason)
     done = control.decide(db, here.settings, run, [made])
-    here.supervisor.wake()
+    here.dispatcher.wake()
     return done
 
 
@@ -205,5 +205,5 @@ def post_decisions(
     name = file.filename or "the file"
     text = review.decoded(file.file.read(), name)
     done = control.decide_by_file(db, here.settings, run, text, name, by)
-    here.supervisor.wake()
+    here.dispatcher.wake()
     return done

@@ -44,7 +44,7 @@ class WorkerOut(BaseModel):
     device: str = Field(description="Device that it computes on.")
     edit: str | None = Field(description="Id of the edit that it scores; null while idle.")
     job: str | None = Field(description="DepEdit job that it is running.")
-    silent_s: float = Field(description="Seconds since its last heartbeat.")
+    silent_s: float = Field(description="Seconds since its dispatcher last told of it.")
 
 
 class Readiness(BaseModel):
@@ -160,7 +160,7 @@ class Edits(Collector):
             )
             for status, count in jobs.counts(db, kind=DEPEDIT.name).items():
                 jobs_gauge.add_metric([status], count)
-            workers = GaugeMetricFamily("thinkeval_workers", "Workers with a recent heartbeat")
+            workers = GaugeMetricFamily("thinkeval_workers", "Workers that a dispatcher runs")
             workers.add_metric([], len(db.read(rows.WorkerRow, "jobs/workers")))
             yield edits
             yield jobs_gauge

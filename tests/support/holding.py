@@ -13,15 +13,15 @@ from pathlib import Path
 
 from thinkeval.service import worker
 from thinkeval.service.cli import main
+from thinkeval.service.engines.executor import STARTING, Executor
 from thinkeval.service.experiments.job import Job
-from thinkeval.service.experiments.worker import STARTING, Worker
 from thinkeval.service.scoring.runtime import Runtime
 
 HOLD = "HELD_STAGES"
 
 
-class HoldingWorker(Worker):
-    """A worker that waits before a job, and wherever the job reports its progress."""
+class HoldingExecutor(Executor):
+    """An executor that waits before a job, and wherever the job reports its progress."""
 
     def _run(self, job: Job) -> None:
         run, enter, update = job.run, job.progress.enter, job.progress.update
@@ -55,14 +55,17 @@ def _named() -> list[str]:
         return []
 
 
-def supervised(id: str, service: str, wakes: Connection) -> None:
-    """Run a worker process; stands for `thinkeval.service.worker.supervised`."""
-    worker.Worker = HoldingWorker
-    worker.supervised(id, service, wakes)
+_execute = worker.execute
+
+
+def execute(name: str, pipe: Connection) -> None:
+    """Run an executor; stands for `thinkeval.service.worker.execute`."""
+    worker.Executor = HoldingExecutor
+    _execute(name, pipe)
 
 
 if __name__ == "__main__":
     from thinkeval.service.web import app
 
-    app.supervised = supervised
+    app.execute = worker.execute = execute
     main.main()

@@ -44,17 +44,36 @@ class Queue:
         """The id of a job, unique to this queue."""
         return short if short.startswith(self.kind) else f"{self.kind}-{short}"
 
-    def claim(self, worker: str = "w", **more: Any) -> rows.ClaimJobRow | None:
-        told = {"lease": uuid.uuid4().hex, "lease_ms": LEASE_MS} | more
-        found = self.db.write(
+    def claim(
+        self,
+        worker: str = "w",
+        *,
+        lease: str | None = None,
+        affinity: str | None = None,
+        **more: Any,
+    ) -> rows.ClaimJobRow | None:
+        found = self.claim_all(
+            {"worker": worker, "lease": lease or uuid.uuid4().hex, "affinity": affinity}, **more
+        )
+        return found[0] if found else None
+
+    def claim_all(self, *idle: dict[str, Any], **more: Any) -> list[rows.ClaimJobRow]:
+        """Claim a job for each of these idle workers, in one query."""
+        return self.db.write(
             rows.ClaimJobRow,
             "jobs/claim",
             kinds=[self.kind],
-            worker=worker,
+            rows=list(idle),
             event='{"status": "running"}',
-            **told,
+            **({"lease_ms": LEASE_MS} | more),
         )
-        return found[0] if found else None
+
+    def renew(self, held: dict[str, Any] | None = None, **more: Any) -> rows.RenewalRow:
+        """Renew a lease, or tell of an idle worker."""
+        news = {"worker": None, "about": {}, "lease": None, "attempt": None, "stage": None,
+                "progress": None}  # fmt: skip
+        (row,) = self.db.write(rows.RenewalRow, "jobs/renew", rows=[news | (held or {}) | more])
+        return row
 
     def claimed(self, lease: str, **more: Any) -> dict[str, Any]:
         """Claim the next job under this token: the parameters of every fenced write."""
@@ -86,8 +105,8 @@ class Queue:
             cancelled="submit it again", at=AT, events=EVENTS, **more,
         )  # fmt: skip
 
-    def orphans(self, started_ms: int = 0, worker: str | None = None) -> list[rows.OrphanRow]:
-        found = self.db.read(rows.OrphanRow, "jobs/orphans", started_ms=started_ms, worker=worker)
+    def orphans(self, worker: str | None = None) -> list[rows.OrphanRow]:
+        found = self.db.read(rows.OrphanRow, "jobs/orphans", worker=worker)
         return [row for row in found if row.id.startswith(self.kind)]
 
     def clean(self) -> None:
@@ -98,7 +117,7 @@ class Queue:
             kind=self.kind,
         )
         self.cypher(
-            "MATCH (s) WHERE (s:Service OR s:Worker) AND s.id STARTS WITH $kind DELETE s",
+            "MATCH (s) WHERE s:Worker AND s.id STARTS WITH $kind DELETE s",
             kind=self.kind,
         )
 

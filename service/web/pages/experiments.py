@@ -113,7 +113,7 @@ def one_sweep(
 def cancel(sweep: Id, db: Db, here: AppState) -> Response:
     """Cancel the cells of a sweep that are not scored yet, and show it."""
     SWEEP.store.cancel(db, sweep)
-    here.supervisor.wake()
+    here.dispatcher.wake()
     here.statuses.clear()
     return RedirectResponse(f"/sweeps/{sweep}", 303)
 
@@ -285,7 +285,7 @@ def router_of(kind: Kind[Any, Any]) -> APIRouter:
             return listed(request, db, form, Problem("", text, "Correct the form.", 422))
         except KNOWN_ERRORS as error:
             return listed(request, db, form, describe(error))
-        here.supervisor.wake()
+        here.dispatcher.wake()
         return RedirectResponse(f"{here_is}/{quote(accepted.edit)}", status_code=303)
 
     return router

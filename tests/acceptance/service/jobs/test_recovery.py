@@ -127,6 +127,16 @@ def test_cancelling_a_running_edit_takes_a_moment_and_leaves_the_worker_fit(
     assert {worker.pid for worker in service.workers()} == workers
 
 
+def short(environment: dict[str, str], mine: Mine) -> dict[str, str]:
+    """The environment of a service of two workers, whose leases last ten seconds."""
+    return environment | {
+        "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
+        "THINKEVAL_LEASE_S": "10",
+        "THINKEVAL_STOP_GRACE_S": "1",
+        "THINKEVAL_WORKERS": "2",
+    }
+
+
 @pytest.fixture(scope="module")
 def short_leases(
     db: Database,
@@ -140,13 +150,9 @@ def short_leases(
     The other service is stopped: its worker would claim from the same queue.
     """
     service.stop()
-    env = environment | {
-        "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
-        "THINKEVAL_LEASE_S": "10",
-        "THINKEVAL_STOP_GRACE_S": "1",
-        "THINKEVAL_WORKERS": "2",
-    }
-    with serving(env, tmp_path_factory.mktemp("short"), holding_workers=True) as running:
+    with serving(
+        short(environment, mine), tmp_path_factory.mktemp("short"), holding_workers=True
+    ) as running:
         running.ready()
         # Each worker has loaded torch before a lease is tested: on a busy machine that may starve
         # the heartbeat for seconds. Two edits held in a stage at once are held by two workers.
@@ -182,27 +188,51 @@ def everything(driver: neo4j.Driver, edit: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("stage", ["edit", "write"])
-def test_a_worker_that_was_stopped_and_resumes_overwrites_nothing(
-    db: Database, driver: neo4j.Driver, short_leases: Service, mine: Mine, stage: str
+def test_a_service_that_was_stopped_and_resumes_overwrites_nothing(
+    db: Database,
+    driver: neo4j.Driver,
+    short_leases: Service,
+    environment: dict[str, str],
+    mine: Mine,
+    stage: str,
+    tmp_path: Path,
 ) -> None:
+    """Stopped with its workers, as a machine that sleeps: another service takes its edit over."""
     service = short_leases
     with service.held(stage):
         edit = post(service, mine, seed=60 + len(stage))
         in_stage(db, edit, stage)
-        stopped = worker_of(db, edit)
-        stopped.suspend()
+        asleep = [*service.workers(), psutil.Process(service.process.pid)]
+        for process in asleep:
+            process.suspend()
     try:
-        told = service.ended(edit)
-        assert (told["status"], told["attempts"]) == ("succeeded", 2), told
+        with serving(short(environment, mine), tmp_path) as other:
+            told = other.ended(edit)
+        assert (told["status"], told["attempts"]) == ("succeeded", 1), told  # nobody crashed
         before = everything(driver, told["id"])
         lost = service.text.count("is not ours any more")
     finally:
-        stopped.resume()
+        for process in asleep:
+            process.resume()
     until(lambda: service.text.count("is not ours any more") == lost + 1)
     assert everything(driver, told["id"]) == before
-    assert stopped.is_running()  # and it is fit for the next
+    assert all(process.is_running() for process in asleep)  # and they are fit for the next
     more = [post(service, mine, seed=70 + len(stage) + n, method="none") for n in range(4)]
     assert [service.ended(each)["status"] for each in more] == ["succeeded"] * 4
+
+
+def test_a_worker_that_hangs_is_replaced_when_its_lease_ends(
+    db: Database, short_leases: Service, mine: Mine
+) -> None:
+    service = short_leases
+    with service.held("edit"):
+        edit = post(service, mine, seed=85)
+        in_stage(db, edit, "edit")
+        hung = worker_of(db, edit)
+        hung.suspend()
+    told = service.ended(edit)
+    assert (told["status"], told["attempts"]) == ("succeeded", 2), told
+    assert psutil.wait_procs([hung], 30)[1] == []
 
 
 def test_a_worker_that_does_not_stop_is_killed(

@@ -53,13 +53,12 @@ def test_a_worker_that_lost_its_lease_writes_nothing(queue: Queue, write: str) -
     assert FENCED[write](queue.db, old) == []
     assert FENCED[write](queue.db, new | {"attempt": old["attempt"]}) == []
     assert queue.node("a") == before
-    assert queue.db.write(
-        rows.HeartbeatRow, "jobs/heartbeat", **old, stage="old", progress=0.9
-    ) == [rows.HeartbeatRow(valid=False, cancel=False)]
+    renewed = queue.renew(old, stage="old", progress=0.9)
+    assert (renewed.valid, renewed.cancel) == (False, False)
     assert queue.node("a") == before
 
 
-@pytest.mark.parametrize("write", [*FENCED, "heartbeat"])
+@pytest.mark.parametrize("write", [*FENCED, "renew"])
 def test_a_write_that_waits_while_the_lease_goes_to_another_changes_nothing(
     queue: Queue, write: str
 ) -> None:
@@ -69,10 +68,8 @@ def test_a_write_that_waits_while_the_lease_goes_to_another_changes_nothing(
     found: list[Any] = []
 
     def late() -> None:
-        if write == "heartbeat":
-            held = queue.db.write(
-                rows.HeartbeatRow, "jobs/heartbeat", **old, stage="old", progress=0.9
-            )[0].valid
+        if write == "renew":
+            held = queue.renew(old, stage="old", progress=0.9).valid
             found.extend(["held"] if held else [])
         else:
             found.extend(FENCED[write](queue.db, old))
@@ -100,9 +97,28 @@ def test_each_of_many_workers_claims_another_job(queue: Queue) -> None:
     assert claimed.count(None) == 3
 
 
+def test_idle_workers_claim_in_one_query_each_its_own_job(queue: Queue) -> None:
+    queue.submit("a", "b", affinity="one")
+    queue.submit("c", affinity="two")
+    idle = [
+        {"worker": f"w{n}", "lease": f"{queue.kind}-{n}", "affinity": affinity}
+        for n, affinity in enumerate(("two", None, "one", None))
+    ]
+    found = queue.claim_all(*idle)
+    assert {row.worker: row.id for row in found} == {
+        "w0": queue.name("c"), "w1": queue.name("a"), "w2": queue.name("b"),
+    }  # fmt: skip
+    assert [queue.node(each)["lease"] for each in "abc"] == [f"{queue.kind}-{n}" for n in (1, 2, 0)]
+    assert {row.lease for row in queue.orphans(worker="w1")} == {f"{queue.kind}-1"}
+
+
 def test_a_worker_claims_only_kinds_it_knows(queue: Queue) -> None:
     queue.submit("a")
-    told = {"lease": "x", "lease_ms": 1, "worker": "w", "event": EVENT}
+    told = {
+        "lease_ms": 1,
+        "event": EVENT,
+        "rows": [{"worker": "w", "lease": "x", "affinity": None}],
+    }
     assert queue.db.write(rows.ClaimJobRow, "jobs/claim", kinds=["another", "kinds"], **told) == []
     assert queue.claim() is not None
 
@@ -113,19 +129,19 @@ def test_a_lease_lasts_as_long_as_it_is_renewed(queue: Queue) -> None:
     held = queue.claimed("one", lease_ms=3000)
     for _ in range(6):
         time.sleep(0.6)
-        assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
+        assert queue.renew(held).valid
         assert queue.orphans() == []
     time.sleep(3.2)
     (orphan,) = queue.orphans()
     assert (orphan.lease, orphan.expired) == ("one", True)
     # Renewed between the look and the release: nothing happens. Late is better than never.
-    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
+    assert queue.renew(held).valid
     assert queue.release(held, crashed=True, lease_until=orphan.lease_until) == []
     time.sleep(3.2)
     (orphan,) = queue.orphans()
     (row,) = queue.release(held, crashed=True, lease_until=orphan.lease_until)
     assert row.status == "queued"
-    assert not queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
+    assert not queue.renew(held).valid
 
 
 def test_a_lease_that_ends_later_than_any_could_is_an_orphan_too(queue: Queue) -> None:
@@ -135,8 +151,8 @@ def test_a_lease_that_ends_later_than_any_could_is_an_orphan_too(queue: Queue) -
     assert queue.orphans() == []
     queue.set("a", lease_until=queue.node("a")["lease_until"] + 3_600_000)
     (orphan,) = queue.orphans()
-    assert (orphan.expired, orphan.crashed) == (False, True)
-    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
+    assert not orphan.expired
+    assert queue.renew(held).valid
     assert queue.orphans() == []
     assert queue.release(held, crashed=False, lease_until=orphan.lease_until) == []
 
@@ -144,11 +160,9 @@ def test_a_lease_that_ends_later_than_any_could_is_an_orphan_too(queue: Queue) -
 def test_a_job_that_crashes_its_worker_three_times_fails(queue: Queue) -> None:
     queue.submit("a")
     for attempt in (1, 2, 3):
-        held = queue.claimed(f"lease{attempt}", lease_ms=0)
-        time.sleep(0.01)
-        (orphan,) = queue.orphans()
-        assert (orphan.crashed, queue.job("a").attempts) == (True, attempt)
-        (row,) = queue.release(held, crashed=orphan.crashed)
+        held = queue.claimed(f"lease{attempt}")
+        assert queue.job("a").attempts == attempt
+        (row,) = queue.release(held, crashed=True)
         assert row.status == ("queued" if attempt < 3 else "failed")
     job = queue.job("a")
     assert (job.status, job.attempts, job.error, job.remedy) == ("failed", 3, "exited", "again")
@@ -156,48 +170,14 @@ def test_a_job_that_crashes_its_worker_three_times_fails(queue: Queue) -> None:
     assert (queue.job("a").attempts, queue.node("a")["crashes"]) == (0, 0)
 
 
-def test_ends_in_good_order_and_deaths_of_the_server_or_service_use_up_no_attempt(
-    queue: Queue,
-) -> None:
+def test_ends_that_are_no_crash_use_up_no_attempt(queue: Queue) -> None:
     queue.submit("a")
-    for _ in range(4):  # the worker gives it back
+    for _ in range(4):
         assert queue.release(queue.claimed("one"), crashed=False)[0].status == "queued"
     assert queue.job("a").attempts == 0
-    for _ in range(4):  # the server was started within the lease
-        held = queue.claimed("two", lease_ms=1)
-        time.sleep(0.01)
-        (orphan,) = queue.orphans(started_ms=int(time.time() * 1000) + 10**6)
-        assert not orphan.crashed
-        (orphan,) = queue.orphans(started_ms=orphan.lease_until)  # at the end of the lease
-        assert not orphan.crashed
-        assert queue.orphans(started_ms=orphan.lease_until - 1)[0].crashed  # at its beginning
-        assert queue.release(held, crashed=orphan.crashed)[0].status == "queued"
-    service = f"{queue.kind}-service"
-    for _ in range(4):  # the service did not outlive the lease
-        queue.db.write(int, "jobs/service_beat", id=service)
-        held = queue.claimed("three", lease_ms=200, service=service)
-        time.sleep(0.3)
-        (orphan,) = queue.orphans()
-        assert not orphan.crashed
-        assert queue.release(held, crashed=orphan.crashed)[0].status == "queued"
-    assert queue.job("a").attempts == 0
 
 
-def test_a_hung_worker_of_a_living_service_counts_once_the_service_has_outlived_the_lease(
-    queue: Queue,
-) -> None:
-    queue.submit("a")
-    service = f"{queue.kind}-service"
-    queue.claimed("one", lease_ms=1500, service=service)
-    time.sleep(1.0)
-    queue.db.write(int, "jobs/service_beat", id=service)
-    time.sleep(0.7)
-    assert queue.orphans() == []  # it may live or not: the next beat tells
-    queue.db.write(int, "jobs/service_beat", id=service)
-    assert [row.crashed for row in queue.orphans()] == [True]
-
-
-def test_the_supervisor_takes_all_leases_of_a_worker_at_once(queue: Queue) -> None:
+def test_all_leases_of_a_worker_are_found_before_they_expire(queue: Queue) -> None:
     queue.submit("a", "b", "c")
     queue.claimed("one", worker="dead")
     queue.claimed("two", worker="alive")
@@ -220,18 +200,14 @@ def test_crashes_are_counted_anew_after_each_stored_part(queue: Queue) -> None:
     assert queue.job("a").progress == 0.0
 
 
-def test_a_heartbeat_that_arrives_late_lowers_no_progress(queue: Queue) -> None:
+def test_news_that_arrives_late_lowers_no_progress(queue: Queue) -> None:
     queue.submit("a")
     queue.set("a", total=4)
     held = queue.claimed("x")
-    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held, stage="one", progress=0.125)[
-        0
-    ].valid
+    assert queue.renew(held, stage="one", progress=0.125).valid
     assert queue.job("a").progress == 0.125
     assert queue.db.write(rows.JobPartRow, "jobs/part", **held, part="p1", event=EVENT)
-    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held, stage="one", progress=0.2)[
-        0
-    ].valid
+    assert queue.renew(held, stage="one", progress=0.2).valid
     assert queue.job("a").progress == 0.25
 
 
@@ -265,16 +241,13 @@ def test_a_queued_job_is_cancelled_at_once_and_a_running_one_by_its_worker(queue
     assert queue.db.write(rows.CancelJobsRow, "jobs/cancel",
     ids=[queue.name("a")], kind="other", remedy="",
                           event="") == []  # fmt: skip
-    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held) == [
-        rows.HeartbeatRow(True, True)
-    ]
+    renewed = queue.renew(held)
+    assert (renewed.valid, renewed.cancel) == (True, True)
     assert queue.db.write(bool, "jobs/stage", **held, stage="x", progress=0.5, event=EVENT)[0]
     (told,) = queue.db.write(
         rows.FinishJobRow, "jobs/finish", **held, status="succeeded", at=AT, event=EVENT
     )
     assert not told.finished  # too late to succeed
-    assert "slow" in set(queue.db.read(str, "jobs/overdue", grace_ms=-1))
-    assert "slow" not in set(queue.db.read(str, "jobs/overdue", grace_ms=60_000))
     assert queue.release(held, crashed=True)[0].status == "cancelled"
     assert queue.job("a").error == "cancelled"
     assert cancel("a") == [(queue.name("a"), "cancelled")]  # again: nothing changes
@@ -354,10 +327,10 @@ def test_a_command_holds_a_lease_too_and_fails_when_it_expires(queue: Queue) -> 
     )
     assert not other.begun  # one works on it at a time
     held = {"lease": "mine", "attempt": mine.attempt}
-    assert queue.db.write(rows.HeartbeatRow, "jobs/heartbeat", **held)[0].valid
+    assert queue.renew(held).valid
     queue.cypher("MATCH (j:Job {id: $id}) SET j.lease_until = timestamp() - 1", id=queue.name("a"))
-    (orphan,) = queue.orphans()
-    assert queue.release(held, crashed=orphan.crashed)[0].status == "failed"
+    assert [row.lease for row in queue.orphans()] == ["mine"]
+    assert queue.release(held, crashed=False)[0].status == "failed"
     # An expired lease that nobody has released yet goes to the next command.
     assert queue.db.write(rows.BeginJobRow, "jobs/begin", **begin, lease="mine", lease_ms=0)[
         0
@@ -397,15 +370,7 @@ def test_workers_are_listed_with_what_they_do_until_they_are_silent(queue: Queue
     worker = f"{queue.kind}-w"
     held = queue.claimed("one", worker=worker)
     about = {"device": "cpu", "host": "here", "pid": 7}
-    queue.db.write(
-        rows.HeartbeatRow,
-        "jobs/heartbeat",
-        **held,
-        worker=worker,
-        about=about,
-        stage="s",
-        progress=0.5,
-    )
+    queue.renew(held, worker=worker, about=about, stage="s", progress=0.5)
     (shown,) = [row for row in queue.db.read(rows.WorkerRow, "jobs/workers") if row.id == worker]
     assert (shown.kind, shown.job, shown.pid) == (queue.kind, queue.name("a"), 7)
     assert 0 <= shown.silent_s < 30

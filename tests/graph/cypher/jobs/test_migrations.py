@@ -67,11 +67,14 @@ def old(db: Database, admin: neo4j.Driver) -> Iterator[None]:
 def claims(db: Database) -> list[rows.ClaimJobRow]:
     """Everything that workers would claim, in order."""
     found: list[rows.ClaimJobRow] = []
-    told = {"lease_ms": 60_000, "worker": "w", "event": event("running", "starting")}
+    told = {"lease_ms": 60_000, "event": event("running", "starting")}
     kinds = [kind.KIND for kind in KINDS]
-    while row := db.write(rows.ClaimJobRow, "jobs/claim", kinds=kinds, lease=new_token(), **told):
+    while True:
+        idle = [{"worker": "w", "lease": new_token(), "affinity": None}]
+        row = db.write(rows.ClaimJobRow, "jobs/claim", kinds=kinds, rows=idle, **told)
+        if not row:
+            return found
         found += row
-    return found
 
 
 @pytest.mark.usefixtures("old")
@@ -92,7 +95,7 @@ def test_every_job_of_the_old_database_is_readable_and_goes_on(db: Database) -> 
     assert DEPEDIT.store.get(db, "runs-39c3389aa6").remedy == "what"
     assert SWEEP.store.find(db, "sweep-6d9d5a2ec1").counts["queued"] == 1
     # What was running when that version ended is recovered; no attempt is used up.
-    assert recovery.recover(db, KINDS) == {
+    assert recovery.Recovery(KINDS, lease_s=0).run(db) == {
         "old-command": "failed",
         f"{EDIT}e5e28c6122": "cancelled",
         f"{EDIT}1d3831a9e2": "queued",
@@ -117,7 +120,7 @@ def test_keys_and_ids_of_the_old_database_find_the_same_jobs(db: Database) -> No
         db, SETTINGS, late, key="key-of-the-job"
     )  # that one is of another kind
     assert added.outcome == "created"
-    recovery.recover(db, KINDS)
+    recovery.Recovery(KINDS, lease_s=0).run(db)
     assert [row.id for row in claims(db)] == [*QUEUED, added.edit]
 
 
@@ -145,7 +148,7 @@ def test_a_newer_database_is_refused_before_anything_is_written(
 ) -> None:
     admin.execute_query("MATCH (s:Schema) SET s.version = 999")
     try:
-        with pytest.raises(NewerDatabaseError, match="schema 999; this one knows 2") as caught:
+        with pytest.raises(NewerDatabaseError, match="schema 999; this one knows 3") as caught:
             db.setup_schema()
         with pytest.raises(NewerDatabaseError), db._session(neo4j.WRITE_ACCESS) as session:
             migrations.migrate(session, db.uri)

@@ -13,6 +13,7 @@ from support.job_queries import Queue
 from support.job_queries import admin as admin
 from support.job_queries import queue as queue
 from thinkeval.cypher.catalog import query
+from thinkeval.service.base.leases import new_token
 
 PATIENCE_S = 300
 
@@ -53,10 +54,16 @@ def queues(draw: st.DrawFn) -> list[Waiting]:
 
 
 @settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(waiting=queues(), first=st.sampled_from(["a", "c", None]), switch=st.booleans())
+@given(
+    waiting=queues(),
+    first=st.sampled_from(["a", "c", None]),
+    switch=st.booleans(),
+    idle=st.integers(1, 3),
+)
 def test_claims_go_in_the_order_of_the_sorted_backlog(
-    queue: Queue, waiting: list[Waiting], first: str | None, switch: bool
+    queue: Queue, waiting: list[Waiting], first: str | None, switch: bool, idle: int
 ) -> None:
+    """Each of `idle` workers claims in turn, in one query, as if it had asked alone."""
     queue.clean()
     queue.submit(*(job.id for job in waiting))
     now = queue.cypher("RETURN timestamp() AS now")[0]["now"]
@@ -68,12 +75,16 @@ def test_claims_go_in_the_order_of_the_sorted_backlog(
     queue.cypher("UNWIND $rows AS row MATCH (j:Job {id: row.id}) SET j += row", rows=rows)
     affinity, left = first, list(waiting)
     while left:
-        expected = sorted_backlog(left, affinity)
-        claimed = queue.claim(affinity=affinity, patience_s=PATIENCE_S)
-        assert claimed is not None
-        assert claimed.id == queue.name(expected.id), (left, affinity)
-        left.remove(expected)
-        affinity = claimed.affinity if switch else affinity
+        expected = []
+        for _ in range(min(idle, len(left))):
+            expected.append(sorted_backlog(left, affinity))
+            left.remove(expected[-1])
+        claimed = queue.claim_all(
+            *({"worker": "w", "lease": new_token(), "affinity": affinity} for _ in range(idle)),
+            patience_s=PATIENCE_S,
+        )
+        assert [row.id for row in claimed] == [queue.name(job.id) for job in expected], affinity
+        affinity = claimed[-1].affinity if switch else affinity
     assert queue.claim(affinity=affinity) is None
 
 
@@ -95,8 +106,8 @@ def test_a_claim_reads_the_same_however_long_the_queue_is(queue: Queue) -> None:
         queue.submit(*(f"{n}" for n in range(total - 10)), affinity="other")
         queue.submit(*(f"mine{n}" for n in range(10)), affinity="mine")
         told = {
-            "kinds": [queue.kind], "lease": f"{total}", "lease_ms": 1000, "worker": "w",
-            "service": None, "patience_s": 300, "event": "{}", "affinity": "mine",
+            "kinds": [queue.kind], "lease_ms": 1000, "patience_s": 300, "event": "{}",
+            "rows": [{"worker": "w", "lease": f"{total}", "affinity": "mine"}],
         }  # fmt: skip
         with queue.admin.session() as session:
             result = session.run("PROFILE\n" + query("jobs/claim").text, told)

@@ -21,7 +21,15 @@ from thinkeval.service.base.errors import (
     ServiceError,
     UsageError,
 )
-from thinkeval.service.base.leases import MAX_CRASHES, Lease, event, new_token
+from thinkeval.service.base.leases import (
+    MAX_CRASHES,
+    Lease,
+    Renewal,
+    State,
+    event,
+    new_token,
+    renew,
+)
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.depedit import store
 from thinkeval.service.depedit.kind import DEPEDIT
@@ -98,10 +106,8 @@ def claimed(db: Database, affinity: str | None = None) -> tuple[rows.ClaimJobRow
         rows.ClaimJobRow,
         "jobs/claim",
         kinds=[kind.KIND for kind in KINDS],
-        lease=token,
+        rows=[{"worker": "w", "lease": token, "affinity": affinity}],
         lease_ms=60_000,
-        worker="w",
-        affinity=affinity,
         event=event("running", "starting"),
     )
     return (found[0], Lease(token, found[0].attempt)) if found else None
@@ -268,20 +274,20 @@ def test_a_run_is_not_stored_by_a_worker_that_lost_its_lease(
     store.delete_run(db, record.id)
 
 
-def test_cancelled_is_at_once_or_at_the_next_heartbeat(db: Database, graph: str) -> None:
+def test_cancelled_is_at_once_or_at_the_next_renewal(db: Database, graph: str) -> None:
     job = post(db, graph)
     assert DEPEDIT.store.cancel(db, job).status == "cancelled"
     assert taken(db) is None
     job = post(db, graph)
     lease = lease_on(db, job)
-    beat = {"worker": "w", "about": {"device": "cpu"}, "stage": "set 1", "progress": 0.5}
-    assert not db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
+    news = [Renewal(lease, State("set 1", 0.5), "w", {"device": "cpu"})]
+    assert not renew(db, news)[0].cancel
     assert row_of(db, job).stage == "set 1"
     assert {w.job for w in db.read(rows.WorkerRow, "jobs/workers") if w.id == "w"} == {job}
     assert DEPEDIT.store.cancel(db, job).status == "running"
     with pytest.raises(ConflictError, match="running"):
         DEPEDIT.store.delete(db, SETTINGS, job)
-    assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, **beat)[0].cancel
+    assert renew(db, news)[0].cancel
     assert recovery.release(db, KINDS, lease) == "cancelled"
     DEPEDIT.store.delete(db, SETTINGS, job)
     with pytest.raises(NotFoundError):

@@ -35,11 +35,12 @@ def leases(db: Database) -> Iterator[Pair]:
         for seed in (1, 2):
             asked = {"graph": graph, "rewrite": "harry-potter--studied-at", "seed": seed}
             EDIT.store.submit(db, Settings(), EditIn.model_validate(asked))
-            told = {"lease": new_token(), "lease_ms": 60_000, "event": event("running", "starting")}
+            idle = {"worker": "w", "lease": new_token(), "affinity": None}
+            told = {"lease_ms": 60_000, "event": event("running", "starting")}
             (row,) = db.write(
-                rows.ClaimJobRow, "jobs/claim", kinds=[queue.EDIT], worker="w", **told
+                rows.ClaimJobRow, "jobs/claim", kinds=[queue.EDIT], rows=[idle], **told
             )
-            found.append(Lease(str(told["lease"]), row.attempt))
+            found.append(Lease(str(idle["lease"]), row.attempt))
         yield found[0], found[1]
         for edit in db.read(rows.PageEditRow, "edits/page_edits", dataset=graph, limit=10):
             db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit.id)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, cast
 
 import pytest
@@ -14,6 +15,7 @@ from support.own_graphs import hogwarts_as, own_graphs
 from support.references.reference import Edge
 from support.stored_graphs import fact
 from thinkeval.cypher import rows
+from thinkeval.cypher.errors import GraphError
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Entity
 from thinkeval.service.base.errors import (
@@ -24,7 +26,15 @@ from thinkeval.service.base.errors import (
     QueueFullError,
     UsageError,
 )
-from thinkeval.service.base.leases import MAX_CRASHES, Lease, State, event, new_token
+from thinkeval.service.base.leases import (
+    MAX_CRASHES,
+    Lease,
+    Renewal,
+    State,
+    event,
+    new_token,
+    renew,
+)
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.experiments import edit as store
 from thinkeval.service.experiments import queue, recovery, submit
@@ -61,14 +71,19 @@ def posted(graph: str, **more: object) -> EditIn:
 
 
 def claim(
-    db: Database, worker: str = "w", lease_ms: int = 60_000, **more: object
+    db: Database,
+    worker: str = "w",
+    lease_ms: int = 60_000,
+    affinity: str | None = None,
+    **more: object,
 ) -> tuple[rows.ClaimJobRow, Lease] | None:
     """The next edit, and the lease on it."""
-    told = {"lease": new_token(), "lease_ms": lease_ms, "event": event("running", "starting")}
+    idle = {"worker": worker, "lease": new_token(), "affinity": affinity}
+    told = {"lease_ms": lease_ms, "event": event("running", "starting")}
     found = db.write(
-        rows.ClaimJobRow, "jobs/claim", kinds=[queue.EDIT], worker=worker, **told, **more
+        rows.ClaimJobRow, "jobs/claim", kinds=[queue.EDIT], rows=[idle], **told, **more
     )
-    return (found[0], Lease(str(told["lease"]), found[0].attempt)) if found else None
+    return (found[0], Lease(str(idle["lease"]), found[0].attempt)) if found else None
 
 
 def claimed(db: Database, **more: object) -> Lease:
@@ -265,9 +280,7 @@ def test_a_queued_edit_is_cancelled_at_once_and_a_running_one_by_its_worker(
     running = EDIT.store.submit(db, SETTINGS, posted(graph, seed=1)).edit
     lease = claimed(db)
     assert cancelled(db, running) == (running, "running")
-    assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params, stage="x", progress=0.5)[
-        0
-    ].cancel
+    assert renew(db, [Renewal(lease, State("x", 0.5))])[0].cancel
     with pytest.raises(JobInterrupt):
         lease.assert_owned(db.write)
     with pytest.raises(JobInterrupt):  # too late to succeed; nothing of the score is stored
@@ -278,7 +291,7 @@ def test_a_queued_edit_is_cancelled_at_once_and_a_running_one_by_its_worker(
         EDIT.store.cancel(db, "no-such-edit")
 
 
-def test_a_heartbeat_that_comes_late_changes_no_stage(db: Database, graph: str) -> None:
+def test_news_that_comes_late_changes_no_stage(db: Database, graph: str) -> None:
     edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     lease = claimed(db)
     progress = JobProgress(lease)
@@ -286,15 +299,12 @@ def test_a_heartbeat_that_comes_late_changes_no_stage(db: Database, graph: str) 
     progress.update(9, 9, "probe pre")
     late = progress.state
     lease.stage(db.write, "edit", 0.4)
-    for state, stage in ((late, "edit"), (State(lease, "edit (1 of 2)", 0.5), "edit (1 of 2)")):
-        beat = {**lease.params, "stage": state.stage, "progress": state.progress}
-        assert db.write(rows.HeartbeatRow, "jobs/heartbeat", **beat)[0].valid
+    for state, stage in ((late, "edit"), (State("edit (1 of 2)", 0.5), "edit (1 of 2)")):
+        assert renew(db, [Renewal(lease, state)])[0].valid
         assert store.job_of(db, edit).stage == stage
 
 
-def test_a_heartbeat_that_comes_as_the_edit_ends_changes_nothing_of_it(
-    db: Database, graph: str
-) -> None:
+def test_news_that_comes_as_the_edit_ends_changes_nothing_of_it(db: Database, graph: str) -> None:
     """Both at the same moment, thirty times."""
     with ThreadPoolExecutor(2) as pool:
         for seed in range(30):
@@ -304,9 +314,8 @@ def test_a_heartbeat_that_comes_as_the_edit_ends_changes_nothing_of_it(
 
             def tell(lease: Lease = lease, both: threading.Barrier = both) -> None:
                 both.wait()
-                db.write(
-                    rows.HeartbeatRow, "jobs/heartbeat", **lease.params, stage="write", progress=0.9
-                )
+                with suppress(GraphError):  # a deadlock: the dispatcher renews it at its next turn
+                    renew(db, [Renewal(lease, State("write", 0.9))])
 
             def end(lease: Lease = lease, both: threading.Barrier = both) -> None:
                 both.wait()
@@ -345,16 +354,15 @@ def test_an_edit_whose_worker_died_is_queued_again_and_fails_in_the_end(
 ) -> None:
     edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     for attempt in range(1, MAX_CRASHES + 1):
-        claimed(db, lease_ms=1)
+        claimed(db, worker="dead")
         assert store.job_of(db, edit).attempts == attempt
-        time.sleep(0.01)
-        status = recovery.recover(db, KINDS)[edit]
+        status = recovery.recover_worker(db, KINDS, "dead", crashed=True)[edit]
         assert status == ("queued" if attempt < MAX_CRASHES else "failed")
     shown = EDIT.store.get(db, edit)
     assert (shown.status, shown.attempts) == ("failed", 3)
     assert shown.error == "The worker process exited unexpectedly (killed or crashed)."
     assert shown.remedy
-    assert recovery.recover(db, KINDS) == {}
+    assert recovery.recover_worker(db, KINDS, "dead", crashed=True) == {}
     # Posted again it starts anew.
     assert EDIT.store.submit(db, SETTINGS, posted(graph)).outcome == "queued"
     assert store.job_of(db, edit).attempts == 0
@@ -364,7 +372,7 @@ def test_a_valid_lease_is_left_alone_whoever_looks(db: Database, graph: str) -> 
     """No clock, process id or host of ours has a say in it: only the server's time has."""
     edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
     lease = claimed(db, worker="on a machine whose clock is an hour off")
-    assert recovery.recover(db, KINDS) == {}
+    assert recovery.Recovery(KINDS, lease_s=0).run(db) == {}
     assert recovery.recover_worker(db, KINDS, "another", crashed=True) == {}
     assert recovery.release(db, KINDS, Lease(new_token(), lease.attempt)) is None
     assert recovery.release(db, KINDS, lease) == "queued"
@@ -380,14 +388,14 @@ def test_after_a_step_of_the_servers_clock_living_workers_keep_their_jobs(
     recovering = recovery.Recovery(KINDS, lease_s=2.0)
     assert recovering.run(db) == {}
     assert recovering.run(db) == {}
-    db.write(rows.HeartbeatRow, "jobs/heartbeat", **lease.params)
+    renew(db, [Renewal(lease)])
     time.sleep(0.6)
     assert recovering.run(db) == {}  # another expiry: it was renewed
     time.sleep(0.6)
     assert recovering.run(db) == {edit: "queued"}
 
 
-def test_a_supervisor_that_saw_its_worker_die_need_not_wait_for_the_lease(
+def test_a_dispatcher_that_saw_its_worker_die_need_not_wait_for_the_lease(
     db: Database, graph: str
 ) -> None:
     edit = EDIT.store.submit(db, SETTINGS, posted(graph)).edit
@@ -407,7 +415,7 @@ def test_a_command_that_was_killed_leaves_a_failed_edit(db: Database, graph: str
     begin = {"lease": new_token(), "lease_ms": 1, "stage": "s", "progress": 0, "event": "{}"}
     assert db.write(rows.BeginJobRow, "jobs/begin", id=name, **begin)[0].begun
     time.sleep(0.01)
-    assert recovery.recover(db, KINDS) == {name: "failed"}
+    assert recovery.Recovery(KINDS, lease_s=0).run(db) == {name: "failed"}
     assert "exited unexpectedly" in (EDIT.store.get(db, name).error or "")
 
 

@@ -1,4 +1,4 @@
-"""The worker's loop with a kind of job of this file's own: no query, no other file knows of it."""
+"""The dispatcher and an executor with a kind of job that no query and no other file knows."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from typing import ClassVar
 import pytest
 
 from support.serving import settings_of, until
+from support.thread_engine import dispatching
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError
 from thinkeval.cypher.run import Database
 from thinkeval.editing import interruption
 from thinkeval.service.base.leases import Lease
 from thinkeval.service.base.settings import Settings
+from thinkeval.service.engines.dispatcher import Dispatcher
 from thinkeval.service.experiments import queue, submit
 from thinkeval.service.experiments.job import JobProgress
-from thinkeval.service.experiments.worker import Worker
 from thinkeval.service.scoring.runtime import Runtime
 
 
@@ -78,18 +79,12 @@ def settings(server: dict[str, str]) -> Settings:
 
 
 @pytest.fixture
-def worker(db: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
-    """A worker in a thread of this process, which sets no signal handlers there."""
-    monkeypatch.setattr("thinkeval.service.experiments.worker.signal.signal", lambda *_: None)
-    made = Worker(settings, (Counting,))
-    thread = threading.Thread(target=made.run)
+def worker(db: Database, settings: Settings) -> Iterator[Dispatcher]:
+    """A dispatcher with one executor, each in a thread of this process."""
     Counting.dropped.clear()
     Counting.act = Counting.count
-    thread.start()
-    yield made
-    made.stop()
-    thread.join(30)
-    assert not thread.is_alive()
+    with dispatching(db, settings, Counting) as made:
+        yield made
     for row in db.read(rows.PageJobRow, "jobs/page", kind=Counting.KIND, limit=1000):
         db.write(int, "jobs/delete", id=row.id)
 
@@ -111,22 +106,17 @@ def ended(db: Database, job: str, kind: str = Counting.KIND) -> rows.JobRow:
     return job_of(db, job, kind)
 
 
-def test_a_third_kind_is_a_class_and_no_query(db: Database, worker: Worker) -> None:
+def test_a_third_kind_is_a_class_and_no_query(db: Database, worker: Dispatcher) -> None:
     done = ended(db, submitted(db))
     assert (done.status, done.parts, done.attempts) == ("succeeded", ("0", "1", "2"), 1)
     assert done.progress == 1.0
-    until(
-        lambda: [
-            row
-            for row in db.read(rows.WorkerRow, "jobs/workers")
-            if row.id == worker.id and row.pid
-        ],
-        20,
-    )
+    until(lambda: [each for each in db.read(rows.WorkerRow, "jobs/workers") if each.pid], 20)
     assert Counting.dropped == []
 
 
-def test_an_error_is_recorded_and_the_worker_takes_the_next(db: Database, worker: Worker) -> None:
+def test_an_error_is_recorded_and_the_worker_takes_the_next(
+    db: Database, worker: Dispatcher
+) -> None:
     def fail(self: Counting, runtime: Runtime) -> None:
         raise ValueError("no luck")
 
@@ -138,28 +128,28 @@ def test_an_error_is_recorded_and_the_worker_takes_the_next(db: Database, worker
     assert ended(db, submitted(db)).status == "succeeded"
 
 
-def test_cancelling_stops_the_next_step_of_a_loop(db: Database, worker: Worker) -> None:
+def test_cancelling_stops_the_next_step_of_a_loop(db: Database, worker: Dispatcher) -> None:
     Counting.act = once(until_interrupted)
     job = submitted(db)
     until(lambda: job_of(db, job).status == "running")
     began = time.monotonic()
     queue.cancel_all(db, [job], Counting.KIND)
-    worker.look()
+    worker.wake()
     assert ended(db, job).status == "cancelled"
     assert time.monotonic() - began < 20
     assert ended(db, submitted(db)).status == "succeeded"  # the same worker
 
 
-def test_a_worker_that_stops_releases_its_job_at_once(db: Database, worker: Worker) -> None:
+def test_a_worker_that_stops_releases_its_job_at_once(db: Database, worker: Dispatcher) -> None:
     Counting.act = until_interrupted
     job = submitted(db)
     until(lambda: job_of(db, job).status == "running")
-    worker.stop()
+    worker.close()
     until(lambda: job_of(db, job).status == "queued", 20)
     assert job_of(db, job).attempts == 0
 
 
-def test_a_job_that_another_took_over_is_left_alone(db: Database, worker: Worker) -> None:
+def test_a_job_that_another_took_over_is_left_alone(db: Database, worker: Dispatcher) -> None:
     """Its lease is taken while it runs: it stops, records nothing, and the worker is fit."""
     stopped = threading.Event()
 
@@ -173,7 +163,8 @@ def test_a_job_that_another_took_over_is_left_alone(db: Database, worker: Worker
     job = submitted(db)
     until(lambda: job_of(db, job).status == "running")
     token = uuid.uuid4().hex
-    (orphan,) = db.read(rows.OrphanRow, "jobs/orphans", worker=worker.id, started_ms=0)
+    (name,) = [row.id for row in db.read(rows.WorkerRow, "jobs/workers") if row.job == job]
+    (orphan,) = db.read(rows.OrphanRow, "jobs/orphans", worker=name)
     taken = {"crashed": False, "error": "", "remedy": "", "cancelled": ""}
     events = dict.fromkeys(("queued", "failed", "cancelled"), "{}")
     for _ in range(
@@ -184,23 +175,25 @@ def test_a_job_that_another_took_over_is_left_alone(db: Database, worker: Worker
                    lease=orphan.lease, attempt=orphan.attempt, at="x",
                    events=events, **taken)  # fmt: skip
             tx.run(rows.ClaimJobRow, "jobs/claim",
-                   kinds=[Counting.KIND], lease=token, lease_ms=60_000,
-                   worker="other", event="{}")  # fmt: skip
+                   kinds=[Counting.KIND], lease_ms=60_000, event="{}",
+                   rows=[{"worker": "other", "lease": token, "affinity": None}])  # fmt: skip
             break
     assert stopped.wait(20)
     assert job_of(db, job).status == "running"
-    assert [
-        row.id for row in db.read(rows.OrphanRow, "jobs/orphans", worker="other", started_ms=0)
-    ] == [job]
+    assert [row.id for row in db.read(rows.OrphanRow, "jobs/orphans", worker="other")] == [job]
     assert ended(db, submitted(db)).status == "succeeded"
     assert job_of(db, job).status == "running"
 
 
 STUCK = """
     import time
-    from thinkeval.service.experiments.job import JobProgress
-    from thinkeval.service.experiments.worker import Worker
+    from thinkeval.cypher.run import Database
     from thinkeval.service.base.settings import Settings
+    from thinkeval.service.engines.connection import Connection
+    from thinkeval.service.engines.dispatcher import Dispatcher
+    from thinkeval.service.engines.executor import Executor
+    from thinkeval.service.engines.local import LocalEngine, serve
+    from thinkeval.service.experiments.job import JobProgress
 
     class Stuck:
         KIND = "stuck"
@@ -216,23 +209,30 @@ STUCK = """
         def drop(db, job):
             pass
 
-    Worker(Settings(), (Stuck,)).run()
+    def execute(name, pipe):
+        serve(Executor(Settings(), (Stuck,)), pipe)
+
+    if __name__ == "__main__":
+        connection = Connection(Settings())
+        connection.start()
+        engine = LocalEngine(execute)
+        Dispatcher(Settings(), (Stuck,), engine, 1, connection.waited).run()
 """
 
 
-def test_a_worker_whose_job_does_not_stop_exits_after_the_grace_period(
+def test_an_executor_whose_job_does_not_stop_is_killed_after_the_grace_period(
     db: Database, server: dict[str, str], tmp_path: Path
 ) -> None:
     job = submitted(db, "stuck")
     env = os.environ | server | {"THINKEVAL_STOP_GRACE_S": "1", "THINKEVAL_LEASE_S": "6"}
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(STUCK)], env=env, cwd=tmp_path
-    )
+    program = tmp_path / "stuck.py"
+    program.write_text(textwrap.dedent(STUCK), encoding="utf-8")
+    process = subprocess.Popen([sys.executable, str(program)], env=env, cwd=tmp_path)
     try:
-        until(lambda: job_of(db, job, "stuck").status == "running", 60)
+        until(lambda: job_of(db, job, "stuck").status == "running", 120)
         queue.cancel_all(db, [job], "stuck")
-        assert process.wait(60) == 3
-        assert job_of(db, job, "stuck").status == "cancelled"
+        assert ended(db, job, "stuck").status == "cancelled"
+        assert process.poll() is None  # another executor takes its place
     finally:
         process.kill()
         process.wait()
