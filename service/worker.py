@@ -13,6 +13,7 @@ from .base.settings import Settings
 from .engines import local
 from .engines.connection import Connection
 from .engines.dispatcher import Dispatcher
+from .engines.engine import Engine
 from .engines.executor import Executor
 from .experiments.job import job_of
 
@@ -21,12 +22,30 @@ NICENESS = 5
 """The service, the database and the user's own programs come first."""
 
 
-def execute(name: str, pipe: Pipe) -> None:
-    """Run an executor in this process: a program of `thinkeval.service.engines.local`."""
+def make_executor() -> Executor:
+    """Set this process up for an executor, and make it; the environment has its settings."""
     collect_seldom()
     processes.set_up()
     os.nice(NICENESS)
-    local.serve(Executor(Settings(), KINDS), pipe)
+    return Executor(Settings(), KINDS)
+
+
+def execute(name: str, pipe: Pipe) -> None:
+    """Run an executor in this process: a program of `thinkeval.service.engines.local`."""
+    local.serve(make_executor(), pipe)
+
+
+def start_engine(settings: Settings, executors: int) -> Engine:
+    """The engine that the settings name.
+
+    Raises:
+        UsageError: the engine `ray` cannot be used.
+    """
+    if settings.engine == "ray":
+        from .engines.ray import RayEngine
+
+        return RayEngine(settings, make_executor, executors, settings.ray_address)
+    return local.LocalEngine(execute)
 
 
 def main(settings: Settings | None = None) -> None:
@@ -34,7 +53,7 @@ def main(settings: Settings | None = None) -> None:
     processes.set_up()
     settings = settings or Settings()
     connection = Connection(settings)
-    engine = local.LocalEngine(execute)
+    engine = start_engine(settings, 1)
     dispatcher = Dispatcher(settings, KINDS, engine, 1, connection.waited, connection.suspect)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: dispatcher.stop())

@@ -6,7 +6,7 @@ import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
@@ -106,6 +106,13 @@ class Settings(BaseSettings):
         ge=0,
         le=64,
         description="Worker processes of the service; 0: use external workers.",
+    )
+    engine: Literal["local", "ray"] = Field(
+        default="local",
+        description="Where workers run: processes of this machine, or actors of a Ray cluster.",
+    )
+    ray_address: str = Field(
+        default="auto", description="Address of the Ray cluster: auto, HOST:PORT, ray://HOST:PORT."
     )
     restart_pause_s: float = Field(
         default=30.0,

@@ -34,6 +34,13 @@ def serve(
         int | None,
         typer.Option(min=0, max=64, help="Worker processes; 0 where workers run elsewhere."),
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="Where workers run: local, or ray for the actors of a Ray cluster."),
+    ] = None,
+    ray_address: Annotated[
+        str | None, typer.Option(help="The Ray cluster: auto, HOST:PORT, ray://HOST:PORT.")
+    ] = None,
 ) -> None:
     """Serve the web UI and REST; workers score what is submitted.
 
@@ -47,7 +54,10 @@ def serve(
     name the models that may be loaded, THINKEVAL_IMPORT_DIR the folder for imports.
     `/openapi.json` describes every route.
     """
-    given = {"host": host, "port": port, "root_path": root_path, "workers": workers}
+    given = {
+        "host": host, "port": port, "root_path": root_path, "workers": workers,
+        "engine": engine, "ray_address": ray_address,
+    }  # fmt: skip
     settings = Settings(**{name: value for name, value in given.items() if value is not None})
     from ..web.app import run
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import FrameType
@@ -64,7 +65,7 @@ class LocalEngine:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._children: dict[str, _Child] = {}
-        self._wakes, self._waker = processes.context().Pipe(duplex=False)
+        self._wakes, self._waker = Pipe(duplex=False)
         self._waking = threading.Lock()
 
     def start(self, name: str) -> None:
@@ -73,7 +74,7 @@ class LocalEngine:
         Raises:
             OSError, EOFError: it cannot be started.
         """
-        here, there = processes.context().Pipe()
+        here, there = Pipe()
         with there:
             process = self._process(name, there)
             process.start()

@@ -30,10 +30,9 @@ from ..base import processes
 from ..base.errors import UsageError
 from ..base.settings import Settings
 from ..engines.dispatcher import Dispatcher
-from ..engines.local import LocalEngine
 from ..kinds import KINDS
 from ..worker import KINDS as WORKER_KINDS
-from ..worker import execute
+from ..worker import start_engine
 from . import (
     catalog,
     depedit,
@@ -295,7 +294,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     settings = settings or Settings()
     connection = Connection(settings)
     count = settings.workers if workers is None else workers
-    engine = LocalEngine(execute)
+    engine = start_engine(settings, count)
     dispatcher = Dispatcher(
         settings, WORKER_KINDS, engine, count, connection.waited, connection.suspect
     )

@@ -65,7 +65,5 @@ def execute(name: str, pipe: Connection) -> None:
 
 
 if __name__ == "__main__":
-    from thinkeval.service.web import app
-
-    app.execute = worker.execute = execute
+    worker.execute = execute
     main.main()

@@ -132,7 +132,7 @@ def short(environment: dict[str, str], mine: Mine) -> dict[str, str]:
     return environment | {
         "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
         "THINKEVAL_LEASE_S": "10",
-        "THINKEVAL_STOP_GRACE_S": "1",
+        "THINKEVAL_STOP_GRACE_S": "4",
         "THINKEVAL_WORKERS": "2",
     }
 

@@ -1,0 +1,284 @@
+"""The engine `ray`: executors are actors of a Ray cluster, on any of its nodes.
+
+Ray starts, places, watches and ends processes. It keeps nothing that matters: jobs, leases and
+results are in the database, which every node has to reach. Ray never restarts an actor or repeats a
+call here (`max_restarts=0`, `max_task_retries=0`), as a job would else run twice or be blamed for
+the death of another: the dispatcher starts a new executor, and claims again.
+
+    RAY_AUTH_MODE=token   on the head, the nodes and here, or anyone who reaches a port runs code
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import UsageError
+from ..base.leases import Lease, State, this_process
+from ..base.settings import PREFIX, Settings
+from .engine import Heard, Report
+from .executor import Executor
+
+if TYPE_CHECKING:
+    from ...cypher import rows
+
+log = logging.getLogger("thinkeval.engine")
+
+SLICE_S = 0.25
+"""A call of `wait` looks so often whether it was woken."""
+ALIVE_S = 1.0
+"""Interval at which executors that run a job are asked how far it is."""
+END_S = 15.0
+"""Maximum time that an executor takes to release its job when the engine is closed."""
+
+Make = Callable[[], Executor]
+"""Makes an executor on a node: a function of a module that is installed there."""
+
+
+class Actor:
+    """One executor as an actor; `heard`, `cancel` and `stop` are answered while a job runs."""
+
+    def __init__(self, make: Make) -> None:
+        # Signals are not handled here: with concurrency groups no method has the main thread.
+        self._executor = make()
+        self._runtime = self._executor.runtime.__enter__()
+        self._begun = False
+        self._ended = threading.Event()
+
+    def about(self) -> dict[str, Any]:
+        """What is listed of this executor; answers once it can be given a job."""
+        return this_process(self._executor.settings.device)
+
+    def run(self, row: rows.ClaimJobRow, lease: Lease) -> str:
+        """Run a job; returns how it ended."""
+        self._begun = True
+        try:
+            return self._executor.run(row, lease)
+        finally:
+            self._begun = False
+
+    def heard(self) -> tuple[bool, State | None]:
+        """Whether a job was taken up, and how far it is."""
+        return self._begun, self._executor.state()
+
+    def cancel(self, lease: Lease, lost: bool) -> None:
+        """Ask the job of a lease to stop."""
+        self._executor.interrupt(lease, lost=lost)
+
+    def stop(self) -> None:
+        """Queue the job under way again."""
+        self._executor.stop()
+
+    def watch(self) -> None:
+        """Return never: the caller hears of the actor's death."""
+        self._ended.wait()
+
+
+@dataclass(slots=True)
+class _Child:
+    actor: Any
+    heard: Heard
+    idle: bool = False
+    asked: Any = None
+    """The pending question how far its job is."""
+
+
+class RayEngine:
+    """Executors as actors of a cluster, from `start` to `close`.
+
+    Args:
+        make: makes an executor on a node.
+        address: of the cluster, as `ray.init` takes it: `auto`, `local`, host and port, ray://...
+
+    Raises:
+        UsageError: the extra `ray` is missing, the cluster does not answer or has no room for the
+            executors, or it has nodes that cannot reach an embedded database.
+    """
+
+    def __init__(self, settings: Settings, make: Make, executors: int, address: str) -> None:
+        self._ray = _connected(address)
+        self._settings, self._make = settings, make
+        self._gpus = 1 if self._ray.cluster_resources().get("GPU", 0) else 0
+        _require_room(self._ray, executors, self._gpus)
+        _require_reachable(self._ray, settings)
+        self._class = self._ray.remote(
+            max_restarts=0,
+            max_task_retries=0,
+            concurrency_groups={"control": 2, "watch": 1},
+        )(Actor)
+        self._children: dict[str, _Child] = {}
+        self._pending: dict[Any, tuple[str, str]] = {}
+        """Calls under way: the executor, and which call it is."""
+        self._asked_at = 0.0
+        self._woken = threading.Event()
+
+    def start(self, name: str) -> None:
+        """Start an actor; Ray says later where."""
+        variables = {key: value for key, value in os.environ.items() if key.startswith(PREFIX)}
+        actor = self._class.options(
+            num_cpus=1,
+            num_gpus=self._gpus,
+            runtime_env={"env_vars": variables},
+        ).remote(self._make)
+        self._children[name] = _Child(actor, Heard(time.monotonic()))
+        self._pending[actor.about.remote()] = (name, "about")
+        self._pending[actor.watch.options(concurrency_group="watch").remote()] = (name, "watch")
+
+    def ready(self) -> list[str]:
+        """The executors that can be given a job."""
+        return [name for name, child in self._children.items() if child.idle]
+
+    def run(self, name: str, job: rows.ClaimJobRow, lease: Lease) -> None:
+        """Give a ready executor a job."""
+        child = self._children[name]
+        child.idle = False
+        child.heard = Heard(time.monotonic(), about=child.heard.about)
+        self._pending[child.actor.run.remote(job, lease)] = (name, "run")
+
+    def wait(self, timeout_s: float) -> list[Report]:
+        """The jobs and executors that ended; waits until there is news, or `wake` is called."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            self._ask()
+            left = max(0.0, deadline - time.monotonic())
+            calls = list(self._pending)
+            done, _ = (
+                self._ray.wait(calls, num_returns=len(calls), timeout=min(SLICE_S, left))
+                if calls
+                else ([], [])
+            )
+            if not calls:
+                self._woken.wait(min(SLICE_S, left))
+            reports = [report for call in done if (report := self._told(call))]
+            if reports or self._woken.is_set() or time.monotonic() >= deadline:
+                self._woken.clear()
+                return reports
+            if any(child.idle and not child.heard.about for child in self._children.values()):
+                return reports
+
+    def _ask(self) -> None:
+        if time.monotonic() - self._asked_at < ALIVE_S:
+            return
+        self._asked_at = time.monotonic()
+        for name, child in self._children.items():
+            if not child.idle and child.asked is None and child.heard.about:
+                child.asked = child.actor.heard.options(concurrency_group="control").remote()
+                self._pending[child.asked] = (name, "heard")
+
+    def _told(self, call: Any) -> Report | None:
+        name, what = self._pending.pop(call)
+        child = self._children.get(name)
+        if child is None:  # another call has told of its death
+            with suppress(Exception):
+                self._ray.get(call)
+            return None
+        try:
+            told = self._ray.get(call)
+        except self._ray.exceptions.RayActorError as error:
+            return self._buried(name, error)
+        except self._ray.exceptions.RayTaskError as error:
+            if what == "run":
+                log.error("executor %s: %s", name, error)
+            return self._buried(name, error)
+        child.heard.at = time.monotonic()
+        if what == "about":
+            child.heard.about, child.idle = told, True
+        elif what == "heard":
+            child.asked = None
+            if not child.idle:
+                child.heard.begun, child.heard.state = told
+        elif what == "run":
+            child.idle, child.heard.begun = True, False
+            return Report(name, told)
+        return None
+
+    def _buried(self, name: str, error: Exception) -> Report:
+        child = self._children.pop(name)
+        # A node that is out of reach may have run the job or not: that is no crash of it.
+        away = isinstance(error, self._ray.exceptions.ActorUnavailableError)
+        with suppress(Exception):
+            self._ray.kill(child.actor, no_restart=True)
+        detail = next(iter(str(error).splitlines()), type(error).__name__)
+        return Report(name, "died", detail, child.heard.begun and not away)
+
+    def heard(self, name: str) -> Heard:
+        """The last message of an executor that was started and has not died."""
+        return self._children[name].heard
+
+    def cancel(self, name: str, lease: Lease, *, lost: bool) -> None:
+        """Ask an executor to stop the job of a lease."""
+        actor = self._children[name].actor
+        actor.cancel.options(concurrency_group="control").remote(lease, lost)
+
+    def kill(self, name: str) -> None:
+        """End an executor for sure; `wait` reports that it died."""
+        log.warning("executor %s does not stop: killing it", name)
+        self._ray.kill(self._children[name].actor, no_restart=True)
+
+    def wake(self) -> None:
+        """End `wait` soon; may be called from any thread."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """End the actors, each of which queues its job again, and nothing else of the cluster."""
+        running = [call for call, (_, what) in self._pending.items() if what == "run"]
+        for child in self._children.values():
+            child.actor.stop.options(concurrency_group="control").remote()
+        with suppress(Exception):
+            if running:
+                self._ray.wait(running, num_returns=len(running), timeout=END_S)
+        for child in self._children.values():
+            with suppress(Exception):
+                self._ray.kill(child.actor, no_restart=True)
+        self._children.clear()
+        self._ray.shutdown()
+
+
+def _connected(address: str) -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise UsageError(
+            "The engine ray needs the package ray.", remedy="Run `pip install 'thinkeval[ray]'`."
+        ) from error
+    try:
+        # Always an address: without one Ray takes whatever cluster this machine started last.
+        ray.init(address=address, log_to_driver=True, logging_level=logging.WARNING)
+    except (ConnectionError, ray.exceptions.RayError, RuntimeError, ValueError) as error:
+        raise UsageError(
+            f"The Ray cluster {address!r} does not answer: {str(error).splitlines()[0]}",
+            remedy="Start one by `ray start --head`, or name its address: --ray-address HOST:PORT."
+            " With token authentication set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH here too.",
+        ) from error
+    return ray
+
+
+def _require_room(ray: Any, executors: int, gpus: int) -> None:
+    """Refuse what no node could place: Ray would wait for ever."""
+    have = ray.cluster_resources()
+    what, room = ("GPU", have.get("GPU", 0)) if gpus else ("CPU", have.get("CPU", 0))
+    if executors > room:
+        raise UsageError(
+            f"The cluster has {room:g} {what}s, and {executors} executors want one each.",
+            remedy=f"Ask for fewer: --workers {int(room)}; or add nodes.",
+        )
+
+
+def _require_reachable(ray: Any, settings: Settings) -> None:
+    """Refuse nodes of other machines where the database is the embedded one of this machine."""
+    if settings.neo4j_uri:
+        return
+    here = ray.util.get_node_ip_address()
+    others = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]} - {here}
+    if others:
+        raise UsageError(
+            f"The cluster has nodes on other machines ({', '.join(sorted(others))}), which cannot"
+            " reach the embedded database of this one.",
+            remedy="Set THINKEVAL_NEO4J_URI to a server that every node reaches.",
+        )
