@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import chdir, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -249,7 +250,9 @@ def _connected(address: str) -> Any:
         ) from error
     try:
         # Always an address: without one Ray takes whatever cluster this machine started last.
-        ray.init(address=address, log_to_driver=True, logging_level=logging.WARNING)
+        # In another folder: Ray lets actors import from the one where the driver was started.
+        with chdir(sys.prefix):
+            ray.init(address=address, log_to_driver=True, logging_level=logging.WARNING)
     except (ConnectionError, ray.exceptions.RayError, RuntimeError, ValueError) as error:
         raise UsageError(
             f"The Ray cluster {address!r} does not answer: {str(error).splitlines()[0]}",
@@ -260,14 +263,19 @@ def _connected(address: str) -> Any:
 
 
 def _require_room(ray: Any, executors: int, gpus: int) -> None:
-    """Refuse what no node could place: Ray would wait for ever."""
+    """Refuse a cluster that can place no executor, as Ray would wait for ever; tell of too few."""
     have = ray.cluster_resources()
     what, room = ("GPU", have.get("GPU", 0)) if gpus else ("CPU", have.get("CPU", 0))
-    if executors > room:
+    if executors and room < 1:
         raise UsageError(
-            f"The cluster has {room:g} {what}s, and {executors} executors want one each.",
-            remedy=f"Ask for fewer: --workers {int(room)}; or add nodes.",
+            f"No node of the cluster has a {what} for an executor.",
+            remedy="Add a node: `ray start --address HEAD:PORT` on another machine.",
         )
+    if executors > room:
+        log.warning(
+            "the cluster has %g %ss, and %d executors want one each: the others wait for a node",
+            room, what, executors,
+        )  # fmt: skip
 
 
 def _require_reachable(ray: Any, settings: Settings) -> None:

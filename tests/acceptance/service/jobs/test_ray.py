@@ -1,0 +1,165 @@
+"""The engine `ray`: a sweep on two nodes, of which one is killed, has the numbers of one process.
+
+Real Ray, in processes of this machine: a head and a second node, with token authentication.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from support.commands import Cli, Mine
+from support.serving import Service, in_stage, serving, until
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.experiments import edit as store
+
+RAY = Path(sys.executable).with_name("ray")
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(not RAY.exists(), reason="the extra `ray` is not installed"),
+]
+
+REWRITE = "harry-potter--studied-at"
+NODE = ("--block", "--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats")
+
+
+@dataclass
+class Cluster:
+    """Nodes of this machine, of one processor each, which know a token of the test's own."""
+
+    env: dict[str, str]
+    address: str
+    nodes: list[psutil.Popen] = field(default_factory=list)
+
+    def start(self, *options: str) -> None:
+        """Start a node; the first one is the head."""
+        self.nodes.append(
+            psutil.Popen([str(RAY), "start", *options, *NODE], env=os.environ | self.env)
+        )
+
+    def kill(self, node: psutil.Popen) -> None:
+        """Kill a node with everything that runs on it."""
+        gone = [*node.children(recursive=True), node]
+        for process in gone:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        node.wait(30)
+        psutil.wait_procs(gone, 30)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A head and another node."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid.uuid4().hex, "OMP_NUM_THREADS": "1",
+             "RAY_worker_niceness": "0"}  # fmt: skip
+    made = Cluster(token, f"127.0.0.1:{port}")
+    try:
+        made.start("--head", "--node-ip-address=127.0.0.1", f"--port={port}",
+                   "--include-dashboard=false")  # fmt: skip
+        until(lambda: _answers(port))
+        made.start(f"--address={made.address}", "--node-ip-address=127.0.0.1")
+        yield made
+    finally:
+        for node in reversed(made.nodes):
+            with suppress(psutil.NoSuchProcess):
+                made.kill(node)
+
+
+def _answers(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+@pytest.fixture(scope="module")
+def service(
+    cluster: Cluster,
+    environment: dict[str, str],
+    mine: Mine,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Service]:
+    env = environment | cluster.env | {
+        "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
+        "THINKEVAL_WORKERS": "2",
+        "THINKEVAL_ENGINE": "ray",
+        "THINKEVAL_RAY_ADDRESS": cluster.address,
+    }  # fmt: skip
+    with serving(env, tmp_path_factory.mktemp("ray")) as running:
+        running.ready()
+        yield running
+
+
+def post(service: Service, mine: Mine, **more: object) -> str:
+    body = {"graph": mine.graph, "model": mine.model, "rewrite": REWRITE, "samples": 2}
+    return service.post(**(body | more))["id"]
+
+
+def test_an_actor_that_is_killed_is_replaced_and_a_cancelled_job_leaves_it_fit(
+    db: Database, service: Service, mine: Mine
+) -> None:
+    """The executor of a running edit is killed; the edit is scored by another."""
+    edit = post(service, mine, seed=100, samples=40)
+    in_stage(db, edit, "probe post")
+    victim = _pid_of(db, edit)
+    psutil.Process(victim).kill()
+    told = service.ended(edit)
+    assert (told["status"], told["attempts"]) == ("succeeded", 2), told
+    slow = post(service, mine, seed=101, samples=40)
+    in_stage(db, slow, "probe pre")
+    assert service.http.post(f"/v1/edits/{slow}/cancel").status_code == 202
+    assert service.ended(slow)["status"] == "cancelled"
+
+
+def test_a_sweep_survives_the_loss_of_a_node_with_the_numbers_of_one_process(
+    db: Database, cluster: Cluster, service: Service, mine: Mine, thinkeval: Cli
+) -> None:
+    body = {"graph": mine.graph, "models": [mine.model], "rewrites": [REWRITE],
+            "methods": ["none", "rome"], "seeds": [110, 111, 112], "samples": 2}  # fmt: skip
+    answer = service.http.post("/v1/sweeps", json=body)
+    assert answer.status_code == 202, answer.text
+    sweep = answer.json()["id"]
+    until(lambda: service.get(f"/v1/sweeps/{sweep}")["progress"] > 0)
+    cluster.kill(cluster.nodes[1])
+    until(lambda: service.get(f"/v1/sweeps/{sweep}")["status"] in ("succeeded", "failed"), 300)
+    done = service.get(f"/v1/sweeps/{sweep}")
+    assert done["status"] == "succeeded", done
+    found = db.read(rows.PageEditRow, "edits/page_edits", dataset=mine.graph, limit=1000)
+    scored = [row.id for row in found if store.job_of(db, row.id).status == "succeeded"]
+    assert len(scored) == len(set(scored)) >= 6
+    again = thinkeval(
+        "score", REWRITE, "-g", mine.graph, "--model", mine.model, "-m", "rome",
+        "--samples", "2", "--seed", "111", "--force", "--json",
+    ).json[0]  # fmt: skip
+    stored = service.get(f"/v1/edits/{again['edit']}")["result"]
+    assert [_close(value) for value in again["values"]] == stored["values"]
+
+
+def _close(value: dict[str, Any]) -> dict[str, Any]:
+    """A value of a score; nodes may use another number of threads, hence the last digits."""
+    return value | {
+        key: pytest.approx(value[key], rel=1e-6, abs=1e-9)
+        for key in ("value", "low", "high")
+        if value[key] is not None
+    }
+
+
+def _pid_of(db: Database, edit: str) -> int:
+    job = store.job_of(db, edit).id
+    found = until(
+        lambda: [row.pid for row in db.read(rows.WorkerRow, "jobs/workers") if row.job == job]
+    )
+    return int(found[0])
