@@ -1,4 +1,4 @@
-// The workers of which a dispatcher has told.
+// The workers of all dispatchers.
 
 MATCH (node:Worker)
 WITH properties(node) AS w

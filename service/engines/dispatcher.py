@@ -110,7 +110,7 @@ class Dispatcher:
         self.engine.wake()
 
     def close(self) -> None:
-        """Stop, and wait until all executors have ended."""
+        """Stop, and wait for the end of all executors."""
         self.stop()
         if self._thread.is_alive():
             self._thread.join()
@@ -133,7 +133,7 @@ class Dispatcher:
         """Hear the engine, then look after the database once."""
         now = monotonic()
         if now - self._turned_at > self.settings.lease_s / 4:
-            self._awake_since = now  # this process was stopped: it has heard nobody meanwhile
+            self._awake_since = now  # this process was stopped: it could not listen meanwhile
         self._turned_at = now
         self._start_due()
         for report in self.engine.wait(self._pause_s()):

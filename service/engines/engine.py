@@ -27,7 +27,7 @@ class Report:
 
     Attributes:
         detail: for the log: how the process ended.
-        begun: the executor had taken up a job.
+        begun: the executor had begun a job.
     """
 
     executor: str
@@ -42,8 +42,8 @@ class Heard:
 
     Attributes:
         at: when it arrived, by this process's monotonic clock.
-        begun: the executor has taken up the job it was given.
-        state: how far its job is; None before it has told.
+        begun: the executor has begun the job it was given.
+        state: how far its job is; None before its first message.
         about: properties that are listed of the executor: device, host, process.
     """
 

@@ -41,14 +41,14 @@ class Executor:
         kinds: the kinds of job it runs.
 
     Attributes:
-        told: called as a job enters a stage, in the thread that runs it.
+        on_stage: called as a job enters a stage, in the thread that runs it.
         stopping: it shall run no further job.
         asked_at: when the job under way was asked to stop, by the monotonic clock; None if not.
     """
 
     def __init__(self, settings: Settings, kinds: Kinds) -> None:
         self.settings, self.kinds = settings, kinds
-        self.told: Callable[[], None] = lambda: None
+        self.on_stage: Callable[[], None] = lambda: None
         self.stopping = False
         self.asked_at: float | None = None
         self._job: Job | None = None
@@ -91,7 +91,7 @@ class Executor:
         """
         job = self._job
         if job is None or job.progress.lease.token != lease.token:
-            return  # it has ended meanwhile
+            return  # another one runs, or none
         if lost:
             job.progress.lost = True
         else:
@@ -146,7 +146,7 @@ class Executor:
         """Called as an edit enters a stage."""
         if self._job is not None:
             self._job.progress.enter(stage, progress)
-            self.told()
+            self.on_stage()
             self._check()
 
     def _check(self) -> None:

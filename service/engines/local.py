@@ -108,7 +108,7 @@ class LocalEngine:
                 self._wakes.recv_bytes()
             elif isinstance(each, Connection):
                 self._receive(by_pipe[each], reports)
-        # After its pipe: a child that recorded the end of its job and exited has told so.
+        # After the pipes: the last message of a child may be the end of its job.
         reports += [self._buried(by_end[each]) for each in news if each in by_end]
         return reports
 
@@ -118,7 +118,7 @@ class LocalEngine:
             while child.pipe.poll():
                 self._told(name, child, reports, *child.pipe.recv())
             return
-        wait([child.process.sentinel], ALIVE_S)  # a pipe that has ended is ready all the time
+        wait([child.process.sentinel], ALIVE_S)  # a closed pipe is ready all the time
 
     def _told(self, name: str, child: _Child, reports: list[Report], what: str, *told: Any) -> None:
         child.heard.at = time.monotonic()
@@ -220,7 +220,7 @@ def serve(executor: Executor, pipe: Connection) -> None:
                 tell()
             asked = executor.asked_at
             grace_s = executor.settings.stop_grace_s
-            # Who cancels a job kills an executor that does not stop; here nobody is left to.
+            # The dispatcher kills an executor that does not stop; here there may be none any more.
             if executor.stopping and asked is not None and time.monotonic() - asked > grace_s:
                 log.error("the job has not stopped after %s s: exiting", grace_s)
                 executor.release()
@@ -230,7 +230,7 @@ def serve(executor: Executor, pipe: Connection) -> None:
     if threading.current_thread() is threading.main_thread():
         for signaled in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signaled, stop)
-    executor.told = tell
+    executor.on_stage = tell
     threads = [threading.Thread(target=each, daemon=True) for each in (listen, tick)]
     with executor.runtime:
         for thread in threads:

@@ -65,7 +65,7 @@ class Actor:
             self._begun = False
 
     def heard(self) -> tuple[bool, State | None]:
-        """Whether a job was taken up, and how far it is."""
+        """Whether a job was begun, and how far it is."""
         return self._begun, self._executor.state()
 
     def cancel(self, lease: Lease, lost: bool) -> None:
@@ -175,7 +175,7 @@ class RayEngine:
     def _told(self, call: Any) -> Report | None:
         name, what = self._pending.pop(call)
         child = self._children.get(name)
-        if child is None:  # another call has told of its death
+        if child is None:  # its death is known from another call
             with suppress(Exception):
                 self._ray.get(call)
             return None

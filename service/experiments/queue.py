@@ -1,7 +1,7 @@
 """The queue as the service shows it: status and number of jobs; cancel them.
 
     submit  → queued        `service.experiments.submit`: committed before it is answered
-    claim   → running       `service.experiments.worker` holds a lease while it runs the job
+    claim   → running       an executor (`service.engines`) runs it under a lease
             → succeeded | failed | cancelled
 
 Submitting the same again finds the same job; one that failed or was cancelled is queued again.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 WORKER_SILENT_S = 60.0
-"""A worker of which no dispatcher has told for so long is not listed any more."""
+"""A worker whose dispatcher has been silent for so long is not listed any more."""
 
 Kinds: TypeAlias = "Sequence[type[Job]]"
 """The kinds of job that a program knows."""

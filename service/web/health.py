@@ -44,7 +44,7 @@ class WorkerOut(BaseModel):
     device: str = Field(description="Device that it computes on.")
     edit: str | None = Field(description="Id of the edit that it scores; null while idle.")
     job: str | None = Field(description="DepEdit job that it is running.")
-    silent_s: float = Field(description="Seconds since its dispatcher last told of it.")
+    silent_s: float = Field(description="Seconds since the last message of its dispatcher.")
 
 
 class Readiness(BaseModel):

@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("service", "cypher", "editing", "loaders")
-ROOMS_OF_SERVICE = 16
+ROOMS_OF_SERVICE = 17
+"""16 of the house, and the engines that start workers."""
 NAME = re.compile(r"`((?:thinkeval\.)?(?:service|cypher|editing|loaders)(?:\.[A-Za-z_]\w*)+)`")
 FILE = re.compile(r"`((?:service|cypher|editing|loaders)/[\w./*{},-]+)`")
 
