@@ -13,6 +13,7 @@ import typer
 from ..base.errors import UsageError
 from ..base.settings import Settings
 from ..models.edit import AdditivityOptions, Measure, Score
+from ..reports import checks
 from ..reports.formats import Table, frame_table, records, render
 from ..reports.forms import by_method, tables_over_edits
 from ..reports.table import PAPER
@@ -45,17 +46,19 @@ from .output import (
 from .render import (
     show_chains,
     show_each_table,
-    show_forms,
     show_leakage,
     show_means_table,
     show_method_table,
     show_paired,
+    show_tables,
 )
 from .rules import show_implied, show_mixed
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..models.checks import MethodCheck
+    from ..models.forms import MethodForm
     from ..reports.comparison import Comparison
     from ..reports.paired import Against
     from ..reports.pooling import MeansTable
@@ -289,7 +292,8 @@ def report(
                     for name, body in append_figures.draw(runtime.db, scores, means, fmt).items():
                         write_bytes(figures / f"append-{name}.{fmt}", body, parents=True)
             shown = appended.paired(means, as_text=format in AS_TEXT) if paired else None
-            _means(means, format, output, shown)
+            asked = checks.tables_over_edits(runtime.db, scores)
+            _means(means, format, output, shown, asked)
             return
         over = "all" if all_rewrites else "common"
         # A comparison reads the chains of every rewrite, which one row an edit does not need.
@@ -302,12 +306,19 @@ def report(
             columns = PAPER if format == "latex" else None
             frame, caption = _by_method(found, measure.key, pairs, columns)
             if format == "json":
-                frame = frame.assign(differences=_paired(frame, pairs), forms=_forms(frame, found))
+                frame = frame.assign(
+                    differences=_paired(frame, pairs),
+                    forms=_by_row(frame, by_method(found.scores, found.families)[0]),
+                    checks=_by_row(
+                        frame, checks.by_method(runtime.db, found.scores, found.families)
+                    ),
+                )
         implied = ""
         if edit and format in ("markdown", TABLE):
             from ..rules.implications import implied_lines
 
             implied = implied_lines(runtime.db, scores, measure.key)
+        further = _further(runtime, found) if found is not None and not each else []
         if figures is not None and found is not None:
             write_figures(runtime, scores, found, edit or [], measure.key, figures, formats)
     if format == TABLE:
@@ -316,16 +327,15 @@ def report(
         else:
             show_method_table(found, measure.key)
             show_paired(pairs)
-            show_forms(found)
+            show_tables(further)
         if implied:
             emit_text(implied, None)
         return
     if found is not None and not each and format not in ("markdown", "latex", "parquet"):
         for warning in found.warnings:
             notice(warning)
-    if format == "markdown" and found is not None and not each:
-        for further in tables_over_edits(found.scores, found.families):
-            caption += f"\n\n{further.title}\n\n{render(further, format)}"
+    if format == "markdown":
+        caption += _rendered(further, format)
     caption += f"\n\n{implied}" * bool(implied)
     shaped = frame_table if each else methods_table
     emit_rows(shaped(frame, caption), format=format, output=output)
@@ -335,16 +345,37 @@ AS_TEXT = (TABLE, "markdown", "latex")
 """The formats whose cells are texts: a mean with its interval."""
 
 
+def _further(runtime: Runtime, found: Comparison) -> list[Table[Any]]:
+    """The tables below that of the methods: forms, and the questions of data sets."""
+    asked = checks.tables_over_edits(runtime.db, found.scores, found.families)
+    return [*tables_over_edits(found.scores, found.families), *asked]
+
+
+def _rendered(tables: Iterable[Table[Any]], format: str) -> str:
+    return "".join(f"\n\n{each.title}\n\n{render(each, format)}" for each in tables)
+
+
 def _means(
-    found: MeansTable, format: str, output: Path | None, differences: Table[Any] | None
+    found: MeansTable,
+    format: str,
+    output: Path | None,
+    differences: Table[Any] | None,
+    asked: Sequence[Table[Any]],
 ) -> None:
-    """Print the table of requests to append or to forget, or differences instead, in any format."""
+    """Print the table of requests to append or to forget, or differences instead, in any format.
+
+    Args:
+        asked: the questions of data sets, which follow in the terminal and in Markdown.
+    """
     if format == TABLE:
         if differences is None:
             show_means_table(found)
         else:
             emit_table(differences)
+        show_tables(asked)
         return
+    if format == "markdown":
+        found = replace(found, caption=found.caption + _rendered(asked, format))
     if differences is not None:
         table = replace(differences, note=found.caption)
     elif format in AS_TEXT:
@@ -400,9 +431,9 @@ def _paired(frame: pd.DataFrame, pairs: Sequence[Against]) -> list[Any]:
     return paired.by_row(rows, pairs)
 
 
-def _forms(frame: pd.DataFrame, found: Comparison) -> list[Any]:
-    """Of each row, the list of its forms, empty where none were asked."""
-    rows, _ = by_method(found.scores, found.families)
+def _by_row(frame: pd.DataFrame, found: Iterable[MethodForm | MethodCheck]) -> list[Any]:
+    """Of each row, the list of its forms or checks, empty where none were asked."""
+    rows = list(found)
     return [
         [row.model_dump() for row in rows if (row.model, row.method) == pair]
         for pair in zip(frame["Model"], frame["Method"], strict=True)

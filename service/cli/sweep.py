@@ -23,6 +23,7 @@ from ..graphs import requests as selection
 from ..models.edit import MEASURE_NAMES, EditOptions, Measure
 from ..models.experiment import SweepIn
 from ..models.leakcut import CoEditIn
+from ..reports import checks
 from ..reports.formats import Column, Table, indexed
 from ..scoring.request import method_override
 from ..scoring.runtime import Runtime
@@ -49,7 +50,7 @@ from .output import (
     more_below,
     require_json,
 )
-from .render import show_forms, show_means_table, show_method_table
+from .render import show_forms, show_means_table, show_method_table, show_tables
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -102,6 +103,7 @@ def show_sweep(report: SweepReport, measure: Measure) -> None:
     elif report.scores:
         show_method_table(report.comparison, measure)
         show_forms(report.comparison)
+    show_tables([checks.methods_table(report.checks)])
     _show_matched(report)
     for model, rows in report.differences.items():
         _show_differences(model, rows)
@@ -496,6 +498,9 @@ def _run(
     outcomes = sweep.run(runtime, swept, workers)
     scores = [each.score for each in outcomes if each.score is not None]
     found = sweep_report.report(outcomes, measure, families(runtime.db, scores))
+    used = found.comparison.scores or found.scores
+    asked = checks.by_method(runtime.db, used, found.comparison.families)
+    found = replace(found, checks=asked)
     if not options.implications:
         return found, None
     return found, implications.by_method(runtime.db, found.scores, measure)
