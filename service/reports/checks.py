@@ -142,7 +142,8 @@ def forget_quality(db: Database, scores: Sequence[Score]) -> list[ForgetQuality]
     """TOFU's truth ratios of each method; empty where no question asks for one."""
     asked = _asked(scores)
     found = db.read(rows.TruthRatiosRow, "checks/truth_ratios", edits=asked) if asked else []
-    return [_quality(row) for row in found]
+    order = [each["of"] for each in asked]
+    return [_quality(row) for row in sorted(found, key=lambda row: order.index(row.of))]
 
 
 def _quality(row: rows.TruthRatiosRow) -> ForgetQuality:

