@@ -107,7 +107,8 @@ def _contradictions(
     replaced = {(r.subject, r.relation) for r in rewrites if r.kind == "replace"}
     aliases = {entity.name: set(map(folded, entity.aliases)) for entity in entities}
     for (subject, relation), several in objects.items():
-        others = {alias for name in several for alias in aliases.get(name, ())}
+        # A name's own aliases have its other spellings, which are folded as the name is.
+        others = {a for name in several for a in aliases.get(name, ()) if a != folded(name)}
         distinct = [name for name in several if folded(name) not in others]
         if len(distinct) < 2:
             continue
