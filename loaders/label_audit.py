@@ -35,7 +35,7 @@ ADVICE = {
     "subject-not-in-prompt": "name the subject as the fact writes it",
     "qualifier": "leave out of the name when it is true",
     "near-duplicate": "write one of the names, with the other as its alias, unless they are two"
-    " things",
+    " entities",
     "empty-cell": "fill the cell, or leave out the record",
     "placeholder": "write the name, or leave out the record",
 }

@@ -55,6 +55,7 @@ from .render import show_forms, show_means_table, show_method_table, show_tables
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
     from ..leakcut.coedit_sweep import ChosenSummary, CoEditSweep, FrontierRow
+    from ..models.checks import MethodCheck
     from ..reports.paired import Difference, Matched
     from ..reports.sweep import SweepReport
     from ..rules.implications import SummaryOut
@@ -590,6 +591,7 @@ def sequence(
             groundings.rules_for(runtime.db, edit.graph)  # refused before anything is edited
         found = sequences.score_sequence(runtime, edit, chosen, batch)
         implied = _implied(runtime, found, measure.key) if edit.implications else {}
+        asked = _checked(runtime, found)
     if json:
         pairs = [{"after": s.after.model_dump(), "end": s.end.model_dump()} for s in found]
         summaries = {when: each.model_dump() for when, each in implied.items()}
@@ -597,6 +599,7 @@ def sequence(
         emit_json(whole if edit.implications else pairs, output)
     else:
         _show(found, measure.key, edit.method, batch)
+        show_tables([checks.methods_table(asked)])
         show_summaries(implied)
 
 
@@ -611,6 +614,16 @@ def _implied(
         for when in ("after", "end")
         for each in implications.by_method(runtime.db, [getattr(s, when) for s in found], measure)
     }
+
+
+def _checked(runtime: Runtime, found: list[SequenceScore]) -> list[MethodCheck]:
+    """The questions of the data set over all edits, each after its own batch, and at the end."""
+    named = [
+        getattr(each, when).model_copy(update={"method": when})
+        for when in ("after", "end")
+        for each in found
+    ]
+    return checks.by_method(runtime.db, named)
 
 
 def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int) -> None:
