@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
@@ -261,7 +261,7 @@ def report(
     """
     from ..reports import append_figures, by_kind
     from ..reports import by_kind as appended
-    from ..reports.comparison import compare
+    from ..reports.comparison import compare, families
     from ..scoring.append import measured_again
 
     read_again = request_of(AdditivityOptions, options)
@@ -292,13 +292,16 @@ def report(
                     for name, body in append_figures.draw(runtime.db, scores, means, fmt).items():
                         write_bytes(figures / f"append-{name}.{fmt}", body, parents=True)
             shown = appended.paired(means, as_text=format in AS_TEXT) if paired else None
-            asked = checks.tables_over_edits(runtime.db, scores)
-            _means(means, format, output, shown, asked)
+            over = checks.of_means(scores, means)
+            found_families = families(runtime.db, over) if over else {}
+            asked = checks.tables_over_edits(runtime.db, over, found_families)
+            rows = checks.by_pair(runtime.db, over, found_families) if format == "json" else {}
+            _means(means, format, output, shown, asked, rows)
             return
-        over = "all" if all_rewrites else "common"
+        chosen = "all" if all_rewrites else "common"
         # A comparison reads the chains of every rewrite, which one row an edit does not need.
         methods = not each or figures is not None
-        found = compare(runtime.db, scores, measure.key, over) if methods else None
+        found = compare(runtime.db, scores, measure.key, chosen) if methods else None
         pairs = paired_by(found, measure.key, [each.value for each in metric or ()])
         if each or found is None:
             frame, caption = _each(scores, measure.key)
@@ -309,9 +312,7 @@ def report(
                 frame = frame.assign(
                     differences=_paired(frame, pairs),
                     forms=_by_row(frame, by_method(found.scores, found.families)[0]),
-                    checks=_by_row(
-                        frame, checks.by_method(runtime.db, found.scores, found.families)
-                    ),
+                    checks=_by_row(frame, _checks(runtime, found)),
                 )
         implied = ""
         if edit and format in ("markdown", TABLE):
@@ -345,6 +346,11 @@ AS_TEXT = (TABLE, "markdown", "latex")
 """The formats whose cells are texts: a mean with its interval."""
 
 
+def _checks(runtime: Runtime, found: Comparison) -> list[MethodCheck]:
+    """The questions of data sets over the edits of each method."""
+    return checks.by_method(runtime.db, found.scores, found.families)
+
+
 def _further(runtime: Runtime, found: Comparison) -> list[Table[Any]]:
     """The tables below that of the methods: forms, and the questions of data sets."""
     asked = checks.tables_over_edits(runtime.db, found.scores, found.families)
@@ -361,11 +367,13 @@ def _means(
     output: Path | None,
     differences: Table[Any] | None,
     asked: Sequence[Table[Any]],
+    rows: Mapping[tuple[str, str], Mapping[str, Any]],
 ) -> None:
     """Print the table of requests to append or to forget, or differences instead, in any format.
 
     Args:
         asked: the questions of data sets, which follow in the terminal and in Markdown.
+        rows: likewise in JSON, by model and method.
     """
     if format == TABLE:
         if differences is None:
@@ -382,7 +390,8 @@ def _means(
         table = Table("means", found.title, found.columns, found.rows, found.caption)
     else:
         table = frame_table(found.frame(), found.caption)
-    emit_rows(table, value=records(table), format=format, output=output)
+    value = [row | dict(rows.get((row["Model"], row["Method"]), {})) for row in records(table)]
+    emit_rows(table, value=value, format=format, output=output)
 
 
 def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]:

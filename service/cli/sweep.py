@@ -499,7 +499,7 @@ def _run(
     outcomes = sweep.run(runtime, swept, workers)
     scores = [each.score for each in outcomes if each.score is not None]
     found = sweep_report.report(outcomes, measure, families(runtime.db, scores))
-    used = found.comparison.scores or found.scores
+    used = checks.of_means(found.scores, found.means) if found.means else found.comparison.scores
     asked = checks.by_method(runtime.db, used, found.comparison.families)
     found = replace(found, checks=asked)
     if not options.implications:

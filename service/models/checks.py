@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+TRUTH_RATIO = "truth_ratio"
+"""The criterion whose questions ask for TOFU's truth ratio."""
+
 
 class MethodCheck(BaseModel):
     """One criterion over the edits of a method: means over its units, an edit or a case each."""

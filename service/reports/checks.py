@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...cypher.rows.checks import CheckCounts
 from ..base.formatting import UNDEFINED, fine, number, with_interval
-from ..models.checks import ForgetQuality, MethodCheck
+from ..models.checks import TRUTH_RATIO, ForgetQuality, MethodCheck
 from ..models.edit import Score
 from .comparison import family_of
 from .formats import Column, Table
@@ -18,6 +18,7 @@ from .forms import over_families
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+    from .pooling import MeansTable
 
 NOTE = (
     "The model's own words, in a chat or behind examples; an item is one question, or a group that"
@@ -93,6 +94,7 @@ def by_method(
     found = {
         (row.of, row.criterion): _pooled(row, family)
         for row in db.read(rows.CheckMeansRow, "checks/by_method", edits=asked)
+        if row.criterion != TRUTH_RATIO  # whose answers are rated and not judged
     }
     for row in db.read(rows.EditWiseRow, "checks/edit_wise", edits=asked):
         found[row.of, "edit_wise"] = _pooled(row, family)
@@ -168,6 +170,32 @@ def _quality(row: rows.TruthRatiosRow) -> ForgetQuality:
         reason=reason,
         utility_reason=NO_UTILITY,
     )
+
+
+def of_means(scores: Sequence[Score], means: MeansTable | None) -> list[Score]:
+    """The scores with checks that a table of requests to forget is over; all without a table."""
+    if means is None:
+        return [score for score in scores if score.checks]
+    over = {(row.model, row.method): row.values for row in means.rows}
+    return [
+        score
+        for score in scores
+        if score.checks and score.rewrite in over.get((score.model, score.method), ())
+    ]
+
+
+def by_pair(
+    db: Database, scores: Sequence[Score], families: Mapping[str, str] | None = None
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """{(model, method): its `checks` and `truth_ratio`}, JSON-able; {} where no edit has checks."""
+    out: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in by_method(db, scores, families):
+        both = out.setdefault((row.model, row.method), {"checks": [], "truth_ratio": None})
+        both["checks"].append(row.model_dump())
+    for each in forget_quality(db, scores):
+        both = out.setdefault((each.model, each.method), {"checks": [], "truth_ratio": None})
+        both["truth_ratio"] = each.model_dump()
+    return out
 
 
 def tables_over_edits(

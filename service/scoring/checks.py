@@ -19,6 +19,7 @@ from ...editing.probe.prompts import QUESTION, Rendered, Renderer, uses_chat
 from ...loaders.records import digest
 from ..forms import examples
 from ..forms.material import examples_first
+from ..models.checks import TRUTH_RATIO
 from .battery import context_of
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ PROTOCOL = 2
 MAX_TOKENS = 32
 """Of an answer: a name, or a sentence around it."""
 EXAMPLES = 3
-TRUTH_RATIO = "truth_ratio"
-"""The criterion whose questions ask for TOFU's truth ratio too."""
 
 Texts = Mapping[str, "str | None"]
 """Answers by prompt; None where the prompt is too long for the model."""

@@ -19,6 +19,7 @@ from thinkeval.loaders import formats
 from thinkeval.loaders.records import Check, RewriteRequest
 from thinkeval.service.models.edit import Score
 from thinkeval.service.reports import checks as reports
+from thinkeval.service.reports.by_kind import forgetting_table
 from thinkeval.service.scoring import checks
 from thinkeval.service.scoring.checks import Replies
 
@@ -296,3 +297,22 @@ def summary_metrics(metrics: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         if "fluency" in each:
             out["fluency"].append(each["fluency"]["ngram_entropy"])
     return {name: fmean(values) for name, values in out.items()}
+
+
+def test_a_table_of_forgotten_facts_has_the_checks_of_its_own_requests(edits: Edits) -> None:
+    """Methods are over the requests that all of them have, in both tables."""
+    asked = [row(0, "forget_level2", "q?", "1", right_post=True)]
+    for method in ("npo", "npo", "rmu"):
+        score = edits.add([each | {"prompt": f"{len(edits.scores)}?"} for each in asked], method)
+        rewrite = "common" if len(edits.scores) != 2 else "of npo alone"
+        forgotten = {"target_new": "", "rewrite": rewrite}
+        edits.scores[-1] = score.model_copy(update=forgotten)
+    means = forgetting_table(edits.scores, "likelihood")
+    assert {each.method: len(each.values) for each in means.rows} == {"npo": 1, "rmu": 1}
+    kept = reports.of_means(edits.scores, means)
+    assert [(each.method, each.rewrite) for each in kept] == [("npo", "common"), ("rmu", "common")]
+    assert len(reports.of_means(edits.scores, None)) == 3
+    found = reports.by_pair(edits.db, kept)
+    assert list(found) == [("m", "npo"), ("m", "rmu")]
+    assert [both["checks"][0]["n"] for both in found.values()] == [1, 1]
+    assert [both["truth_ratio"] for both in found.values()] == [None, None]
