@@ -491,6 +491,11 @@ def _note(run: _Run, before: StateOut, after: StateOut) -> None:
             " values are narrower than 95 % intervals: in simulation they hold the truth in 81 to"
             " 98 % of runs, and IFR and Preservation lie above it by up to .5."
         )
+    served = [each.name for each in (before, after) if each.kind == "endpoint"]
+    if served and any(each.request.rewrite.checks for each in run.asked.requests):
+        run.notes.append(
+            f"The questions of the data set were not asked: {served[0]} is behind an endpoint."
+        )
     for state in (before, after):
         counts = state.about.get("replies", {})
         if counts.get("undecided"):
