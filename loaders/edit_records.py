@@ -6,7 +6,7 @@ record is an error.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -26,7 +26,7 @@ from .records import (
     slot_parts,
     slug,
 )
-from .texts import examples, folded, quoted, tidy
+from .texts import examples, quoted
 
 T = TypeVar("T")
 
@@ -152,39 +152,10 @@ def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
         if (merged := placed.add(edit)) is not None:
             same.append(merged)
         assembly.facts.append(fact_of(edit.request, edit.request.target_true))
-    _report_contradictions(edits, assembly)
     requests = placed.requests
     assembly.rewrites.extend(requests.values())
     if same:
         assembly.note("merged", f"{len(same)} records", f"repeat others: {examples(same)}")
-    unslotted = Counter(
-        r.id for r in requests.values() for text in r.paraphrases if len(slot_parts(text)) == 1
-    )
-    if unslotted:
-        assembly.note(
-            "flagged",
-            f"{unslotted.total()} paraphrases",
-            f"do not name the subject; they are used unchanged: {examples(unslotted)}",
-        )
-
-
-def _report_contradictions(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
-    """Flag the subjects with several true objects: an edit of a relation has one."""
-    objects: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    for edit in edits:
-        r = edit.request
-        objects[folded(r.subject), tidy(r.relation)].setdefault(folded(r.target_true), edit.number)
-    found = [(*key, true) for key, true in objects.items() if len(true) > 1]
-    if found:
-        shown = examples(
-            f"{subject} {relation}: " + ", ".join(f"{name} ({at})" for name, at in true.items())
-            for subject, relation, true in found
-        )
-        assembly.note(
-            "flagged",
-            f"{len(found)} subjects and relations",
-            f"have records with different target_true, each of which is a fact: {shown}",
-        )
 
 
 class Placed:

@@ -156,14 +156,9 @@ def _is_glued(question: str) -> bool:
 
 def _report_questions(assembly: GraphAssembly) -> None:
     glued = [quoted(q) for f in assembly.facts for q in f.questions if _is_glued(q)]
-    unnamed = {q: f.subject for f in assembly.facts for q in f.questions if f.subject not in q}
     several = [f"{f.subject} {f.relation}" for f in assembly.facts if len(f.questions) > 1]
     for items, reason in (
         (sorted(glued), "are two questions in one text; used only if there is no other"),
-        (
-            sorted(f"{quoted(q)} of {s}" for q, s in unnamed.items()),
-            "do not contain the subject as the fact writes it; used unchanged",
-        ),
         (sorted(several), "facts with more than one question; the first is used, all are stored"),
     ):
         if items:

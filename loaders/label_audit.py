@@ -26,6 +26,20 @@ from .texts import enumeration, folded, quoted
 
 KIND = "audit"
 """The kind of the audit's own notes."""
+ADVICE = {
+    "contradicting-objects": "keep the object that is true, or name the relations apart",
+    "object-in-prompt": "the fact may be true, but its prompt gives the object away, so that its"
+    " probability says little: leave it out, or word the prompt without the object",
+    "object-in-subject": "the fact may be true, but the subject's name gives the object away, so"
+    " that its probability says little: leave it out",
+    "subject-not-in-prompt": "name the subject as the fact writes it",
+    "qualifier": "leave out of the name when it is true",
+    "near-duplicate": "write one of the names, with the other as its alias, unless they are two"
+    " entities",
+    "empty-cell": "fill the cell, or leave out the record",
+    "placeholder": "write the name, or leave out the record",
+}
+"""What to do about a finding, by its code."""
 SHARE, SUBJECTS = 0.9, 10
 """A relation has one object if this fraction of its subjects, of at least so many, has one."""
 LONG_NAME, LONG_WORD = 8, 5
@@ -93,7 +107,8 @@ def _contradictions(
     replaced = {(r.subject, r.relation) for r in rewrites if r.kind == "replace"}
     aliases = {entity.name: set(map(folded, entity.aliases)) for entity in entities}
     for (subject, relation), several in objects.items():
-        others = {alias for name in several for alias in aliases.get(name, ())}
+        # A name's own aliases have its other spellings, which are folded as the name is.
+        others = {a for name in several for a in aliases.get(name, ()) if a != folded(name)}
         distinct = [name for name in several if folded(name) not in others]
         if len(distinct) < 2:
             continue

@@ -297,6 +297,15 @@ def differences(outputs: Sequence[str], before: Stored) -> Made:
     return columns, sorted(rows, key=lambda row: [*METRICS.values()].index(row[0]))
 
 
+def imports(outputs: Sequence[str], before: Stored) -> Made:
+    """Published data sets, imported: a row a set; seconds with two digits."""
+    found = json.loads(outputs[0])["columns"]
+    columns = [{"title": "set"}]
+    columns += [column for name in found for column in numbers([name], 2 * name.endswith("(s)"))]
+    sets = next(iter(found.values()))
+    return columns, [[name, *(rounded(of[name]) for of in found.values())] for name in sets]
+
+
 def crawls(outputs: Sequence[str], before: Stored) -> Made:
     """Crawls by organism and rule; precision and recall against the training graph."""
     counts, rates = ("questions", "facts"), {"P": "precision", "R": "recall", "F1": "f1"}

@@ -259,7 +259,13 @@ PAGES = {
     "measured": Page(
         "what ThinkEval takes beside what one would run instead",
         90,
-        tuple(Step(command, (0, 1)) for command in times.BENCHMARKS),
-        {"ratios": Table(times.ratios, tuple(range(len(times.BENCHMARKS))), named=False)},
+        (
+            *(Step(command, (0, 1)) for command in times.BENCHMARKS),
+            Step("python benchmarks/graph/imports.py --json"),
+        ),
+        {
+            "ratios": Table(times.ratios, tuple(range(len(times.BENCHMARKS))), named=False),
+            "imports": Table(made.imports, (len(times.BENCHMARKS),)),
+        },
     ),
 }

@@ -1,8 +1,6 @@
 // What an edit changes in the checks of its data set, by criterion: the fraction of items that are
-// right. An item is one question, or the questions of a group: right if one of them is (MQuAKE,
-// Zhong et al. 2023, §3), or, where `every` is set, if all of them are. Items whose conditions the
-// unedited model did not meet are left out (RippleEdits, Cohen et al. 2023, §3.2). An item is
-// undecided where its questions' verdicts decide neither way.
+// right. Items whose conditions the unedited model did not meet are left out (RippleEdits, Cohen et
+// al. 2023, §3.2).
 // params:
 //   $owner  STRING       id of the edit
 //   $shown  INTEGER = 3  answers of a criterion that are shown at most
@@ -11,15 +9,7 @@ MATCH (x:CheckAnswer {owner: $owner})
 WITH x
 ORDER BY x.place
 WITH x.criterion AS criterion, x.item AS item, collect(x) AS asked
-WITH criterion, asked, coalesce(all(a IN asked WHERE a.met), false) AS met,
-  CASE WHEN asked[0].every THEN all(a IN asked WHERE a.right_pre)
-    ELSE any(a IN asked WHERE a.right_pre) END AS pre,
-  CASE WHEN asked[0].every THEN all(a IN asked WHERE a.right_post)
-    ELSE any(a IN asked WHERE a.right_post) END AS post,
-  CASE WHEN asked[0].every THEN all(a IN asked WHERE a.old_pre)
-    ELSE any(a IN asked WHERE a.old_pre) END AS old_pre,
-  CASE WHEN asked[0].every THEN all(a IN asked WHERE a.old_post)
-    ELSE any(a IN asked WHERE a.old_post) END AS old
+// include: checks/_items
 WITH criterion, sum(CASE WHEN met THEN 1 ELSE 0 END) AS items,
   sum(CASE WHEN met THEN 0 ELSE 1 END) AS left_out,
   collect(CASE WHEN met THEN {asked: asked, pre: toInteger(pre), post: toInteger(post),

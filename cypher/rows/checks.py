@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from pydantic import BaseModel, Field
+
+from .base import Row
 
 
 class CheckedAnswer(BaseModel):
@@ -46,3 +51,62 @@ class CheckCounts(BaseModel):
     stated: float | None = Field(description="Mean result after the edit that the file states.")
     n_stated: int = Field(description="Questions with a stated result after the edit.")
     answers: list[CheckedAnswer] = Field(default=[], description="Up to three of the answers.")
+
+
+@dataclass(frozen=True)
+class CheckMeansRow(Row):
+    """A criterion over the edits of a row of a table: means over its units.
+
+    Attributes:
+        units: edits, or sets of edits with the same questions, that have items.
+        items: items of all units that count.
+        n: units with a decided item after the edit.
+        values: of each of them, its first edit and its fraction (`edit`, `right`).
+    """
+
+    of: str
+    criterion: str
+    units: int
+    items: int
+    left_out: int
+    right_pre: float | None
+    n_pre: int
+    right: float | None
+    n: int
+    old_pre: float | None
+    old: float | None
+    n_old: int
+    stated_pre: float | None
+    stated: float | None
+    n_stated: int
+    values: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class EditWiseRow(Row):
+    """MQuAKE's edit-wise success over the edits of a row of a table; `values` as above."""
+
+    of: str
+    units: int
+    right_pre: float | None
+    n_pre: int
+    right: float | None
+    n: int
+    values: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class TruthRatiosRow(Row):
+    """Truth ratios of the questions of a row of a table that have both.
+
+    Attributes:
+        asked: questions that ask for a truth ratio.
+        distance: Kolmogorov-Smirnov distance of the two lists; None where they are empty.
+    """
+
+    of: str
+    asked: int
+    n: int
+    pre: list[float]
+    post: list[float]
+    distance: float | None

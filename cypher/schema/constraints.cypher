@@ -91,7 +91,7 @@ UNWIND [
   'correct_pre', 'correct_post', 'hard_pre', 'hard_post', 'random_pre', 'random_post', 'new_pre',
   'new_post', 'right_pre', 'right_post',
   'criterion', 'item', 'every', 'answers', 'met', 'old_pre', 'old_post', 'stated_pre',
-  'stated_post',
+  'stated_post', 'ratio_pre', 'ratio_post',
   'generations_pre', 'generations_post',
   'rewrite', 'subject', 'target_true', 'target_new', 'n_records',
   'method', 'status', 'progress', 'stage', 'error', 'remedy', 'provenance', 'score',

@@ -20,7 +20,6 @@ SPREADSHEETS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
 """Endings of files that only a spreadsheet program reads."""
 _OTHERS = {
     "hyperparameters of EasyEdit": {"alg_name", "model_name"},
-    "ELKEN": {"event", "fact", "tendency"},
     "WMDP": {"question", "choices"},
     "HalluEditBench": {"subject", "relation", "object", "question"},
 }
@@ -32,11 +31,6 @@ CONVERT = (
 )
 HPARAMS = "Give it to the commands that edit, with --hparams FILE."
 
-EVENTS = (
-    "Its edits are events in words, without subject, relation and old object. Write the facts that"
-    " an event changes as rewrites of a graph in ThinkEval's YAML, and its questions as their"
-    " `checks`."
-)
 GROW = (
     "Grow a graph from the texts (`thinkeval graph grow from-text`, RWKU's introductions for one)"
     " and choose there what to forget."
@@ -120,7 +114,7 @@ def why(path: Path, tables: Tables) -> tuple[str, str | None]:
 def _json_problem(text: str) -> tuple[str, str | None]:
     keys = list(dict.fromkeys(re.findall(r'"([^"\\]{1,60})"\s*:', text[:20_000])))
     if (problem := _foreign(keys)) is not None:
-        return problem, EVENTS if "ELKEN" in problem else CONVERT
+        return problem, CONVERT
     if re.match(r'\s*\{(\s*"[^"]*"\s*:\s*\[\s*"[^"]*"[,\]])', text) is not None:
         return "it has lists of texts by name, which state no facts", GROW
     return f"no format recognises its records, whose keys are {enumeration(keys) or 'none'}", None

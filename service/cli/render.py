@@ -292,8 +292,14 @@ def show_paired(pairs: Sequence[Against]) -> None:
 
 def show_forms(found: Comparison) -> None:
     """The forms of the methods, where their edits were asked in any, and their differences."""
-    for table in tables_over_edits(found.scores, found.families):
-        emit_table(table)
+    show_tables(tables_over_edits(found.scores, found.families))
+
+
+def show_tables(tables: Iterable[Table[Any] | None]) -> None:
+    """Print each table that there is."""
+    for table in tables:
+        if table is not None:
+            emit_table(table)
 
 
 def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +13,7 @@ import typer
 from ..base.errors import UsageError
 from ..base.settings import Settings
 from ..models.edit import AdditivityOptions, Measure, Score
+from ..reports import checks
 from ..reports.formats import Table, frame_table, records, render
 from ..reports.forms import by_method, tables_over_edits
 from ..reports.table import PAPER
@@ -45,17 +46,19 @@ from .output import (
 from .render import (
     show_chains,
     show_each_table,
-    show_forms,
     show_leakage,
     show_means_table,
     show_method_table,
     show_paired,
+    show_tables,
 )
 from .rules import show_implied, show_mixed
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..models.checks import MethodCheck
+    from ..models.forms import MethodForm
     from ..reports.comparison import Comparison
     from ..reports.paired import Against
     from ..reports.pooling import MeansTable
@@ -258,7 +261,7 @@ def report(
     """
     from ..reports import append_figures, by_kind
     from ..reports import by_kind as appended
-    from ..reports.comparison import compare
+    from ..reports.comparison import compare, families
     from ..scoring.append import measured_again
 
     read_again = request_of(AdditivityOptions, options)
@@ -289,12 +292,16 @@ def report(
                     for name, body in append_figures.draw(runtime.db, scores, means, fmt).items():
                         write_bytes(figures / f"append-{name}.{fmt}", body, parents=True)
             shown = appended.paired(means, as_text=format in AS_TEXT) if paired else None
-            _means(means, format, output, shown)
+            over = checks.of_means(scores, means)
+            found_families = families(runtime.db, over) if over else {}
+            asked = checks.tables_over_edits(runtime.db, over, found_families)
+            rows = checks.by_pair(runtime.db, over, found_families) if format == "json" else {}
+            _means(means, format, output, shown, asked, rows)
             return
-        over = "all" if all_rewrites else "common"
+        chosen = "all" if all_rewrites else "common"
         # A comparison reads the chains of every rewrite, which one row an edit does not need.
         methods = not each or figures is not None
-        found = compare(runtime.db, scores, measure.key, over) if methods else None
+        found = compare(runtime.db, scores, measure.key, chosen) if methods else None
         pairs = paired_by(found, measure.key, [each.value for each in metric or ()])
         if each or found is None:
             frame, caption = _each(scores, measure.key)
@@ -302,12 +309,17 @@ def report(
             columns = PAPER if format == "latex" else None
             frame, caption = _by_method(found, measure.key, pairs, columns)
             if format == "json":
-                frame = frame.assign(differences=_paired(frame, pairs), forms=_forms(frame, found))
+                frame = frame.assign(
+                    differences=_paired(frame, pairs),
+                    forms=_by_row(frame, by_method(found.scores, found.families)[0]),
+                    checks=_by_row(frame, _checks(runtime, found)),
+                )
         implied = ""
         if edit and format in ("markdown", TABLE):
             from ..rules.implications import implied_lines
 
             implied = implied_lines(runtime.db, scores, measure.key)
+        further = _further(runtime, found) if found is not None and not each else []
         if figures is not None and found is not None:
             write_figures(runtime, scores, found, edit or [], measure.key, figures, formats)
     if format == TABLE:
@@ -316,16 +328,15 @@ def report(
         else:
             show_method_table(found, measure.key)
             show_paired(pairs)
-            show_forms(found)
+            show_tables(further)
         if implied:
             emit_text(implied, None)
         return
     if found is not None and not each and format not in ("markdown", "latex", "parquet"):
         for warning in found.warnings:
             notice(warning)
-    if format == "markdown" and found is not None and not each:
-        for further in tables_over_edits(found.scores, found.families):
-            caption += f"\n\n{further.title}\n\n{render(further, format)}"
+    if format == "markdown":
+        caption += _rendered(further, format)
     caption += f"\n\n{implied}" * bool(implied)
     shaped = frame_table if each else methods_table
     emit_rows(shaped(frame, caption), format=format, output=output)
@@ -335,23 +346,52 @@ AS_TEXT = (TABLE, "markdown", "latex")
 """The formats whose cells are texts: a mean with its interval."""
 
 
+def _checks(runtime: Runtime, found: Comparison) -> list[MethodCheck]:
+    """The questions of data sets over the edits of each method."""
+    return checks.by_method(runtime.db, found.scores, found.families)
+
+
+def _further(runtime: Runtime, found: Comparison) -> list[Table[Any]]:
+    """The tables below that of the methods: forms, and the questions of data sets."""
+    asked = checks.tables_over_edits(runtime.db, found.scores, found.families)
+    return [*tables_over_edits(found.scores, found.families), *asked]
+
+
+def _rendered(tables: Iterable[Table[Any]], format: str) -> str:
+    return "".join(f"\n\n{each.title}\n\n{render(each, format)}" for each in tables)
+
+
 def _means(
-    found: MeansTable, format: str, output: Path | None, differences: Table[Any] | None
+    found: MeansTable,
+    format: str,
+    output: Path | None,
+    differences: Table[Any] | None,
+    asked: Sequence[Table[Any]],
+    rows: Mapping[tuple[str, str], Mapping[str, Any]],
 ) -> None:
-    """Print the table of requests to append or to forget, or differences instead, in any format."""
+    """Print the table of requests to append or to forget, or differences instead, in any format.
+
+    Args:
+        asked: the questions of data sets, which follow in the terminal and in Markdown.
+        rows: likewise in JSON, by model and method.
+    """
     if format == TABLE:
         if differences is None:
             show_means_table(found)
         else:
             emit_table(differences)
+        show_tables(asked)
         return
+    if format == "markdown":
+        found = replace(found, caption=found.caption + _rendered(asked, format))
     if differences is not None:
         table = replace(differences, note=found.caption)
     elif format in AS_TEXT:
         table = Table("means", found.title, found.columns, found.rows, found.caption)
     else:
         table = frame_table(found.frame(), found.caption)
-    emit_rows(table, value=records(table), format=format, output=output)
+    value = [row | dict(rows.get((row["Model"], row["Method"]), {})) for row in records(table)]
+    emit_rows(table, value=value, format=format, output=output)
 
 
 def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]:
@@ -400,9 +440,9 @@ def _paired(frame: pd.DataFrame, pairs: Sequence[Against]) -> list[Any]:
     return paired.by_row(rows, pairs)
 
 
-def _forms(frame: pd.DataFrame, found: Comparison) -> list[Any]:
-    """Of each row, the list of its forms, empty where none were asked."""
-    rows, _ = by_method(found.scores, found.families)
+def _by_row(frame: pd.DataFrame, found: Iterable[MethodForm | MethodCheck]) -> list[Any]:
+    """Of each row, the list of its forms or checks, empty where none were asked."""
+    rows = list(found)
     return [
         [row.model_dump() for row in rows if (row.model, row.method) == pair]
         for pair in zip(frame["Model"], frame["Method"], strict=True)

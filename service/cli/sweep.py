@@ -23,6 +23,7 @@ from ..graphs import requests as selection
 from ..models.edit import MEASURE_NAMES, EditOptions, Measure
 from ..models.experiment import SweepIn
 from ..models.leakcut import CoEditIn
+from ..reports import checks
 from ..reports.formats import Column, Table, indexed
 from ..scoring.request import method_override
 from ..scoring.runtime import Runtime
@@ -49,11 +50,12 @@ from .output import (
     more_below,
     require_json,
 )
-from .render import show_forms, show_means_table, show_method_table
+from .render import show_forms, show_means_table, show_method_table, show_tables
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
     from ..leakcut.coedit_sweep import ChosenSummary, CoEditSweep, FrontierRow
+    from ..models.checks import MethodCheck
     from ..reports.paired import Difference, Matched
     from ..reports.sweep import SweepReport
     from ..rules.implications import SummaryOut
@@ -102,6 +104,7 @@ def show_sweep(report: SweepReport, measure: Measure) -> None:
     elif report.scores:
         show_method_table(report.comparison, measure)
         show_forms(report.comparison)
+    show_tables([checks.methods_table(report.checks)])
     _show_matched(report)
     for model, rows in report.differences.items():
         _show_differences(model, rows)
@@ -496,6 +499,9 @@ def _run(
     outcomes = sweep.run(runtime, swept, workers)
     scores = [each.score for each in outcomes if each.score is not None]
     found = sweep_report.report(outcomes, measure, families(runtime.db, scores))
+    used = checks.of_means(found.scores, found.means) if found.means else found.comparison.scores
+    asked = checks.by_method(runtime.db, used, found.comparison.families)
+    found = replace(found, checks=asked)
     if not options.implications:
         return found, None
     return found, implications.by_method(runtime.db, found.scores, measure)
@@ -585,6 +591,7 @@ def sequence(
             groundings.rules_for(runtime.db, edit.graph)  # refused before anything is edited
         found = sequences.score_sequence(runtime, edit, chosen, batch)
         implied = _implied(runtime, found, measure.key) if edit.implications else {}
+        asked = _checked(runtime, found)
     if json:
         pairs = [{"after": s.after.model_dump(), "end": s.end.model_dump()} for s in found]
         summaries = {when: each.model_dump() for when, each in implied.items()}
@@ -592,6 +599,7 @@ def sequence(
         emit_json(whole if edit.implications else pairs, output)
     else:
         _show(found, measure.key, edit.method, batch)
+        show_tables([checks.methods_table(asked)])
         show_summaries(implied)
 
 
@@ -606,6 +614,16 @@ def _implied(
         for when in ("after", "end")
         for each in implications.by_method(runtime.db, [getattr(s, when) for s in found], measure)
     }
+
+
+def _checked(runtime: Runtime, found: list[SequenceScore]) -> list[MethodCheck]:
+    """The questions of the data set over all edits, each after its own batch, and at the end."""
+    named = [
+        getattr(each, when).model_copy(update={"method": when})
+        for when in ("after", "end")
+        for each in found
+    ]
+    return checks.by_method(runtime.db, named)
 
 
 def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int) -> None:

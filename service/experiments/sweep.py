@@ -258,6 +258,7 @@ SHOWN = ("Model", "Method", "Efficacy", "IFR", "Preservation", "Subject retentio
 
 def _tables(db: Database, out: SweepOut, measure: Measure | None = None) -> list[Table[Any]]:
     """The methods over common rewrites, their forms, and the edits without a score."""
+    from ..reports import checks
     from ..reports.comparison import families
     from ..reports.forms import tables_over_edits
 
@@ -266,6 +267,9 @@ def _tables(db: Database, out: SweepOut, measure: Measure | None = None) -> list
     table = methods_table(db, scored, measure)
     asked = [score for score in scored if score.forms]
     forms = tables_over_edits(asked, families(db, asked)) if asked else []
+    checked = [score for score in scored if score.checks]
+    if checked:
+        forms += checks.tables_over_edits(db, checked, families(db, checked))
     return [*([table] if table else []), *forms, *failed]
 
 

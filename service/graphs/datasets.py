@@ -12,6 +12,7 @@ from pydantic import Field
 
 from ...cypher import rows
 from ...loaders import formats, graphs
+from ...loaders.label_audit import ADVICE
 from ...loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
 from ..base.errors import ConflictError, NotFoundError, UsageError
 from .write import write_graph
@@ -102,11 +103,12 @@ def require_sound(loaded: LoadedGraph) -> None:
         return
     first = report.findings[0]
     counted = ", ".join(f"{code} {n}" for code, n in report.audit.items())
+    advice = "; ".join(f"{code}: {ADVICE[code]}" for code in report.audit)
     raise UsageError(
         f"Strict: the label audit of {Path(report.source).name} has findings ({counted});"
         f" nothing is stored. The first is {first.code}: {first.where}: {first.reason}.",
-        remedy="`thinkeval import PATH --audit FILE.csv` lists them all. Correct the file, or"
-        " import it without `strict`.",
+        remedy=f"{advice}. `thinkeval import PATH --audit FILE.csv` lists them all. Correct the"
+        " file or, if its labels are right, import it without `strict`.",
     )
 
 

@@ -219,7 +219,7 @@ def _named(score: Score) -> dict[str, FormOut]:
 def _method_form(model: str, method: str, asked: Sequence[tuple[FormOut, str]]) -> MethodForm:
     forms = [form for form, _ in asked]
     won = [(form.wins, family) for form, family in asked if form.wins is not None]
-    low, high = _over_families(won)
+    low, high = over_families(won)
     reasons = Counter(form.reason for form in forms if form.reason)
     facts = sum(form.facts for form in forms)
 
@@ -255,7 +255,7 @@ def _method_form(model: str, method: str, asked: Sequence[tuple[FormOut, str]]) 
     )
 
 
-def _over_families(won: Sequence[tuple[float, str]]) -> tuple[float | None, float | None]:
+def over_families(won: Sequence[tuple[float, str]]) -> tuple[float | None, float | None]:
     """The 95 % interval of a mean fraction: cluster t, and Wilson where all have one value."""
     from ..base import inference  # numpy; not for `--help`
 

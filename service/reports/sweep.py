@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..models.checks import MethodCheck
 from ..models.edit import AppendOptions, Measure, Score
 from ..models.forms import MethodForm
 from ..scoring.sweep import Outcome
@@ -32,6 +33,7 @@ class SweepReport:
         failed: cells without a score, with the reason.
         skipped: cells whose fact the model does not know, with its probability.
         means: the table of requests to append or to forget, in place of that of replacements.
+        checks: the questions of the data set, where its requests have some.
     """
 
     measure: Measure
@@ -42,6 +44,7 @@ class SweepReport:
     failed: list[Outcome]
     skipped: list[Outcome]
     means: MeansTable | None = None
+    checks: Sequence[MethodCheck] = ()
 
     def table(self) -> pd.DataFrame:
         """One row a model and method, in the shape of ThinkEval's Table 4."""
@@ -71,6 +74,7 @@ class SweepReport:
             "left_out": dict(self.comparison.left_out),
             "table": records(self.table()) if self.scores else [],
             "forms": [row.model_dump() for row in self.forms],
+            "checks": [row.model_dump() for row in self.checks],
             "form_differences": [
                 asdict(row) | {"answer": row.answer}
                 for row in forms.paired_forms(self.comparison.scores, self.comparison.families)

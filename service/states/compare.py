@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
 from ...cypher.metric_options import headlines
+from ...cypher.rows.checks import CheckCounts
 from ...loaders.records import RewriteRequest, digest, slug
 from .. import NUMBERS_VERSION
 from ..base.errors import UsageError
@@ -33,7 +34,7 @@ from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
 from ..models.edit import DriftOut, Measure, MeasuredOptions, MetricValue, Score
 from ..models.forms import FormOut
-from ..scoring import battery, metrics, tasks
+from ..scoring import battery, checks, metrics, tasks
 from ..scoring import drift as drifting
 from ..scoring.chat import ChatChosen, settled
 from ..scoring.model_graph import complete
@@ -41,9 +42,10 @@ from ..scoring.plan import query_digests, versions
 from ..scoring.probe import ProbedFact, questions_for, undecided
 from ..scoring.record import write_probed
 from ..scoring.request import ScoreRequest, probe_settings
-from . import finetune, measures
+from . import asked_checks, finetune, measures
 from . import forms as asked_forms
 from . import measures as probing
+from .asked_checks import AskedChecks
 from .checks import requests_of
 from .forms import AskedForms
 from .measures import Answers, ProbeBatch, ProbePlan, routes
@@ -80,7 +82,7 @@ class _Run:
         asked: the questions; in the way in which the base is asked, once that is settled.
         parts: of the identity of the base and of each state so far, see `_parts`.
         span: beginning and length of the current state's part of the progress.
-        forms: as the base answers them.
+        forms: as the base answers them; so are the checks.
         tasks: of lm-eval; None where none are requested.
         solved: the base's results on them.
     """
@@ -95,6 +97,7 @@ class _Run:
     span: tuple[float, float] = (0.0, 1.0)
     chat: ChatChosen | None = None
     forms: AskedForms = field(default_factory=AskedForms)
+    checks: AskedChecks = field(default_factory=AskedChecks)
     tasks: Tasks | None = None
     solved: Sequence[TaskResult] = ()
 
@@ -215,9 +218,9 @@ def _state(
             post = pre if same else probing.answers_of(run.runtime, found, asked)
             solved = run.solved if same else run.solve(found)
             after = _counted(_about(found), post)
-            answers = asked_forms.ask_state(
-                run.runtime, run.forms, getattr(found, "loaded", None), same=same
-            )
+            loaded = getattr(found, "loaded", None)
+            answers = asked_forms.ask_state(run.runtime, run.forms, loaded, same=same)
+            replies = asked_checks.ask_state(run.runtime, asked, run.checks, loaded, same=same)
     _note(run, before, after)
     states, both = (before, after), (pre, post)
     with run.stage("write", 0.8):
@@ -226,7 +229,8 @@ def _state(
     with run.stage("metrics", 0.9):
         edits = [each.edit for each in scored]
         forms = asked_forms.written(run.runtime.db, run.work, run.forms, edits, answers)
-        scores = _scores(run, states, scored, forms)
+        checked = asked_checks.written(run.runtime.db, run.work, run.checks, edits, replies)
+        scores = _scores(run, states, scored, forms, checked)
         drift, led = _read(run, id, scored, taken)
     out = StateComparison(
         id=id,
@@ -412,6 +416,7 @@ def _asked(
         loaded = getattr(found, "loaded", None)
         if run.posted.forms and loaded is not None:
             run.forms = asked_forms.ask_base(run.runtime, run.asked, loaded, answers)
+        run.checks = asked_checks.ask_base(run.runtime, run.asked, loaded)
         run.solved = run.solve(found)
         return answers, _counted(_about(found), answers)
 
@@ -455,6 +460,7 @@ def _identity(run: _Run, before: StateOut, after: StateOut) -> dict[str, object]
         "code": NUMBERS_VERSION,
         **battery.identity(run.posted),
         **({"tasks": tasks.identity(run.tasks)} if run.tasks else {}),
+        **({"checks": checks.PROTOCOL} if run.checks.distinct else {}),
     }
 
 
@@ -484,6 +490,11 @@ def _note(run: _Run, before: StateOut, after: StateOut) -> None:
             "A server draws samples with random numbers of its own. So the intervals of sampled"
             " values are narrower than 95 % intervals: in simulation they hold the truth in 81 to"
             " 98 % of runs, and IFR and Preservation lie above it by up to .5."
+        )
+    served = [each.name for each in (before, after) if each.kind == "endpoint"]
+    if served and any(each.request.rewrite.checks for each in run.asked.requests):
+        run.notes.append(
+            f"The questions of the data set were not asked: {served[0]} is behind an endpoint."
         )
     for state in (before, after):
         counts = state.about.get("replies", {})
@@ -629,11 +640,13 @@ def _scores(
     states: tuple[StateOut, StateOut],
     scored: Sequence[_Scored],
     forms: Mapping[str, list[FormOut]],
+    checked: Mapping[str, list[CheckCounts]],
 ) -> dict[str, Score]:
     """The score of each request by its edit.
 
     Args:
         forms: likewise; empty where none were asked for.
+        checked: likewise the outcome of the checks.
     """
     if not scored:
         return {}
@@ -661,6 +674,7 @@ def _scores(
             n_facts=len(each.asked.scope.facts),
             provenance=provenance | _implied(each.asked) | battery.recorded(run.posted),
             forms=forms.get(each.edit, []),
+            checks=checked.get(each.edit, []),
         )
         bounded = intervals.with_intervals(db, score, each.probed, run.posted.seed)
         out[each.edit] = score.model_copy(update={"values": bounded})

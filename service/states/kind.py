@@ -56,9 +56,8 @@ def _further(db: Database, out: ComparisonOut, measure: Measure | None = None) -
 
 
 def _forms(db: Database, out: ComparisonOut) -> list[Table[Any]]:
-    """The forms of asking over the requests, a column a state; none where none were asked for."""
-    if not out.request.get("forms"):
-        return []
+    """Forms of asking and questions of the data set over the requests, a column a state."""
+    from ..reports import checks
     from ..reports.comparison import families
     from ..reports.forms import tables_over_edits
 
@@ -69,8 +68,12 @@ def _forms(db: Database, out: ComparisonOut) -> list[Table[Any]]:
         scores = record.scores(db, list(edits))
     except (NotFoundError, NothingStoredError):
         return []
-    names = {score.method: edits[score.edit] for score in scores if score.edit in edits}
-    return tables_over_edits(scores, families(db, scores), names)
+    scores = [score for score in scores if score.forms or score.checks]
+    if not scores:
+        return []
+    names, families_ = {score.method: edits[score.edit] for score in scores}, families(db, scores)
+    forms = tables_over_edits([score for score in scores if score.forms], families_, names)
+    return [*forms, *checks.tables_over_edits(db, scores, families_, names)]
 
 
 def _paired(db: Database, out: ComparisonOut, measure: Measure) -> list[Table[Any]]:

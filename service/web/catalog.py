@@ -17,9 +17,10 @@ from ...cypher.browser import param_list, style
 from ...editing import hparams as hparams_files
 from ...editing import registry
 from ..base.errors import NotFoundError
+from ..models.checks import MethodCheck
 from ..models.edit import Measure
 from ..models.forms import MethodForm
-from ..reports import formats, paired, table
+from ..reports import checks, formats, paired, table
 from ..reports.browser import FOLDER, QUESTIONS, RULE_QUESTIONS, params_of
 from ..reports.comparison import Rewrites, compare
 from ..reports.forms import by_method
@@ -183,6 +184,9 @@ class Leaderboard(BaseModel):
     forms: list[MethodForm] = Field(
         default=[], description="Each form of asking over the edits of a method."
     )
+    checks: list[MethodCheck] = Field(
+        default=[], description="Each criterion of the data set's questions over a method's edits."
+    )
     edits: int = Field(description="Number of edits that the rows are taken over.")
     rows: list[dict[str, Any]] = Field(description="The table's rows, by the names of its columns.")
 
@@ -283,6 +287,7 @@ def leaderboard(
             left_out=dict(found.left_out),
             differences=paired.out(against),
             forms=forms,
+            checks=checks.by_method(db, found.scores, found.families),
             edits=len(found.scores),
             rows=table.records(table.method_table(found.scores, measure, found.families)),
         )

@@ -172,6 +172,9 @@ ALLOWED_TWINS = {
         "request and events are JSON in the database; result and links are not the job's"
     ),
     ("cypher/rows/jobs.py:PageJobRow", "service/models/experiment.py:Experiment"): "likewise",
+    ("cypher/rows/checks.py:CheckCounts", "cypher/rows/checks.py:CheckMeansRow"): (
+        "means over edits have their units, and no answers; the counts are part of a score's JSON"
+    ),
     ("cypher/rows/edits.py:GetEditRow", "service/models/experiment.py:EditOut"): "likewise",
     ("editing/registry.py:MethodInfo", "service/web/catalog.py:MethodOut"): (
         "editing knows no pydantic, and the files of hyperparameters are no part of the registry"

@@ -66,6 +66,7 @@ TITLES = {
     "tofu": "TOFU",
     "rwku": "RWKU",
     "hallu_edit_bench": "HalluEditBench",
+    "elken": "ELKEN",
     "lre": "LRE relations",
 }
 

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from ....cypher import rows
 from ...base.errors import NothingStoredError
 from ...models.edit import MEASURES, Measure, Score
+from ...reports import checks
 from ...reports.comparison import Rewrites, compare
 from ...reports.forms import by_method, methods_table
 from ...reports.paired import paired
@@ -137,6 +138,7 @@ def _board(
         "series": charts.series(table),
         "caption": caption(shown, by, COLUMNS, families) if shown else "",
         "asked": methods_table(*forms),
+        "checked": checks.methods_table(checks.by_method(db, shown, families)),
         "paired": charts.tables(paired(found, by)),
         "curves": charts.curves(table),
         "scatter": charts.scatter(table),

@@ -32,6 +32,7 @@ def question(draw: random.Random, place: int) -> dict[str, Any]:
         "text_pre": f"pre {place}", "text_post": f"post {place}",
         "stated_pre": draw.random() if stated else None,
         "stated_post": draw.random() if stated else None,
+        "ratio_pre": None, "ratio_post": None,
     } | {name: draw.choice(VERDICTS) for name in sides}  # fmt: skip
 
 

@@ -95,14 +95,18 @@ def test_a_record_becomes_a_fact_and_a_request_with_all_its_prompts(tmp_path: Pa
     assert (fact.paraphrases, fact.cases) == (tower.paraphrases, ())
 
 
-def test_a_paraphrase_without_the_subject_is_kept_for_the_metric_and_flagged(
+def test_a_paraphrase_without_the_subject_is_kept_for_the_metric_and_found(
     tmp_path: Path,
 ) -> None:
     loaded = load(tmp_path, [MOTHER_TONGUE])
     assert loaded.graph.rewrites[0].paraphrases == ("Nobody was hurt.  v", "{}, a native")
     assert loaded.graph.facts[0].paraphrases == ("{}, a native",)
-    flagged = [n for n in loaded.report.notes if n.kind == "flagged"]
-    assert [n.where for n in flagged] == ["1 paraphrases"]
+    (found,) = loaded.report.findings
+    assert (found.code, found.reason) == (
+        "subject-not-in-prompt",
+        "a paraphrase is 'Nobody was hurt.  v'",
+    )
+    assert [n for n in loaded.report.notes if n.kind == "flagged"] == []
 
 
 BAD: list[tuple[Any, str]] = [

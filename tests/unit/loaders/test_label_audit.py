@@ -50,6 +50,8 @@ def test_every_code_is_found_with_its_place(tmp_path: Path) -> None:
     ]
     assert found.audit["subject-not-in-prompt"] == 2
     assert "has 2 (Oslo, Rome): the relation has one object by its name" in found.findings[4].reason
+    codes = {each.code for each in found.findings}
+    assert codes | {"object-in-subject"} == label_audit.ADVICE.keys()
 
 
 def test_a_sound_table_has_no_finding(tmp_path: Path) -> None:

@@ -172,8 +172,9 @@ def test_records_that_contradict_each_other_are_noted(tmp_path: Path) -> None:
         record("Bob", "Ajax", "Bayern"),
     ]
     loaded = load(tmp_path, "edits.json", json.dumps(records))
-    reason = notes(loaded)["flagged 1 subjects and relations"]
-    assert "ada P1: ajax (case-0), chelsea (case-1)" in reason
+    (found,) = loaded.report.findings
+    assert (found.code, found.where) == ("contradicting-objects", "'Ada' 'P1'")
+    assert found.reason == "has 2 (Ajax, Chelsea): a request replaces its object"
     assert loaded.report.kept["rewrites"] == 5
 
 

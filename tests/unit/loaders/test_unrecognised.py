@@ -40,7 +40,6 @@ def refusal(tmp_path: Path, name: str, content: str | bytes) -> LoaderError:
         ("a.json", json.dumps([{"town": "Basel"}]), "no format recognises its records, whose keys"),
         ("a.json", json.dumps([{"question": "?", "choices": []}]), "seems to be WMDP"),
         ("a.json", json.dumps({"rows": [{"town": 1}]}), "its records, whose keys are rows, town"),
-        ("a.json", json.dumps([{"event": "x", "fact": {}, "tendency": {}}]), "seems to be ELKEN"),
         ("a.json", json.dumps({"Anna Berg": ["She was"]}), "it has lists of texts by name, which"),
         ("a.md", "# Towns; and more\n", "no format recognises it"),
     ],
@@ -62,14 +61,6 @@ def test_a_folder_without_data_is_told_by_its_content(tmp_path: Path) -> None:
         formats.load(tmp_path)
 
 
-def test_the_remedy_for_events_and_texts_names_what_reads_them(tmp_path: Path) -> None:
-    events = refusal(tmp_path, "a.json", json.dumps([{"event": "", "fact": {}, "tendency": {}}]))
-    assert "as rewrites of a graph in ThinkEval's YAML" in (events.remedy or "")
+def test_the_remedy_for_texts_names_what_reads_them(tmp_path: Path) -> None:
     texts = refusal(tmp_path, "b.json", json.dumps({"Anna Berg": ["She was", "born"]}))
     assert "thinkeval graph grow from-text" in (texts.remedy or "")
-
-
-def test_the_real_events_are_refused_with_what_to_do(data_dir: Path) -> None:
-    with pytest.raises(UnknownFormatError, match="seems to be ELKEN") as caught:
-        formats.load(data_dir / "others" / "elken_train_first4.json")
-    assert "Write the facts that an event changes" in (caught.value.remedy or "")

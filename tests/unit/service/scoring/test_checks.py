@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from thinkeval.loaders.records import Check
-from thinkeval.service.scoring.checks import judged, verdict
+from thinkeval.service.scoring.checks import Replies, judged, verdict
 
 ROME = Check("multi_hop", "Where?", ("Rome", "Roma"), old_answers=("Paris",), wrong=("Oslo",))
 
@@ -38,11 +38,13 @@ def test_rows_have_the_verdicts_of_both_models_and_of_the_conditions() -> None:
     )
     pre = {"Where?": "Paris", "Which?": "Oslo", "Long?": None, "Capital?": "Rome", "River?": "Po"}
     post = {"Where?": "Rome", "Which?": "Paris", "Long?": None}
-    one, two, three = judged(checks, pre, post)
+    rated = {checks[2]: 0.5}
+    one, two, three = judged(checks, Replies(pre), Replies(post, rated))
+    assert (three["ratio_pre"], three["ratio_post"], two["ratio_post"]) == (None, 0.5, None)
     shown = ("item", "met", "right_pre", "right_post", "old_pre", "old_post")
     assert [one[name] for name in shown] == ["1", True, False, True, True, False]
     assert [two[name] for name in shown] == ["question 1", True, False, False, None, None]
     assert [three[name] for name in shown] == ["question 2", True, None, None, None, None]
     assert (three["stated_pre"], three["stated_post"], three["text_post"]) == (0.25, 1.0, "")
-    river = judged(checks, pre | {"River?": "the Tiber"}, post)[1]
+    river = judged(checks, Replies(pre | {"River?": "the Tiber"}), Replies(post))[1]
     assert river["met"] is False
