@@ -1,7 +1,7 @@
 """POST of an edit whose rewrite the client writes out: on a big graph, against `hogwarts`.
 
 Each request of the big graph is followed by one of the same form on `hogwarts`, in one process, so
-that a busy machine slows both; the medians are compared. No request was posted before, so each is
+that a busy machine slows both; the medians are compared. No request was sent before, so each is
 looked up in the graph and queued. No worker runs, and what was queued is deleted.
 """
 

@@ -1,7 +1,7 @@
 // The name itself, if a fact has it as subject or object; else the names of facts close to it.
-// Close are names of which a share of at least $least of the letters of both is common, in any
-// order. No other name has a ratio of difflib.SequenceMatcher of at least $least, so the caller
-// compares these only; with 0 they are all names.
+// A name is close if at least a fraction $least of the letters of both is common, in any order. No
+// other name has a ratio of difflib.SequenceMatcher of at least $least, so the caller compares
+// these only; with 0 they are all names.
 // params:
 //   $graph    GRAPH_ID      id of the graph
 //   $wanted   STRING        the name that was given
