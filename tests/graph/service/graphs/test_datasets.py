@@ -403,3 +403,14 @@ def test_of_several_rows_of_one_fact_the_last_is_stored(db: Database, graph_id: 
     assert (done.n_facts, done.complete) == (1, True)
     (stored,) = db.read(rows.FactRow, "graph/facts", graph=graph_id)
     assert stored.prompt == "{} is last"
+
+
+def test_entities_can_be_read_by_whether_they_have_further_names(
+    db: Database, graph_id: str
+) -> None:
+    entities = [Entity("a", ("A",)), Entity("b"), Entity("c", ("C", "see"), "letter")]
+    header = rows.GraphHeader(graph_id, "dataset", graph_id)
+    write.write_graph(db, header, entities, [])
+    for aliased, names in ((False, ["a", "b", "c"]), (True, ["a", "c"])):
+        found = db.read(rows.EntityRow, "graph/entities", graph=graph_id, aliased=aliased)
+        assert [each.name for each in found] == names
