@@ -41,11 +41,12 @@ class Triple:
     statements: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     target_new: str = ""
+    key: tuple[str, str, str] = field(init=False, compare=False)
+    """Subject, relation and object; the names are case-insensitive."""
 
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """Subject, relation and object; the names are case-insensitive."""
-        return (folded(self.subject), self.relation, folded(self.object))
+    def __post_init__(self) -> None:
+        key = (folded(self.subject), self.relation, folded(self.object))
+        object.__setattr__(self, "key", key)
 
 
 @dataclass

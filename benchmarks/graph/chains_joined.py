@@ -26,9 +26,10 @@ import bench
 import neo4j
 import synthetic
 
+from thinkeval.cypher import rows
 from thinkeval.cypher.catalog import query
 from thinkeval.loaders.records import Fact
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 
 BATCH = 20_000
 CREATE = """UNWIND $rows AS row
@@ -86,7 +87,7 @@ def main() -> int:
 
 def store(server: bench.Server, graph: str, facts: Sequence[Fact]) -> None:
     """The facts with random likelihoods."""
-    header = GraphHeader(graph, "edit", graph, measures=("likelihood",))
+    header = rows.GraphHeader(graph, "edit", graph, measures=("likelihood",))
     write_graph(server.db, header, [], [])
     names = [entity.name for entity in synthetic.entities_of(facts)]
     for start in range(0, len(names), BATCH):

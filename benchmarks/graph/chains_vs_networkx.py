@@ -28,7 +28,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.loaders import formats
 from thinkeval.loaders.records import Fact
 from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 
 Chains = set[tuple[str, ...]]
 
@@ -65,7 +65,7 @@ def knowgic(db: Database) -> list[bench.Line]:
     """All chains of all 26 rewrites."""
     loaded = formats.load(bench.data_dir() / "knowgic" / "chains.json").graph
     with bench.scratch_graph(db, "knowgic") as graph:
-        header = GraphHeader(graph, "dataset", graph)
+        header = rows.GraphHeader(graph, "dataset", graph)
         write_graph(db, header, loaded.entities, [datasets.fact_row(f) for f in loaded.facts])
         cases = [datasets.case(graph, r) for r in loaded.rewrites]
         graphs = [
@@ -106,7 +106,7 @@ def big(
     facts = synthetic.hub_facts(n_facts, seed)
     with bench.scratch_graph(db, "hubs") as graph:
         bench.say(f"writing {n_facts:,} facts")
-        header = GraphHeader(graph, "dataset", graph)
+        header = rows.GraphHeader(graph, "dataset", graph)
         rows_ = [datasets.fact_row(f) for f in facts]
         write_graph(db, header, synthetic.entities_of(facts), rows_)
         in_memory, search = networkx_graph(facts), PrunedSearch(facts)

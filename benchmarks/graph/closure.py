@@ -28,7 +28,7 @@ from thinkeval.loaders.groundings import groundings
 from thinkeval.loaders.rule_records import Atom, Rule, rule
 from thinkeval.service.base.formatting import pluralize
 from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 from thinkeval.service.rules import closure, mining
 from thinkeval.service.rules.store import StoredRule
 
@@ -64,7 +64,7 @@ def knowgic(db: Database, options: object) -> list[bench.Line]:
     """The published graph under its own rules."""
     loaded = formats.load(bench.data_dir() / "knowgic" / "chains.json").graph
     with bench.scratch_graph(db, "closure") as graph:
-        header = GraphHeader(graph, "dataset", graph)
+        header = rows.GraphHeader(graph, "dataset", graph)
         entities = entities_of(loaded.facts)
         write_graph(db, header, entities, [datasets.fact_row(f) for f in loaded.facts])
         found = _mined(db, graph)
@@ -76,7 +76,7 @@ def big(db: Database, options: object) -> list[bench.Line]:
     facts = planted(hub_facts(options.facts))  # type: ignore[attr-defined]
     with bench.scratch_graph(db, "closure") as graph:
         bench.say(f"writing {len(facts)} facts")
-        header = GraphHeader(graph, "dataset", graph)
+        header = rows.GraphHeader(graph, "dataset", graph)
         write_graph(db, header, entities_of(facts), [datasets.fact_row(f) for f in facts])
         chosen = {one.id: one for one in (CITIZEN, *_mined(db, graph))}
         used = list(chosen.values())[: options.rules]  # type: ignore[attr-defined]

@@ -22,11 +22,12 @@ import bench
 import neo4j
 import networkx as nx
 
+from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import formats
 from thinkeval.loaders.records import KnowledgeGraph
 from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 
 STEPS = 5
 CLOSE = 1e-9
@@ -76,7 +77,7 @@ def store(db: Database, graph: str, loaded: KnowledgeGraph, seed: int) -> None:
         datasets.fact_row(fact) | {"p_pre": probability(), "p_post": probability()}
         for fact in loaded.facts
     ]
-    header = GraphHeader(graph, "edit", graph, measures=("p",))
+    header = rows.GraphHeader(graph, "edit", graph, measures=("p",))
     write_graph(db, header, loaded.entities, facts)
 
 

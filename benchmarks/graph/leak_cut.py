@@ -23,11 +23,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of be
 import bench
 import synthetic
 
+from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import formats
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 from thinkeval.service.leakcut import leaks
 from thinkeval.service.leakcut.hitting_set import Chain, Problem, cut
 
@@ -71,7 +72,7 @@ def knowgic(db: Database, repeats: int) -> list[bench.Line]:
     """All 26 rewrites, any fact but the edited one."""
     loaded = formats.load(bench.data_dir() / "knowgic" / "chains.json").graph
     with bench.scratch_graph(db, "knowgic") as graph:
-        header = GraphHeader(graph, "dataset", graph)
+        header = rows.GraphHeader(graph, "dataset", graph)
         write_graph(db, header, loaded.entities, [datasets.fact_row(f) for f in loaded.facts])
         found = [measured(db, graph, rewrite, repeats) for rewrite in loaded.rewrites]
     size, greedy = sum(each.size for each in found), sum(each.greedy_size for each in found)
@@ -96,9 +97,9 @@ def big(
     found: list[Cuts] = []
     with bench.scratch_graph(db, "hubs") as graph:
         bench.say(f"writing {n_facts:,} facts")
-        header = GraphHeader(graph, "dataset", graph)
-        rows = [datasets.fact_row(fact) for fact in facts]
-        write_graph(db, header, synthetic.entities_of(facts), rows)
+        header = rows.GraphHeader(graph, "dataset", graph)
+        given = [datasets.fact_row(fact) for fact in facts]
+        write_graph(db, header, synthetic.entities_of(facts), given)
         drawn = random.Random(seed).sample(facts, 10 * n_pairs)
         for fact in drawn:
             ends = (fact.subject, fact.relation, fact.object)

@@ -23,7 +23,7 @@ from thinkeval.cypher import rows
 from thinkeval.loaders.records import Fact
 from thinkeval.loaders.rule_records import Atom, Rule, rule
 from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 from thinkeval.service.rules import groundings as instances
 from thinkeval.service.rules import mining
 from thinkeval.service.rules.store import StoredRule
@@ -50,7 +50,7 @@ def main() -> int:
     facts = planted(hub_facts(options.facts))
     with bench.server() as server, bench.scratch_graph(server.db, "rules") as graph:
         bench.say(f"writing {len(facts)} facts")
-        header = GraphHeader(graph, "dataset", graph)
+        header = rows.GraphHeader(graph, "dataset", graph)
         write_graph(server.db, header, entities_of(facts), [datasets.fact_row(f) for f in facts])
         lines = measured(server, graph, len(facts), options)
     notes = [

@@ -26,7 +26,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Entity, Fact
 from thinkeval.service.graphs import datasets
-from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.graphs.write import write_graph
 
 BATCH = 10_000
 FLAT = 1.25  # how much more memory five times the facts may take
@@ -86,7 +86,7 @@ def created(
     given = [datasets.fact_row(fact) for fact in facts]
     one_by_one = _sample_rate(server, CREATE_ONE, given[:sample])
     bench.say(f"creating {len(facts):,} facts")
-    header = GraphHeader(graph, "dataset", graph)
+    header = rows.GraphHeader(graph, "dataset", graph)
     took = bench.seconds(lambda: write_graph(server.db, header, entities, given))
     stored = {id_ for id_, _, _ in _read_back(server.driver, graph)}
     bench.agree(stored == {f"{graph}|{fact.id}" for fact in facts}, "facts sent and stored")

@@ -122,6 +122,34 @@ def forms(outputs: Sequence[str], before: Stored) -> Made:
     return columns, made
 
 
+def seeds(outputs: Sequence[str], before: Stored) -> Made:
+    """How far two seeds of one edit lie apart, with equal hyperparameters.
+
+    Args:
+        outputs: of a report with a row an edit, for seeds 0 and 1 of each rewrite.
+    """
+    edits = json.loads(outputs[0])
+    columns = [{"title": "method"}, *numbers(["rewrites"], 0),
+               *numbers(["IFR, seed 0", "IFR, seed 1", "mean difference of a rewrite",
+                         "largest", "efficacy, seed 0", "efficacy, seed 1"])]  # fmt: skip
+    rows = []
+    for method in sorted({row["method"] for row in edits}, key=_place):
+        by_seed = {
+            seed: {row["rewrite"]: row for row in edits
+                   if row["method"] == method and row["seed"] == seed}
+            for seed in (0, 1)
+        }  # fmt: skip
+        both = sorted(set(by_seed[0]) & set(by_seed[1]))
+        ifrs = [[by_seed[seed][name]["ifr"] for name in both] for seed in (0, 1)]
+        apart = [abs(a - b) for a, b in zip(*ifrs, strict=True)]
+        taken = [statistics.fmean(by_seed[s][n]["efficacy"] for n in both) for s in (0, 1)]
+        means = [statistics.fmean(values) for values in ifrs]
+        rows.append(
+            [method, len(both), *rounded([*means, statistics.fmean(apart), max(apart), *taken])]
+        )
+    return columns, rows
+
+
 def form_margins(outputs: Sequence[str], before: Stored) -> Made:
     """A row a form: the mean margin after the edit, and the other facts' accuracy."""
     rows = json.loads(outputs[0])["forms"]

@@ -22,7 +22,7 @@ CALL (needed) {
   MATCH ()-[f:FACT]->()
   WHERE f.id STARTS WITH $graph + '|'
   RETURN count(f) AS n_facts,
-    sum(CASE WHEN NOT coalesce(f.role, 'fact') IN ['subject', 'outside']
+    sum(CASE WHEN needed <> [] AND NOT coalesce(f.role, 'fact') IN ['subject', 'outside']
       AND any(property IN needed WHERE f[property] IS NULL
         AND NOT (property = 'p_pre' AND coalesce(f.answers_pre, []) <> [])
         AND NOT (property = 'p_post' AND coalesce(f.answers_post, []) <> []))

@@ -294,18 +294,25 @@ def count_rewrites(db: Database) -> Counter[str]:
     return Counter(each.dataset for each in found if not each.id.startswith(OWN))
 
 
-def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[RewriteRequest]:
+def list_rewrites(
+    db: Database, graph: str, *, own: bool = False, subject: str | None = None
+) -> list[RewriteRequest]:
     """The rewrite requests of a data set, by id; or those that users wrote for it themselves.
+
+    Args:
+        subject: only those about this subject.
 
     Records of an edit of a user's own are no part of the data set: were they, the model
     trained on the data set and the covariance of its sentences would change with it.
     """
-    return split_rewrites(db, graph)[int(own)]
+    return split_rewrites(db, graph, subject=subject)[int(own)]
 
 
-def split_rewrites(db: Database, graph: str) -> tuple[list[RewriteRequest], list[RewriteRequest]]:
+def split_rewrites(
+    db: Database, graph: str, *, subject: str | None = None
+) -> tuple[list[RewriteRequest], list[RewriteRequest]]:
     """The rewrite requests of a data set, and those that users wrote for it, each by id."""
-    found = db.read(RewriteRequest, "graph/list_rewrites", dataset=graph)
+    found = db.read(RewriteRequest, "graph/list_rewrites", dataset=graph, subject=subject)
     written = [rewrite for rewrite in found if rewrite.id.startswith(OWN)]
     return [rewrite for rewrite in found if not rewrite.id.startswith(OWN)], written
 

@@ -152,17 +152,15 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
             " --relation, --prompt; none of them blank.",
             remedy='A fact that shall be forgotten is named by --forget "SUBJECT|RELATION|OBJECT".',
         )
-    content = datasets.content(db, graph)
-    facts = content.facts
-    _refuse_misspelt(facts, own, graph)
-    key = _key_of(facts, own.relation) if own.forget else own.relation
-    fact = _matching(facts, key, own)
+    _refuse_misspelt(db, own, graph)
+    key = _key_of(db, graph, own) if own.forget else own.relation
+    fact = _worded(db, graph, own.subject, key, own.prompt)
     prompt = own.prompt or (fact.prompt if fact else None)
     if prompt is None:
         raise NotFoundError(
             "relation",
             own.relation or "",
-            {f.relation for f in facts},
+            _relations(db, graph),
             listing=f"thinkeval graph rules relations {graph}",
         )
     if prompt.count(SUBJECT_SLOT) != 1:
@@ -171,7 +169,7 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
         )
     relation = key or (fact.relation if fact else slug(prompt.replace(SUBJECT_SLOT, "")))
     parts = (own.subject, relation, prompt, own.target_true, own.target_new or "")
-    for stored in content.rewrites:
+    for stored in datasets.list_rewrites(db, graph, subject=own.subject):
         if _parts(stored) == parts:
             return stored
     name = RewriteRequest.make_id(own.subject, relation, own.target_new or "", own.target_true)
@@ -188,20 +186,42 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
     )
 
 
-def _key_of(facts: Sequence[Fact], relation: str | None) -> str | None:
+def _key_of(db: Database, graph: str, own: OwnRewrite) -> str | None:
     """A relation as the graph names it, where it was written in words: `studied at`."""
-    if relation is None or any(fact.relation == relation for fact in facts):
+    relation = own.relation
+    if relation is None or _worded(db, graph, own.subject or "", relation, None):
         return relation
-    named = {fact.relation for fact in facts if slug(fact.relation) == slug(relation)}
+    named = {name for name in _relations(db, graph) if slug(name) == slug(relation)}
     return named.pop() if len(named) == 1 else relation
 
 
-def _refuse_misspelt(facts: Sequence[Fact], own: OwnRewrite, graph: str) -> None:
+def _relations(db: Database, graph: str) -> list[str]:
+    """The relations of a graph's facts."""
+    found = db.read(rows.VocabularyRow, "rules/vocabulary", graph=graph)
+    return [row.name for row in found if row.sort == "relation" and row.name]
+
+
+MISSPELT = 0.8
+"""Similarity to a name of the graph from which another name is taken for a mistyped one."""
+
+
+def _refuse_misspelt(db: Database, own: OwnRewrite, graph: str) -> None:
     """A subject or old object that is nearly one of the graph would have no chain, silently."""
-    known = {name for fact in facts for name in (fact.subject, fact.object)}
     for kind, name in (("subject", own.subject), ("target_true", own.target_true)):
-        if name and name not in known and difflib.get_close_matches(name, known, n=1, cutoff=0.8):
+        near = _names_like(db, graph, name, MISSPELT) if name else []
+        if (
+            name
+            and name not in near
+            and difflib.get_close_matches(name, near, n=1, cutoff=MISSPELT)
+        ):
+            known = _names_like(db, graph, name, 0.0)
             raise NotFoundError(kind, name, known, listing=f"thinkeval graph rewrites {graph}")
+
+
+def _names_like(db: Database, graph: str, name: str, least: float) -> list[str]:
+    """The name if a fact of the graph has it, else those that share enough of its letters."""
+    letters = sorted(set(name))
+    return db.read(str, "graph/close_names", graph=graph, wanted=name, letters=letters, least=least)
 
 
 def _parts(rewrite: RewriteRequest) -> tuple[str, ...]:
@@ -215,11 +235,21 @@ def _parts(rewrite: RewriteRequest) -> tuple[str, ...]:
     )
 
 
-def _matching(facts: Sequence[Fact], relation: str | None, own: OwnRewrite) -> Fact | None:
-    """The stored fact that shares the rewrite's relation or prompt, its own subject's first."""
-    same = [f for f in facts if relation in (None, f.relation) and own.prompt in (None, f.prompt)]
-    mine = [f for f in same if f.subject == own.subject]
-    return next(iter(mine or same), None)
+def _worded(
+    db: Database, graph: str, subject: str, relation: str | None, prompt: str | None
+) -> Fact | None:
+    """The stored fact that shares a rewrite's relation and prompt, its own subject's first."""
+    found = db.read(
+        rows.FactRow,
+        "graph/worded_fact",
+        graph=graph,
+        subject=subject,
+        relation=relation,
+        prompt=prompt,
+    )
+    if not found and relation is None and prompt is not None:
+        found = db.read(rows.FactRow, "graph/prompted_fact", graph=graph, prompt=prompt)
+    return datasets.to_fact(found[0]) if found else None
 
 
 # Requests to append an answer, built from a stored graph (PEAK, Ma et al. 2024, §5.1, App. A.1).

@@ -140,11 +140,12 @@ def _write(
         run(
             rows.WrittenRow, "graph/merge_entities", graph=header.graph, dataset=dataset, rows=batch
         )
-    for start in range(0, len(facts), BATCH):
-        batch = list(facts[start : start + BATCH])
-        run(rows.WrittenRow, "graph/merge_facts", graph=header.graph, rows=batch)
+    given = list({fact["id"]: fact for fact in facts}.values())  # of one id the last
+    for start in range(0, len(given), BATCH):
+        batch = given[start : start + BATCH]
+        run(rows.WrittenRow, "graph/create_facts", graph=header.graph, rows=batch)
         if progress is not None:
-            progress(min(start + BATCH, len(facts)), len(facts), "writing facts")
+            progress(min(start + BATCH, len(given)), len(given), "writing facts")
     if rewrites is not None:
         keep = [r.id for r in rewrites]
         run(int, "graph/delete_rewrites", dataset=header.dataset, keep=keep)

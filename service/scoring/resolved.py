@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The facts on a rewrite's chains, with the other names of every object they mention."""
+    """The facts on a rewrite's chains, and the graph's entities that have further names."""
 
     facts: tuple[Fact, ...]
     aliases: dict[str, tuple[str, ...]]
@@ -57,10 +57,8 @@ def facts_in_scope(db: Database, request: ScoreRequest) -> Scope:
         rewrite=params["rewrite"],
         max_steps=request.max_steps,
     )
-    aliases = {
-        e.name: e.aliases for e in db.read(rows.EntityRow, "graph/entities", graph=request.graph)
-    }
-    return Scope(tuple(to_fact(row) for row in found), aliases)
+    named = db.read(rows.EntityRow, "graph/entities", graph=request.graph, aliased=True)
+    return Scope(tuple(to_fact(row) for row in found), {e.name: e.aliases for e in named})
 
 
 LIMIT = 10

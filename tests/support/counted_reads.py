@@ -1,4 +1,4 @@
-"""Count of a block's reads of queries, by name: for tests that limit look-ups."""
+"""Count of a block's reads: queries by name, or rows that the server returns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from thinkeval.cypher.rows.base import Reader
 from thinkeval.cypher.run import Database
 
 
@@ -25,4 +26,19 @@ def counted_reads(graph: str) -> Iterator[Counter[str]]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Database, "read", counted)
+        yield counts
+
+
+@contextmanager
+def counted_rows() -> Iterator[Counter[str]]:
+    """Rows that are received while the block runs, by the name of the query."""
+    counts: Counter[str] = Counter()
+    row = Reader.row
+
+    def counted(self: Reader[Any], values: list[Any]) -> Any:
+        counts[self.name] += 1
+        return row(self, values)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Reader, "row", counted)
         yield counts

@@ -251,7 +251,7 @@ def test_a_fact_of_an_unknown_entity_leaves_the_former_graph(
     db: Database, graph_id: str, former: KnowledgeGraph
 ) -> None:
     graph = star(graph_id, 20)
-    with pytest.raises(GraphError, match="merge_facts"):
+    with pytest.raises(GraphError, match="create_facts"):
         _write(db, replace(graph, entities=graph.entities[:-1]))
 
 
@@ -393,3 +393,24 @@ def test_a_big_graph_cut_off_in_the_middle_is_not_seen_and_can_be_imported_again
     assert graph_id not in {g.id for g in datasets.list_graphs(db)}
     assert datasets.store(db, loaded).status == "imported"
     assert datasets.stored_graph(db, graph_id).content_digest == loaded.graph.content_digest
+
+
+def test_of_several_rows_of_one_fact_the_last_is_stored(db: Database, graph_id: str) -> None:
+    facts = [Fact("a", "r", "b", "{} is first"), Fact("a", "r", "b", "{} is last")]
+    given = [datasets.fact_row(fact) for fact in facts]
+    header = rows.GraphHeader(graph_id, "dataset", graph_id)
+    done = write.write_graph(db, header, [Entity("a"), Entity("b")], given)
+    assert (done.n_facts, done.complete) == (1, True)
+    (stored,) = db.read(rows.FactRow, "graph/facts", graph=graph_id)
+    assert stored.prompt == "{} is last"
+
+
+def test_entities_can_be_read_by_whether_they_have_further_names(
+    db: Database, graph_id: str
+) -> None:
+    entities = [Entity("a", ("A",)), Entity("b"), Entity("c", ("C", "see"), "letter")]
+    header = rows.GraphHeader(graph_id, "dataset", graph_id)
+    write.write_graph(db, header, entities, [])
+    for aliased, names in ((False, ["a", "b", "c"]), (True, ["a", "c"])):
+        found = db.read(rows.EntityRow, "graph/entities", graph=graph_id, aliased=aliased)
+        assert [each.name for each in found] == names
