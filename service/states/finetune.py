@@ -241,9 +241,7 @@ def trained(
         MissingExtraError: low-rank factors without peft.
         RequestError: there is nothing to learn.
     """
-    from ...editing.deltas.files import load
-
-    before = [load(deltas.find(runtime, name)) for name in state.edits]
+    before = [deltas.read(runtime, name) for name in state.edits]
     after = tuple(each.digest for each in before)
     about = {
         "model": base.loaded.info.digest,
