@@ -352,6 +352,10 @@ class Imported(ImportCounts):
 
     graph: str = Field(description="Id of the graph.")
     status: str = Field(description="imported, replaced or unchanged.")
+    n_outdated: int = Field(
+        default=0,
+        description="Edits of the content that was replaced; tables of methods leave them out.",
+    )
 
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {

@@ -355,9 +355,8 @@ def test_any_bit_that_flips_is_noticed_in_the_header_and_in_every_tensor(pair, t
         damaged = bytearray(whole)
         damaged[place] ^= 1 << drawn.randrange(8)
         (tmp_path / "x").write_bytes(damaged)
-        with pytest.raises(DeltaError, match="not a readable file|was changed|has the format"):
+        with pytest.raises(DeltaError, match=r"not a readable file|was changed|has the format"):
             load(tmp_path / "x")
-            pytest.fail(f"byte {place} of {len(whole)} (header {header}) was changed unnoticed")
 
 
 def test_a_file_of_format_1_is_read_and_says_that_no_digest_protects_it(pair, tmp_path):
@@ -394,7 +393,7 @@ def test_a_header_of_another_shape_is_not_a_readable_file(pair, tmp_path, change
     text = changed if isinstance(changed, str) else json.dumps(changed)
     whole = {files.WHOLE: files._whole_digest(text, tensors)}
     safetensors.torch.save_file(tensors, tmp_path / "x", {files.KEY: text} | whole)
-    with pytest.raises(DeltaError, match="not a readable file|no editing method"):
+    with pytest.raises(DeltaError, match=r"not a readable file|no editing method"):
         load(tmp_path / "x")
 
 
