@@ -7,6 +7,7 @@ it is larger than THINKEVAL_DELTA_LIMIT_MB; the score's provenance contains wher
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,7 +87,8 @@ def save(
     try:
         digest = files.save(effect, path, meta, limit_bytes=limit)
     except DeltaError as error:
-        path.unlink(missing_ok=True)  # of an earlier score of the same edit
+        with suppress(OSError):  # the folder may be read-only
+            path.unlink()  # of an earlier score of the same edit
         return {"saved": False, "reason": error.detail, "remedy": error.remedy}
     return {
         "saved": True,
@@ -189,8 +191,10 @@ def _require_scored(runtime: Runtime, name: str, saved: SavedDelta) -> bool:
     """
     if not (saved.meta.edit and (score := record.stored_score(runtime.db, saved.meta.edit))):
         return False
-    recorded = _mapping(score.provenance.get("delta")).get("digest")
-    if recorded not in (None, saved.digest):
+    about = _mapping(score.provenance.get("delta"))
+    recorded = about.get("digest")
+    # What is not saved may still be there of an earlier score, in a folder that is read-only.
+    if about.get("saved") is False or recorded not in (None, saved.digest):
         raise NothingStoredError(
             f"{name} holds another update than the one that was scored.",
             remedy="Score the edit again with --force.",

@@ -202,6 +202,27 @@ def test_the_update_of_another_edit_is_not_used_under_an_edits_name(
     assert at_once("results", "deltas", "verify", other, "--json").json["edit"] == second
 
 
+def test_a_folder_that_cannot_be_written_costs_the_update_and_not_the_score(
+    at_once: Call, scored: Scored, test_settings: Settings, tmp_path: Path
+) -> None:
+    command = ("score", FACT[0], *scored.options, "-m", "rome", "--seed", "6", "--json")
+    assert at_once(*command).json[0]["provenance"]["delta"]["saved"]
+    deltas = test_settings.home / "deltas"
+    away = deltas.rename(tmp_path / "away")
+    deltas.write_text("neither written to nor deleted from, as a folder that is read-only")
+    try:
+        (score,) = at_once(*command, "--force").json
+        kept = score["provenance"]["delta"]
+        assert (kept["saved"], "could not be written" in kept["reason"]) == (False, True)
+    finally:
+        deltas.unlink()
+        away.rename(deltas)
+    # The file of the earlier score is still there; it is not that of this one.
+    assert (deltas / f"{score['edit']}.safetensors").is_file()
+    refused = at_once("results", "deltas", "verify", score["edit"])
+    assert "another update than the one that was scored" in refused.error
+
+
 def test_an_older_update_says_that_no_digest_protects_its_header(
     at_once: Call, scored: Scored, tmp_path: Path, test_settings: Settings
 ) -> None:
