@@ -120,7 +120,7 @@ def read_json(path: Path) -> dict[str, Any]:
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise HparamsError(f"{path} could not be read ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HparamsError(f"{path} is not JSON ({error})") from error
     if not isinstance(values, dict):
         raise HparamsError(f"{path} contains no JSON object")

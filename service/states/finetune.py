@@ -207,7 +207,7 @@ def _pair(path: Path, number: int, line: str) -> tuple[str, str]:
         record = json.loads(line)
         pair = ("", record["text"]) if "text" in record else (record["prompt"], record["answer"])
         texts = tuple(text.strip() for text in pair)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
             f"Line {number} of {path.name} is neither a text nor a prompt with an answer.",
             remedy=_FORM,
