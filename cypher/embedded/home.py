@@ -84,8 +84,10 @@ class Home:
             artifacts.make_folder(self.path / name)
 
     def write_configuration(self, text: str) -> None:
-        """Write ``neo4j.conf``."""
-        (self.conf / "neo4j.conf").write_text(text, encoding="utf-8")
+        """Write ``neo4j.conf``; the user's own settings at its end stay."""
+        path = self.conf / "neo4j.conf"
+        before = path.read_text(encoding="utf-8") if path.is_file() else ""
+        path.write_text(config.with_own(text, before), encoding="utf-8")
 
     def stored_password(self) -> str | None:
         """The password, or None if there is none yet.

@@ -19,9 +19,9 @@ _REMEDIES = {
     "Unrecognized setting": "This is an error of ThinkEval's own configuration: please report it.",
     "already in use": "End the program that has the port, or unset THINKEVAL_BOLT_PORT"
     " and THINKEVAL_HTTP_PORT so that free ports are chosen.",
-    "OutOfMemoryError": "Give the server more memory: THINKEVAL_NEO4J_HEAP=1g.",
-    "Could not reserve enough space": "Ask for less memory: THINKEVAL_NEO4J_HEAP=512m.",
-    "exceeds physical memory": "Ask for less memory: THINKEVAL_NEO4J_HEAP=512m.",
+    "OutOfMemoryError": "Give the server more memory: THINKEVAL_NEO4J_HEAP={more}.",
+    "Could not reserve enough space": "{less}.",
+    "exceeds physical memory": "{less}.",
     "UnsupportedClassVersionError": "THINKEVAL_JAVA names a Java that is too old; unset it.",
     "No space left on device": "Free some space on this disk, or choose another: THINKEVAL_HOME.",
     "FileLockException": "Another program has this database open: end it.",
@@ -113,10 +113,21 @@ def failure(home: Home, options: LaunchOptions, offset: int) -> EmbeddedServerEr
     quoted = "\n".join(embedded_process.error_lines(text))
     if "already in use" in text and None in (options.bolt_port, options.http_port):
         return PortTakenError(f"Neo4j found a port taken:\n{quoted}")
-    remedy = next((remedy for mark, remedy in _REMEDIES.items() if mark in text), "")
+    heap, least = config.heap_megabytes(options.heap), config.MIN_HEAP_MB
+    less = f"Ask for less memory: THINKEVAL_NEO4J_HEAP={_size(max(least, heap // 2))}"
+    if heap == least:
+        less = (
+            f"End other programs: the server needs a heap of {least} MB, which this machine lacks"
+        )
+    found = next((remedy for mark, remedy in _REMEDIES.items() if mark in text), "")
+    remedy = found.format(more=_size(2 * heap), less=less)
     if not quoted:
         remedy = config.JAVA_REMEDY
     return EmbeddedServerError(
         f"Neo4j did not start. Its log:\n{quoted or '(empty)'}",
         remedy=f"{remedy} Log: {home.log}".strip(),
     )
+
+
+def _size(megabytes: int) -> str:
+    return f"{megabytes}m" if megabytes % 1024 else f"{megabytes // 1024}g"
