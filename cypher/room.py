@@ -15,7 +15,7 @@ from .errors import DiskFullError
 
 LEAST_BYTES = 300 * 10**6
 _SMALL = ("jobs/",)
-"""Folders of queries that may write on: a job that cannot go on must be able to end."""
+"""Folders of queries that may still write: a job that cannot continue must be able to end."""
 _DELETING = ("delete", "drop")
 
 

@@ -45,7 +45,7 @@ def check(settings: Settings, posted: RunsIn) -> list[Method]:
     Raises:
         NotFoundError: no such strategy; close ones are suggested.
         EditingError: no such editor, or it has no hyperparameters for the model, or does not take
-            those that are posted.
+            the given hyperparameters.
         UsageError: the model is not on the allow-list, an editor fits no strategy, or a file is
             named.
     """

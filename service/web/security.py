@@ -71,7 +71,7 @@ class Sessions:
     LASTS_S = 30 * 24 * 3600
     MOST = 10_000
     PAUSE_S = 0.5
-    """Between two answers to wrong tokens, whoever sent them."""
+    """Between two answers to wrong tokens, of all clients together."""
     LONGEST_S = 30.0
     """An answer waits at most."""
 
