@@ -165,15 +165,15 @@ class EmbeddedServer:
             raise EmbeddedServerError(
                 f"There is no database in {self.home.path}.", remedy="Nothing needs repair."
             )
+        size = sum(file.stat().st_size for file in data.rglob("*") if file.is_file())
+        free = shutil.disk_usage(self.home.path).free
+        if free < size + LEAST_BYTES:
+            raise DiskFullError(
+                f"The copy of {data} needs {(size + LEAST_BYTES) // 10**6} MB, and"
+                f" {free // 10**6} MB are free. Nothing was changed.",
+            )
         self.stop(force=True)
         with self._exclusive(progress):
-            size = sum(file.stat().st_size for file in data.rglob("*") if file.is_file())
-            free = shutil.disk_usage(self.home.path).free
-            if free < size + LEAST_BYTES:
-                raise DiskFullError(
-                    f"The copy of {data} needs {(size + LEAST_BYTES) // 10**6} MB, and"
-                    f" {free // 10**6} MB are free. Nothing was changed.",
-                )
             copy = self.home.path / f"data-before-repair-{time.strftime('%Y%m%d-%H%M%S')}"
             shutil.copytree(data, copy)
             options, mine = self.options, self.options.settings or {}

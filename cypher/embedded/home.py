@@ -90,7 +90,7 @@ class Home:
             return []
         for place, line in enumerate(lines):
             time = _TIME.match(line)
-            if time and datetime.fromisoformat(time[0]).timestamp() >= moment - 1:
+            if time and datetime.fromisoformat(time[0]).timestamp() >= moment:
                 return lines[place:]
         return []
 

@@ -130,7 +130,8 @@ def broken(home: Home, process: psutil.Process) -> str | None:
         born = process.create_time()
     except psutil.Error:
         return None
-    lines = home.debug_since(born)
+    # The time of a process is known to a second; the server before may have written until then.
+    lines = home.debug_since(born + 1.5)
     found = (line for mark in (STOPPED, *_BROKEN) for line in lines if mark in line)
     return next(found, None)
 
