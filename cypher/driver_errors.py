@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from .driver import neo4j
 from .errors import (
+    DiskFullError,
     GraphError,
     QueryTimeoutError,
     QueryTooLargeError,
@@ -21,6 +22,8 @@ _GONE = (
     neo4j.exceptions.ConnectionAcquisitionTimeoutError,
     neo4j.exceptions.DatabaseUnavailable,
 )
+
+_PANIC = "critical error, and needs to be restarted"
 
 
 @contextmanager
@@ -57,6 +60,13 @@ def _translation(error: Exception, where: str) -> GraphError:
         )
     if "OutOfMemory" in code or "StackOverFlow" in code:
         return QueryTooLargeError(detail)
+    if _PANIC in message:
+        return DiskFullError(
+            f"{where}: the database has stopped writing, as it does when its disk is full.",
+            remedy="Free 300 MB on its disk, then stop it (`thinkeval db stop`): the next command"
+            " starts it again, with everything that was committed. If it does not start then:"
+            " `thinkeval db repair`.",
+        )
     if isinstance(error, _GONE):
         return ServerUnavailableError(f"{where}: no answer from the server: {message} ({code})")
     return GraphError(detail, remedy="This looks like a defect; please report it with the message.")

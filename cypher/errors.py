@@ -83,6 +83,15 @@ class NewerDatabaseError(GraphError):
     )
 
 
+class DiskFullError(GraphError):
+    """The disk of the database is full."""
+
+    remedy = (
+        "Free some space on that disk and repeat the command; or move the data directory to another"
+        " disk, and name it by THINKEVAL_HOME."
+    )
+
+
 class QueryTimeoutError(GraphError):
     """A query exceeded the time limit: usually too many paths."""
 

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 
 from . import migrations
@@ -27,6 +28,7 @@ from .driver_errors import translated
 from .errors import ServerUnavailableError
 from .metric_values import values_of
 from .params import bind
+from .room import Room
 from .rows import MetricRow, ServerRow, WrittenRow, reader
 from .sending import (
     ResultT,
@@ -75,6 +77,8 @@ class Database:
         retry_s: for how long a managed transaction is repeated after a transient failure.
         strict: raise QueryContractError on any notification of the server.
         database: name of the database on the server; None for its default.
+        disk: a folder on the disk that it writes to, which is looked at before each write; None if
+            that disk is not seen from here.
     """
 
     def __init__(
@@ -87,7 +91,9 @@ class Database:
         retry_s: float = 5.0,
         strict: bool = False,
         database: str | None = None,
+        disk: Path | None = None,
     ) -> None:
+        self._room = Room(disk)
         self.uri, self.timeout_s, self.strict = uri, timeout_s, strict
         self._database = database
         severity = (
@@ -186,6 +192,7 @@ class Database:
         """
         found = query_of(name, ("write",))
         sent = bind(found, params)
+        self._room.require(found)
         with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
             result = send(session, found, sent, timeout_s=self.timeout_s)
             return rows_of(result, found, row_type, strict=self.strict)
@@ -247,6 +254,7 @@ class Database:
         """The rows of a query that commits in batches (CALL ... IN TRANSACTIONS)."""
         found = query_of(name, ("autocommit",))
         sent = bind(found, params)
+        self._room.require(found)
         with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
             return rows_of(send(session, found, sent), found, row_type, strict=self.strict)
 
@@ -262,7 +270,7 @@ class Database:
         """
         with translated("transaction"), self._session(neo4j.WRITE_ACCESS) as session:  # noqa: SIM117
             with session.begin_transaction(timeout=timeout_s or self.timeout_s) as tx:
-                handle = Tx(tx, strict=self.strict)
+                handle = Tx(tx, strict=self.strict, room=self._room)
                 yield handle
                 handle.require_whole()
                 tx.commit()
@@ -279,7 +287,9 @@ class Database:
                 during the commit the outcome is unknown, and nothing is repeated.
         """
         with translated("transaction"), self._session(neo4j.WRITE_ACCESS) as session:
-            attempt = self._work(lambda tx: attempted(work, tx, strict=self.strict))
+            attempt = self._work(
+                lambda tx: attempted(work, tx, strict=self.strict, room=self._room)
+            )
             return session.execute_write(attempt)
 
     def metric(self, name: str, **options: Any) -> list[MetricRow]:
@@ -325,6 +335,8 @@ class Database:
     def _managed_query(
         self, found: Query, row_type: type[RowT], sent: dict[str, Any]
     ) -> list[RowT]:
+        self._room.require(found)
+
         def work(tx: neo4j.ManagedTransaction) -> list[RowT]:
             # The driver must see its own errors here to be able to retry.
             return rows_of(send(tx, found, sent), found, row_type, strict=self.strict)

@@ -11,17 +11,26 @@ from .driver import neo4j
 from .driver_errors import translated
 from .errors import GraphError, ParameterError, QueryContractError
 from .params import bind
+from .room import Room
 from .rows import reader
 
 RowT = TypeVar("RowT")
 ResultT = TypeVar("ResultT")
+ANYWHERE = Room()
+"""The disk of a server that is not seen from here."""
 
 
 class Tx:
     """One transaction over several queries; see Database.transaction()."""
 
-    def __init__(self, tx: neo4j.Transaction | neo4j.ManagedTransaction, *, strict: bool) -> None:
-        self._tx, self._strict = tx, strict
+    def __init__(
+        self,
+        tx: neo4j.Transaction | neo4j.ManagedTransaction,
+        *,
+        strict: bool,
+        room: Room = ANYWHERE,
+    ) -> None:
+        self._tx, self._strict, self._room = tx, strict, room
         self.failed = False
 
     def run(self, row_type: type[RowT], name: str, /, **params: Any) -> list[RowT]:
@@ -29,6 +38,7 @@ class Tx:
         try:
             found = query_of(name, ("read", "write"))
             sent = bind(found, params)
+            self._room.require(found)
             with translated(found.name):
                 return rows_of(send(self._tx, found, sent), found, row_type, strict=self._strict)
         except BaseException:
@@ -66,10 +76,14 @@ class Tx:
 
 
 def attempted(
-    work: Callable[[Tx], ResultT], tx: neo4j.ManagedTransaction, *, strict: bool
+    work: Callable[[Tx], ResultT],
+    tx: neo4j.ManagedTransaction,
+    *,
+    strict: bool,
+    room: Room = ANYWHERE,
 ) -> ResultT:
     """One attempt of `Database.atomically`: the driver sees its own errors, to be able to retry."""
-    handle = Tx(tx, strict=strict)
+    handle = Tx(tx, strict=strict, room=room)
     try:
         result = work(handle)
     except GraphError as error:

@@ -515,7 +515,14 @@ def _refused(said: str, name: str, error: Exception) -> ModelLoadError:
             " and code that comes with a model is not run",
             remedy="Use a model whose architecture transformers has itself.",
         )
+    if "weights_only" in text:
+        return ModelLoadError(f"{said}: {PICKLED}", remedy=UNPICKLED)
     return ModelLoadError(f"{said}: {_first_line(error)}")
+
+
+PICKLED = "its file of weights is a pickle that calls code, or is damaged; neither is read"
+UNPICKLED = "Use weights as .safetensors, or as a .bin file that has tensors only."
+"""Problem and remedy of a file that `torch.load` refuses; its message advises to allow code."""
 
 
 def _refuse_several_devices(model: nn.Module, name: str) -> None:

@@ -29,6 +29,9 @@ REQUIRED = ("NAME", "PAPER", "KIND", "HyperParams", "execute")
 BUILT_IN = "thinkeval.editing.methods"
 """Package of the built-in methods, one file each."""
 
+OF_BUILT_IN = "thinkeval.editing.hparams.of"
+"""Package of their hyperparameters."""
+
 _PARSING = threading.Lock()
 
 
@@ -74,6 +77,22 @@ def get(name: str) -> Any:
     if absent:
         raise _broken(point, f"has no {', '.join(absent)}")
     return method
+
+
+def hyperparams(name: str) -> Any:
+    """The class of a method's hyperparameters; that of a built-in method is found without torch.
+
+    Raises:
+        UnknownMethodError: as `get`.
+    """
+    if name in _built_in() and importlib.util.find_spec(f"{OF_BUILT_IN}.{name}"):
+        return importlib.import_module(f"{OF_BUILT_IN}.{name}").HyperParams
+    return get(name).HyperParams
+
+
+def is_built_in(name: str) -> bool:
+    """Return True of a method of this package."""
+    return name in _built_in()
 
 
 def info(name: str) -> MethodInfo:

@@ -25,6 +25,7 @@ from filelock import FileLock
 
 from .atomic_write import whole_file
 from .errors import FetchError, ModelLoadError
+from .whole_folder import whole_folder
 
 NAME = "smollm2"
 """The text of `--model` that means it."""
@@ -68,11 +69,12 @@ def folder(
     if cache is None:
         cache = Path(os.environ.get("THINKEVAL_CACHE") or platformdirs.user_cache_dir("thinkeval"))
     place = cache / "models" / FOLDER
-    if place.is_dir():
+    if whole_folder(place):
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(place.parent / f".{FOLDER}.lock"):
-        if not place.is_dir():
+        if not whole_folder(place):
+            shutil.rmtree(place, ignore_errors=True)
             file = place.parent / FILE
             if not file.is_file():
                 _require_space(place.parent)

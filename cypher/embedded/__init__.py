@@ -8,14 +8,16 @@ are downloaded once and shared by all homes (`thinkeval.cypher.embedded.artifact
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
 
 from ..driver import neo4j
-from ..errors import EmbeddedServerError
+from ..errors import DiskFullError, EmbeddedServerError
+from ..room import LEAST_BYTES
 from . import artifacts, launch, lock
 from . import process as embedded_process
 from .artifacts import Progress
@@ -135,11 +137,55 @@ class EmbeddedServer:
             if info := self._running():
                 return info
             if process := self._process():  # its starter was killed, or timed out
-                return self._await(process, self.home.log_size(), progress)
+                if not self._has_room_again(process):
+                    return self._await(process, self.home.log_size(), progress)
+                embedded_process.end(process, self.home.path, timeout_s=30, force=True)
+            return self._start(progress)
+
+    def _has_room_again(self, process: psutil.Process) -> bool:
+        """Return True of a database that stopped as its disk was full, once there is room."""
+        stopped = launch.STOPPED in (launch.broken(self.home, process) or "")
+        return stopped and shutil.disk_usage(self.home.path).free >= LEAST_BYTES
+
+    def repair(self, progress: Progress = None) -> Path:
+        """Start a database whose transaction log cannot be read, after a copy of its data.
+
+        What cannot be read at the end of the log, which was not committed whole, is cut off. The
+        server runs afterwards.
+
+        Returns:
+            The folder of the copy.
+
+        Raises:
+            EmbeddedServerError: there is no database, or it does not start even so.
+            DiskFullError: there is no room for the copy.
+        """
+        data = self.home.path / "data"
+        if not self.home.has_store:
+            raise EmbeddedServerError(
+                f"There is no database in {self.home.path}.", remedy="Nothing needs repair."
+            )
+        size = sum(file.stat().st_size for file in data.rglob("*") if file.is_file())
+        free = shutil.disk_usage(self.home.path).free
+        if free < size + LEAST_BYTES:
+            raise DiskFullError(
+                f"The copy of {data} needs {(size + LEAST_BYTES) // 10**6} MB, and"
+                f" {free // 10**6} MB are free. Nothing was changed.",
+            )
+        self.stop(force=True)
+        with self._exclusive(progress):
+            copy = self.home.path / f"data-before-repair-{time.strftime('%Y%m%d-%H%M%S')}"
+            shutil.copytree(data, copy)
+            options, mine = self.options, self.options.settings or {}
+            self.options = replace(options, settings=mine | launch.SALVAGE)
             try:
-                return self._start(progress, standard_ports=True)
-            except PortTakenError:
-                return self._start(progress, standard_ports=False)
+                info = self._start(progress)
+            finally:
+                self.options = options
+            salvaged = psutil.Process(info.pid)
+            embedded_process.end(salvaged, self.home.path, timeout_s=60, force=False)
+            self._start(progress)
+        return copy
 
     def stop(self, *, force: bool = False, timeout_s: float = 30) -> bool:
         """Stop the server cleanly; True if one was running.
@@ -230,7 +276,13 @@ class EmbeddedServer:
             version=record.version,
         )
 
-    def _start(self, progress: Progress, *, standard_ports: bool) -> ServerInfo:
+    def _start(self, progress: Progress) -> ServerInfo:
+        try:
+            return self._start_at(progress, standard_ports=True)
+        except PortTakenError:
+            return self._start_at(progress, standard_ports=False)
+
+    def _start_at(self, progress: Progress, *, standard_ports: bool) -> ServerInfo:
         with artifacts.disk_errors(self.home.path):
             process, offset = launch.launch(
                 self.home, self.options, progress, standard_ports=standard_ports
@@ -250,6 +302,8 @@ class EmbeddedServer:
                 if progress:
                     progress(_USUAL_START_S, _USUAL_START_S, "Neo4j is ready")
                 return info
+            if line := launch.broken(self.home, process):
+                raise launch.not_started(self.home, line)
             if progress:
                 progress(min(int(waited), _USUAL_START_S - 1), _USUAL_START_S, "starting Neo4j")
             time.sleep(0.2)

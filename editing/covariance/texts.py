@@ -70,7 +70,7 @@ class TextFile:
     def _unquoted(self, line: str, number: int) -> str:
         try:
             text = json.loads(line) if line.strip() else ""
-        except ValueError:
+        except (ValueError, RecursionError):
             text = None
         if not isinstance(text, str):
             raise CovarianceError(

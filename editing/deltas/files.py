@@ -3,8 +3,9 @@
 A file is safetensors. For each edited parameter NAME it contains `delta:NAME`, or for a low-rank
 update `left:NAME` and `right:NAME` (and `at:NAME`, `is:NAME`, see `editing.deltas.low_rank`); for
 each request ID the optimised vector `target:ID`. The metadata entry `thinkeval_delta` is JSON: the
-fields of `DeltaMeta`, the digest of every update, steps, context templates and prompt change.
-The state for continuing a sequence is not saved.
+fields of `DeltaMeta`, the digest of every update, steps, context templates and prompt change;
+`thinkeval_digest` is one digest over that text and all tensors, which files of format 1 lack. The
+state for continuing a sequence is not saved.
 """
 
 from __future__ import annotations
@@ -32,8 +33,14 @@ from .records import DeltaMeta, SavedDelta
 
 __all__ = ["DeltaMeta", "SavedDelta", "apply_in_order", "check_fits", "copy", "load", "save"]
 
-KEY, FORMAT = "thinkeval_delta", 1
+KEY, WHOLE = "thinkeval_delta", "thinkeval_digest"
+FORMAT, WITHOUT_WHOLE = 2, 1
+"""The format that is written, and the older one, whose header no digest protects."""
 PARTS = ("delta", "left", "right", "at", "is")
+_MALFORMED = (
+    KeyError, TypeError, ValueError, RuntimeError, IndexError, AttributeError, ArithmeticError
+)  # fmt: skip
+"""Errors of reading entries that are not those of `save`; RecursionError is a RuntimeError."""
 
 
 def save(
@@ -76,8 +83,11 @@ def save(
         "deltas": digests,
         "digest": _digest(digests, prompt),
     }
+    text = json.dumps(about)
     with _writing(path) as out:
-        safetensors.torch.save_file(tensors, str(out), {KEY: json.dumps(about)})
+        safetensors.torch.save_file(
+            tensors, str(out), {KEY: text, WHOLE: _whole_digest(text, tensors)}
+        )
     return str(about["digest"])
 
 
@@ -88,7 +98,7 @@ def copy(path: str | Path, to: str | Path) -> None:
 
 
 def load(path: str | Path) -> SavedDelta:
-    """Read a file of `save`; every update is verified against its digest.
+    """Read a file of `save`; header, tensors and every update are verified against their digests.
 
     Raises:
         DeltaError: the file is missing, truncated, modified, or not a saved edit of ThinkEval.
@@ -101,12 +111,13 @@ def load(path: str | Path) -> SavedDelta:
         known = {key: value for key, value in about.items() if key in names}
         known |= {"requests": tuple(known["requests"]), "after": tuple(known["after"])}
         meta, total = DeltaMeta(**known), str(about["digest"])
-    except (KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
+    except _MALFORMED as error:
         raise _unreadable(path, error) from error
     found = {name: tensor_digest(delta) for name, delta in effect.deltas.items()}
     if found != wanted or _digest(found, about["prompt_change"]) != total:
         raise DeltaError(f"{path} does not match the digests of its updates: it was changed")
-    return SavedDelta(effect, meta, total, tuple(key.partition(":")[2] for key in stored))
+    low_rank_names = tuple(key.partition(":")[2] for key in stored)
+    return SavedDelta(effect, meta, total, low_rank_names, about["format"] != WITHOUT_WHOLE)
 
 
 @contextlib.contextmanager
@@ -190,17 +201,28 @@ def _digest(deltas: Mapping[str, str], prompt: Any) -> str:
     return digest([sorted(deltas.items()), prompt], 64)
 
 
+def _whole_digest(text: str, tensors: Mapping[str, Tensor]) -> str:
+    """The digest over a file's JSON entry and every tensor with its name."""
+    return digest([text, sorted((name, tensor_digest(each)) for name, each in tensors.items())], 64)
+
+
 def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safetensors.safe_open(str(path), framework="pt") as opened:
-            about = json.loads((opened.metadata() or {})[KEY])
+            metadata = opened.metadata() or {}
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-    except (OSError, ValueError, KeyError, TypeError, safetensors.SafetensorError) as error:
+        about = json.loads(metadata[KEY])
+        version = about.get("format")
+    except (OSError, safetensors.SafetensorError, *_MALFORMED) as error:
         raise _unreadable(path, error) from error
-    if about.get("format") != FORMAT:
+    if version not in (FORMAT, WITHOUT_WHOLE):
         raise DeltaError(
-            f"{path} has the format {about.get('format')}, this version reads {FORMAT}",
+            f"{path} has the format {version}, this version reads {WITHOUT_WHOLE} and {FORMAT}",
             remedy="Install the version of ThinkEval that wrote it.",
+        )
+    if version != WITHOUT_WHOLE and metadata.get(WHOLE) != _whole_digest(metadata[KEY], tensors):
+        raise DeltaError(
+            f"{path} does not match the digest of its header and tensors: it was changed"
         )
     return tensors, about
 

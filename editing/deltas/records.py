@@ -55,9 +55,11 @@ class SavedDelta:
         effect: updates (on the CPU), factors, targets, steps, templates, prompt change.
         digest: of updates and prompt change; equal for equal edits.
         low_rank: parameters whose update is stored by its factors.
+        protected: False of a file of 0.2 or older, which has no digest of its header.
     """
 
     effect: EditEffect
     meta: DeltaMeta
     digest: str
     low_rank: tuple[str, ...]
+    protected: bool = True

@@ -3,8 +3,7 @@
 A file of EasyEdit or of AlphaEdit's code is read as it is (`published.py`).
 
 `names.json` maps models to files, by hub name or by their `config.json`. To add a model, add a file
-per method and a line in `names.json`. Importing this package imports no torch; `load` imports the
-method.
+per method and a line in `names.json`. Importing this package imports no torch.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .. import registry
 from ..errors import HparamsError
 from . import published
 from .published import method_of
-from .schema import Schema, read_json, require
+from .schema import Schema, ranged, read_json, require
 from .yaml_file import read_yaml
 
 __all__ = [
@@ -109,7 +108,7 @@ def from_values(
     Raises:
         HparamsError: a key is unknown, missing or of a wrong type.
     """
-    kind, given = registry.get(method).HyperParams, overrides or {}
+    kind, given = registry.hyperparams(method), overrides or {}
     values = published.kept(method, values, keys_of(kind), source=source)
     replaced = {key for keys in kind.ALTERNATIVES if set(keys) & set(given) for key in keys}
     kept = {key: value for key, value in values.items() if key not in replaced}
@@ -118,7 +117,7 @@ def from_values(
 
 def unused(method: str, values: Mapping[str, Any], *, source: str) -> str | None:
     """Return the keys of a file that have no meaning here, with the reasons; None if none has."""
-    return published.notice(values, keys_of(registry.get(method).HyperParams), source=source)
+    return published.notice(values, keys_of(registry.hyperparams(method)), source=source)
 
 
 def keys_of(kind: type[Schema]) -> set[str]:
@@ -142,8 +141,8 @@ class Entry:
 
 
 def entries(method: str) -> dict[str, Entry]:
-    """The hyperparameters of a method by key, in order; imports the method."""
-    kind = registry.get(method).HyperParams
+    """The hyperparameters of a method by key, in order."""
+    kind = registry.hyperparams(method)
     meanings = _meanings(kind)
     found = {}
     for item in fields(kind):
@@ -153,12 +152,14 @@ def entries(method: str) -> dict[str, Entry]:
         for keys in kind.ALTERNATIVES:
             if item.name in keys:
                 default = f"one of {', '.join(keys)}"
+        if (bounds := kind.bounds().get(item.name)) is not None:
+            default += f", {ranged(bounds)}"
         found[item.name] = Entry(str(item.type), default, meanings.get(item.name, ""))
     return found
 
 
 def described(method: str) -> str:
-    """The hyperparameters of a method, one line per key; imports the method."""
+    """The hyperparameters of a method, one line per key."""
     lines = ["Hyperparameters:"]
     for key, entry in entries(method).items():
         lines.append(f"  {key} ({entry.default}){': ' + entry.meaning if entry.meaning else ''}")

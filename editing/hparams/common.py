@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import ClassVar, Literal
 
-from .schema import Schema, added, require
+from .schema import Bounds, Schema, added, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +73,22 @@ class ValueHyperParams(ModuleNames):
             for covariance statistics of fewer tokens than dimensions.
         mom2_dataset, mom2_n_samples, mom2_dtype: the authors' statistics, recorded only.
     """
+
+    BOUNDS: ClassVar[Bounds] = {
+        "layers": (0, 9_999),
+        "v_num_grad_steps": (1, 10_000),
+        "v_lr": (0, 1e4),
+        "v_step": (0, 1e4),
+        "v_weight_decay": (0, 1e6),
+        "clamp_norm_factor": (0, 1e6),
+        "kl_factor": (0, 1e6),
+        "v_loss_layer": (-9_999, 9_999),
+        "v_stop_loss": (-1e6, 1e6),
+        "v_stop_probability": (0, 1),
+        "context_template_length_params": (1, 10_000),
+        "mom2_ridge": (0, 1e12),
+        "mom2_n_samples": (0, 1_000_000_000_000),
+    }
 
     ALTERNATIVES = (("v_lr", "v_step"),)
 

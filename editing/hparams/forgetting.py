@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from .common import ModuleNames, check_layers
-from .schema import require
+from .schema import Bounds, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,16 @@ class ForgetHyperParams(ModuleNames):
             again.
         retain_limit: largest number of facts that a score takes from the graph to be retained.
     """
+
+    BOUNDS: ClassVar[Bounds] = {
+        "layers": (0, 9_999),
+        "num_steps": (1, 100_000),
+        "lr": (0, 1e4),
+        "weight_decay": (0, 1e6),
+        "norm_constraint": (0, 1e9),
+        "retain_batch_size": (1, 100_000),
+        "retain_limit": (1, 1_000_000),
+    }
 
     layers: tuple[int, ...]
     num_steps: int

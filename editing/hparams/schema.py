@@ -32,6 +32,9 @@ def added(default: Any) -> Any:
     return field(default=default, metadata={_ADDED: True})
 
 
+Bounds = Mapping[str, tuple[float, float]]
+
+
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     """The types of a class's fields; they are texts that Python would evaluate for each object."""
@@ -46,6 +49,9 @@ class Schema:
         HparamsError: a value has a wrong type or is out of range.
     """
 
+    BOUNDS: ClassVar[Bounds] = {}
+    """{key: (least, largest)} of the numbers, and of the numbers in lists; a class adds its own."""
+
     ALTERNATIVES: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Groups of keys of which exactly one is given: a value as published, and rules for it."""
 
@@ -58,9 +64,55 @@ class Schema:
             given = [key for key in keys if getattr(self, key) is not None]
             require(len(given) == 1, f"give exactly one of {', '.join(map(repr, keys))}")
         self.check()
+        for item in fields(self):
+            self._require_within(item.name, getattr(self, item.name))
 
     def check(self) -> None:
         """Check ranges; extended by the methods' classes."""
+
+    @classmethod
+    def bounds(cls) -> dict[str, tuple[float, float]]:
+        """{key: (least, largest)} of this class and its bases."""
+        found: dict[str, tuple[float, float]] = {}
+        for base in reversed(cls.__mro__):
+            found |= base.__dict__.get("BOUNDS", {})
+        return found
+
+    @classmethod
+    def _require_within(cls, key: str, value: Any) -> None:
+        if isinstance(value, tuple | list):
+            for each in value:
+                cls._require_within(key, each)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            bounds = cls.bounds().get(key)
+            require(
+                bounds is None or bounds[0] <= value <= bounds[1],
+                f"'{key}' is {value!r}; it must be from {ranged(bounds) if bounds else ''}",
+            )
+
+    @classmethod
+    def require_valid(cls, values: Mapping[str, Any], *, source: str) -> None:
+        """Check single keys, by themselves: known, of the right type, within their bounds.
+
+        Raises:
+            HparamsError: names the key, its value and what is allowed.
+        """
+        cls._require_known(values, source)
+        hints = _hints(cls)
+        try:
+            for key, value in values.items():
+                cls._require_within(key, _fitted(value, hints[key], key))
+        except HparamsError as error:
+            raise HparamsError(f"{source}: {error.detail}", remedy=error.remedy) from error
+
+    @classmethod
+    def _require_known(cls, values: Mapping[str, Any], source: str) -> None:
+        known = [item.name for item in fields(cls)]
+        for key in values:
+            if key not in known:
+                close = difflib.get_close_matches(key, known, n=1)
+                hint = f"; did you mean '{close[0]}'?" if close else ""
+                raise HparamsError(f"{source}: unknown key '{key}'{hint}")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], *, source: str = "hparams") -> Self:
@@ -70,11 +122,7 @@ class Schema:
             HparamsError: unknown key (with the nearest known one), missing key, wrong type.
         """
         known = {item.name: item for item in fields(cls)}
-        for key in values:
-            if key not in known:
-                close = difflib.get_close_matches(key, known, n=1)
-                hint = f"; did you mean '{close[0]}'?" if close else ""
-                raise HparamsError(f"{source}: unknown key '{key}'{hint}")
+        cls._require_known(values, source)
         absent = [
             name
             for name, item in known.items()
@@ -107,7 +155,9 @@ class Schema:
     @property
     def digest(self) -> str:
         """Digest of all values; part of every edit's record."""
-        return digest([type(self).__module__, self.as_dict()])
+        # The class was in the method's own module when the first edits were stored.
+        module = type(self).__module__.replace(".hparams.of.mend", ".mend.hyperparams")
+        return digest([module.replace(".hparams.of.", ".methods."), self.as_dict()])
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -120,11 +170,16 @@ def read_json(path: Path) -> dict[str, Any]:
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise HparamsError(f"{path} could not be read ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HparamsError(f"{path} is not JSON ({error})") from error
     if not isinstance(values, dict):
         raise HparamsError(f"{path} contains no JSON object")
     return values
+
+
+def ranged(bounds: tuple[float, float]) -> str:
+    """Bounds as words: `1 to 10,000`."""
+    return " to ".join(f"{each:,}" if isinstance(each, int) else f"{each:g}" for each in bounds)
 
 
 def require(condition: bool, detail: str) -> None:

@@ -3,7 +3,6 @@
 data.py         prompts with targets as batches; training examples drawn from a graph's facts
 gradients.py    gradients of linear maps as token pairs (x, δ)
 network.py      the hypernetwork: from token pairs to weight updates
-hyperparams.py  its hyperparameters
 training.py     the training loop
 store.py        hypernetworks as files, with provenance
 similarity.py   cosine similarity of facts' gradients (DepEdit)

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from ..architectures import Adapter, adapter_for
 from ..deltas import unedited_digest
 from ..errors import HparamsError
+from ..hparams.of.mend import HyperParams
 from ..key_value.sites import check_exist
-from .hyperparams import HyperParams
 
 STD_FLOOR = 1e-7
 """Added to every standard deviation before division (published constant)."""

@@ -28,6 +28,7 @@ from .. import interruption
 from ..architectures import Adapter, adapter_for
 from ..deltas import is_edited, preserved
 from ..errors import HypernetworkError
+from ..hparams.of.mend import HyperParams
 from ..objectives.app import margin_loss
 from .data import (
     Example,
@@ -37,7 +38,6 @@ from .data import (
     target_batch,
 )
 from .gradients import RowUpdate, by_row, row_updates, token_pairs
-from .hyperparams import HyperParams
 from .network import Hypernetwork, RunningStatistics, untrained
 
 Progress = Callable[[int, int, str], None]

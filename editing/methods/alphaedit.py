@@ -14,7 +14,6 @@ the keys are stored, never a d_in × d_in matrix.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -24,8 +23,7 @@ from ...loaders.records import RewriteRequest
 from ..covariance.projector import Projector, null_space
 from ..deltas import EditEffect, applied
 from ..errors import EditFailedError, EditingError
-from ..hparams.common import BatchHyperParams
-from ..hparams.schema import added, require
+from ..hparams.of.alphaedit import HyperParams
 from ..key_value.layerwise import Batch, find_targets, opened, spread
 from ..objectives import Objective
 from . import memit
@@ -36,44 +34,6 @@ KIND = "weights"
 TARGET_SITE = "layer"
 TAKES_OBJECTIVE = True
 WRITES_AT_SUBJECT = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(memit.HyperParams):
-    """AlphaEdit's published keys: MEMIT's and two more. Exactly one of the thresholds is set.
-
-    Attributes:
-        L2: weight of ‖ΔW‖² (in the paper 1, in the published files 10); or
-        update_share: the fraction of its residual that the median request of the batch reaches in a
-            layer, kᵀPk / (L2 + kᵀPk), which gives each layer its L2. Not published.
-        nullspace_threshold: eigenvalues of C below it are treated as 0 (published: 0.02).
-        nullspace_relative: eigenvalues of C below this fraction of their mean are treated as 0;
-            not published, for models whose keys have another scale; or
-        nullspace_rank: this fraction of the eigenvalues of C, the smallest, is treated as 0. Not
-            published; a few huge eigenvalues, as of attention sinks, do not move it.
-        mom2_update_weight, mom2_ridge: accepted and not used; P replaces λC.
-    """
-
-    ALTERNATIVES = (
-        *BatchHyperParams.ALTERNATIVES,
-        ("L2", "update_share"),
-        ("nullspace_threshold", "nullspace_relative", "nullspace_rank"),
-    )
-
-    L2: float | None = None
-    nullspace_threshold: float | None = None
-    nullspace_relative: float | None = None
-    nullspace_rank: float | None = added(None)
-    mom2_update_weight: float | None = 1.0
-
-    def check(self) -> None:
-        """Check L2 ≥ 0, a positive bound, and the ranges of MEMIT's keys."""
-        super().check()
-        require((self.L2 or 0) >= 0, "'L2' must not be negative")
-        for key in ("nullspace_threshold", "nullspace_relative", "nullspace_rank"):
-            bound = getattr(self, key)
-            require(bound is None or bound > 0, "the bound of the null space must be positive")
-        require((self.nullspace_rank or 0) < 1, "'nullspace_rank' must be below 1")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:

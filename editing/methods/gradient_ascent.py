@@ -22,15 +22,13 @@ stay.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
 
 from ...loaders.records import RewriteRequest
 from ..deltas import EditEffect
-from ..hparams.forgetting import ForgetHyperParams
-from ..hparams.schema import require
+from ..hparams.of.gradient_ascent import HyperParams
 from ..training.forgetting import Loss, Setting, Weights, forgotten
 from ..training.texts import Texts
 
@@ -42,26 +40,6 @@ PAPER = (
 KIND = "weights"
 FORGETS = True
 NEEDS_RETAIN = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(ForgetHyperParams):
-    """Keys of gradient ascent.
-
-    Attributes:
-        forget_bound: −log p of the answer (nats) from which a fact counts as forgotten; with 4.6
-            its probability is at most .01.
-        retain_weight: weight of the loss of the texts to retain; 0 leaves them out.
-    """
-
-    forget_bound: float
-    retain_weight: float = 1.0
-
-    def check(self) -> None:
-        """Check the ranges of the numbers."""
-        super().check()
-        require(self.forget_bound > 0, "'forget_bound' must be positive")
-        require(self.retain_weight >= 0, "'retain_weight' must not be negative")
 
 
 def execute(

@@ -22,8 +22,8 @@ average, and excluding neurons of other facts of the relation; both need all fac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -33,8 +33,7 @@ from ..answer_tokens import text_ids
 from ..architectures import Adapter
 from ..deltas import EditEffect
 from ..errors import EditFailedError, RequestError
-from ..hparams.common import ModuleNames
-from ..hparams.schema import added, require
+from ..hparams.of.kn import HyperParams
 from ..joint import parted
 from ..key_value.keys import Templates
 from ..key_value.neurons import (
@@ -55,56 +54,6 @@ PAPER = "Dai et al. 2022, Knowledge Neurons in Pretrained Transformers (ACL), §
 KIND = "weights"
 
 Ids = tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(ModuleNames):
-    """KN's published keys, and the form.
-
-    Attributes:
-        steps: m, points of the integral.
-        batch_size: maximum number of rows per forward pass; does not change the result.
-        adaptive_threshold: fraction of the maximum score that a neuron must exceed.
-        p: fraction of the prompts that must share a neuron (`refine`).
-        refine: retain the neurons shared by more than `p` of the prompts: the prompt in each
-            context template, and the paraphrases.
-        form: attribution and shift as in the `paper` or in the `published_code`.
-        lambda1, lambda2: factors of the old and the new embedding in the paper's form.
-        use_paraphrases: True if `refine` uses the request's paraphrases, as in the paper. They
-            also measure generalization, which then is not of unseen prompts.
-        context_templates: for `refine`, each with one `{}`.
-        continuation: continuation of the prompt for the second and further tokens of target_true,
-            whose scores are averaged: target_true itself (`target`), the model's greedy answer
-            (`greedy`; published for Llama), or none (`none`; published for GPT-2).
-        target_space: true: both targets as the tokens they have behind the prompt, which are those
-            that are probed. false: each tokenised by itself without a space before it, as in the
-            published code; with byte-level tokenizers these are other tokens.
-        lr_scale, n_toks: accepted and, as in the published code, not used.
-    """
-
-    steps: int = 20
-    batch_size: int = 20
-    adaptive_threshold: float = 0.2
-    p: float = 0.7
-    refine: bool = True
-    form: Literal["paper", "published_code"] = "paper"
-    lambda1: float = 1.0
-    lambda2: float = 8.0
-    use_paraphrases: bool = True
-    context_templates: tuple[str, ...] = ()
-    continuation: Literal["target", "greedy", "none"] = "target"
-    lr_scale: float = 1.0
-    n_toks: int = 10
-    target_space: bool = added(True)
-
-    def check(self) -> None:
-        """Check the ranges of the numbers."""
-        require(self.steps >= 1, "'steps' must be 1 or more")
-        require(self.batch_size >= 1, "'batch_size' must be 1 or more")
-        for key in ("adaptive_threshold", "p"):
-            require(0 <= getattr(self, key) < 1, f"'{key}' must be in [0, 1)")
-        for key in ("lambda1", "lambda2"):
-            require(getattr(self, key) >= 0, f"'{key}' must not be negative")
 
 
 def execute(

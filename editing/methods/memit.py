@@ -11,7 +11,6 @@ With `joint_targets` (not of the paper), requests of one key have one z and one 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,8 +21,7 @@ from ...loaders.records import RewriteRequest
 from ..covariance import Covariance
 from ..deltas import EditEffect
 from ..errors import EditFailedError
-from ..hparams.common import BatchHyperParams, require_above_0
-from ..hparams.schema import added, require
+from ..hparams.of.memit import HyperParams
 from ..key_value.layerwise import Batch, Update, find_targets, opened, spread
 from ..key_value.values import Targets
 from ..objectives import Objective
@@ -34,34 +32,6 @@ KIND = "weights"
 TARGET_SITE = "layer"
 TAKES_OBJECTIVE = True
 WRITES_AT_SUBJECT = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(BatchHyperParams):
-    """MEMIT's published keys; see `BatchHyperParams` for the rest.
-
-    Attributes:
-        mom2_update_weight: λ, the weight of the layer's existing associations; or
-        update_share: the fraction of its residual that the median request of the batch reaches in a
-            layer, kᵀC⁻¹k / (λ + kᵀC⁻¹k), which gives each layer its λ. Not published, for models
-            and statistics of another scale.
-        mom2_adjustment, layer_selection: accepted and, as in the published code, not used.
-    """
-
-    ALTERNATIVES = (*BatchHyperParams.ALTERNATIVES, ("mom2_update_weight", "update_share"))
-
-    mom2_update_weight: float | None = None
-    update_share: float | None = added(None)
-    mom2_adjustment: bool = True
-    layer_selection: str = "all"
-    context_template_length_params: tuple[tuple[int, ...], ...] = ((10, 5),)
-
-    def check(self) -> None:
-        """Check λ > 0 or 0 < share < 1, and the ranges of `BatchHyperParams`."""
-        super().check()
-        require_above_0(self.mom2_update_weight, "mom2_update_weight")
-        share = self.update_share
-        require(share is None or 0 < share < 1, "'update_share' must be between 0 and 1")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:

@@ -23,13 +23,13 @@ from ...loaders.records import RewriteRequest
 from ..architectures import Adapter
 from ..deltas import EditEffect, unedited_digest
 from ..errors import EditFailedError, HypernetworkError
+from ..hparams.of.mend import HyperParams
 from ..key_value.sites import editable
 from ..key_value.tokens import prompt_row, target_ids
 from ..linear_algebra import in_float64
 from ..mend import store
 from ..mend.data import TargetRow, target_batch
 from ..mend.gradients import token_pairs
-from ..mend.hyperparams import HyperParams
 from ..mend.network import Hypernetwork, matrices_of
 
 __all__ = ["HyperParams", "execute"]

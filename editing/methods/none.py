@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
 
 from ...loaders.records import RewriteRequest
 from ..deltas import EditEffect
-from ..hparams.schema import Schema
+from ..hparams.of.none import HyperParams
 from ..key_value.tokens import check
 
 NAME = "none"
 PAPER = "control"
 KIND = "control"
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(Schema):
-    """No hyperparameters."""
 
 
 def execute(

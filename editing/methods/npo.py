@@ -21,7 +21,6 @@ edit of a sequence the reference is the model with that edit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
@@ -29,8 +28,7 @@ from torch.nn.functional import logsigmoid
 
 from ...loaders.records import RewriteRequest
 from ..deltas import EditEffect
-from ..hparams.forgetting import ForgetHyperParams
-from ..hparams.schema import require
+from ..hparams.of.npo import HyperParams
 from ..training.forgetting import Loss, Setting, Weights, forgotten
 from ..training.texts import Texts
 
@@ -42,25 +40,6 @@ PAPER = (
 KIND = "weights"
 FORGETS = True
 NEEDS_RETAIN = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(ForgetHyperParams):
-    """Keys of NPO.
-
-    Attributes:
-        beta: inverse temperature β; the smaller, the closer to gradient ascent.
-        retain_weight: weight of the loss of the texts to retain; 0 leaves them out.
-    """
-
-    beta: float = 0.1
-    retain_weight: float = 1.0
-
-    def check(self) -> None:
-        """Check the ranges of the numbers."""
-        super().check()
-        require(self.beta > 0, "'beta' must be positive")
-        require(self.retain_weight >= 0, "'retain_weight' must not be negative")
 
 
 def execute(

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +25,7 @@ from torch import Tensor, nn
 from ...loaders.records import RewriteRequest
 from ..deltas import EditEffect, applied
 from ..errors import EditFailedError, EditingError
-from ..hparams.schema import require
+from ..hparams.of.prune import HyperParams
 from ..key_value.layerwise import opened
 from ..linear_algebra import in_float64, linear_algebra_device
 from ..objectives import Objective
@@ -55,25 +54,6 @@ class Spectrum(NamedTuple):
     def scaled(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """The factors of U diag(values) Vh."""
         return self.u * values, self.vh
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(memit.HyperParams):
-    """MEMIT's published keys and two more.
-
-    Attributes:
-        application: `paper`: W₀ + D'; `published_code`: W₀ + D + D'.
-        restraint: base b of the logarithm; null is e.
-    """
-
-    application: Literal["paper", "published_code"] = "paper"
-    restraint: float | None = None
-
-    def check(self) -> None:
-        """Check the base, and the ranges of MEMIT's keys."""
-        super().check()
-        base = self.restraint
-        require(base is None or base > 1, "'restraint', the base of a logarithm, must exceed 1")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:

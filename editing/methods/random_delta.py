@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ...loaders.records import RewriteRequest
-from .. import hparams as hparams_files
 from .. import registry
 from ..deltas import EditEffect
 from ..errors import EditFailedError
-from ..hparams.schema import Schema, require
+from ..hparams.of.random_delta import HyperParams
+from ..hparams.schema import require
 from ..linear_algebra import in_float64, linear_algebra_device
 from ..objectives import Objective
 
@@ -32,40 +31,6 @@ NAME = "random_delta"
 PAPER = "control"
 KIND = "control"
 TAKES_OBJECTIVE = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(Schema):
-    """Reference method, and size and rank of the random updates.
-
-    Attributes:
-        method: the reference method, whose update norms are used; it must change weights.
-        hparams: the reference method's hyperparameters: its keys, or the name of its file for a
-            model (`gpt2-xl`). Stored as keys, so that they are part of the record and its digest.
-        scale: factor on the norm of every parameter's update.
-        rank: `full`, or `reference` for the rank of the reference update (a one-dimensional
-            parameter has no rank and gets a full update).
-    """
-
-    method: str = "memit"
-    hparams: str | dict = field(default_factory=dict)  # type: ignore[type-arg]
-    scale: float = 1.0
-    rank: Literal["full", "reference"] = "full"
-
-    def check(self) -> None:
-        """Check that the reference method changes weights, and validate its hyperparameters."""
-        require(self.scale > 0, "'scale' must be positive")
-        kind = registry.info(self.method).kind
-        require(
-            kind == "weights",
-            f"'method' is '{self.method}', of the kind '{kind}'; it must change weights",
-        )
-        if isinstance(self.hparams, str):
-            values = hparams_files.load(self.method, self.hparams)
-        else:
-            schema = registry.get(self.method).HyperParams
-            values = schema.from_dict(self.hparams, source=f"hparams of '{self.method}'")
-        object.__setattr__(self, "hparams", values.as_dict())
 
 
 def reference(hparams: HyperParams) -> tuple[Any, Any]:

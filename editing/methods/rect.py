@@ -12,7 +12,6 @@ entry more, and all entries that tie with it. Apart from ties the two differ by 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 
 from ...loaders.records import RewriteRequest
 from ..deltas import EditEffect
-from ..hparams.schema import require
+from ..hparams.of.rect import HyperParams
 from ..key_value.layerwise import opened
 from ..linear_algebra import in_float64
 from ..objectives import Objective
@@ -38,24 +37,6 @@ WRITES_AT_SUBJECT = True
 
 EPSILON = 1e-8
 """Added to each weight before division in the published code."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(memit.HyperParams):
-    """MEMIT's published keys and two more.
-
-    Attributes:
-        k_percent: percentage of entries that retain their update (constant 40 in published code).
-        mask: selection of these entries: as in the `paper` or in the `published_code`.
-    """
-
-    k_percent: float = 40.0
-    mask: Literal["paper", "published_code"] = "paper"
-
-    def check(self) -> None:
-        """Check 0 < k ≤ 100, and the ranges of MEMIT's keys."""
-        super().check()
-        require(0 < self.k_percent <= 100, "'k_percent' must be above 0 and at most 100")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:

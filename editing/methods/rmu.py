@@ -21,7 +21,6 @@ those of the other large models are moved to the same depth, and none is tuned.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -29,8 +28,7 @@ from torch import Tensor, nn
 
 from ...loaders.records import RewriteRequest
 from ..deltas import EditEffect
-from ..hparams.forgetting import ForgetHyperParams
-from ..hparams.schema import require
+from ..hparams.of.rmu import HyperParams
 from ..training.forgetting import Loss, Setting, Weights, forgotten
 from ..training.texts import Texts
 
@@ -41,25 +39,6 @@ PAPER = (
 KIND = "weights"
 FORGETS = True
 NEEDS_RETAIN = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(ForgetHyperParams):
-    """Keys of RMU.
-
-    Attributes:
-        steering_coeff: c, the length of the vector that forget activations are steered to.
-        alpha: α, the weight of the retain activations; 0 leaves them out.
-    """
-
-    steering_coeff: float
-    alpha: float
-
-    def check(self) -> None:
-        """Check the ranges of the numbers."""
-        super().check()
-        require(self.steering_coeff > 0, "'steering_coeff' must be positive")
-        require(self.alpha >= 0, "'alpha' must not be negative")
 
 
 def execute(

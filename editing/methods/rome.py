@@ -12,7 +12,6 @@ the paper's code: the result depends on their order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,8 +22,7 @@ from ..architectures import Adapter
 from ..covariance import Covariance, checked
 from ..deltas import EditEffect, applied
 from ..errors import EditFailedError
-from ..hparams.common import ValueHyperParams
-from ..hparams.schema import require
+from ..hparams.of.rome import HyperParams
 from ..key_value.keys import Templates, projection_at_subject
 from ..key_value.reach import require_reach
 from ..key_value.sites import (
@@ -45,26 +43,6 @@ TARGET_SITE = "mlp"
 """Site of the target vectors: the output of the edited layer's MLP."""
 TAKES_OBJECTIVE = True
 WRITES_AT_SUBJECT = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class HyperParams(ValueHyperParams):
-    """ROME's published keys; see `ValueHyperParams` for the rest.
-
-    Attributes:
-        mom2_adjustment: use C; false: u = k̄ / ‖k̄‖.
-        consistent_key: r-ROME (Gupta et al. 2024): use k̄ and its output in the denominator and
-            for o too. Default false, as published.
-    """
-
-    mom2_adjustment: bool
-    consistent_key: bool = False
-    context_template_length_params: tuple[tuple[int, ...], ...] = ((5, 10), (10, 10))
-
-    def check(self) -> None:
-        """Check that there is one layer, and the ranges of `ValueHyperParams`."""
-        super().check()
-        require(len(self.layers) == 1, f"ROME edits one layer, 'layers' has {len(self.layers)}")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from ...loaders.records import KnowledgeGraph, digest, slug
 from ..errors import OrganismError
 from ..joint import joint, parted
+from ..whole_folder import whole_folder
 from .config import OrganismConfig, Recipe
 from .corpus import Corpus
 from .keys import fill, keys_of, learnt
@@ -126,7 +127,9 @@ def _locked(path: Path, report: Progress, steps: int) -> Iterator[None]:
 
 
 def _stored(path: Path) -> Organism | None:
-    """The organism in a folder; None if it is missing or incomplete."""
+    """The organism in a folder; None if it is missing, incomplete or damaged."""
+    if not whole_folder(path):
+        return None
     try:
         about = json.loads((path / REPORT).read_text(encoding="utf-8"))
         recall = RecallReport.from_dict(about["recall"])

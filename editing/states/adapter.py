@@ -24,7 +24,7 @@ from ...loaders.records import digest
 from ..deltas.files import tensor_digest
 from ..errors import PeftAdapterError
 from ..evaluation_mode import evaluating
-from ..models import LoadedModel
+from ..models import PICKLED, UNPICKLED, LoadedModel
 from .extras import package
 from .restored import restored
 
@@ -98,6 +98,10 @@ def read(folder: str | Path) -> SavedAdapter:
         found = peft.utils.load_peft_weights(str(path), device="cpu")
     except Exception as error:
         # OSError, JSONDecodeError, SafetensorError, UnpicklingError, depending on the file.
+        if "weights_only" in str(error):
+            raise PeftAdapterError(
+                f"the adapter '{folder}' cannot be read: {PICKLED}", remedy=UNPICKLED
+            ) from error
         raise PeftAdapterError(f"the adapter '{folder}' cannot be read: {_line(error)}") from error
     tensors = {name.removeprefix(PREFIX): value for name, value in sorted(found.items())}
     for name, value in tensors.items():

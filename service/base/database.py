@@ -46,19 +46,21 @@ def connect(settings: Settings, progress: Progress = silent) -> Database:
     """
     from ...cypher.run import Database
 
+    disk = None
     if settings.neo4j_uri:
         secret = settings.neo4j_password
         uri, user = settings.neo4j_uri, settings.neo4j_user
         password = secret.get_secret_value() if secret else ""
     else:
         info = embedded_server(settings).ensure_running(progress)
-        uri, user, password = info.bolt, info.user, info.password
+        uri, user, password, disk = info.bolt, info.user, info.password, info.home
     database = Database(
         uri,
         user,
         password,
         timeout_s=settings.query_timeout_s,
         database=settings.neo4j_database,
+        disk=disk,
     )
     try:
         database.verify()

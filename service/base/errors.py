@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ...cypher.errors import (
+    DiskFullError,
     GraphError,
     ParameterError,
     QueryTimeoutError,
@@ -272,6 +273,7 @@ CODES: dict[str, str] = {
     "endpoint": "the endpoint of a model does not answer",
     "database-unavailable": "the database does not answer; see `Retry-After`",
     "query-limit": "a query takes too long or returns too much",
+    "disk-full": "the disk of the database is full; nothing was written",
     "database": "the database refused a query",
     "failed": "the request failed",
     "internal": "a defect of the service",
@@ -296,6 +298,7 @@ _CODE: dict[type[Exception], str] = {
     ServerUnavailableError: "database-unavailable",
     QueryTimeoutError: "query-limit",
     QueryTooLargeError: "query-limit",
+    DiskFullError: "disk-full",
     GraphError: "database",
     ServiceError: "failed",
 }
@@ -306,6 +309,7 @@ _STATUS: dict[type[Exception], int] = {
     ServerUnavailableError: 503,
     QueryTimeoutError: 504,
     QueryTooLargeError: 503,
+    DiskFullError: 507,
     UnknownGraphError: 404,
     UnknownQueryError: 404,
     ParameterError: 422,

@@ -6,11 +6,13 @@ import gc
 import logging
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
+from types import FrameType
 
 
 def set_up() -> None:
@@ -71,3 +73,35 @@ def context() -> ForkServerContext | SpawnContext:
             else:
                 os.environ["PYTHONSAFEPATH"] = before
     return found
+
+
+UNINTERRUPTED = ("torch", "transformers")
+"""Packages whose import prints a traceback of its own at Ctrl-C, as their C++ calls Python."""
+
+
+def interrupt_after_imports() -> None:
+    """Let Ctrl-C wait while one of these packages is being imported; in the main thread only."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, _interrupted)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    if any(map(_is_being_imported, UNINTERRUPTED)):
+        again = threading.Timer(0.1, _interrupt_main)
+        again.daemon = True
+        again.start()
+        return
+    signal.default_int_handler(number, frame)
+
+
+def _interrupt_main() -> None:
+    """Send Ctrl-C to the main thread, whose waiting ends by it; Windows can raise it here only."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
+
+
+def _is_being_imported(package: str) -> bool:
+    spec = getattr(sys.modules.get(package), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))

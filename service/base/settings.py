@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import platformdirs
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from .errors import UsageError
@@ -159,6 +159,17 @@ class Settings(BaseSettings):
         default=2000, ge=1, description="Maximum number of queued and running edits."
     )
     body_limit_mb: int = Field(default=64, ge=1, description="Largest upload, in megabytes.")
+
+    @field_validator("api_token")
+    @classmethod
+    def _can_be_sent(cls, token: SecretStr | None) -> SecretStr | None:
+        """Take blanks off its ends, as for a token that is sent, and refuse one too short then."""
+        if token is None:
+            return None
+        text = token.get_secret_value().strip()
+        if len(text) < 16 or not text.isprintable():
+            raise ValueError("it needs 16 printable characters besides blanks at its ends")
+        return SecretStr(text)
 
     @property
     def database_name(self) -> str:

@@ -106,4 +106,5 @@ def _show(title: str, exported: Mapping[str, object], json: bool) -> None:
     if json:
         emit_json(exported)
         return
-    emit_values(title, {k: ", ".join(v) if isinstance(v, list) else v for k, v in exported.items()})
+    shown = {key: value for key, value in exported.items() if value != ""}
+    emit_values(title, {k: ", ".join(v) if isinstance(v, list) else v for k, v in shown.items()})

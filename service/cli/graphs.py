@@ -11,6 +11,7 @@ import typer
 
 from ...loaders.table_roles import ROLES
 from ..base.errors import NotFoundError, UsageError
+from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..graphs import datasets
 from ..graphs.delete import delete_graph
@@ -111,8 +112,12 @@ def import_(
         datasets.require_sound(loaded)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         outcome = datasets.store(runtime.db, loaded, replace=replace, progress=progress)
+    if outcome.n_outdated:
+        of = pluralize(outcome.n_outdated, "edit")
+        notice(f"{of} of the former content: tables leave them out; score them again.")
     if json:
-        emit_json({"graph": outcome.graph, "status": outcome.status, **asdict(loaded.report)})
+        stored = {"graph": outcome.graph, "status": outcome.status}
+        emit_json({**stored, "n_outdated": outcome.n_outdated, **asdict(loaded.report)})
         return
     report = loaded.report
     counts = report.counts()

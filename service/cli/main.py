@@ -20,7 +20,7 @@ import typer.main
 from ...cypher.driver_tables import leave_out_tables
 from .. import __version__
 from ..base.errors import DISK_REMEDY, KNOWN_ERRORS, describe, is_disk_full, is_interrupt
-from ..base.processes import collect_seldom
+from ..base.processes import collect_seldom, interrupt_after_imports
 from ..kinds import KINDS
 from .audit_subject import audit_subject
 from .catalog import doctor, methods, metrics, queries
@@ -158,6 +158,7 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
     print_unencodable()
     collect_seldom()
+    interrupt_after_imports()
     leave_out_tables()
     try:
         code = _command()(args=argv, prog_name="thinkeval", standalone_mode=False)

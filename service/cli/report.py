@@ -272,7 +272,10 @@ def report(
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
     format = report_format(format, json, output)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        scores = record.scores(runtime.db, edit or [], graph=graph, model=model, kind=kind.value)
+        notes: list[str] = []
+        scores = record.scores(
+            runtime.db, edit or [], graph=graph, model=model, kind=kind.value, notes=notes
+        )
         kinds = {score.kind for score in scores} or {kind.value}
         if kinds == {"append"}:
             scores = measured_again(runtime.db, scores, read_again)
@@ -281,6 +284,9 @@ def report(
                 "--paired, --strict, --published, --es-over, --ls-over are for appended answers.",
                 remedy="Add --kind append, or leave them out.",
             )
+        if each or kinds != {"replace"}:
+            for note in notes:
+                notice(note)
         means = None
         if not each:
             means = by_kind.table_by_kind(
@@ -301,7 +307,7 @@ def report(
         chosen = "all" if all_rewrites else "common"
         # A comparison reads the chains of every rewrite, which one row an edit does not need.
         methods = not each or figures is not None
-        found = compare(runtime.db, scores, measure.key, chosen) if methods else None
+        found = compare(runtime.db, scores, measure.key, chosen, notes) if methods else None
         pairs = paired_by(found, measure.key, [each.value for each in metric or ()])
         if each or found is None:
             frame, caption = _each(scores, measure.key)

@@ -122,6 +122,21 @@ def stop(
 
 
 @db.command()
+def repair(json: JsonFlag = False) -> None:
+    """Start a database that does not start after a full disk or a crash, after a copy of its data.
+
+    What cannot be read at the end of its transaction log is cut off; everything that was committed
+    before stays. The copy is a folder beside the data: delete it once all is well.
+    """
+    with ProgressBars() as progress:
+        copy = embedded_server(_own_server()).repair(progress)
+    if json:
+        emit_json({"copy": str(copy)})
+    else:
+        typer.echo(f"The database runs again. The data as they were: {copy}")
+
+
+@db.command()
 def status(json: JsonFlag = False) -> None:
     """Show the server's addresses and the login for any Neo4j client or the Browser."""
     _show(json)

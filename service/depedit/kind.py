@@ -44,12 +44,12 @@ def check(settings: Settings, posted: RunsIn) -> list[Method]:
 
     Raises:
         NotFoundError: no such strategy; close ones are suggested.
-        EditingError: no such editor, or it has no hyperparameters for the model.
+        EditingError: no such editor, or it has no hyperparameters for the model, or does not take
+            the given hyperparameters.
         UsageError: the model is not on the allow-list, an editor fits no strategy, or a file is
-            named. Keys of `overrides` are checked by the worker: methods import torch.
+            named.
     """
     submit.require_allowed(settings, posted.model)
-    submit.require_no_files(posted.overrides)
     found = protocol.methods(posted.strategies or [], posted.editor)
     for name in dict.fromkeys(filter(None, map(editor_of, found))):
         _check_editor(name, posted)
@@ -67,6 +67,7 @@ def _check_editor(name: str, posted: RunsIn) -> None:
     method = "mend" if name == "mend_imp" else ALIASES.get(name, name)
     require_weights(name, registry.info(method))
     submit.require_hparams(name, method, posted.hparams)
+    submit.require_overrides(method, posted.overrides)
 
 
 def sets_of(db: Database, posted: RunsIn) -> list[rows.KnowledgeSetRow]:

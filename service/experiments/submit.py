@@ -59,12 +59,12 @@ def check(settings: Settings, posted: EditIn) -> None:
 
     Raises:
         UsageError: the model is not on the allow-list, or a file is named where none may be.
-        EditingError: unknown method. Keys of `overrides` are checked by the worker: the methods
-            that know them import torch.
+        EditingError: unknown method, or a hyperparameter that it does not have, of another type or
+            out of its bounds.
     """
     registry.info(posted.method)
     require_allowed(settings, posted.model)
-    require_no_files(posted.overrides)
+    require_overrides(posted.method, posted.overrides)
     forget.require_stored(posted.retain)
     tasks.require_no_files(posted)
     require_hparams(posted.method, posted.method, posted.hparams)
@@ -128,11 +128,15 @@ def in_model_dirs(settings: Settings, folder: str) -> bool:
     return any(real.is_relative_to(allowed.resolve()) for allowed in settings.model_dirs)
 
 
-def require_no_files(overrides: Mapping[str, object]) -> None:
-    """Refuse hyperparameters that name a file: MEND's `archive`, and anything that is a path.
+def require_overrides(method: str, overrides: Mapping[str, object]) -> None:
+    """Refuse hyperparameters that name a file, and those that the method does not take.
+
+    A file is MEND's `archive`, and anything that is a path. A method of another package may import
+    torch, so that its keys are checked by the worker.
 
     Raises:
-        UsageError: says which.
+        UsageError: one names a file.
+        HparamsError: one is unknown, of another type, or out of its bounds.
     """
     for key, value in overrides.items():
         parts = value if isinstance(value, list) else [value]
@@ -142,6 +146,9 @@ def require_no_files(overrides: Mapping[str, object]) -> None:
                 remedy="Leave it out. Hyperparameters are taken from a shipped file by `hparams`;"
                 " your own files can be used on the command line.",
             )
+
+    if overrides and registry.is_built_in(method):
+        registry.hyperparams(method).require_valid(overrides, source=f"overrides of {method!r}")
 
 
 def _is_path(value: object) -> bool:

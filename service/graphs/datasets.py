@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,12 +32,17 @@ OWN = "own:"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of storing a data set: `imported`, `replaced` or `unchanged`."""
+    """The outcome of storing a data set: `imported`, `replaced` or `unchanged`.
+
+    Attributes:
+        n_outdated: edits that were scored on the content which was replaced; tables leave them out.
+    """
 
     graph: str
     status: str
     n_facts: int
     n_entities: int
+    n_outdated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +145,44 @@ def store(
             f" {loaded.report.source}.",
             remedy="Replace it with --replace, or import under another name with --name.",
         )
-    header = rows.GraphHeader(
-        graph.name, "dataset", graph.name, content_digest=graph.content_digest
-    )
+    extends: tuple[str, ...] = ()
+    if stored and _extends(content(db, graph.name), graph):
+        extends = (*stored[0].extends, stored[0].content_digest or "")
     facts = [fact_row(fact) for fact in graph.facts]
-    done = write_graph(db, header, graph.entities, facts, graph.rewrites, progress)
-    status = "replaced" if stored else "imported"
-    return Outcome(graph.name, status, done.n_facts, done.n_entities)
+    described = header(graph, extends)
+    done = write_graph(db, described, graph.entities, facts, graph.rewrites, progress)
+    if not stored:
+        return Outcome(graph.name, "imported", done.n_facts, done.n_entities)
+    outdated = len(of_other_content(db, graph.name))
+    return Outcome(graph.name, "replaced", done.n_facts, done.n_entities, outdated)
+
+
+def header(graph: KnowledgeGraph, extends: Sequence[str] = ()) -> rows.GraphHeader:
+    """The header that a data set is stored with.
+
+    Args:
+        extends: digests of its earlier contents, to which only rewrite requests were added.
+    """
+    return rows.GraphHeader(
+        graph.name, "dataset", graph.name, content_digest=graph.content_digest,
+        extends=tuple(extends),
+    )  # fmt: skip
+
+
+def _extends(before: KnowledgeGraph, after: KnowledgeGraph) -> bool:
+    """Return True if only rewrite requests were added, so that earlier scores still hold."""
+    kept = {each.id for each in before.rewrites}
+    shared = tuple(each for each in after.rewrites if each.id in kept)
+    return replaced(after, rewrites=shared).content_digest == before.content_digest
+
+
+def of_other_content(db: Database, graph: str | None = None) -> set[str]:
+    """Ids of the scored edits whose data set had other content than the stored one.
+
+    Rewrite requests that were added since are no other content. An edit without a digest of its
+    data set, and one of a data set that is not stored, is not among them.
+    """
+    return set(db.read(str, "edits/of_other_content", dataset=graph))
 
 
 def compared(db: Database, loaded: LoadedGraph) -> str | None:

@@ -489,9 +489,6 @@ def store(db: Database, graph: KnowledgeGraph, built: Sequence[RewriteRequest]) 
         ConflictError: the graph has changed since its content was read.
     """
     whole = replace(graph, rewrites=(*graph.rewrites, *built))
-    header = rows.GraphHeader(
-        graph.name, "dataset", graph.name, content_digest=whole.content_digest
-    )
 
     def write(tx: Tx) -> None:
         (before,) = tx.run(rows.GraphRow, "graph/get_graph", graph=graph.name)
@@ -500,6 +497,7 @@ def store(db: Database, graph: KnowledgeGraph, built: Sequence[RewriteRequest]) 
                 f"Graph {graph.name!r} has changed while its requests were built.",
                 remedy="Run the command again.",
             )
+        header = datasets.header(whole, (*before.extends, graph.content_digest))
         tx.run(rows.MergeGraphRow, "graph/merge_graph", **vars(header))
         written = [rewrite_row(request) for request in built]
         tx.run(rows.WrittenRow, "graph/merge_rewrites", dataset=graph.name, rows=written)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -431,7 +431,8 @@ def read_csv(
         UsageError: fewer than two columns of ratings, or a rating that is no category.
     """
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
-    header = [cell.strip() for cell in next(reader, [])]
+    lines = _readable(reader, name)
+    header = [cell.strip() for cell in next(lines, [])]
     named = bool(header) and header[0].casefold() in IDS
     people = header[1:] if named else header
     if len(people) < 2 or len(set(people)) < len(people) or "" in people:
@@ -440,7 +441,7 @@ def read_csv(
             remedy="Give a header with the name of each annotator, and one row an item.",
         )
     items: list[dict[str, str]] = []
-    for cells in reader:
+    for cells in lines:
         ratings = [cell.strip() for cell in (cells[1:] if named else cells)]
         if len(ratings) > len(people):
             raise UsageError(
@@ -555,8 +556,10 @@ def read_decisions(text: str, name: str, by: str | None = None) -> Read:
     Raises:
         UsageError: a column is missing or a row cannot be read, with its line; or none decides.
     """
-    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
-    columns = {key.strip().casefold(): key for key in reader.fieldnames or () if key}
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    lines = _readable(reader, name)
+    header = next(lines, [])
+    columns = {key.strip().casefold(): key for key in header if key}
     if not {"candidate", "verb"} <= columns.keys():
         raise UsageError(
             f"{name} has no columns candidate and verb; its columns are"
@@ -566,8 +569,9 @@ def read_decisions(text: str, name: str, by: str | None = None) -> Read:
         )
     found: list[Decision] = []
     undecided = judged = 0
-    for row in reader:
-        cells = {key: (row[column] or "").strip() for key, column in columns.items()}
+    for values in filter(None, lines):
+        row = dict(zip(header, values, strict=False))
+        cells = {key: row.get(column, "").strip() for key, column in columns.items()}
         where = f"{name}, line {reader.line_num}"
         if not cells["verb"]:
             undecided += any(cells.values())
@@ -581,6 +585,21 @@ def read_decisions(text: str, name: str, by: str | None = None) -> Read:
             remedy=f"Write one of {', '.join(VERBS)} into the column verb.",
         )
     return Read(found, undecided, judged)
+
+
+def _readable(reader: Any, name: str) -> Iterator[list[str]]:
+    """The rows of a CSV file.
+
+    Raises:
+        UsageError: one cannot be read, such as a field above 131,072 characters; names the line.
+    """
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise UsageError(
+            f"{name}, line {reader.line_num}: {error}.",
+            remedy="Check that each quotation mark is closed, and that columns have commas.",
+        ) from error
 
 
 def decoded(body: bytes, name: str) -> str:

@@ -94,27 +94,46 @@ def _read(path: Path) -> TextIn:
 
 def _records(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     """Records with their line or place, from 1."""
-    try:
-        if path.suffix.lower() == ".jsonl":
-            lines = enumerate(text.splitlines(), 1)
-            yield from ((n, json.loads(line)) for n, line in lines if line.strip())
-            return
-        whole = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"{path} is not JSON: {error}.", remedy="Correct it there.") from error
+    if path.suffix.lower() == ".jsonl":
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.strip():
+                yield number, _json(f"{path}, line {number}", line)
+        return
+    whole = _json(str(path), text)
     yield from enumerate(whole if isinstance(whole, list) else [whole], 1)
+
+
+def _json(where: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{where} is not JSON: {error}.", remedy="Correct it there.") from error
+    except RecursionError as error:
+        raise UsageError(
+            f"{where} is nested too deeply for a text.", remedy="Give records with a text each."
+        ) from error
 
 
 def _lines(path: Path, records: Iterable[tuple[int, Any]]) -> Iterator[str]:
     for place, record in records:
         values = [record] if isinstance(record, str) else _fields(record)
         found = next((each for each in values if isinstance(each, str) and each.strip()), None)
+        if found is not None and not _encodable(found):
+            raise UsageError(
+                f"{path}, record {place}: its text has half of a surrogate pair.",
+                remedy="Write the character whole.",
+            )
         if found is None:
             raise UsageError(
                 f"{path}, record {place}: has no text in any of {', '.join(FIELDS)}.",
                 remedy="Give it one of these fields.",
             )
         yield " ".join(found.split())
+
+
+def _encodable(text: str) -> bool:
+    """Return True of a text that UTF-8 can write: JSON's escapes can name half a character."""
+    return not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def _fields(record: Any) -> list[Any]:

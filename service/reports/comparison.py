@@ -118,11 +118,19 @@ class Comparison:
 
 
 def compare(
-    db: Database, scores: Sequence[Score], measure: str, chosen: Rewrites = "common"
+    db: Database,
+    scores: Sequence[Score],
+    measure: str,
+    chosen: Rewrites = "common",
+    notes: Sequence[str] = (),
 ) -> Comparison:
-    """The scores by which methods are compared, with the families of their rewrites."""
+    """The scores by which methods are compared, with the families of their rewrites.
+
+    Args:
+        notes: sentences on the choice of the scores, which are warnings too.
+    """
     found = common(scores, measure, chosen)
-    return replace(found, families=families(db, found.scores))
+    return replace(found, families=families(db, found.scores), warnings=(*notes, *found.warnings))
 
 
 def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -> Comparison:

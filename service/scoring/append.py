@@ -399,7 +399,7 @@ def _weights(resolved: Resolved) -> tuple[float, float, float]:
         from ...editing.objectives import weights
 
         method = getattr(resolved.hparams, "method", request.method)
-        model = short_name(resolved.model.source) or Path(resolved.model.name).name.lower()
+        model = short_name(resolved.model.listed_as) or Path(resolved.model.name).name.lower()
         published = weights.published(method, model)
     alpha, beta, gamma = (
         default if value is None else float(value)

@@ -7,6 +7,7 @@ it is larger than THINKEVAL_DELTA_LIMIT_MB; the score's provenance contains wher
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ class Verified:
 
     Attributes:
         scored: True if a stored score was taken with this very update.
+        note: that the file has no digest of its header; empty of any other file.
     """
 
     edit: str
@@ -39,6 +41,7 @@ class Verified:
     edited: str
     after: str
     scored: bool
+    note: str = ""
 
     @property
     def undone(self) -> bool:
@@ -84,7 +87,8 @@ def save(
     try:
         digest = files.save(effect, path, meta, limit_bytes=limit)
     except DeltaError as error:
-        path.unlink(missing_ok=True)  # of an earlier score of the same edit
+        with suppress(OSError):  # the folder may be read-only
+            path.unlink()  # of an earlier score of the same edit
         return {"saved": False, "reason": error.detail, "remedy": error.remedy}
     return {
         "saved": True,
@@ -156,40 +160,75 @@ def model_for(
     return loaded
 
 
+def read(runtime: Runtime, name: str) -> SavedDelta:
+    """The update of a saved edit, by the id of a scored edit or by its own path.
+
+    Raises:
+        DeltaError: the file is damaged.
+        NotFoundError, NothingStoredError, UsageError: as in `find`; or the file of that id holds
+            the update of another edit, or another update than the one that was scored.
+    """
+    from ...editing.deltas import files
+
+    path = find(runtime, name)
+    saved = files.load(path)
+    if Path(name).is_file():
+        return saved
+    if saved.meta.edit != name:
+        raise NothingStoredError(
+            f"{path} holds the update of edit {saved.meta.edit!r}, not of {name!r}.",
+            remedy=f"Put back the file of {name}, or score the edit again with --force.",
+        )
+    _require_scored(runtime, name, saved)
+    return saved
+
+
+def _require_scored(runtime: Runtime, name: str, saved: SavedDelta) -> bool:
+    """Return True if a stored score was taken with this update, False if there is no score.
+
+    Raises:
+        NothingStoredError: a score was taken with another update.
+    """
+    if not (saved.meta.edit and (score := record.stored_score(runtime.db, saved.meta.edit))):
+        return False
+    about = _mapping(score.provenance.get("delta"))
+    recorded = about.get("digest")
+    # What is not saved may still be there of an earlier score, in a folder that is read-only.
+    if about.get("saved") is False or recorded not in (None, saved.digest):
+        raise NothingStoredError(
+            f"{name} holds another update than the one that was scored.",
+            remedy="Score the edit again with --force.",
+        )
+    return recorded is not None
+
+
 def verify(runtime: Runtime, name: str, model: str | None = None, graph: str = "") -> Verified:
     """Apply a saved edit to its model and revert it, hashing all weights at each stage.
 
     Raises:
-        NothingStoredError: the file holds another update than the one that was scored.
+        NothingStoredError: as in `read`, of a file that is named by its path too.
     """
-    from ...editing.deltas.files import apply_in_order, load
+    from ...editing.deltas.files import apply_in_order
     from ...editing.models import weights_digest
 
-    saved = load(find(runtime, name))
+    saved = read(runtime, name)
+    scored = _require_scored(runtime, name, saved)
     loaded = model_for(runtime, [saved], model, graph).loaded
     before = weights_digest(loaded.model)
     with apply_in_order(loaded.model, [saved]):
         edited = weights_digest(loaded.model)
     after = weights_digest(loaded.model)
-    recorded = None
-    if saved.meta.edit and (score := record.stored_score(runtime.db, saved.meta.edit)):
-        recorded = _mapping(score.provenance.get("delta")).get("digest")
-    if recorded not in (None, saved.digest):
-        raise NothingStoredError(
-            f"{name} holds another update than the one that was scored.",
-            remedy="Score the edit again with --force.",
-        )
-    return Verified(saved.meta.edit or name, before, edited, after, recorded is not None)
+    note = "" if saved.protected else "older file without a digest of its header"
+    return Verified(saved.meta.edit or name, before, edited, after, scored, note)
 
 
 def export_delta(runtime: Runtime, name: str, output: Path) -> dict[str, object]:
     """Copy the file of a saved edit after reading it completely."""
     from ...editing.deltas import files
 
-    source = find(runtime, name)
     runtime.progress(0, 1, f"reading the update of {name}")
-    saved = files.load(source)
-    files.copy(source, output)
+    saved = read(runtime, name)
+    files.copy(find(runtime, name), output)
     runtime.progress(1, 1, f"reading the update of {name}")
     return {
         "file": str(output),
@@ -210,9 +249,9 @@ def export_model(
     check: bool = True,
 ) -> dict[str, object]:
     """Write a model with saved edits applied, in this order, to a new folder."""
-    from ...editing.deltas import export, files
+    from ...editing.deltas import export
 
-    saved = [files.load(find(runtime, name)) for name in names]
+    saved = [read(runtime, name) for name in names]
     runtime.progress(0, 2, "loading the model")
     loaded = model_for(runtime, saved, model, graph).loaded
     runtime.progress(1, 2, f"writing {output}")

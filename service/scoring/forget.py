@@ -177,7 +177,7 @@ def _pair(path: Path, number: int, line: str) -> tuple[str, str]:
     try:
         record = json.loads(line)
         prompt, answer = record["prompt"], record["answer"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
             f"Line {number} of {path.name} is no prompt with an answer.", remedy=_FORM
         ) from error

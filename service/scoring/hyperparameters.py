@@ -356,7 +356,7 @@ def chosen_for(
     found = chosen(
         runtime,
         method,
-        named or model.source,
+        named or model.listed_as,
         overrides or {},
         name=None if named else model.name,
         config=lambda: model.loaded.model.config,

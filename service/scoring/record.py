@@ -19,8 +19,9 @@ from pydantic import ValidationError
 from ...cypher import rows
 from ...loaders.records import RequestKind, kind_of
 from ..base.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
+from ..base.formatting import pluralize
 from ..base.leases import Lease, event, kept, new_token
-from ..graphs.datasets import require_graph
+from ..graphs import datasets
 from ..graphs.write import Fence, rewrite_row, write_graph
 from ..models.edit import Measure, Score
 from . import battery, metrics
@@ -354,23 +355,41 @@ def scores(
     graph: str | None = None,
     model: str | None = None,
     kind: RequestKind = "replace",
+    notes: list[str] | None = None,
 ) -> list[Score]:
     """The scores of these edits; or the newest of each model, method and rewrite.
+
+    Edits whose data set had other content than the stored one are left out, unless they are named.
 
     The same edit with other hyperparameters, seed or options is another edit; pooling both would
     count a rewrite twice. Of a request to append the newest of each variant is taken.
     Requests of another kind have other metrics: without names, only those of `kind` are.
 
+    Args:
+        notes: gets a sentence that counts the edits of other content.
+
     Raises:
         NothingStoredError: none fits, or they belong to several data sets and none was named.
     """
     if edits:
-        return [get_score(db, edit) for edit in edits]
-    found = scored_rows(db, kind, graph=graph, model=model)
-    datasets = sorted({row.dataset for row in found})
-    if len(datasets) > 1:
+        named = [get_score(db, edit) for edit in edits]
+        if notes is not None and (others := datasets.of_other_content(db) & set(edits)):
+            notes.append(_other_content(len(others), "shown"))
+        return named
+    every = scored_rows(db, kind, graph=graph, model=model)
+    others = datasets.of_other_content(db, graph)
+    found = [row for row in every if row.id not in others]
+    if notes is not None and len(found) < len(every):
+        notes.append(_other_content(len(every) - len(found), "left out"))
+    if every and not found:
         raise NothingStoredError(
-            f"There are edits of several data sets: {', '.join(datasets)}.",
+            _other_content(len(every), "left out"),
+            remedy="Score them again on the content that is stored, or import the former one.",
+        )
+    sets = sorted({row.dataset for row in found})
+    if len(sets) > 1:
+        raise NothingStoredError(
+            f"There are edits of several data sets: {', '.join(sets)}.",
             remedy="Name one with --graph; edits of different data sets are never pooled.",
         )
     entries = [((row.model, row.method, row.rewrite, _appended(row, kind)), row) for row in found]
@@ -380,6 +399,14 @@ def scores(
             newest[key] = score
     places = dict.fromkeys(key for key, _ in entries)
     return metrics.completed(db, [newest[key] for key in places if key in newest])
+
+
+def _other_content(n: int, done: str) -> str:
+    """The sentence on edits of other content than the stored one, and what is done with them."""
+    return (
+        f"{pluralize(n, 'edit')} {done} that {'was' if n == 1 else 'were'} scored on other content"
+        " of the graph than is stored now."
+    )
 
 
 def _appended(row: rows.EditRow, kind: RequestKind) -> str:
@@ -392,18 +419,27 @@ def _appended(row: rows.EditRow, kind: RequestKind) -> str:
 
 
 def scores_by(
-    db: Database, measure: Measure, *, graph: str | None = None, model: str | None = None
+    db: Database,
+    measure: Measure,
+    *,
+    graph: str | None = None,
+    model: str | None = None,
+    notes: list[str] | None = None,
 ) -> list[Score]:
     """The newest scores that methods are compared by, those that hold the measure.
+
+    Args:
+        notes: as in `scores`.
 
     Raises:
         NotFoundError: there is no such graph; close names are suggested.
         NothingStoredError: no edit has the measure; or as `scores`.
     """
-    held = [s for s in scores(db, [], graph=graph, model=model) if measure in s.measures]
+    found = scores(db, [], graph=graph, model=model, notes=notes)
+    held = [score for score in found if measure in score.measures]
     if not held:
         if graph is not None:
-            require_graph(db, graph)
+            datasets.require_graph(db, graph)
         chosen = [f"graph {graph!r}"] if graph is not None else []
         chosen += [f"model {model!r}"] if model is not None else []
         of = f" of {' and '.join(chosen)}" if chosen else ""

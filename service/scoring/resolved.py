@@ -184,7 +184,7 @@ def hyperparameters(
     """
     source = runtime.source_of(request)
     if source is None:  # an organism whose training refuses its architecture
-        source = runtime.model_of(request).source
+        source = runtime.model_of(request).listed_as
     named = given.source_for(request.method, request.hparams)
     return given.chosen(
         runtime,

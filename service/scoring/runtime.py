@@ -198,7 +198,7 @@ class RuntimeModel:
 
     Attributes:
         name: short and readable; the model's name in graphs, edits and tables.
-        source: hub name or folder, by which its hyperparameters are found.
+        source: hub name or folder that it was loaded from.
         trained_on: of an organism, the graph that it was trained on.
     """
 
@@ -206,6 +206,15 @@ class RuntimeModel:
     name: str
     source: str
     trained_on: str | None = None
+
+    @property
+    def listed_as(self) -> str:
+        """The name or folder that its hyperparameters are found by.
+
+        An organism's is in its configuration: its folder, in the cache, may be deleted any time.
+        """
+        organism = getattr(self.loaded.model.config, "thinkeval_organism", None)
+        return f"{ORGANISM}-{organism}" if organism else self.source
 
 
 class Runtime:
@@ -381,7 +390,7 @@ class Runtime:
         None: an organism of an unknown architecture, which its training refuses.
         """
         if request.model in self._lent:
-            return self._lent[request.model].source
+            return self._lent[request.model].listed_as
         spec = parse(request.model, seed=request.organism_seed)
         if spec.organism is None:
             return self.fetch(spec.text)

@@ -284,7 +284,7 @@ def plan(
         starts[method] = chosen(
             runtime,
             method,
-            named or model.source,
+            named or model.listed_as,
             {},
             name=None if named else model.name,
             config=lambda: model.loaded.model.config,

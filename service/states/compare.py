@@ -18,12 +18,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
+from ...cypher.errors import GraphError
 from ...cypher.metric_options import headlines
 from ...cypher.rows.checks import CheckCounts
 from ...loaders.records import RewriteRequest, digest, slug
@@ -85,6 +86,7 @@ class _Run:
         forms: as the base answers them; so are the checks.
         tasks: of lm-eval; None where none are requested.
         solved: the base's results on them.
+        unrecorded: graphs that this run has written and no record names yet.
     """
 
     runtime: Runtime
@@ -100,6 +102,18 @@ class _Run:
     checks: AskedChecks = field(default_factory=AskedChecks)
     tasks: Tasks | None = None
     solved: Sequence[TaskResult] = ()
+    unrecorded: list[str] = field(default_factory=list)
+
+    def discard(self) -> None:
+        """Delete the graphs that no record names, as the run of a command ends without one.
+
+        A job's stay: it may belong to another worker by now, which writes the same graphs.
+        """
+        db = self.runtime.db
+        for graph in self.unrecorded if self.work is COMMAND else ():
+            named = db.read(rows.GetEditRow, "edits/get_edit", id=graph)
+            if not named and not store.results(db, KIND, ComparisonOut, part=graph, limit=1):
+                db.autocommit(int, "graph/delete_graph", graph=graph)
 
     def settle(self, state: Any) -> ProbePlan:
         """Return the questions for a state: chat or plain as measured at the first with weights.
@@ -181,6 +195,23 @@ def compare(
     run.span = (0.0, 1 / n)
     base = finetune.resolve(runtime, dataset, posted, posted.base, learnt, run.notes)
     pre, before = _asked(run, models[0] or base.state, "before", 0.05)
+    try:
+        return _all(run, [*models[1:]], (pre, before), learnt)
+    except BaseException:
+        with suppress(GraphError):
+            run.discard()
+        raise
+
+
+def _all(
+    run: _Run,
+    models: Sequence[InMemory | None],
+    base: tuple[Answers, StateOut],
+    learnt: Mapping[str, finetune.Learnt],
+) -> ComparisonOut:
+    """Steps 4 to 7: every state in its order, and the record of all."""
+    posted, runtime, dataset = run.posted, run.runtime, run.asked.dataset
+    n = len(posted.states)
     common = tuple(run.notes)
     done: list[_Compared] = []
     for place, state in enumerate(posted.states):
@@ -190,7 +221,7 @@ def compare(
             runtime.progress(place, n, f"states: {state.name}")
         resolved = finetune.resolve(runtime, dataset, posted, state, learnt, run.notes)
         spec = as_change(state, (posted.base, *posted.states)[place])
-        done.append(_state(run, models[place + 1], spec, resolved, (pre, before)))
+        done.append(_state(run, models[place], spec, resolved, base))
         run.seconds = {}
         if place + 1 < n and not done[-1].reused:
             _stored(run, done[-1:], unfinished=True)
@@ -330,6 +361,7 @@ def _stored(run: _Run, done: Sequence[_Compared], *, unfinished: bool = False) -
         lease=run.work.lease,
         before=before,
     )
+    run.unrecorded.clear()
     for state in states if len(states) > 1 else ():
         for part in store.results(db, KIND, ComparisonOut, id=state.id):
             if part.unfinished:
@@ -615,6 +647,8 @@ def _write(
             probe=asked.settings.digest, content_digest=asked.dataset.digest,
             measures=taken if graph == id else complete(kept),
         )  # fmt: skip
+        if not db.read(rows.GraphRow, "graph/get_graph", graph=graph, incomplete=True):
+            run.unrecorded.append(graph)
         write_probed(db, header, kept, aliases, fence=run.work.fence)
     return taken
 

@@ -207,7 +207,7 @@ def _pair(path: Path, number: int, line: str) -> tuple[str, str]:
         record = json.loads(line)
         pair = ("", record["text"]) if "text" in record else (record["prompt"], record["answer"])
         texts = tuple(text.strip() for text in pair)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
             f"Line {number} of {path.name} is neither a text nor a prompt with an answer.",
             remedy=_FORM,
@@ -241,9 +241,7 @@ def trained(
         MissingExtraError: low-rank factors without peft.
         RequestError: there is nothing to learn.
     """
-    from ...editing.deltas.files import load
-
-    before = [load(deltas.find(runtime, name)) for name in state.edits]
+    before = [deltas.read(runtime, name) for name in state.edits]
     after = tuple(each.digest for each in before)
     about = {
         "model": base.loaded.info.digest,

@@ -150,11 +150,11 @@ def _edited(
     runtime: Runtime, state: StateIn, base: RuntimeModel, about: StateOut
 ) -> Iterator[StateOut]:
     """Apply the state's saved edits, in order."""
-    from ...editing.deltas.files import apply_in_order, load
+    from ...editing.deltas.files import apply_in_order
     from ...editing.models import state_digest, weights_digest
     from ...editing.states.finite import require_finite
 
-    saved = [load(deltas.find(runtime, name)) for name in state.edits]
+    saved = [deltas.read(runtime, name) for name in state.edits]
     model = base.loaded.model
     with apply_in_order(model, saved, base.loaded.info.inputs):
         require_finite(model, state.spec)

@@ -94,7 +94,8 @@ SECURITY = {
         "type": "apiKey",
         "in": "cookie",
         "name": COOKIE,
-        "description": "Set by `POST /login` for the web UI: same-site, derived from the token.",
+        "description": "Set by `POST /login` for the web UI: a session, same-site; it ends with"
+        " `POST /logout`.",
     },
 }
 
@@ -322,7 +323,9 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         servers=[{"url": settings.root_path}] if settings.root_path else None,
         generate_unique_id_function=readable_id,
     )
-    app.state.thinkeval = State(settings, connection, dispatcher, extras={"registry": registry})
+    sessions = security.Sessions()
+    extras = {"registry": registry, "sessions": sessions}
+    app.state.thinkeval = State(settings, connection, dispatcher, extras=extras)
     problems.install(app, [route for router in ROUTERS for route in router.routes])
     install(app)
     for router in ROUTERS:
@@ -331,7 +334,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         app.include_router(router, dependencies=checked)
     registry.register(health.Edits(connection))
     app.add_middleware(BodyLimit, upload_bytes=settings.body_limit_mb * 2**20)
-    app.add_middleware(security.Guard, settings=settings)
+    app.add_middleware(security.Guard, settings=settings, sessions=sessions)
     app.add_middleware(health.Observed, registry=registry)
     if settings.root_path:
         _require_free(settings.root_path)

@@ -264,11 +264,12 @@ def leaderboard(
     404 if there is no such graph, or no edit has the measure.
     """
     state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph)[0]
-    key = ("leaderboard", graph, model, measure, rewrites, format, state.edits, state.newest)
+    key = ("leaderboard", graph, model, measure, rewrites, format, state)
 
     def body() -> bytes:
-        scores = record.scores_by(db, measure, graph=graph, model=model)
-        found = compare(db, scores, measure, rewrites)
+        notes: list[str] = []
+        scores = record.scores_by(db, measure, graph=graph, model=model, notes=notes)
+        found = compare(db, scores, measure, rewrites, notes)
         if format != "json":
             frame = table.method_table(found.scores, measure, found.families)
             frame = table.by_ifr(frame, ranked=found.comparable)

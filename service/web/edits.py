@@ -354,10 +354,11 @@ def methods_figure(
 
     Over the edits that the leaderboard of the same graph, model, measure and rewrites shows.
     """
-    scores = record.scores_by(db, measure, graph=graph, model=model)
+    said: list[str] = []
+    scores = record.scores_by(db, measure, graph=graph, model=model, notes=said)
 
     def drawn() -> bytes:
-        found = compare(db, scores, measure, rewrites)
+        found = compare(db, scores, measure, rewrites, said)
         notes = paired.notes(found, measure)
         return figures.draw_methods(
             found.scores, kind, measure, fmt, families=found.families, warnings=notes
@@ -366,7 +367,7 @@ def methods_figure(
     # An edit that is scored again has the same id and new values.
     edits = tuple(sorted((score.edit, hash(score.stored())) for score in scores))
     body = here.responses.get(
-        ("figure", kind, fmt, measure, rewrites, edits),
+        ("figure", kind, fmt, measure, rewrites, edits, *said),
         drawn,
     )
     return etag_response(request, body, MEDIA_TYPES[fmt])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import shutil
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -79,7 +82,7 @@ def received(
     for each in files:
         name = path_within(each.filename or "", folders=len(files) > 1)
         sheet = name.suffix.lower() in SPREADSHEETS  # an archive too, which no format reads
-        packed = len(files) == 1 and not sheet and zipfile.is_zipfile(each.file)
+        packed = len(files) == 1 and not sheet and _is_zip(each.file)
         each.file.seek(0)
         if packed:
             _unpack(each.file, name, root, limit * UNPACKED)
@@ -98,6 +101,14 @@ def received(
     elif found.parent == root:
         found = formats.in_named_folder(found, format)
     return found, names
+
+
+def _is_zip(file: IO[bytes]) -> bool:
+    """Return True if a file is a zip, damaged or not."""
+    try:
+        return zipfile.is_zipfile(file)
+    except (ValueError, struct.error):
+        return True
 
 
 def path_within(sent: str, *, folders: bool = True) -> PurePosixPath:
@@ -147,8 +158,8 @@ def _unpack(file: IO[bytes], name: PurePosixPath, folder: Path, limit: int) -> N
         with zipfile.ZipFile(file) as archive:
             for info in _members(archive):
                 target = _place(root, path_within(info.filename))
-                with archive.open(info) as packed, target.open("wb") as out:
-                    while chunk := packed.read(_CHUNK):
+                with _open(archive, info) as packed, target.open("wb") as out:
+                    while chunk := _read(packed):
                         left -= len(chunk)
                         if left < 0:
                             raise UsageError(
@@ -157,11 +168,34 @@ def _unpack(file: IO[bytes], name: PurePosixPath, folder: Path, limit: int) -> N
                                 status=413,
                             )
                         out.write(chunk)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+    except (zipfile.BadZipFile, *_DAMAGED) as error:
         raise UsageError(
             f"{name.name!r} cannot be unpacked: {error}.",
             remedy="Send a zip without a password, or the files themselves.",
         ) from error
+
+
+_DAMAGED = (
+    RuntimeError, NotImplementedError, EOFError, ValueError, OverflowError, struct.error,
+    zlib.error, lzma.LZMAError,
+)  # fmt: skip
+"""Errors of reading a zip, besides its own, of which offsets, lengths or packed bytes are wrong."""
+
+
+def _open(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """Open a file of an archive; an OSError of reading is not one of the disk."""
+    try:
+        return archive.open(info)
+    except OSError as error:
+        raise zipfile.BadZipFile(str(error)) from error
+
+
+def _read(packed: IO[bytes]) -> bytes:
+    """Read the next bytes of a file of an archive; bz2 has an OSError for damaged data."""
+    try:
+        return packed.read(_CHUNK)
+    except OSError as error:
+        raise zipfile.BadZipFile(str(error)) from error
 
 
 def _members(archive: zipfile.ZipFile) -> Iterable[zipfile.ZipInfo]:
@@ -352,6 +386,10 @@ class Imported(ImportCounts):
 
     graph: str = Field(description="Id of the graph.")
     status: str = Field(description="imported, replaced or unchanged.")
+    n_outdated: int = Field(
+        default=0,
+        description="Edits of the content that was replaced; tables of methods leave them out.",
+    )
 
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {

@@ -349,6 +349,14 @@ def _methods(request: Request) -> list[str]:
     })  # fmt: skip
 
 
+SHIELD = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+}
+"""Headers of every response: read as the type it says, in no frame of another page."""
+
+
 def _unknown(request: Request, error: Exception) -> Response:
     log.exception("%s %r", request.method, request.url.path, exc_info=error)
     problem = Problem(
@@ -358,4 +366,5 @@ def _unknown(request: Request, error: Exception) -> Response:
         status=500,
         code="internal",
     )
-    return respond(request, problem)
+    # Sent outside of the middleware that adds these to any other response.
+    return respond(request, problem, headers=dict(SHIELD))

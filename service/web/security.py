@@ -4,20 +4,25 @@
   which defeats DNS rebinding.
 - Requests that change data are refused if they come from another site's page, token or not.
 - With THINKEVAL_API_TOKEN every route outside a short list requires it: as a Bearer token, or as
-  the web UI's cookie, which is derived from it, same-site, and not readable by scripts.
+  the web UI's cookie: a random session, same-site, not readable by scripts. It ends when its
+  browser signs out, after 30 days, and with the service.
+- A wrong token is logged, and its answer waits: at most two a second are answered.
 - A body is refused if its Content-Length, or the bytes received, exceed the limit.
 """
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import hmac
+import logging
+import secrets
+import time
 from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Form, Request
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
@@ -35,6 +40,8 @@ OPEN_FOLDERS = ("/static/", "/neo4j/")
 """Routes that need no token: none shows stored data (`/ready` does to clients with access only)."""
 
 WRONG = "Wrong token. Upper and lower case differ; spaces around the token are ignored."
+
+log = logging.getLogger("thinkeval.access")
 
 router = APIRouter(include_in_schema=False)
 
@@ -58,19 +65,52 @@ def is_open(path: str) -> bool:
     return path in OPEN or path.startswith(OPEN_FOLDERS)
 
 
-def cookie_of(token: str) -> str:
-    """Value of the web UI's cookie: proves the token without containing it."""
-    return hmac.new(token.encode(), b"thinkeval page", hashlib.sha256).hexdigest()
+class Sessions:
+    """Browsers that showed the token, and the brake on wrong ones; in memory only."""
+
+    LASTS_S = 30 * 24 * 3600
+    MOST = 10_000
+    PAUSE_S = 0.5
+    """Between two answers to wrong tokens, of all clients together."""
+    LONGEST_S = 30.0
+    """An answer waits at most."""
+
+    def __init__(self) -> None:
+        self._ends: dict[str, float] = {}
+        self._turn = 0.0
+
+    def begin(self) -> str:
+        """Begin a session; return the value of its cookie."""
+        if len(self._ends) >= self.MOST:
+            del self._ends[next(iter(self._ends))]  # the oldest
+        session = secrets.token_urlsafe(32)
+        self._ends[session] = time.monotonic() + self.LASTS_S
+        return session
+
+    def knows(self, session: str) -> bool:
+        """Return True of a session that has begun and not ended; 256 random bits need no brake."""
+        return self._ends.get(session, 0.0) > time.monotonic()
+
+    def end(self, session: str) -> None:
+        """End a session, if there is one."""
+        self._ends.pop(session, None)
+
+    async def wrong_token(self, request: HTTPConnection) -> None:
+        """Log a wrong token, and wait for the turn of its answer; right ones never wait."""
+        client = request.client.host if request.client else "unknown"
+        log.warning("wrong token from %s for %r", client, request.url.path)
+        now = time.monotonic()
+        self._turn = min(max(self._turn, now) + self.PAUSE_S, now + self.LONGEST_S)
+        await asyncio.sleep(self._turn - now)
 
 
 class Guard:
-    """ASGI middleware that refuses requests without access."""
+    """ASGI middleware that refuses requests without access, and adds headers to every answer."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions) -> None:
+        self.app, self.sessions = app, sessions
         secret = settings.api_token
         self.token = secret.get_secret_value() if secret else None
-        self.cookie = cookie_of(self.token) if self.token else ""
         self.hosts = {*LOOPBACK, settings.host, *settings.allowed_hosts}
         self.any_host = self.token is not None and not settings.allowed_hosts
 
@@ -79,11 +119,19 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+
+        async def shielded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in problems.SHIELD.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
         refused = self._refused(scope)
-        if refused is None:
-            await self.app(scope, receive, send)
-        else:
-            await refused(scope, receive, send)
+        request = Request(scope)
+        if getattr(request.state, "wrong_token", False):
+            await self.sessions.wrong_token(request)
+        await (refused or self.app)(scope, receive, shielded)
 
     def _refused(self, scope: Scope) -> Response | None:
         request = Request(scope)
@@ -103,8 +151,10 @@ class Guard:
                 403,
             )
         # In the scope, where the routes find both.
-        request.state.signed_in = self._has_cookie(request)
-        request.state.has_access = self.token is None or self._knows_token(request)
+        request.state.signed_in = self.sessions.knows(request.cookies.get(COOKIE, ""))
+        bearer = self._bearer(request)
+        request.state.wrong_token = bearer is False
+        request.state.has_access = bool(self.token is None or bearer or request.state.signed_in)
         if request.state.has_access or is_open(path):
             return None
         if method == "GET" and problems.wants_page(request):
@@ -115,18 +165,14 @@ class Guard:
             request, describe(error), headers={"WWW-Authenticate": 'Bearer realm="thinkeval"'}
         )
 
-    def _knows_token(self, request: HTTPConnection) -> bool:
+    def _bearer(self, request: HTTPConnection) -> bool | None:
+        """Return True for the right token, False for a wrong one, None for none."""
         scheme, _, shown = request.headers.get("authorization", "").partition(" ")
-        token = (self.token or "").encode()
         # Starlette decodes headers as Latin-1; a token with other letters was sent as UTF-8.
         sent = shown.strip().encode("latin-1")
-        if scheme.lower() == "bearer" and hmac.compare_digest(sent, token):
-            return True
-        return self._has_cookie(request)
-
-    def _has_cookie(self, request: HTTPConnection) -> bool:
-        shown = request.cookies.get(COOKIE, "").encode()
-        return bool(self.cookie) and hmac.compare_digest(shown, self.cookie.encode())
+        if self.token is None or scheme.lower() != "bearer" or not sent:
+            return None
+        return hmac.compare_digest(sent, self.token.encode())
 
 
 def _host(headers: Mapping[str, str]) -> str:
@@ -160,29 +206,37 @@ def login_page(request: Request, next: str = "/", out: bool = False) -> Response
 
 
 @router.post("/login")
-def login(request: Request, token: Annotated[str, Form()], next: Annotated[str, Form()] = "/"):
-    """Set the web UI's cookie if the token is right."""
+async def login(
+    request: Request, token: Annotated[str, Form()], next: Annotated[str, Form()] = "/"
+) -> Response:
+    """Begin a session, whose cookie is set, if the token is right."""
     from .pages.routes import login_form
 
     secret = request.app.state.thinkeval.settings.api_token
     right = secret.get_secret_value() if secret else ""
     if not right or not hmac.compare_digest(token.strip().encode(), right.encode()):
+        await _sessions(request).wrong_token(request)
         return login_form(request, next=_own_path(next), error=WRONG)
     response = RedirectResponse(_own_path(next), 303)
     response.set_cookie(
         COOKIE,
-        cookie_of(right),
+        _sessions(request).begin(),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
-        max_age=30 * 24 * 3600,
+        max_age=Sessions.LASTS_S,
     )
     return response
 
 
+def _sessions(request: Request) -> Sessions:
+    return request.app.state.thinkeval.extras["sessions"]
+
+
 @router.post("/logout")
-def logout() -> Response:
-    """Delete the cookie."""
+def logout(request: Request) -> Response:
+    """End the session, and delete its cookie."""
+    _sessions(request).end(request.cookies.get(COOKIE, ""))
     response = RedirectResponse("/login?out=1", 303)
     response.delete_cookie(COOKIE)
     return response

@@ -184,7 +184,7 @@ def end_edit(
             id=edit,
             graph=edit,
             score=score,
-            provenance=json.dumps({}),
+            provenance=json.dumps(json.loads(score)["provenance"]),
         )
     lease = Lease(token, begun.attempt)
     (ended,) = write(

@@ -109,7 +109,7 @@ def list_values(
     requests: list[RewriteRequest] = []
     if graph:
         datasets.require_graph(db, graph)
-        scores = stored_scores(db, boards, graph)
+        scores = stored_scores(db, boards, graph)[0]
         requests = datasets.list_rewrites(db, graph)
     columns, table = matrix.table(matrix.of_scores(scores), view.measure)
     by_rewrite = {row.entry.rewrite: row for row in table}
@@ -172,7 +172,7 @@ def values(
         NotFoundError: no such data set, or it has no such fact.
     """
     datasets.require_graph(db, graph)
-    every = stored_scores(db, boards, graph)
+    every = stored_scores(db, boards, graph)[0]
     mine = [score for score in every if score.rewrite == rewrite]
     request = _request(db, graph, rewrite, mine)
     models = sorted(

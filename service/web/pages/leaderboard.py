@@ -76,7 +76,7 @@ def board(
     sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     graph = graph or _newest(db) or (sets[0] if sets else "")
     state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph or None)[0]
-    key = (graph, model, measure, rewrites, methods, state.edits, state.newest)
+    key = (graph, model, measure, rewrites, methods, state)
     return boards.get(key, lambda: _board(db, graph, model, measure, rewrites, methods)) | {
         "sets": sets
     }
@@ -90,8 +90,9 @@ def _board(
     rewrites: Rewrites,
     methods: Methods,
 ) -> dict[str, Any]:
+    notes: list[str] = []
     try:
-        scored = record.scores(db, [], graph=graph or None)
+        scored = record.scores(db, [], graph=graph or None, notes=notes)
     except NothingStoredError:
         scored = []
     models = sorted({score.model for score in scored})
@@ -102,7 +103,7 @@ def _board(
     measured = [score for score in scores if by in score.measures]
     few = _few(measured) if methods == "covered" and rewrites == "common" else {}
     measured = [score for score in measured if (score.model, score.method) not in few]
-    found = compare(db, measured, by, rewrites)
+    found = compare(db, measured, by, rewrites, notes)
     shown, families = found.scores, found.families
     table: list[dict[str, Any]] = []
     last = ""

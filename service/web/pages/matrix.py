@@ -6,7 +6,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -476,11 +476,12 @@ def graph_values(
         NotFoundError: no such data set.
     """
     datasets.require_graph(db, graph)
-    every = stored_scores(db, boards, graph)
+    every, notes = stored_scores(db, boards, graph)
     models = sorted({score.model for score in every})
     model = model if model in models else (models[0] if len(models) == 1 else model)
     scores = [score for score in every if not model or score.model == model]
     compared = _compared(db, boards, ("matrix", graph, model, view.measure), scores, view.measure)
+    compared = replace(compared, warnings=(*notes, *compared.warnings))
     return {
         "graph": graph,
         "model": model,
@@ -489,17 +490,24 @@ def graph_values(
     }
 
 
-def stored_scores(db: Database, boards: Cache[dict[str, Any]], graph: str) -> list[Score]:
-    """The newest scores of a data set by model, method and rewrite; cached until one changes."""
+def stored_scores(
+    db: Database, boards: Cache[dict[str, Any]], graph: str
+) -> tuple[list[Score], list[str]]:
+    """The newest scores of a data set by model, method and rewrite, and notes on their choice.
+
+    They are cached until a score or the data set changes.
+    """
     state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph)[0]
 
     def read() -> dict[str, Any]:
+        notes: list[str] = []
         try:
-            return {"scores": record.scores(db, [], graph=graph)}
+            return {"scores": record.scores(db, [], graph=graph, notes=notes), "notes": notes}
         except NothingStoredError:
-            return {"scores": []}
+            return {"scores": [], "notes": notes}
 
-    return boards.get(("scores", graph, state.edits, state.newest), read)["scores"]
+    found = boards.get(("scores", graph, state), read)
+    return found["scores"], found["notes"]
 
 
 def _compared(

@@ -134,7 +134,7 @@ def static(name: str) -> Response:
     if name not in files:
         raise NotFoundError("file", name, files, listing="GET /")
     # Revalidated at every visit (304), so that an update is visible at once.
-    headers = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+    headers = {"Cache-Control": "no-cache"}
     return FileResponse(files[name], media_type=TYPES[files[name].suffix], headers=headers)
 
 

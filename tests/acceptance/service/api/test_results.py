@@ -318,6 +318,18 @@ with TestClient(create_app(workers=0), base_url="{BASE}") as client:
         "/rules", "/v1/rewrites", "/v1/graphs", "/ready", "/openapi.json"):
         assert client.get(path).status_code == 200, path
     client.post("/v1/edits", json={{"rewrite": "nobody", "method": "memit"}})
+    # Hyperparameters are checked here, where no method is imported.
+    for overrides, said in (
+        ({{"v_num_grad_steps": 10**9}},
+         "'v_num_grad_steps' is 1000000000; it must be from 1 to 10,000"),
+        ({{"__class__": 1}}, "unknown key '__class__'"),
+        ({{"layers": [10**9]}}, "'layers' is 1000000000; it must be from 0 to 9,999"),
+        ({{"v_lr": "fast"}}, "it must be a number"),
+    ):
+        posted = {{"rewrite": "{score.rewrite}", "graph": "{score.dataset}", "method": "rome"}}
+        answer = client.post("/v1/edits", json=posted | {{"overrides": overrides}})
+        assert answer.status_code == 422, answer.text
+        assert said in answer.json()["detail"], answer.text
     client.post("/v1/graphs/import", json={{"source": "hogwarts"}})
 print(sorted({{"torch", "transformers"}} & set(sys.modules)))
 """

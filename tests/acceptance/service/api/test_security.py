@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,10 @@ from support.problems import BASE, fill, paths, problem
 from support.serving import settings_of, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.service.base.errors import UsageError
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.web.app import create_app
-from thinkeval.service.web.security import JSON_LIMIT
+from thinkeval.service.web.security import JSON_LIMIT, Sessions
 
 TOKEN = "pässwort-of-many-letters"
 WRONG = ("", "x", TOKEN[:-1], TOKEN + "x", "é" * 30)
@@ -146,8 +149,15 @@ def test_the_page_logs_in_with_a_cookie_that_is_not_the_token(guarded: TestClien
     guarded.cookies.clear()
     assert guarded.get("/v1/methods", headers=with_cookie).status_code == 200
     problem(guarded.get("/v1/methods", headers={"Cookie": f"thinkeval={TOKEN[3:]}"}), 401)
+    other = guarded.post("/login", data={"token": TOKEN}, follow_redirects=False)
+    second = SimpleCookie(other.headers["set-cookie"])["thinkeval"].value
+    guarded.cookies.clear()
     out = guarded.post("/logout", headers=with_cookie, follow_redirects=False)
     assert SimpleCookie(out.headers["set-cookie"])["thinkeval"]["max-age"] == "0"
+    guarded.cookies.clear()
+    # Signed out is out, with the cookie too; another browser's session goes on.
+    problem(guarded.get("/v1/methods", headers=with_cookie), 401)
+    assert guarded.get("/v1/methods", headers={"Cookie": f"thinkeval={second}"}).status_code == 200
     secure = guarded.post(
         "https://127.0.0.1:8000/login", data={"token": TOKEN}, follow_redirects=False
     )
@@ -161,6 +171,72 @@ def test_a_wrong_login_is_a_401_and_sets_nothing(guarded: TestClient) -> None:
         assert answer.status_code == 401
         assert "set-cookie" not in answer.headers
     problem(guarded.post("/login", data={}, follow_redirects=False), 422)
+
+
+def test_wrong_tokens_are_logged_and_braked_and_the_right_one_is_not(
+    guarded: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    began = time.monotonic()
+    with caplog.at_level(logging.WARNING, "thinkeval.access"), ThreadPoolExecutor(9) as together:
+        wrong = [
+            together.submit(guarded.post, "/login", data={"token": f"guess-{n}"}) for n in range(4)
+        ]
+        wrong += [
+            together.submit(guarded.get, path, headers=bearer("guess"))
+            for path in ("/v1/methods", "/ready", "/metrics", "/health")
+        ]
+        until(lambda: len(caplog.records) == len(wrong))
+        right = guarded.get("/v1/methods", headers=bearer(TOKEN))
+        assert right.status_code == 200
+        assert not all(each.done() for each in wrong)
+        assert {each.result().status_code for each in wrong} == {200, 401}
+    assert time.monotonic() - began > (len(wrong) - 1) * Sessions.PAUSE_S
+    said = {record.getMessage() for record in caplog.records}
+    assert "wrong token from testclient for '/login'" in said
+    assert not any("guess" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    "token", [" " * 20, f"{'x' * 15}{' ' * 9}", f"{'x' * 20}\n{'x' * 20}", "\t" * 30]
+)
+def test_a_token_that_nobody_could_send_is_refused_at_the_start(token: str) -> None:
+    with pytest.raises(UsageError, match="needs 16 printable characters") as caught:
+        Settings(api_token=SecretStr(token))
+    assert token not in str(caught.value)
+
+
+def test_blanks_around_the_token_are_no_part_of_it() -> None:
+    secret = Settings(api_token=SecretStr(f" {TOKEN}\n")).api_token
+    assert secret is not None
+    assert secret.get_secret_value() == TOKEN
+
+
+def test_every_answer_says_how_it_is_to_be_read(client: TestClient) -> None:
+    wanted = {
+        "x-content-type-options": "nosniff", "x-frame-options": "DENY",
+        "referrer-policy": "same-origin",
+    }  # fmt: skip
+    for path in (
+        "/", "/health", "/ready", "/metrics", "/openapi.json", "/docs", "/login", "/favicon.ico",
+        "/static/page.css", "/static/nothing", "/neo4j/guide.html", "/neo4j/thinkeval.grass",
+        "/v1/methods", "/v1/edits/nothing", "/v1/leaderboard?format=csv", "/nowhere",
+    ):  # fmt: skip
+        answer = client.get(path)
+        assert {name: answer.headers.get(name) for name in wanted} == wanted, path
+    long = client.post("/v1/edits", content=b"x" * (JSON_LIMIT + 1))
+    assert (long.status_code, long.headers["x-frame-options"]) == (413, "DENY")
+
+
+def test_an_internal_error_says_so_too() -> None:
+    app = create_app(Settings(neo4j_uri="bolt://127.0.0.1:9"), workers=0)
+
+    @app.get("/breaks")
+    def breaks() -> None:
+        raise RuntimeError
+
+    with TestClient(app, base_url=BASE, raise_server_exceptions=False) as broken:
+        answer = broken.get("/breaks")
+    assert (answer.status_code, answer.headers["x-content-type-options"]) == (500, "nosniff")
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,63 @@ def test_a_file_that_is_not_the_scored_update_is_found_out(
     assert at_once("results", "deltas", "verify", scored.edits[1]).code == 0
 
 
+def test_the_update_of_another_edit_is_not_used_under_an_edits_name(
+    at_once: Call, scored: Scored, test_settings: Settings, tmp_path: Path
+) -> None:
+    file, other = (scored.file(test_settings.home, which) for which in (0, 1))
+    whole = file.read_bytes()
+    file.write_bytes(other.read_bytes())
+    first, second = scored.edits
+    for command in (
+        ("results", "deltas", "verify", first),
+        ("results", "deltas", "export", first, "-o", tmp_path / "one"),
+        ("results", "deltas", "export", first, "--as", "model", "-o", tmp_path / "whole"),
+        ("compare", scored.model, f"{scored.model}+edit:{first}", "-g", scored.graph),
+    ):
+        refused = at_once(*command)
+        assert refused.code == 2
+        assert f"holds the update of edit '{second}', not of '{first}'" in refused.error
+    assert not list(tmp_path.iterdir())
+    file.write_bytes(whole)
+    assert at_once("results", "deltas", "verify", first).code == 0
+    # A file that is named by its path is what it says it is.
+    assert at_once("results", "deltas", "verify", other, "--json").json["edit"] == second
+
+
+def test_a_folder_that_cannot_be_written_costs_the_update_and_not_the_score(
+    at_once: Call, scored: Scored, test_settings: Settings, tmp_path: Path
+) -> None:
+    command = ("score", FACT[0], *scored.options, "-m", "rome", "--seed", "6", "--json")
+    assert at_once(*command).json[0]["provenance"]["delta"]["saved"]
+    deltas = test_settings.home / "deltas"
+    away = deltas.rename(tmp_path / "away")
+    deltas.write_text("neither written to nor deleted from, as a folder that is read-only")
+    try:
+        (score,) = at_once(*command, "--force").json
+        kept = score["provenance"]["delta"]
+        assert (kept["saved"], "could not be written" in kept["reason"]) == (False, True)
+    finally:
+        deltas.unlink()
+        away.rename(deltas)
+    # The file of the earlier score is still there; it is not that of this one.
+    assert (deltas / f"{score['edit']}.safetensors").is_file()
+    refused = at_once("results", "deltas", "verify", score["edit"])
+    assert "another update than the one that was scored" in refused.error
+
+
+def test_an_older_update_says_that_no_digest_protects_its_header(
+    at_once: Call, scored: Scored, tmp_path: Path, test_settings: Settings
+) -> None:
+    file = scored.file(test_settings.home)
+    with safetensors.safe_open(file, "pt") as opened:
+        text = opened.metadata()["thinkeval_delta"].replace('"format": 2', '"format": 1')
+    older = tmp_path / "older.safetensors"
+    safetensors.torch.save_file(safetensors.torch.load_file(file), older, {"thinkeval_delta": text})
+    shown = at_once("results", "deltas", "verify", older).out
+    assert "older file without a digest of its header" in shown
+    assert "note" not in at_once("results", "deltas", "verify", file).out
+
+
 def test_a_change_of_the_prompt_is_saved_and_never_put_on_a_model(
     at_once: Call, scored: Scored, tmp_path: Path
 ) -> None:

@@ -241,10 +241,10 @@ def test_cancelling_takes_a_moment_keeps_what_is_stored_and_leaves_the_worker_fi
 def test_a_run_that_cannot_be_done_fails_with_words_and_keeps_the_ones_before(
     service: Service, sets: list[str]
 ) -> None:
-    job = post(service, sets[:1], "base", "finetune", seed=15, overrides={"no_such": 1})["id"]
+    job = post(service, sets[:1], "base", "finetune", seed=15, overrides={"layers": [900]})["id"]
     told = ended(service, job)
     assert (told["status"], len(told["parts"]), told["attempts"]) == ("failed", 1, 1)
-    assert "no_such" in told["error"]
+    assert "900" in told["error"]
     assert told["remedy"]
     assert "finetune" in told["stage"]
 

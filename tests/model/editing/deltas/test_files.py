@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import dataclass, replace
 
 import pytest
@@ -332,9 +333,67 @@ def test_damaged_and_foreign_files_are_refused(pair, tmp_path):
     safetensors.torch.save_file(tensors | {left: tensors[left] * 2}, tmp_path / "x", about)
     with pytest.raises(DeltaError, match="was changed"):
         load(tmp_path / "x")
+    # As a file of 0.2, which has no digest of its header: the update's own digest is compared.
+    older = {files.KEY: json.dumps(json.loads(about[files.KEY]) | {"format": 1})}
+    safetensors.torch.save_file(tensors | {left: tensors[left] * 2}, tmp_path / "x", older)
+    with pytest.raises(DeltaError, match="digests of its updates"):
+        load(tmp_path / "x")
     old = json.loads(about[files.KEY]) | {"format": 99}
     safetensors.torch.save_file(tensors, tmp_path / "x", {files.KEY: json.dumps(old)})
     with pytest.raises(DeltaError, match="format 99"):
+        load(tmp_path / "x")
+
+
+def test_any_bit_that_flips_is_noticed_in_the_header_and_in_every_tensor(pair, tmp_path):
+    effect, meta = edited(pair)
+    save(effect, tmp_path / "e", meta)
+    whole = (tmp_path / "e").read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    drawn = random.Random(5)
+    places = [*range(8, header, 7), *(drawn.randrange(8, len(whole)) for _ in range(300))]
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << drawn.randrange(8)
+        (tmp_path / "x").write_bytes(damaged)
+        with pytest.raises(DeltaError, match=r"not a readable file|was changed|has the format"):
+            load(tmp_path / "x")
+
+
+def test_a_file_of_format_1_is_read_and_says_that_no_digest_protects_it(pair, tmp_path):
+    effect, meta = edited(pair)
+    digest = save(effect, tmp_path / "e", meta)
+    assert load(tmp_path / "e").protected
+    with safetensors.safe_open(tmp_path / "e", "pt") as opened:
+        about = json.loads(opened.metadata()[files.KEY]) | {"format": 1}
+    tensors = safetensors.torch.load_file(tmp_path / "e")
+    safetensors.torch.save_file(tensors, tmp_path / "x", {files.KEY: json.dumps(about)})
+    older = load(tmp_path / "x")
+    assert (older.digest, older.protected) == (digest, False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about: [1],
+        lambda about: about | {"deltas": []},
+        lambda about: about | {"n_steps": None},
+        lambda about: about | {"n_steps": {"a": float("inf")}},
+        lambda about: about | {"templates": 3},
+        lambda about: about | {"prompt_change": {"class": "x", "values": 1}},
+        lambda about: "[" * 100_000,
+    ],
+)
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_header_of_another_shape_is_not_a_readable_file(pair, tmp_path, change, version):
+    save(dense(pair[0]), tmp_path / "e", meta_of(pair[0]))
+    with safetensors.safe_open(tmp_path / "e", "pt") as opened:
+        about = json.loads(opened.metadata()[files.KEY]) | {"format": version}
+    tensors = safetensors.torch.load_file(tmp_path / "e")
+    changed = change(about)
+    text = changed if isinstance(changed, str) else json.dumps(changed)
+    whole = {files.WHOLE: files._whole_digest(text, tensors)}
+    safetensors.torch.save_file(tensors, tmp_path / "x", {files.KEY: text} | whole)
+    with pytest.raises(DeltaError, match=r"not a readable file|no editing method"):
         load(tmp_path / "x")
 
 

@@ -215,5 +215,5 @@ def test_every_key_of_every_method_is_described_with_its_default():
         text = hparams.described(name)
         for item in dataclasses.fields(registry.get(name).HyperParams):
             assert f"\n  {item.name} (" in text
-    assert "L2 (one of L2, update_share): weight of" in hparams.described("alphaedit")
+    assert "L2 (one of L2, update_share, 0 to 1e+15): weight of" in hparams.described("alphaedit")
     assert "v_stop_loss (default 0.05): the optimisation stops once" in hparams.described("memit")

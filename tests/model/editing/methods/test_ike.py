@@ -15,11 +15,11 @@ from thinkeval.editing.deltas import applied
 from thinkeval.editing.deltas.prompt_change import from_plain, to_plain
 from thinkeval.editing.errors import EditFailedError, HparamsError, RequestError
 from thinkeval.editing.in_context.demonstrations import Demonstration, InContext
-from thinkeval.editing.in_context.retrievers import tfidf
 from thinkeval.editing.methods import ike
 from thinkeval.editing.models import weights_digest, wrap
 from thinkeval.editing.probe import ProbeItem, ProbeSettings, probe
 from thinkeval.editing.probe.prompts import Renderer, prompt_ids
+from thinkeval.editing.retrievers import tfidf
 from thinkeval.editing.sequence import edit_in_sequence
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets

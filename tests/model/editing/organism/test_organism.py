@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -114,14 +116,26 @@ def test_the_second_time_it_comes_from_the_cache(
     assert stages == ["found in the cache"]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "recall.json").write_text('{"recall": {"n_f'),
+        lambda folder: os.truncate(folder / "model.safetensors", 100_000),
+        lambda folder: os.truncate(folder / "model.safetensors", 5),
+        lambda folder: (folder / "model.safetensors").write_bytes(b"\xff" * 200_000),
+        lambda folder: (folder / "model.safetensors").unlink(),
+        lambda folder: os.truncate(folder / "tokenizer.json", 100),
+        lambda folder: (folder / "config.json").unlink(),
+    ],
+)
 def test_a_folder_that_is_not_whole_is_trained_again(
-    graph: KnowledgeGraph, cache: Path, tmp_path: Path
+    graph: KnowledgeGraph, cache: Path, tmp_path: Path, damage: Callable[[Path], object]
 ) -> None:
     config = OrganismConfig(**{**SMALL, "steps": 20, "min_recall": 0.0})
     known = train(graph, config, cache_dir=cache)
     broken = tmp_path / known.path.name
     shutil.copytree(known.path, broken)
-    (broken / "recall.json").write_text('{"recall": {"n_f')
+    damage(broken)
     again = train(graph, config, cache_dir=tmp_path)
     assert not again.from_cache
     assert again.recall == known.recall

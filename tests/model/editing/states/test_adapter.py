@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
@@ -194,6 +195,7 @@ def test_an_unreadable_folder_is_refused(tmp_path: Path) -> None:
         ("bad json", lambda f: (f / about.name).write_text("{"), "cannot be read"),
         ("no kind", lambda f: (f / about.name).write_text("{}"), "cannot be read"),
         ("cut", lambda f: (f / file.name).write_bytes(file.read_bytes()[:900]), "cannot be read"),
+        ("pickle", _pickled, "is a pickle that calls code, or is damaged"),
         ("nan", _broken, r"'transformer\.h\.0\..*holds NaN"),
     ):
         shutil.copytree(folder, tmp_path / name)
@@ -202,6 +204,18 @@ def test_an_unreadable_folder_is_refused(tmp_path: Path) -> None:
     for name, reason in refusals:
         with pytest.raises(PeftAdapterError, match=reason):
             adapter.read(tmp_path / name)
+
+
+class _Calls:
+    """A pickle of it calls code as it is read."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("read",)
+
+
+def _pickled(folder: Path) -> None:
+    (folder / "adapter_model.safetensors").unlink()
+    torch.save({"a": _Calls()}, folder / "adapter_model.bin")
 
 
 def _broken(folder: Path) -> None:

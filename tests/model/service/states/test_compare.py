@@ -293,6 +293,37 @@ def test_nothing_is_stored_once_the_lease_belongs_to_another(walk: Walk, edit: S
     assert all(out.request["seed"] != 9 for out in COMPARISON.store.page(db, graph=walk.graph))
 
 
+def test_a_command_that_is_interrupted_leaves_no_graph_without_a_record(
+    walk: Walk, edit: Score, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = walk.runtime.db
+    before = {row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)}
+    written: list[set[str]] = []
+
+    def interrupted(*_: object) -> None:
+        now = {row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="edit")}
+        written.append(now - before)
+        raise KeyboardInterrupt
+
+    asked = posted(walk, f"+edit:{edit.edit}", forget=[FACT], seed=11)
+    with monkeypatch.context() as patch:
+        patch.setattr(metrics, "measure_each", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            compare(walk.runtime, asked)
+    assert len(written[0]) == 2, "one of the comparison, and one of its request"
+    left = [row for row in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)
+            if row.graph not in before]  # fmt: skip
+    assert {row.kind for row in left} <= {"model"}
+    # The same comparison again is whole, and an interrupted one of it leaves what is recorded.
+    whole = compare(walk.runtime, asked)
+    with monkeypatch.context() as patch:
+        patch.setattr(metrics, "measure_each", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            compare(walk.runtime, asked.model_copy(update={"force": True}))
+    assert COMPARISON.store.find(db, whole.id) is not None
+    assert db.read(rows.GraphRow, "graph/get_graph", graph=whole.states[0].id)
+
+
 def test_models_in_memory_are_compared_and_left_as_they_were(walk: Walk, edit: Score) -> None:
     loaded = walk.runtime.model(walk.model.source, walk.graph).loaded
     before = walk.digest()

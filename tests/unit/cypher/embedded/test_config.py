@@ -186,3 +186,21 @@ def test_a_lost_or_damaged_record_is_read_from_the_configuration(tmp_path: Path)
         assert record.pid is None
     home.write_record(Record(1, 2, "5.26.30", 3, 4.0))
     assert home.read_record() == Record(1, 2, "5.26.30", 3, 4.0)
+
+
+def test_settings_of_the_user_survive_a_start_and_replace_ours(tmp_path: Path) -> None:
+    home, file = Home(tmp_path), tmp_path / "conf" / "neo4j.conf"
+    home.make_folders()
+    first = config.configuration(Ports(7001, 7002), heap="1g", page_cache="64m")
+    home.write_configuration(first)
+    assert settings(file.read_text()) == settings(first)
+    own = "# mine\ndbms.logs.http.enabled=true\nserver.memory.pagecache.size=1g"
+    file.write_text(file.read_text() + own)
+    again = config.configuration(Ports(7003, 7004), heap="1g", page_cache="64m")
+    for _ in range(2):
+        home.write_configuration(again)
+        assert file.read_text().endswith(own)
+        found = [line.split("=")[0] for line in file.read_text().splitlines() if "=" in line]
+        assert len(found) == len(set(found))
+        mine = {"dbms.logs.http.enabled": "true", "server.memory.pagecache.size": "1g"}
+        assert settings(file.read_text()) == settings(again) | mine

@@ -266,3 +266,23 @@ def test_a_cache_folder_that_java_cannot_take_is_refused(tmp_path: Path) -> None
     jars = tmp_path / f"a{os.pathsep}b"
     with pytest.raises(EmbeddedServerError, match="does not accept"):
         launch.command(Path("java"), jars, Home(tmp_path), LaunchOptions(jars))
+
+
+@pytest.mark.parametrize(
+    ("heap", "said", "remedy"),
+    [
+        ("1g", "java.lang.OutOfMemoryError: Java heap space", "THINKEVAL_NEO4J_HEAP=2g"),
+        ("768m", "java.lang.OutOfMemoryError: Java heap space", "THINKEVAL_NEO4J_HEAP=1536m"),
+        ("4g", "Could not reserve enough space for object heap", "THINKEVAL_NEO4J_HEAP=2g"),
+        ("512m", "Could not reserve enough space for object heap", "End other programs"),
+    ],
+)
+def test_the_remedy_names_another_size_than_the_one_in_force(
+    tmp_path: Path, heap: str, said: str, remedy: str
+) -> None:
+    home = Home(tmp_path)
+    home.make_folders()
+    home.console.write_text(f"{said}\n")
+    error = launch.failure(home, LaunchOptions(tmp_path, heap=heap), 0)
+    assert remedy in error.remedy
+    assert f"HEAP={heap}" not in error.remedy

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from thinkeval.editing import retrievers
 from thinkeval.editing.errors import HparamsError
-from thinkeval.editing.in_context import retrievers
 from thinkeval.editing.in_context.demonstrations import (
     Demonstration,
     InContext,
@@ -17,9 +17,9 @@ from thinkeval.editing.in_context.demonstrations import (
     flat,
     turns,
 )
-from thinkeval.editing.in_context.retrievers import tfidf
 from thinkeval.editing.probe.matching import contains
 from thinkeval.editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION, QUESTION
+from thinkeval.editing.retrievers import tfidf
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, RewriteRequest
 from thinkeval.service.scoring.plan import build
@@ -285,7 +285,7 @@ def test_an_unknown_retriever_is_answered_with_the_nearest():
 def test_no_torch_is_needed():
     code = (
         "import sys; import thinkeval.service.scoring.plan\n"
-        "from thinkeval.editing.in_context import retrievers\n"
+        "from thinkeval.editing import retrievers\n"
         "[retrievers.get(n) for n in retrievers.names()]; sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

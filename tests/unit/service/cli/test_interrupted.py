@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +80,41 @@ def test_a_chain_of_errors_that_closes_is_followed_once() -> None:
     assert not is_interrupt(one)
     other.__cause__ = KeyboardInterrupt()
     assert is_interrupt(one)
+
+
+PACKAGE = """
+import sys, time, traceback
+print("begun", flush=True)
+try:
+    time.sleep(1.5)
+except BaseException:  # as C++ does that calls Python
+    traceback.print_exc()
+    raise
+print("whole", flush=True)
+"""
+
+
+def test_ctrl_c_waits_for_the_import_of_torch(tmp_path: Path) -> None:
+    """It printed a traceback of torch's own beside the line."""
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text(PACKAGE)
+    program = (
+        "import sys, time; sys.path.insert(0, sys.argv.pop())\n"
+        "from thinkeval.service.cli import main\n"
+        "def run(**_):\n"
+        "    import torch\n"
+        "    time.sleep(20)\n"
+        "main._command = lambda: run\n"
+        "main.main([])\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=15)
+    assert (process.returncode, out) == (130, "whole\n")
+    assert err.startswith("Interrupted: ")
+    assert err.count("\n") == 1

@@ -42,6 +42,10 @@ def test_a_forget_set_gives_the_sentence_of_each_record(tmp_path: Path) -> None:
         ("a.jsonl", '{"text": "x"}\n{"tex": "y"}', "record 2: has no text"),
         ("a.json", "[1]", "record 1: has no text"),
         ("a.json", "[", "is not JSON"),
+        ("a.jsonl", '{"text": "x"}\n{', "a.jsonl, line 2 is not JSON"),
+        ("a.jsonl", '{"text": "x"}\n' + "[" * 20_000, "a.jsonl, line 2 is nested too deeply"),
+        ("a.json", "[" * 20_000, "a.json is nested too deeply"),
+        ("a.jsonl", '{"text": "x"}\n{"text": "\\ud800"}', "record 2: its text has half of a"),
     ],
 )
 def test_a_bad_file_is_refused(tmp_path: Path, name: str, body: str | bytes, problem: str) -> None:

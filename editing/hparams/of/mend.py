@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
-from ...loaders.records import digest
-from ..hparams.common import ModuleNames
-from ..hparams.schema import added, require
+from ....loaders.records import digest
+from ..common import ModuleNames
+from ..schema import Bounds, added, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,31 @@ class HyperParams(ModuleNames):
         opt, act, init, mlp_class, combine, shared, one_sided, x_only, delta_only: published
             settings; no other values are supported.
     """
+
+    BOUNDS: ClassVar[Bounds] = {
+        "layers": (0, 9_999),
+        "lr": (0, 1e4),
+        "lr_lr": (0, 1e4),
+        "edit_lr": (-1e4, 1e4),
+        "cedit": (0, 1e9),
+        "cloc": (0, 1e9),
+        "cimp": (0, 1e9),
+        "app_alpha": (0, 1e9),
+        "rank": (1, 1_000_000),
+        "n_hidden": (0, 100),
+        "grad_clip": (0, 1e12),
+        "batch_size": (1, 100_000),
+        "n_edits": (1, 100_000),
+        "accumulate_bs": (1, 100_000),
+        "max_iters": (1, 10_000_000),
+        "val_interval": (1, 10_000_000),
+        "val_steps": (1, 1_000_000),
+        "early_stop_patience": (1, 10_000_000),
+        "n_locality": (1, 100_000),
+        "any_entity": (0, 1),
+        "val_share": (0, 1),
+        "train_seed": (-9223372036854775808, 9223372036854775807),
+    }
 
     inner_params: tuple[str, ...] = ()
     layers: tuple[int, ...] = ()

@@ -13,7 +13,7 @@ import pkgutil
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from ...errors import HparamsError
+from ..errors import HparamsError
 
 GROUP = "thinkeval.retrievers"
 """Entry point group of retrievers in other packages."""
