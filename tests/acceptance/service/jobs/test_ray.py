@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from support.commands import Cli, Mine
-from support.serving import Service, in_stage, serving, until
+from support.serving import Service, serving, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.experiments import edit as store
@@ -31,6 +31,8 @@ pytestmark = [
 ]
 
 REWRITE = "harry-potter--studied-at"
+PATIENCE_S = 400
+"""An actor imports torch on a processor that it shares with two nodes of Ray."""
 NODE = ("--block", "--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats")
 
 
@@ -108,20 +110,22 @@ def post(service: Service, mine: Mine, **more: object) -> str:
     return service.post(**(body | more))["id"]
 
 
-def test_an_actor_that_is_killed_is_replaced_and_a_cancelled_job_leaves_it_fit(
+def test_a_killed_actor_is_replaced_and_a_cancelled_job_leaves_its_successor_fit(
     db: Database, service: Service, mine: Mine
 ) -> None:
-    """The executor of a running edit is killed; the edit is scored by another."""
-    edit = post(service, mine, seed=100, samples=40)
-    in_stage(db, edit, "probe post")
-    victim = _pid_of(db, edit)
-    psutil.Process(victim).kill()
-    told = service.ended(edit)
-    assert (told["status"], told["attempts"]) == ("succeeded", 2), told
-    slow = post(service, mine, seed=101, samples=40)
-    in_stage(db, slow, "probe pre")
-    assert service.http.post(f"/v1/edits/{slow}/cancel").status_code == 202
-    assert service.ended(slow)["status"] == "cancelled"
+    """An edit of minutes: its executor is killed, it is begun again by another, and cancelled."""
+    edit = post(service, mine, seed=100, samples=500)
+    for attempt in (1, 2):
+        until(lambda n=attempt: _at_work(db, edit, n), PATIENCE_S)
+        if attempt == 1:
+            psutil.Process(_pid_of(db, edit)).kill()
+    assert service.http.post(f"/v1/edits/{edit}/cancel").status_code == 202
+    assert service.ended(edit, PATIENCE_S)["status"] == "cancelled"
+
+
+def _at_work(db: Database, edit: str, attempt: int) -> bool:
+    job = store.job_of(db, edit)
+    return job.attempts == attempt and "probe pre" in (job.stage or "")
 
 
 def test_a_sweep_survives_the_loss_of_a_node_with_the_numbers_of_one_process(
@@ -132,9 +136,11 @@ def test_a_sweep_survives_the_loss_of_a_node_with_the_numbers_of_one_process(
     answer = service.http.post("/v1/sweeps", json=body)
     assert answer.status_code == 202, answer.text
     sweep = answer.json()["id"]
-    until(lambda: service.get(f"/v1/sweeps/{sweep}")["progress"] > 0)
+    until(lambda: service.get(f"/v1/sweeps/{sweep}")["progress"] > 0, PATIENCE_S)
     cluster.kill(cluster.nodes[1])
-    until(lambda: service.get(f"/v1/sweeps/{sweep}")["status"] in ("succeeded", "failed"), 300)
+    until(
+        lambda: service.get(f"/v1/sweeps/{sweep}")["status"] in ("succeeded", "failed"), PATIENCE_S
+    )
     done = service.get(f"/v1/sweeps/{sweep}")
     assert done["status"] == "succeeded", done
     found = db.read(rows.PageEditRow, "edits/page_edits", dataset=mine.graph, limit=1000)
