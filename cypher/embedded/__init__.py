@@ -8,10 +8,12 @@ are downloaded once and shared by all homes (`thinkeval.cypher.embedded.artifact
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -69,6 +71,23 @@ class ServerStatus(_Server):
     browser: str | None
     pid: int | None
     log: Path
+
+
+CUTS = (0, *(4096 << n for n in range(12)))
+"""Bytes by which a repair shortens the transaction log, one after the other, up to 8 MB."""
+
+
+class Repair(NamedTuple):
+    """A database that was repaired.
+
+    Attributes:
+        copy: folder with the data as they were.
+        cut_bytes: bytes that were cut off the end of the transaction log, besides those that Neo4j
+            itself found unreadable.
+    """
+
+    copy: Path
+    cut_bytes: int
 
 
 class EmbeddedServer:
@@ -147,14 +166,12 @@ class EmbeddedServer:
         stopped = launch.STOPPED in (launch.broken(self.home, process) or "")
         return stopped and shutil.disk_usage(self.home.path).free >= LEAST_BYTES
 
-    def repair(self, progress: Progress = None) -> Path:
+    def repair(self, progress: Progress = None) -> Repair:
         """Start a database whose transaction log cannot be read, after a copy of its data.
 
-        What cannot be read at the end of the log, which was not committed whole, is cut off. The
-        server runs afterwards.
-
-        Returns:
-            The folder of the copy.
+        What cannot be read at the end of the log, which was not committed whole, is cut off. On a
+        full disk Neo4j can leave lengths there that no heap is large enough for: then the log is
+        cut at its end by more and more, until the database starts. The server runs afterwards.
 
         Raises:
             EmbeddedServerError: there is no database, or it does not start even so.
@@ -179,13 +196,32 @@ class EmbeddedServer:
             options, mine = self.options, self.options.settings or {}
             self.options = replace(options, settings=mine | launch.SALVAGE)
             try:
-                info = self._start(progress)
+                info, cut = self._salvaged(copy, progress)
             finally:
                 self.options = options
             salvaged = psutil.Process(info.pid)
             embedded_process.end(salvaged, self.home.path, timeout_s=60, force=False)
             self._start(progress)
-        return copy
+        return Repair(copy, cut)
+
+    def _salvaged(self, copy: Path, progress: Progress) -> tuple[ServerInfo, int]:
+        """Start the server, with a shorter and shorter log; also the bytes that were cut."""
+        logs = Path("transactions") / "neo4j"
+        names = [path.name for path in (copy / logs).glob("neostore.transaction.db.*")]
+        newest = logs / max(names, key=lambda name: int(name.rpartition(".")[2]), default="none")
+        size = (copy / newest).stat().st_size if names else 0
+        for cut in CUTS:
+            if 0 < cut < size:
+                shutil.rmtree(self.home.path / "data")
+                shutil.copytree(copy, self.home.path / "data")
+                os.truncate(self.home.path / "data" / newest, size - cut)
+            try:
+                return self._start(progress), cut
+            except EmbeddedServerError as error:
+                more = any(cut < other < size for other in CUTS)
+                if "OutOfMemoryError" not in error.detail or not more:
+                    raise
+        raise AssertionError("the last cut was tried")
 
     def stop(self, *, force: bool = False, timeout_s: float = 30) -> bool:
         """Stop the server cleanly; True if one was running.

@@ -129,11 +129,16 @@ def repair(json: JsonFlag = False) -> None:
     before stays. The copy is a folder beside the data: delete it once all is well.
     """
     with ProgressBars() as progress:
-        copy = embedded_server(_own_server()).repair(progress)
+        done = embedded_server(_own_server()).repair(progress)
     if json:
-        emit_json({"copy": str(copy)})
-    else:
-        typer.echo(f"The database runs again. The data as they were: {copy}")
+        emit_json({"copy": str(done.copy), "cut_bytes": done.cut_bytes})
+        return
+    typer.echo(f"The database runs again. The data as they were: {done.copy}")
+    if done.cut_bytes:
+        typer.echo(
+            f"{done.cut_bytes:,} bytes were cut off the end of its transaction log: see whether the"
+            " last things that you stored are there."
+        )
 
 
 @db.command()

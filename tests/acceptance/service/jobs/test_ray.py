@@ -114,7 +114,7 @@ def test_a_killed_actor_is_replaced_and_a_cancelled_job_leaves_its_successor_fit
     db: Database, service: Service, mine: Mine
 ) -> None:
     """An edit of minutes: its executor is killed, it is begun again by another, and cancelled."""
-    edit = post(service, mine, seed=100, samples=500)
+    edit = post(service, mine, seed=100, samples=200)
     for attempt in (1, 2):
         until(lambda n=attempt: _at_work(db, edit, n), PATIENCE_S)
         if attempt == 1:

@@ -40,7 +40,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def server(disk: Path) -> Iterator[EmbeddedServer]:
     cache = Settings().cache / "neo4j"
-    server = EmbeddedServer(disk / "neo4j", cache=cache, jvm_args=QUICK, heap="2g",
+    server = EmbeddedServer(disk / "neo4j", cache=cache, jvm_args=QUICK, heap="1g",
                             ready_timeout_s=180)  # fmt: skip
     yield server
     server.stop(force=True)
@@ -103,7 +103,8 @@ def test_repair_copies_the_data_first_and_loses_nothing(server: EmbeddedServer, 
     with opened(server.ensure_running(), disk) as db:
         db.setup_schema()
         datasets.store(db, datasets.read("hogwarts"))
-    copy = server.repair()
+    copy, cut = server.repair()
+    assert cut == 0
     assert (copy / "databases" / "neo4j").is_dir()
     assert "tx_log" not in (server.home.conf / "neo4j.conf").read_text()
     with opened(server.ensure_running(), disk) as db:
