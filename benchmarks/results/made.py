@@ -123,30 +123,26 @@ def forms(outputs: Sequence[str], before: Stored) -> Made:
 
 
 def seeds(outputs: Sequence[str], before: Stored) -> Made:
-    """How far two seeds of one edit lie apart, with equal hyperparameters.
+    """How far three seeds of one edit lie apart, with equal hyperparameters.
 
     Args:
-        outputs: of a report with a row an edit, for seeds 0 and 1 of each rewrite.
+        outputs: of a sweep of seeds 0 to 2, and of the report with a row an edit.
     """
-    edits = json.loads(outputs[0])
+    of_method: dict[str, dict[str, dict[int, dict[str, Any]]]] = {}
+    for row in json.loads(outputs[1]):
+        of_method.setdefault(row["method"], {}).setdefault(row["rewrite"], {})[row["seed"]] = row
     columns = [{"title": "method"}, *numbers(["rewrites"], 0),
-               *numbers(["IFR, seed 0", "IFR, seed 1", "mean difference of a rewrite",
-                         "largest", "efficacy, seed 0", "efficacy, seed 1"])]  # fmt: skip
+               *numbers([*(f"mean IFR, seed {n}" for n in range(3)), "range of a rewrite (mean)",
+                         "largest", "lowest efficacy"])]  # fmt: skip
     rows = []
-    for method in sorted({row["method"] for row in edits}, key=_place):
-        by_seed = {
-            seed: {row["rewrite"]: row for row in edits
-                   if row["method"] == method and row["seed"] == seed}
-            for seed in (0, 1)
-        }  # fmt: skip
-        both = sorted(set(by_seed[0]) & set(by_seed[1]))
-        ifrs = [[by_seed[seed][name]["ifr"] for name in both] for seed in (0, 1)]
-        apart = [abs(a - b) for a, b in zip(*ifrs, strict=True)]
-        taken = [statistics.fmean(by_seed[s][n]["efficacy"] for n in both) for s in (0, 1)]
-        means = [statistics.fmean(values) for values in ifrs]
-        rows.append(
-            [method, len(both), *rounded([*means, statistics.fmean(apart), max(apart), *taken])]
-        )
+    for method in sorted(of_method, key=_place):
+        rewrites = [each for each in of_method[method].values() if len(each) == 3]
+        ifr = [[each[seed]["ifr"] for seed in range(3)] for each in rewrites]
+        ranges = [max(each) - min(each) for each in ifr]
+        lowest = min(each[seed]["efficacy"] for each in rewrites for seed in range(3))
+        means = [statistics.fmean(each[seed] for each in ifr) for seed in range(3)]
+        values = [*means, statistics.fmean(ranges), max(ranges), lowest]
+        rows.append([method, len(rewrites), *rounded(values)])
     return columns, rows
 
 

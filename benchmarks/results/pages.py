@@ -139,9 +139,16 @@ PAGES = {
                 "thinkeval sweep --coedit -g world --model smollm2 -m memit --rounds 3 --draws 1"
                 f" --no-side-effects --samples 0 --json {' '.join(ONE_A_FAMILY)}"
             ),
+            Step(
+                "thinkeval sweep -g world --model smollm2 -m rome -m memit -m alphaedit"
+                " -m fine_tuning --seed 0 --seed 1 --seed 2 --samples 0 --no-side-effects --json"
+                f" {' '.join(ONE_A_FAMILY)}"
+            ),
+            Step("thinkeval report EDITS --each -f json"),
         ),
         {
             "methods": Table(made.methods, (1,)),
+            "seeds": Table(made.seeds, (8, 9)),
             "others": Table(made.methods, (6,)),
             "rounds": Table(coedits.rounds, (7,)),
             "steps": Table(made.steps, (1,)),

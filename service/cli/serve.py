@@ -137,7 +137,7 @@ def repair(json: JsonFlag = False) -> None:
     if done.cut_bytes:
         typer.echo(
             f"{done.cut_bytes:,} bytes were cut off the end of its transaction log: see whether the"
-            " last things that you stored are there."
+            " results that you stored last are there."
         )
 
 
