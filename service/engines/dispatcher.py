@@ -119,7 +119,11 @@ class Dispatcher:
         """Dispatch until it shall stop; jobs under way are then queued again."""
         try:
             while not self._ending.is_set():
-                self.turn()
+                try:
+                    self.turn()
+                except Exception as error:  # an engine that fails: jobs must not wait for a restart
+                    log.error("a turn failed", exc_info=error)
+                    self._ending.wait(RETRY_S[-1])
         finally:
             names = [slot.name for slot in self._slots if slot.name]
             self.engine.close()

@@ -160,8 +160,6 @@ class RayEngine:
             if reports or self._woken.is_set() or time.monotonic() >= deadline:
                 self._woken.clear()
                 return reports
-            if any(child.idle and not child.heard.about for child in self._children.values()):
-                return reports
 
     def _ask(self) -> None:
         if time.monotonic() - self._asked_at < ALIVE_S:
