@@ -14,6 +14,7 @@ from support.fake_engine import AWAY, DEATH, DONE, LATE, REFUSED, Clock, FakeEng
 from support.job_queries import Queue
 from support.job_queries import admin as admin
 from support.job_queries import queue as queue
+from support.serving import until
 from thinkeval.service.base.leases import MAX_CRASHES
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.engines import dispatcher as dispatching
@@ -127,3 +128,24 @@ def test_executors_cost_the_database_few_queries(
     assert len(counted) / (clock.now - began) <= (4 if busy else 2), Counter(counted)
     if busy:
         assert Counter(counted)["jobs/renew"] >= 6
+
+
+def test_an_engine_that_fails_for_a_turn_stops_nothing(
+    queue: Queue, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.submit("a")
+    engine = FakeEngine(queue.db, clock, lambda job: DONE)
+    wait, failed = engine.wait, list[str]()
+
+    def fail_once(timeout_s: float) -> list[Any]:
+        if not failed:
+            failed.append("once")
+            raise RuntimeError("the head of the cluster is gone")
+        return wait(timeout_s)
+
+    monkeypatch.setattr(engine, "wait", fail_once)
+    made = Dispatcher(Settings(), (kind_of(queue),), engine, 1, lambda: queue.db)
+    made.start()
+    until(lambda: queue.job("a").status == "succeeded")
+    made.close()
+    assert failed == ["once"]
