@@ -125,9 +125,11 @@ class Dispatcher:
                     log.error("a turn failed", exc_info=error)
                     self._ending.wait(RETRY_S[-1])
         finally:
-            names = [slot.name for slot in self._slots if slot.name]
             self.engine.close()
-            self._unsure.update(dict.fromkeys(names, False))  # those that had to be killed
+            for slot in self._slots:
+                if slot.name:
+                    self._unsure[slot.name] = False  # a lease is left where it had to be killed
+                    slot.name = ""
             try:
                 self._take_back(self._database())
             except GraphError as error:

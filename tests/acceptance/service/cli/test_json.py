@@ -19,7 +19,7 @@ import typer
 from support.commands import Done
 from support.own_graphs import own_graphs
 from support.tiny_models import build_tiny
-from thinkeval.cypher.embedded import ServerStatus
+from thinkeval.cypher.embedded import Repair, ServerStatus
 from thinkeval.cypher.run import Database
 from thinkeval.editing.organism.report import RecallReport
 from thinkeval.service.cli import main
@@ -310,12 +310,17 @@ def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None
     for command in ("db start", "db status"):
         assert session(command, THINKEVAL_NEO4J_URI="")["running"] is False
     assert session("db stop", THINKEVAL_NEO4J_URI="") == {"stopped": False}
+    repaired = session("db repair", THINKEVAL_NEO4J_URI="")
+    assert repaired == {"copy": str(Path("copy")), "cut_bytes": 8192}
 
 
 class Server:
     """An embedded server that does not run."""
 
     def ensure_running(self, progress: object) -> None: ...
+
+    def repair(self, progress: object) -> Repair:
+        return Repair(Path("copy"), 8192)
 
     def stop(self, *, force: bool) -> bool:
         return force

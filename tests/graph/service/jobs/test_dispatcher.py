@@ -147,6 +147,9 @@ def test_a_worker_that_stops_releases_its_job_at_once(db: Database, worker: Disp
     worker.close()
     until(lambda: job_of(db, job).status == "queued", 20)
     assert job_of(db, job).attempts == 0
+    assert [
+        row.id for row in db.read(rows.WorkerRow, "jobs/workers") if row.pid == os.getpid()
+    ] == []
 
 
 def test_a_job_that_another_took_over_is_left_alone(db: Database, worker: Dispatcher) -> None:
