@@ -184,7 +184,7 @@ def end_edit(
             id=edit,
             graph=edit,
             score=score,
-            provenance=json.dumps(json.loads(score)["provenance"]),
+            provenance=json.dumps(json.loads(score).get("provenance")),
         )
     lease = Lease(token, begun.attempt)
     (ended,) = write(

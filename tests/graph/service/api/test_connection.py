@@ -10,7 +10,7 @@ from support.serving import settings_of
 from thinkeval.cypher.run import Database
 from thinkeval.service.base import database
 from thinkeval.service.base.settings import Settings
-from thinkeval.service.web import state
+from thinkeval.service.engines import connection
 
 
 def test_a_connection_that_is_made_after_the_close_is_closed(
@@ -30,9 +30,9 @@ def test_a_connection_that_is_made_after_the_close_is_closed(
 
     close = Database.close
     monkeypatch.setattr(Database, "close", lambda self: (closed.append(self), close(self))[1])
-    monkeypatch.setattr(state, "connect", slowly)
-    monkeypatch.setattr(state, "JOIN_S", 0.1)
-    service = state.Connection(settings)
+    monkeypatch.setattr(connection, "connect", slowly)
+    monkeypatch.setattr(connection, "JOIN_S", 0.1)
+    service = connection.Connection(settings)
     service.start()
     assert begun.wait(30)
     service.close()
