@@ -216,4 +216,5 @@ def test_every_key_of_every_method_is_described_with_its_default():
         for item in dataclasses.fields(registry.get(name).HyperParams):
             assert f"\n  {item.name} (" in text
     assert "L2 (one of L2, update_share, 0 to 1e+15): weight of" in hparams.described("alphaedit")
-    assert "v_stop_loss (default 0.05): the optimisation stops once" in hparams.described("memit")
+    stop = "v_stop_loss (default 0.05, -1e+06 to 1e+06): the optimisation stops once"
+    assert stop in hparams.described("memit")

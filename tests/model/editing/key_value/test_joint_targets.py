@@ -7,6 +7,7 @@ import torch
 
 from support.references.edit_reference import Reference, close
 from support.tiny_models import build_tiny
+from support.unbounded import unbounded
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import preserved
 from thinkeval.editing.errors import EditFailedError
@@ -154,4 +155,9 @@ def test_units_stay_together_whatever_their_lengths():
 
 def test_the_request_that_fails_is_named(pair):
     with pytest.raises(EditFailedError, match=r"request '(studied|friend|mother)'"):
-        found(pair, hparams(v_lr=1e30, clamp_norm_factor=1e38), HARRY, [[r.id for r in HARRY]])
+        found(
+            pair,
+            unbounded(hparams(), v_lr=1e30, clamp_norm_factor=1e38),
+            HARRY,
+            [[r.id for r in HARRY]],
+        )

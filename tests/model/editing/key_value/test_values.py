@@ -23,6 +23,7 @@ from transformers import (
 
 from support.references.edit_reference import Reference, close
 from support.tiny_models import build_tokenizer
+from support.unbounded import unbounded
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import preserved
 from thinkeval.editing.errors import EditFailedError
@@ -188,7 +189,7 @@ def test_nothing_stays_on_the_model(pair):
     found(pair, hparams(v_num_grad_steps=2), 1, "layer")
     assert traces() == before
     with pytest.raises(EditFailedError):
-        found(pair, hparams(v_lr=1e30, clamp_norm_factor=1e38), 1, "layer")
+        found(pair, unbounded(hparams(), v_lr=1e30, clamp_norm_factor=1e38), 1, "layer")
     assert traces() == before
 
 

@@ -7,6 +7,7 @@ import torch
 
 from support.references.edit_reference import Reference, close
 from support.tiny_models import build_tiny
+from support.unbounded import unbounded
 from thinkeval.editing.errors import EditFailedError, HparamsError
 from thinkeval.editing.methods import fine_tuning
 from thinkeval.loaders.records import RewriteRequest
@@ -168,4 +169,4 @@ def test_published_names_say_what_is_trained(pair):
 
 def test_an_exploding_loss_names_its_request(pair):
     with pytest.raises(EditFailedError, match=r"request '(harry|france|padma)'"):
-        fine_tuning.execute(*pair, REQUESTS, hparams(lr=1e36))
+        fine_tuning.execute(*pair, REQUESTS, unbounded(hparams(), lr=1e36))
