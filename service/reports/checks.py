@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from ..base.formatting import UNDEFINED, fine, number, with_interval
 from ..models.checks import TRUTH_RATIO, ForgetQuality, MethodCheck
 from ..models.edit import Score
 from .comparison import family_of
-from .formats import Column, Table
+from .formats import Column, Table, methods_as_columns
 from .forms import over_families
 
 if TYPE_CHECKING:
@@ -227,7 +226,7 @@ METHODS_NOTE = (
 
 def methods_table(
     found: Sequence[MethodCheck], names: Mapping[str, str] | None = None
-) -> Table[Sequence[MethodCheck]] | None:
+) -> Table[list[MethodCheck]] | None:
     """One row a criterion and model, one column a method; None where no edit has checks.
 
     Args:
@@ -235,20 +234,12 @@ def methods_table(
     """
     if not found:
         return None
-    methods = list(dict.fromkeys(row.method for row in found))
-    several = len({row.model for row in found}) > 1
-    groups: dict[tuple[str, str], list[MethodCheck]] = defaultdict(list)
-    for row in found:
-        groups[row.model, row.criterion].append(row)
-
-    def of(method: str) -> Callable[[Sequence[MethodCheck]], MethodCheck | None]:
-        return lambda row: next((each for each in row if each.method == method), None)
-
-    columns: list[Column[Sequence[MethodCheck]]] = [
-        *([Column("model", lambda row: row[0].model)] * several),
+    models, methods, groups = methods_as_columns(found, lambda row: row.criterion, _right, names)
+    columns: list[Column[list[MethodCheck]]] = [
+        *models,
         Column("criterion", _titled, whole=True),
         Column("before", lambda row: row[0].right_pre, number),
-        *(Column((names or {}).get(method, method), of(method), _right) for method in methods),
+        *methods,
         Column("n", lambda row: _each(row, "n")),
         Column("left out", lambda row: _each(row, "left_out"), optional=3),
     ]
@@ -259,7 +250,7 @@ def methods_table(
     if any(row.n_stated for row in found):
         columns[-2:-2] = [Column("file: after", lambda row: row[0].stated, number, optional=2)]
         note = f"{note} {STATED}"
-    return Table("checks", "Questions of the data set", columns, list(groups.values()), note)
+    return Table("checks", "Questions of the data set", columns, groups, note)
 
 
 def _titled(row: Sequence[MethodCheck]) -> str:

@@ -10,12 +10,13 @@ import io
 import json
 import math
 import textwrap
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..base.errors import UsageError
 from ..base.formatting import UNDEFINED, cell
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
 
 
 Row = TypeVar("Row")
+
+
+class OfMethod(Protocol):
+    """A result of one method on one model."""
+
+    model: str
+    method: str
+
+
+Result = TypeVar("Result", bound=OfMethod)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,38 @@ class Table(Generic[Row]):
     note: str = ""
     values: Sequence[Column[Row]] | None = None
     paper: Sequence[Column[Row]] | None = None
+
+
+def methods_as_columns(
+    found: Sequence[Result],
+    label: Callable[[Result], str],
+    format: Callable[[Result | None], str],
+    names: Mapping[str, str] | None = None,
+) -> tuple[list[Column[list[Result]]], list[Column[list[Result]]], list[list[Result]]]:
+    """Arrange results as one row a model and label, and one column a method.
+
+    Args:
+        label: names the row of a result within its model.
+        format: the cell of a method; None where it has no result in that row.
+        names: headers of methods; default: the methods themselves.
+
+    Returns:
+        The column of the models (none where there is one), a column a method, and the rows.
+    """
+    rows: dict[tuple[str, str], list[Result]] = defaultdict(list)
+    for each in found:
+        rows[each.model, label(each)].append(each)
+
+    def of(method: str) -> Callable[[list[Result]], Result | None]:
+        return lambda row: next((each for each in row if each.method == method), None)
+
+    several = len({each.model for each in found}) > 1
+    models: list[Column[list[Result]]] = [Column("model", lambda row: row[0].model)] * several
+    methods = [
+        Column((names or {}).get(method, method), of(method), format)
+        for method in dict.fromkeys(each.method for each in found)
+    ]
+    return models, methods, list(rows.values())
 
 
 def indexed(*headers: str) -> list[Column[Sequence[Any]]]:

@@ -15,7 +15,7 @@ from ..base.statistics import wilson
 from ..models.edit import Score
 from ..models.forms import FormAccuracy, FormOut, MethodForm, weakest
 from .comparison import family_of, one_protocol
-from .formats import Column, Table
+from .formats import Column, Table, methods_as_columns
 
 if TYPE_CHECKING:
     from .paired import Difference
@@ -278,7 +278,7 @@ def methods_table(
     found: Sequence[MethodForm],
     refused: Sequence[str] = (),
     names: Mapping[str, str] | None = None,
-) -> Table[Sequence[MethodForm]] | None:
+) -> Table[list[MethodForm]] | None:
     """One row a form and model, one column a method; None where no edit was asked in forms.
 
     Args:
@@ -286,23 +286,15 @@ def methods_table(
     """
     if not found:
         return None
-    methods = list(dict.fromkeys(row.method for row in found))
-    several = len({row.model for row in found}) > 1
-    rows: dict[tuple[str, str], list[MethodForm]] = defaultdict(list)
-    for row in found:
-        rows[row.model, row.form].append(row)
-
-    def of(method: str) -> Callable[[Sequence[MethodForm]], MethodForm | None]:
-        return lambda row: next((each for each in row if each.method == method), None)
-
-    columns: list[Column[Sequence[MethodForm]]] = [
-        *([Column("model", lambda row: row[0].model)] * several),
+    models, methods, rows = methods_as_columns(found, lambda row: row.form, _wins_of, names)
+    columns: list[Column[list[MethodForm]]] = [
+        *models,
         Column("form", lambda row: row[0].form + " (control)" * row[0].is_control, whole=True),
         Column("before", lambda row: row[0].wins_pre, number),
-        *(Column((names or {}).get(method, method), of(method), _wins_of) for method in methods),
+        *methods,
         Column("rewrites", _rewrites_of),
     ]
-    return Table("forms", "Asked in other ways", columns, list(rows.values()),
+    return Table("forms", "Asked in other ways", columns, rows,
                  " ".join([*refused, METHODS_NOTE]))  # fmt: skip
 
 
