@@ -54,7 +54,7 @@ class Recovery:
         self._seen = {key: self._seen.get(key, now) for key in keys}
         sure = [row for row, key in zip(found, keys, strict=True) if self._is_sure(row, key, now)]
         db.write(int, "jobs/forget_workers", silent_ms=round(1000 * WORKER_SILENT_S))
-        return _released(db, self._kinds, sure)
+        return _released(db, self._kinds, sure, unless_renewed=True)
 
     def _is_sure(self, row: rows.OrphanRow, key: tuple[str, int], now: float) -> bool:
         wait_s = self._lease_s / 4 if row.expired else self._lease_s
@@ -62,15 +62,23 @@ class Recovery:
 
 
 def orphans(db: Database, worker: str | None = None) -> list[rows.OrphanRow]:
-    """The jobs under way whose lease has expired; or all those of one worker."""
+    """Return the jobs under way whose lease has expired; or all those of one worker."""
     return db.read(rows.OrphanRow, "jobs/orphans", worker=worker)
 
 
-def _released(db: Database, kinds: Kinds, found: Sequence[rows.OrphanRow]) -> dict[str, str]:
+def _released(
+    db: Database,
+    kinds: Kinds,
+    found: Sequence[rows.OrphanRow],
+    *,
+    crashed: bool = False,
+    unless_renewed: bool = False,
+) -> dict[str, str]:
     released = {}
     for row in found:
+        until = row.lease_until if unless_renewed else None
         lease = Lease(row.lease, row.attempt)
-        status = release(db, kinds, lease, lease_until=row.lease_until)
+        status = release(db, kinds, lease, crashed=crashed, lease_until=until)
         if status is not None:
             released[row.id] = status
     return released
@@ -82,12 +90,7 @@ def recover_worker(db: Database, kinds: Kinds, worker: str, *, crashed: bool) ->
     Args:
         crashed: True if it died, and alone.
     """
-    released = {}
-    for row in orphans(db, worker):
-        status = release(db, kinds, Lease(row.lease, row.attempt), crashed=crashed)
-        if status is not None:
-            released[row.id] = status
-    return released
+    return _released(db, kinds, orphans(db, worker), crashed=crashed)
 
 
 def release(
