@@ -168,18 +168,23 @@ def read(runtime: Runtime, name: str) -> SavedDelta:
         NotFoundError, NothingStoredError, UsageError: as in `find`; or the file of that id holds
             the update of another edit, or another update than the one that was scored.
     """
+    saved = _loaded(runtime, name)
+    if not Path(name).is_file():
+        _require_scored(runtime, name, saved)
+    return saved
+
+
+def _loaded(runtime: Runtime, name: str) -> SavedDelta:
+    """Load a saved edit as `read` does, before its digest is compared with the score's."""
     from ...editing.deltas import files
 
     path = find(runtime, name)
     saved = files.load(path)
-    if Path(name).is_file():
-        return saved
-    if saved.meta.edit != name:
+    if saved.meta.edit != name and not Path(name).is_file():
         raise NothingStoredError(
             f"{path} holds the update of edit {saved.meta.edit!r}, not of {name!r}.",
             remedy=f"Put back the file of {name}, or score the edit again with --force.",
         )
-    _require_scored(runtime, name, saved)
     return saved
 
 
@@ -211,7 +216,7 @@ def verify(runtime: Runtime, name: str, model: str | None = None, graph: str = "
     from ...editing.deltas.files import apply_in_order
     from ...editing.models import weights_digest
 
-    saved = read(runtime, name)
+    saved = _loaded(runtime, name)
     scored = _require_scored(runtime, name, saved)
     loaded = model_for(runtime, [saved], model, graph).loaded
     before = weights_digest(loaded.model)
