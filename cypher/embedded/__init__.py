@@ -73,8 +73,8 @@ class ServerStatus(_Server):
     log: Path
 
 
-CUTS = (0, *(4096 << n for n in range(12)))
-"""Bytes by which a repair shortens the transaction log, one after the other, up to 8 MB."""
+FIRST_CUT, MOST_CUT = 4096, 8 * 2**20
+"""Bytes by which a repair shortens the transaction log: at first, and at most; doubled between."""
 
 
 class Repair(NamedTuple):
@@ -210,18 +210,17 @@ class EmbeddedServer:
         names = [path.name for path in (copy / logs).glob("neostore.transaction.db.*")]
         newest = logs / max(names, key=lambda name: int(name.rpartition(".")[2]), default="none")
         size = (copy / newest).stat().st_size if names else 0
-        for cut in CUTS:
-            if 0 < cut < size:
-                shutil.rmtree(self.home.path / "data")
-                shutil.copytree(copy, self.home.path / "data")
-                os.truncate(self.home.path / "data" / newest, size - cut)
+        cut = 0
+        while True:
             try:
                 return self._start(progress), cut
             except EmbeddedServerError as error:
-                more = any(cut < other < size for other in CUTS)
-                if "OutOfMemoryError" not in error.detail or not more:
+                cut = 2 * cut or FIRST_CUT
+                if "OutOfMemoryError" not in error.detail or cut > MOST_CUT or cut >= size:
                     raise
-        raise AssertionError("the last cut was tried")
+            shutil.rmtree(self.home.path / "data")
+            shutil.copytree(copy, self.home.path / "data")
+            os.truncate(self.home.path / "data" / newest, size - cut)
 
     def stop(self, *, force: bool = False, timeout_s: float = 30) -> bool:
         """Stop the server cleanly; True if one was running.
