@@ -8,6 +8,15 @@ from typing import ClassVar, Literal
 
 from .schema import Bounds, Schema, added, require
 
+TRAINED: Bounds = {
+    "layers": (0, 9_999),
+    "num_steps": (1, 100_000),
+    "lr": (0, 1e4),
+    "weight_decay": (0, 1e6),
+    "norm_constraint": (0, 1e9),
+}
+"""Bounds of the keys of methods that train a projection by Adam."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleNames(Schema):

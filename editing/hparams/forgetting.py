@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from .common import ModuleNames, check_layers
+from .common import TRAINED, ModuleNames, check_layers
 from .schema import Bounds, require
 
 
@@ -24,11 +24,7 @@ class ForgetHyperParams(ModuleNames):
     """
 
     BOUNDS: ClassVar[Bounds] = {
-        "layers": (0, 9_999),
-        "num_steps": (1, 100_000),
-        "lr": (0, 1e4),
-        "weight_decay": (0, 1e6),
-        "norm_constraint": (0, 1e9),
+        **TRAINED,
         "retain_batch_size": (1, 100_000),
         "retain_limit": (1, 1_000_000),
     }

@@ -11,7 +11,7 @@ import json
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -80,15 +80,12 @@ class Schema:
 
     @classmethod
     def _require_within(cls, key: str, value: Any) -> None:
-        if isinstance(value, tuple | list):
-            for each in value:
-                cls._require_within(key, each)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            bounds = cls.bounds().get(key)
-            require(
-                bounds is None or bounds[0] <= value <= bounds[1],
-                f"'{key}' is {value!r}; it must be from {ranged(bounds) if bounds else ''}",
-            )
+        bounds = cls.bounds().get(key)
+        if bounds is None:
+            return
+        for each in _numbers(value):
+            within = bounds[0] <= each <= bounds[1]
+            require(within, f"'{key}' is {each!r}; it must be from {ranged(bounds)}")
 
     @classmethod
     def require_valid(cls, values: Mapping[str, Any], *, source: str) -> None:
@@ -175,6 +172,15 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise HparamsError(f"{path} contains no JSON object")
     return values
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """Yield a number, or the numbers of nested lists."""
+    if isinstance(value, tuple | list):
+        for each in value:
+            yield from _numbers(each)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
 
 
 def ranged(bounds: tuple[float, float]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..common import ModuleNames
+from ..common import TRAINED, ModuleNames
 from ..schema import Bounds, require
 
 
@@ -28,11 +28,7 @@ class HyperParams(ModuleNames):
     """
 
     BOUNDS: ClassVar[Bounds] = {
-        "layers": (0, 9_999),
-        "num_steps": (1, 100_000),
-        "lr": (0, 1e4),
-        "weight_decay": (0, 1e6),
-        "norm_constraint": (0, 1e9),
+        **TRAINED,
         "batch_size": (1, 100_000),
         "stop_loss": (-1e6, 1e6),
         "kl_factor": (0, 1e6),
