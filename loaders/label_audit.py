@@ -39,7 +39,7 @@ ADVICE = {
     "empty-cell": "fill the cell, or leave out the record",
     "placeholder": "write the name, or leave out the record",
 }
-"""What to do about a finding, by its code."""
+"""Remedies of findings, by code."""
 SHARE, SUBJECTS = 0.9, 10
 """A relation has one object if this fraction of its subjects, of at least so many, has one."""
 LONG_NAME, LONG_WORD = 8, 5

@@ -86,7 +86,7 @@ def main() -> int:
 
 
 def taken(function: Callable[[], object]) -> Taken:
-    """What a call takes; a server elsewhere counts by the wall clock only."""
+    """Time a call; a server elsewhere counts by the wall clock only."""
     pid = embedded_server(Settings()).status().pid
     others = [psutil.Process(pid)] if pid else []
 

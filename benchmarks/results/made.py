@@ -123,7 +123,7 @@ def forms(outputs: Sequence[str], before: Stored) -> Made:
 
 
 def seeds(outputs: Sequence[str], before: Stored) -> Made:
-    """How far three seeds of one edit lie apart, with equal hyperparameters.
+    """Compare three seeds of each edit, with equal hyperparameters.
 
     Args:
         outputs: of a sweep of seeds 0 to 2, and of the report with a row an edit.

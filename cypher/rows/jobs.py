@@ -53,7 +53,7 @@ class BeginJobRow(Row):
 
 @dataclass(frozen=True)
 class RenewalRow(Row):
-    """Whether a lease is still its process's, and whether the job shall be cancelled."""
+    """A lease: still its process's, or not; and true if its job shall be cancelled."""
 
     worker: str | None
     lease: str | None

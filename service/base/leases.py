@@ -227,7 +227,7 @@ QUIET_S = 10.0
 
 
 class State(NamedTuple):
-    """How far a job is: its stage in words, and a number from 0 to 1."""
+    """The progress of a job: its stage in words, and a number from 0 to 1."""
 
     stage: str | None = None
     progress: float | None = None

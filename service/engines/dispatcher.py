@@ -206,7 +206,7 @@ class Dispatcher:
                 self.engine.kill(slot.name)
 
     def _silent_s(self, name: str) -> float:
-        """How long an executor has sent nothing while this process listened."""
+        """Return for how many seconds this process has listened to a silent executor."""
         return monotonic() - max(self.engine.heard(name).at, self._awake_since)
 
     def _take_back(self, db: Database) -> None:

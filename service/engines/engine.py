@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from ...cypher import rows
     from ..base.leases import Lease, State
 
+ALIVE_S = 1.0
+"""Longest time between two messages of an executor that runs a job."""
+END_S = 15.0
+"""Maximum time that an executor takes to release its job when the engine is closed."""
+
 Outcome: TypeAlias = Literal["ended", "away", "died"]
 """ended: the executor recorded the end of its job; away: it could not, as the database did not
 answer; died: its process is gone, with or without a job."""

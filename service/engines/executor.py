@@ -79,7 +79,7 @@ class Executor:
         return "ended"
 
     def state(self) -> State | None:
-        """How far the job under way is; None while there is none."""
+        """Return the state of the job under way; None while there is none."""
         job = self._job
         return None if job is None else job.progress.state
 

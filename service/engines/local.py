@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import processes
 from ..base.leases import Lease, this_process
-from .engine import Heard, Report
+from .engine import ALIVE_S, END_S, Heard, Report
 from .executor import Executor
 
 if TYPE_CHECKING:
@@ -33,12 +33,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("thinkeval.engine")
 
-END_S = 15.0
-"""Maximum time that an executor takes to release its job when the engine is closed."""
 TICK_S = 0.25
 """Interval at which an executor looks whether its state has changed."""
-ALIVE_S = 1.0
-"""Longest time between two messages of an executor that runs a job."""
 STUCK = 3
 """Exit code of an executor whose job did not stop within the grace period."""
 

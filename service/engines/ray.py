@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import UsageError
 from ..base.leases import Lease, State, this_process
 from ..base.settings import PREFIX, Settings
-from .engine import Heard, Report
+from .engine import ALIVE_S, END_S, Heard, Report
 from .executor import Executor
 
 if TYPE_CHECKING:
@@ -33,10 +33,6 @@ log = logging.getLogger("thinkeval.engine")
 
 SLICE_S = 0.25
 """A call of `wait` looks so often whether it was woken."""
-ALIVE_S = 1.0
-"""Interval at which executors that run a job are asked how far it is."""
-END_S = 15.0
-"""Maximum time that an executor takes to release its job when the engine is closed."""
 
 Make = Callable[[], Executor]
 """Makes an executor on a node: a function of a module that is installed there."""
@@ -48,12 +44,12 @@ class Actor:
     def __init__(self, make: Make) -> None:
         # Signals are not handled here: with concurrency groups no method has the main thread.
         self._executor = make()
-        self._runtime = self._executor.runtime.__enter__()
+        self._executor.runtime.__enter__()  # ends with the process
         self._begun = False
         self._ended = threading.Event()
 
     def about(self) -> dict[str, Any]:
-        """What is listed of this executor; answers once it can be given a job."""
+        """Return the properties that are listed of it; answers once it can be given a job."""
         return this_process(self._executor.settings.device)
 
     def run(self, row: rows.ClaimJobRow, lease: Lease) -> str:
@@ -65,7 +61,7 @@ class Actor:
             self._begun = False
 
     def heard(self) -> tuple[bool, State | None]:
-        """Whether a job was begun, and how far it is."""
+        """Return whether a job was begun, and its state."""
         return self._begun, self._executor.state()
 
     def cancel(self, lease: Lease, lost: bool) -> None:

@@ -46,7 +46,7 @@ Texts = Mapping[str, "str | None"]
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """What a model answers to checks.
+    """The answers of a model to checks.
 
     Attributes:
         ratios: truth ratios of the checks that ask for one; without those that have none.
