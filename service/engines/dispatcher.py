@@ -137,12 +137,11 @@ class Dispatcher:
 
     def turn(self) -> None:
         """Hear the engine, then look after the database once."""
-        now = monotonic()
-        if now - self._turned_at > self.settings.lease_s / 4:
-            self._awake_since = now  # this process was stopped: it could not listen meanwhile
-        self._turned_at = now
+        self._look_at_the_clock()
         self._start_due()
-        for report in self.engine.wait(self._pause_s()):
+        reports = self.engine.wait(self._pause_s())
+        self._look_at_the_clock()  # before a silent executor is killed
+        for report in reports:
             self._note(report)
         self._end_stuck()
         if self._ending.is_set():
@@ -158,6 +157,13 @@ class Dispatcher:
             self._failures = 0
         except GraphError as error:
             self._pause(error)
+
+    def _look_at_the_clock(self) -> None:
+        """Note that this process was stopped, and so could not listen to its executors."""
+        now = monotonic()
+        if now - self._turned_at > self.settings.lease_s / 4:
+            self._awake_since = now
+        self._turned_at = now
 
     def _pause_s(self) -> float:
         now = monotonic()

@@ -19,6 +19,7 @@ from thinkeval.service.base.leases import MAX_CRASHES
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.engines import dispatcher as dispatching
 from thinkeval.service.engines.dispatcher import Dispatcher
+from thinkeval.service.engines.engine import Heard
 from thinkeval.service.experiments import queue as jobs
 
 N_JOBS = 5
@@ -149,3 +150,30 @@ def test_an_engine_that_fails_for_a_turn_stops_nothing(
     until(lambda: queue.job("a").status == "succeeded")
     made.close()
     assert failed == ["once"]
+
+
+def test_a_dispatcher_that_was_stopped_with_its_executors_kills_none(
+    queue: Queue, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that slept: an executor has as long to speak again as before."""
+    queue.submit("a")
+    engine = FakeEngine(queue.db, clock, lambda job: DONE)
+    heard = Heard(clock.now)
+    passes = [0.5, 1000.0, 0.5]
+    killed: list[str] = []
+
+    def wait(timeout_s: float) -> list[Any]:
+        clock.now += passes.pop(0)
+        return []
+
+    monkeypatch.setattr(engine, "wait", wait)
+    monkeypatch.setattr(engine, "heard", lambda name: heard)
+    monkeypatch.setattr(engine, "kill", killed.append)
+    made = Dispatcher(Settings(), (kind_of(queue),), engine, 1, lambda: queue.db)
+    for _ in range(3):
+        made.turn()
+    assert killed == []
+    passes += [Settings().lease_s / 5] * 6
+    for _ in range(6):  # it listens, and hears nothing for as long as a lease lasts
+        made.turn()
+    assert killed
