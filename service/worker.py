@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-from multiprocessing.connection import Connection as Pipe
 
 from . import kinds
 from .base import processes
 from .base.processes import collect_seldom
 from .base.settings import Settings
-from .engines import local
 from .engines.connection import Connection
 from .engines.dispatcher import Dispatcher
-from .engines.engine import Engine
 from .engines.executor import Executor
+from .engines.start import start_engine
 from .experiments.job import job_of
 
 KINDS = tuple(job_of(kind) for kind in kinds.KINDS if kind.run is not None)
@@ -30,30 +28,12 @@ def make_executor() -> Executor:
     return Executor(Settings(), KINDS)
 
 
-def execute(name: str, pipe: Pipe) -> None:
-    """Run an executor in this process: a program of `thinkeval.service.engines.local`."""
-    local.serve(make_executor(), pipe)
-
-
-def start_engine(settings: Settings, executors: int) -> Engine:
-    """The engine that the settings name.
-
-    Raises:
-        UsageError: the engine `ray` cannot be used.
-    """
-    if settings.engine == "ray":
-        from .engines.ray import RayEngine
-
-        return RayEngine(settings, make_executor, executors, settings.ray_address)
-    return local.LocalEngine(execute)
-
-
 def main(settings: Settings | None = None) -> None:
     """Dispatch jobs to one executor beside a service, or without one, until SIGTERM or SIGINT."""
     processes.set_up()
     settings = settings or Settings()
     connection = Connection(settings)
-    engine = start_engine(settings, 1)
+    engine = start_engine(settings, make_executor, 1)
     dispatcher = Dispatcher(settings, KINDS, engine, 1, connection.waited, connection.suspect)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: dispatcher.stop())

@@ -72,7 +72,8 @@ PANELS: dict[str, tuple[str, ...]] = {
         "confidence", "limit",
     ),
     "Run": (
-        "force", "workers", "queue", "dry_run", "cancel", "delete", "export",
+        "force", "workers", "engine", "ray_address", "queue", "dry_run", "cancel", "delete",
+        "export",
     ),
     "Output": (
         "all_metrics", "json", "csv", "table", "format", "output", "junit", "markdown", "figure",
@@ -311,6 +312,20 @@ FormatOption = Annotated[
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
 ]
+
+EngineOption = Annotated[
+    str | None,
+    typer.Option(help="Where workers run: local, or ray for the actors of a Ray cluster."),
+]
+RayAddressOption = Annotated[
+    str | None, typer.Option(help="The Ray cluster: auto, HOST:PORT, ray://HOST:PORT.")
+]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given; the settings have the values of the others."""
+    return {name: value for name, value in options.items() if value is not None}
+
 
 RulesOption = Annotated[
     list[str] | None, typer.Option("--rule", help="Only this rule, by its id; repeatable.")

@@ -12,7 +12,7 @@ from ..base.database import embedded_server
 from ..base.errors import UsageError
 from ..base.settings import PREFIX, Settings
 from ..scoring.runtime import Runtime
-from .options import JsonFlag
+from .options import EngineOption, JsonFlag, RayAddressOption, given
 from .output import ProgressBars, emit_json, emit_values
 
 
@@ -34,13 +34,8 @@ def serve(
         int | None,
         typer.Option(min=0, max=64, help="Worker processes; 0 where workers run elsewhere."),
     ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(help="Where workers run: local, or ray for the actors of a Ray cluster."),
-    ] = None,
-    ray_address: Annotated[
-        str | None, typer.Option(help="The Ray cluster: auto, HOST:PORT, ray://HOST:PORT.")
-    ] = None,
+    engine: EngineOption = None,
+    ray_address: RayAddressOption = None,
 ) -> None:
     """Serve the web UI and REST; workers score what is submitted.
 
@@ -54,11 +49,12 @@ def serve(
     name the models that may be loaded, THINKEVAL_IMPORT_DIR the folder for imports.
     `/openapi.json` describes every route.
     """
-    given = {
-        "host": host, "port": port, "root_path": root_path, "workers": workers,
-        "engine": engine, "ray_address": ray_address,
-    }  # fmt: skip
-    settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    settings = Settings(
+        **given(
+            host=host, port=port, root_path=root_path, workers=workers,
+            engine=engine, ray_address=ray_address,
+        )
+    )  # fmt: skip
     from ..web.app import run
 
     run(settings)

@@ -31,12 +31,15 @@ from . import estimate
 from .estimate import DryRun
 from .options import (
     MEASURED,
+    EngineOption,
     JsonFlag,
     Kind,
     MeasureName,
     MeasureOption,
     OutputOption,
+    RayAddressOption,
     edit_options,
+    given,
     require_taken,
     takes,
 )
@@ -329,8 +332,14 @@ def sweep(
     measure: MeasureOption = MeasureName.likelihood,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes; default: one a core for small models on the CPU."),
+        typer.Option(
+            min=1,
+            help="Processes; default: one a core for small models on the CPU; all that a Ray"
+            " cluster has room for.",
+        ),
     ] = None,
+    engine: EngineOption = None,
+    ray_address: RayAddressOption = None,
     coedit: Annotated[
         bool,
         typer.Option(
@@ -407,7 +416,8 @@ def sweep(
         rewrite, models = posted.rewrites, posted.models
         methods, seeds = posted.methods, posted.seeds
     require_taken(measure.key, edit.samples)
-    with ProgressBars(lines=True) as progress, Runtime(Settings(), progress) as runtime:
+    settings = Settings(**given(engine=engine, ray_address=ray_address))
+    with ProgressBars(lines=True) as progress, Runtime(settings, progress) as runtime:
         rewrites = tuple(_rewrites(runtime, edit.graph, rewrite or [], kind))
         chosen = tuple(dict.fromkeys(methods or methods_for(rewrites, registry.names())))
         swept = sweeps.Sweep(
@@ -456,7 +466,8 @@ def _of_file(path: Path, others: Sequence[object]) -> SweepIn:
     if any(others):
         raise UsageError(
             f"{path} has the whole sweep, so rewrites and its options cannot be given beside it.",
-            remedy="Write them into the file; --workers, --measure, --json and -o may stay.",
+            remedy="Write them into the file; --workers, --engine, --measure, --json and -o may"
+            " stay.",
         )
     try:
         text = path.read_text(encoding="utf-8")
@@ -488,10 +499,10 @@ def _run(
     runtime: Runtime, swept: Sweep, workers: int | None, measure: Measure
 ) -> tuple[SweepReport, list[SummaryOut] | None]:
     """The report of a sweep and, where they are requested, its implications by method."""
+    from ..engines import sweep
     from ..reports import sweep as sweep_report
     from ..reports.comparison import families
     from ..rules import groundings, implications
-    from ..scoring import sweep
 
     options = swept.options
     if options.implications:

@@ -33,12 +33,14 @@ class Report:
     Attributes:
         detail: for the log: how the process ended.
         begun: the executor had begun a job.
+        result: of the job, where it returned one.
     """
 
     executor: str
     outcome: Outcome
     detail: str = ""
     begun: bool = False
+    result: Any = None
 
 
 @dataclass(slots=True)
@@ -60,6 +62,11 @@ class Heard:
 
 class Engine(Protocol):
     """Starts, watches and ends executors; used by one thread, but for `wake`."""
+
+    @property
+    def room(self) -> int:
+        """The number of executors that can run at once."""
+        ...
 
     def start(self, name: str) -> None:
         """Start an executor; `ready` names it once it can be given a job.

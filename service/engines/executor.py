@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...cypher.errors import GraphError, ServerUnavailableError
 from ...editing import interruption
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from ..experiments.recovery import Kinds
 
 log = logging.getLogger("thinkeval.worker")
+
+Make: TypeAlias = "Callable[[], Executor]"
+"""Makes an executor in its process, on whatever machine that is."""
 
 STARTING = "starting"
 """The first stage of a job of any kind, from its claim to the first that its kind names."""
@@ -56,8 +59,11 @@ class Executor:
         self.runtime = Runtime(settings, self._progress)
         self.runtime.entered = self._entered
 
-    def run(self, row: rows.ClaimJobRow, lease: Lease) -> Outcome:
-        """Run a job and record its end; `away` if the database did not answer."""
+    def run(self, row: rows.ClaimJobRow, lease: Lease) -> tuple[Outcome, Any]:
+        """Run a job and record its end; return how it ended, with a result if it returned one.
+
+        It is `away` if the database did not answer.
+        """
         (kind,) = [kind for kind in self.kinds if row.kind == kind.KIND]
         if self._affinity not in (None, row.affinity):
             self.runtime.forget_models()
@@ -68,15 +74,15 @@ class Executor:
         log.info("%s %s: begun", row.kind, row.id)
         try:
             with interruption.checked(self._check):
-                self._run(job)
+                result = self._run(job)
         except GraphError as error:
             log.warning("the database is away: %s", error.detail)
             self.runtime.forget_database()  # the next job connects anew, or starts an embedded one
-            return "away"
+            return "away", None
         finally:
             self._job, self.asked_at = None, None
         log.info("ended after %.1f s", time.monotonic() - started)
-        return "ended"
+        return "ended", result
 
     def state(self) -> State | None:
         """Return the state of the job under way; None while there is none."""
@@ -110,10 +116,10 @@ class Executor:
             if job is not None and database is not None and not job.progress.lease.ended:
                 recovery.release(database, self.kinds, job.progress.lease)
 
-    def _run(self, job: Job) -> None:
+    def _run(self, job: Job) -> Any:
         try:
             self._check()
-            job.run(self.runtime)
+            return job.run(self.runtime)
         except JobInterrupt as stop:
             log.info("the job stops: %s", stop)
             if not job.progress.lease.ended:
@@ -124,6 +130,7 @@ class Executor:
             raise
         except Exception as error:
             self._failed(job, error)
+        return None
 
     def _failed(self, job: Job, error: Exception) -> None:
         if isinstance(error, KNOWN_ERRORS):

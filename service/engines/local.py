@@ -1,7 +1,7 @@
 """The engine `local`: executors are child processes of this one, each with a pipe.
 
     parent → child    ("run", job, lease), ("cancel", lease, lost)
-    child → parent    ("ready", about), ("begun",), ("state", state), ("ended", outcome)
+    child → parent    ("ready", about), ("begun",), ("state", state), ("ended", outcome, result)
 
 The end of the pipe, however it came, ends the child: it queues its job again and exits.
 """
@@ -14,7 +14,6 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import Pipe
@@ -26,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 from ..base import processes
 from ..base.leases import Lease, this_process
 from .engine import ALIVE_S, END_S, Heard, Report
-from .executor import Executor
 
 if TYPE_CHECKING:
     from ...cypher import rows
+    from .executor import Executor, Make
 
 log = logging.getLogger("thinkeval.engine")
 
@@ -37,9 +36,6 @@ TICK_S = 0.25
 """Interval at which an executor looks whether its state has changed."""
 STUCK = 3
 """Exit code of an executor whose job did not stop within the grace period."""
-
-Work = Callable[[str, Connection], None]
-"""Program of a child process: takes the executor's name and its end of the pipe."""
 
 
 @dataclass(slots=True)
@@ -55,11 +51,11 @@ class LocalEngine:
     """Executors as child processes, from `start` to `close`.
 
     Args:
-        work: a function of a module, which a new process can import.
+        make: makes an executor in its process: a function of a module, which that can import.
     """
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
+    def __init__(self, make: Make) -> None:
+        self._make = make
         self._children: dict[str, _Child] = {}
         self._wakes, self._waker = Pipe(duplex=False)
         self._waking = threading.Lock()
@@ -79,8 +75,13 @@ class LocalEngine:
     def _process(self, name: str, pipe: Connection) -> BaseProcess:
         # A daemon, so that this process can exit while one does not: its pipe ends it.
         return processes.context().Process(
-            target=self._work, args=(name, pipe), name=name, daemon=True
+            target=_execute, args=(self._make, pipe), name=name, daemon=True
         )
+
+    @property
+    def room(self) -> int:
+        """One executor for each processor."""
+        return os.cpu_count() or 1
 
     def ready(self) -> list[str]:
         """The executors that can be given a job."""
@@ -127,7 +128,7 @@ class LocalEngine:
                 child.heard.state = told[0]
             case "ended":
                 child.idle, child.heard.begun = True, False
-                reports.append(Report(name, told[0]))
+                reports.append(Report(name, told[0], result=told[1]))
 
     def _buried(self, name: str) -> Report:
         child = self._children.pop(name)
@@ -172,6 +173,11 @@ class LocalEngine:
 def _send(pipe: Connection, *message: Any) -> None:
     with suppress(OSError):  # the other side is just dying; its end is noticed elsewhere
         pipe.send(message)
+
+
+def _execute(make: Make, pipe: Connection) -> None:
+    """Run an executor in this process, which was started for it."""
+    serve(make(), pipe)
 
 
 def serve(executor: Executor, pipe: Connection) -> None:
@@ -234,7 +240,7 @@ def serve(executor: Executor, pipe: Connection) -> None:
         send("ready", this_process(executor.settings.device))
         while (given := todo.get()) is not None:  # one that shall stop queues it again
             send("begun")
-            outcome = executor.run(*given)
+            ended_as = executor.run(*given)
             sent[0] = None
-            send("ended", outcome)
+            send("ended", *ended_as)
         ended.set()

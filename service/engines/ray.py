@@ -15,7 +15,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import chdir, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,18 +23,16 @@ from ..base.errors import UsageError
 from ..base.leases import Lease, State, this_process
 from ..base.settings import PREFIX, Settings
 from .engine import ALIVE_S, END_S, Heard, Report
-from .executor import Executor
 
 if TYPE_CHECKING:
     from ...cypher import rows
+    from .engine import Outcome
+    from .executor import Make
 
 log = logging.getLogger("thinkeval.engine")
 
 SLICE_S = 0.25
 """A call of `wait` looks so often whether it was woken."""
-
-Make = Callable[[], Executor]
-"""Makes an executor on a node: a function of a module that is installed there."""
 
 
 class Actor:
@@ -52,8 +49,8 @@ class Actor:
         """Return the properties that are listed of it; answers once it can be given a job."""
         return this_process(self._executor.settings.device)
 
-    def run(self, row: rows.ClaimJobRow, lease: Lease) -> str:
-        """Run a job; returns how it ended."""
+    def run(self, row: rows.ClaimJobRow, lease: Lease) -> tuple[Outcome, Any]:
+        """Run a job; returns how it ended, and its result."""
         self._begun = True
         try:
             return self._executor.run(row, lease)
@@ -90,7 +87,8 @@ class RayEngine:
     """Executors as actors of a cluster, from `start` to `close`.
 
     Args:
-        make: makes an executor on a node.
+        make: makes an executor on a node, where its module is installed.
+        executors: how many are wanted; None: as many as there is room for.
         address: of the cluster, as `ray.init` takes it: `auto`, `local`, host and port, ray://...
 
     Raises:
@@ -98,11 +96,12 @@ class RayEngine:
             executors, or it has nodes that cannot reach an embedded database.
     """
 
-    def __init__(self, settings: Settings, make: Make, executors: int, address: str) -> None:
+    def __init__(self, settings: Settings, make: Make, executors: int | None, address: str) -> None:
         self._ray = _connected(address)
         self._settings, self._make = settings, make
         self._gpus = 1 if self._ray.cluster_resources().get("GPU", 0) else 0
-        _require_room(self._ray, executors, self._gpus)
+        self.room = _require_room(self._ray, executors, self._gpus)
+        """The number of executors that can run at once, now."""
         _require_reachable(self._ray, settings)
         self._class = self._ray.remote(
             max_restarts=0,
@@ -190,7 +189,7 @@ class RayEngine:
                 child.heard.begun, child.heard.state = told
         elif what == "run":
             child.idle, child.heard.begun = True, False
-            return Report(name, told)
+            return Report(name, told[0], result=told[1])
         return None
 
     def _buried(self, name: str, error: Exception) -> Report:
@@ -256,20 +255,21 @@ def _connected(address: str) -> Any:
     return ray
 
 
-def _require_room(ray: Any, executors: int, gpus: int) -> None:
+def _require_room(ray: Any, executors: int | None, gpus: int) -> int:
     """Refuse a cluster that can place no executor, as Ray would wait for ever; tell of too few."""
     have = ray.cluster_resources()
     what, room = ("GPU", have.get("GPU", 0)) if gpus else ("CPU", have.get("CPU", 0))
-    if executors and room < 1:
+    if executors != 0 and room < 1:
         raise UsageError(
             f"No node of the cluster has a {what} for an executor.",
             remedy="Add a node: `ray start --address HEAD:PORT` on another machine.",
         )
-    if executors > room:
+    if executors is not None and executors > room:
         log.warning(
             "the cluster has %g %ss, and %d executors want one each: the others wait for a node",
             room, what, executors,
         )  # fmt: skip
+    return int(room)
 
 
 def _require_reachable(ray: Any, settings: Settings) -> None:

@@ -35,8 +35,8 @@ class Job(Protocol):
         """Shared by the thread that runs the job and the one that tells of it."""
         ...
 
-    def run(self, runtime: Runtime) -> None:
-        """Do the job, and record its end under the lease.
+    def run(self, runtime: Runtime) -> Any:
+        """Do the job, and record its end under the lease; a result is for who gave the job.
 
         Raises:
             JobInterrupt: it shall stop.

@@ -30,9 +30,10 @@ from ..base import processes
 from ..base.errors import UsageError
 from ..base.settings import Settings
 from ..engines.dispatcher import Dispatcher
+from ..engines.start import start_engine
 from ..kinds import KINDS
 from ..worker import KINDS as WORKER_KINDS
-from ..worker import start_engine
+from ..worker import make_executor
 from . import (
     catalog,
     depedit,
@@ -295,7 +296,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     settings = settings or Settings()
     connection = Connection(settings)
     count = settings.workers if workers is None else workers
-    engine = start_engine(settings, count)
+    engine = start_engine(settings, make_executor, count)
     dispatcher = Dispatcher(
         settings, WORKER_KINDS, engine, count, connection.waited, connection.suspect
     )

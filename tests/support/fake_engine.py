@@ -66,6 +66,8 @@ class FakeEngine:
         """Start an executor: it is ready at once."""
         self._idle.add(name)
 
+    room = 1
+
     def ready(self) -> list[str]:
         """The executors that can be given a job."""
         return sorted(self._idle)

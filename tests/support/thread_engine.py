@@ -14,18 +14,18 @@ from typing import Any, cast
 from thinkeval.cypher.run import Database
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.engines.dispatcher import Dispatcher
-from thinkeval.service.engines.executor import Executor
-from thinkeval.service.engines.local import LocalEngine, Work, serve
+from thinkeval.service.engines.executor import Executor, Make
+from thinkeval.service.engines.local import LocalEngine, serve
 
 
 @contextmanager
 def dispatching(db: Database, settings: Settings, *kinds: type[Any]) -> Iterator[Dispatcher]:
     """A dispatcher with one executor for jobs of these kinds, for the time of a block."""
 
-    def execute(name: str, pipe: Connection) -> None:
-        serve(Executor(settings, kinds), pipe)
+    def make() -> Executor:
+        return Executor(settings, kinds)
 
-    made = Dispatcher(settings, kinds, _ThreadEngine(execute), 1, lambda: db)
+    made = Dispatcher(settings, kinds, _ThreadEngine(make), 1, lambda: db)
     made.start()
     try:
         yield made
@@ -35,7 +35,7 @@ def dispatching(db: Database, settings: Settings, *kinds: type[Any]) -> Iterator
 
 class _ThreadEngine(LocalEngine):
     def _process(self, name: str, pipe: Connection) -> BaseProcess:
-        return cast(BaseProcess, _Thread(self._work, name, pipe))
+        return cast(BaseProcess, _Thread(self._make, pipe))
 
 
 class _Thread:
@@ -43,13 +43,13 @@ class _Thread:
 
     pid = exitcode = 0
 
-    def __init__(self, work: Work, name: str, pipe: Connection) -> None:
+    def __init__(self, make: Make, pipe: Connection) -> None:
         # The caller closes its copy once the process has started, which has one of its own.
         mine = Connection(os.dup(pipe.fileno()))
         self.sentinel, self._over = Pipe(duplex=False)
-        thread = threading.Thread(target=self._run, args=(work, name, mine))
+        thread = threading.Thread(target=self._run, args=(make, mine))
         self.start, self.join, self.is_alive = thread.start, thread.join, thread.is_alive
 
-    def _run(self, work: Work, name: str, pipe: Connection) -> None:
+    def _run(self, make: Make, pipe: Connection) -> None:
         with pipe, self._over:
-            work(name, pipe)
+            serve(make(), pipe)

@@ -13,17 +13,18 @@ from typing import Any
 import pytest
 import torch
 
+from support.deadly_rewrite import Deadly
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.strength import scaled
 from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.base.errors import UsageError
+from thinkeval.service.engines import sweep as sweep_pool
 from thinkeval.service.graphs import datasets
 from thinkeval.service.models.edit import EditOptions
 from thinkeval.service.reports.sweep import report
 from thinkeval.service.scoring import plan, record, sweep
-from thinkeval.service.scoring import sweep as sweep_pool
 from thinkeval.service.scoring import sweep as sweeps
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.resolved import resolve
@@ -260,18 +261,18 @@ def test_two_workers_score_what_one_does(place: Place, monkeypatch: pytest.Monke
     assert [efficacy(o) for o in together] == pytest.approx([efficacy(o) for o in apart], rel=1e-12)
 
 
-def test_a_killed_worker_fails_its_cells_and_running_again_does_them(
+def test_the_cells_of_a_killed_worker_are_scored_by_another(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The cells of a killed process are free once its leases have expired.
+    # The cell that it was scoring is free once its lease has expired.
     monkeypatch.setattr(place.runtime.settings, "lease_s", 6.0)
     sweep = place.sweep(
         "rome", "memit", options=place.options(samples=5), rewrites=place.rewrites[4:6]
     )
-    todo = sweeps.tasks(sweep)
     place.runtime.model(place.model.source, place.graph)
+    killed: list[int] = []
 
-    def kill_the_children() -> None:
+    def kill_a_child() -> None:
         import multiprocessing
 
         for _ in range(600):
@@ -281,19 +282,32 @@ def test_a_killed_worker_fails_its_cells_and_running_again_does_them(
             if running:
                 break
             time.sleep(0.1)
-        for child in multiprocessing.active_children():
-            if child.pid:
-                os.kill(child.pid, signal.SIGKILL)
+        pids = [child.pid for child in multiprocessing.active_children() if child.pid]
+        killed.extend(pids[:1])
+        os.kill(killed[0], signal.SIGKILL)
 
-    killer = threading.Thread(target=kill_the_children)
+    killer = threading.Thread(target=kill_a_child)
     killer.start()
-    outcomes = sweep_pool.run_on_processes(place.runtime, sweep, todo, 2)
+    outcomes = sweep_pool.run(place.runtime, sweep, workers=2)
     killer.join()
-    failed = [o for o in outcomes if o.error]
-    assert failed
-    assert all("-9" in (o.error or "") for o in failed)
-    again = sweep_pool.run(place.runtime, sweep, workers=1)
-    assert all(o.score is not None for o in again)
+    assert killed
+    assert [o.cell for o in outcomes] == [cell for cells in sweeps.tasks(sweep) for cell in cells]
+    assert all(o.score is not None for o in outcomes)
+
+
+def test_a_job_that_kills_each_of_its_workers_fails_and_the_others_are_scored(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = place.sweep("none", rewrites=place.rewrites[2:5])
+    victim = place.rewrites[3].id
+    monkeypatch.setattr(sweep_pool, "make_executor", Deadly(victim))
+    outcomes = sweep_pool.run(place.runtime, sweep, workers=2)
+    told = {o.cell.rewrite.id: o.error for o in outcomes}
+    assert told.pop(victim) is not None
+    assert set(told.values()) == {None}
+    (died,) = [o.error or "" for o in outcomes if o.error]
+    assert "3 times" in died
+    assert "run the same sweep again" in died
 
 
 def test_a_sequence_is_scored_after_each_edit_and_at_the_end(place: Place) -> None:
