@@ -10,8 +10,10 @@ is read from the database.
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter, deque
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -132,7 +134,10 @@ def run(runtime: Runtime, sweep: Sweep, workers: int | None = None) -> list[Outc
     settings = runtime.settings
     if settings.engine == "ray":  # this machine may have neither a GPU nor room for the model
         runtime.log(f"{pluralize(total, 'edit')} on the Ray cluster {settings.ray_address!r}")
-        return _on(start_engine(settings, make_executor, workers), runtime, sweep, todo, workers)
+        # Ray prints messages of its nodes to standard output, which holds the command's result.
+        with redirect_stdout(sys.stderr):
+            engine = start_engine(settings, make_executor, workers)
+            return _on(engine, runtime, sweep, todo, workers)
     runtime.log(f"{pluralize(total, 'edit')}; first what they share")
     weights = sweeps.prepare(runtime, sweep)
     count = how_many(runtime, len(todo), weights) if workers is None else workers
@@ -254,7 +259,7 @@ class _Running:
             f"its worker process ended {MAX_CRASHES} times ({died}) → run the same sweep again;"
             " scored cells stay"
             if died
-            else "its worker met an error that the log above has → please report it"
+            else "its worker met an unexpected error, which the log above has → please report it"
         )
         found = outcomes or [Outcome(cell, error=reason) for cell in self._todo[number]]
         done, total = self._count(), sum(map(len, self._todo))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from thinkeval.service import worker
 from thinkeval.service.cli import main
@@ -23,12 +23,12 @@ HOLD = "HELD_STAGES"
 class HoldingExecutor(Executor):
     """An executor that waits before a job, and wherever the job reports its progress."""
 
-    def _run(self, job: Job) -> None:
+    def _run(self, job: Job) -> Any:
         run, enter, update = job.run, job.progress.enter, job.progress.update
 
-        def held_run(runtime: Runtime) -> None:
+        def held_run(runtime: Runtime) -> Any:
             self._hold(STARTING)
-            run(runtime)
+            return run(runtime)
 
         def held_enter(stage: str, reached: float, upto: float | None = None) -> None:
             enter(stage, reached, upto)
@@ -40,7 +40,7 @@ class HoldingExecutor(Executor):
 
         job.run = held_run
         job.progress.enter, job.progress.update = held_enter, held_update
-        super()._run(job)
+        return super()._run(job)
 
     def _hold(self, stage: str) -> None:
         while stage in _named():
@@ -55,15 +55,15 @@ def _named() -> list[str]:
         return []
 
 
-_execute = worker.execute
+_make = worker.make_executor
 
 
-def execute(name: str, pipe: Connection) -> None:
-    """Run an executor; stands for `thinkeval.service.worker.execute`."""
+def make_executor() -> Executor:
+    """Make an executor; stands for `thinkeval.service.worker.make_executor`."""
     worker.Executor = HoldingExecutor
-    _execute(name, pipe)
+    return _make()
 
 
 if __name__ == "__main__":
-    worker.execute = execute
+    worker.make_executor = make_executor
     main.main()

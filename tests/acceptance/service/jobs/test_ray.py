@@ -5,6 +5,7 @@ Real Ray, in processes of this machine: a head and a second node, with token aut
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -23,6 +24,7 @@ from support.serving import Service, serving, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.experiments import edit as store
+from thinkeval.service.scoring import record
 
 RAY = Path(sys.executable).with_name("ray")
 pytestmark = [
@@ -103,6 +105,47 @@ def service(
     with serving(env, tmp_path_factory.mktemp("ray")) as running:
         running.ready()
         yield running
+
+
+def test_a_sweep_of_the_command_line_survives_a_killed_actor(
+    db: Database, cluster: Cluster, mine: Mine, thinkeval: Cli
+) -> None:
+    """Two actors on two nodes; one is killed in mid-edit. The numbers are those of one process."""
+    asked = ["sweep", REWRITE, "-g", mine.graph, "--model", mine.model, "-m", "none", "-m", "memit",
+             "--samples", "2", "--seed", "120", "--seed", "121", "--json"]  # fmt: skip
+    address = ("--engine", "ray", "--ray-address", cluster.address)
+    env = cluster.env | {"THINKEVAL_LEASE_S": "10"}
+    began = thinkeval.start(*asked, *address, **env)
+    until(
+        lambda: db.read(rows.EditRow, "edits/list_edits", dataset=mine.graph, status="running"),
+        PATIENCE_S,
+    )
+    victim = max(_actors(cluster), key=lambda each: each.cpu_times().user)
+    victim.kill()
+    out, err = began.communicate(timeout=PATIENCE_S)
+    assert began.returncode == 0, err
+    assert "an executor died, another takes its cells" in err
+    found = json.loads(out)
+    before = {edit: record.stored_score(db, edit) for edit in found["edits"]}
+    assert thinkeval(*asked).json["edits"] == found["edits"]
+    again = thinkeval(
+        "score", REWRITE, "-g", mine.graph, "--model", mine.model, "-m", "memit",
+        "--samples", "2", "--seed", "121", "--force", "--json",
+    ).json[0]  # fmt: skip
+    stored = before[again["edit"]]
+    assert stored is not None
+    values = [value.model_dump(mode="json") for value in stored.values]
+    assert [_close(value) for value in again["values"]] == values
+
+
+def _actors(cluster: Cluster) -> list[psutil.Process]:
+    """The actors of all nodes."""
+    return [
+        child
+        for node in cluster.nodes
+        for child in node.children(recursive=True)
+        if "ray::Actor" in child.name() or "ray::Actor" in " ".join(child.cmdline())
+    ]
 
 
 def post(service: Service, mine: Mine, **more: object) -> str:
