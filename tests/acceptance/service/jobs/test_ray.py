@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -105,6 +106,31 @@ def service(
     with serving(env, tmp_path_factory.mktemp("ray")) as running:
         running.ready()
         yield running
+
+
+def test_an_address_where_nothing_listens_is_refused_at_once(thinkeval: Cli) -> None:
+    """Ray itself tries for many minutes."""
+    began = time.monotonic()
+    done = thinkeval.process(
+        "db", "fleet", "--engine", "ray", "--ray-address", "127.0.0.1:1", code=2
+    )
+    assert "nothing listens at 127.0.0.1:1" in done.err
+    assert time.monotonic() - began < 120
+
+
+def test_the_fleet_has_two_nodes_that_pass_each_check(cluster: Cluster, thinkeval: Cli) -> None:
+    asked = ["db", "fleet", "--engine", "ray", "--ray-address", cluster.address, "--check"]
+
+    def look() -> dict[str, Any] | None:
+        found = json.loads(thinkeval.process(*asked, "--json", **cluster.env).out)
+        return found if len(found["nodes"]) == 2 else None
+
+    found = until(look, PATIENCE_S)
+    assert [node["cpus"] for node in found["nodes"]] == [1, 1]
+    checks = [each["check"] for each in found["checks"]]
+    assert checks.count("device") == checks.count("neo4j server") == 2
+    assert all(each["ok"] for each in found["checks"]), found["checks"]
+    assert found["minutes_left"] is None
 
 
 def test_a_sweep_of_the_command_line_survives_a_killed_actor(
