@@ -1,4 +1,4 @@
-// How much the queue holds, and how many jobs have ended well of late.
+// How much the queue holds, and how many jobs succeeded of late.
 // params:
 //   $since  STRING  time from which on ended jobs count, ISO 8601 in UTC
 

@@ -128,7 +128,7 @@ def _in_words(pace: rows.PaceRow) -> str:
     if not left:
         return f"{found}."
     if not pace.ended:
-        return f"{found}: the time that is left cannot be told yet."
+        return f"{found}: the time that is left is not known yet."
     return f"{found}: about {left * MINUTES / pace.ended:.0f} minutes are left at this pace."
 
 

@@ -348,7 +348,7 @@ def _no_answer(address: str, why: str) -> UsageError:
 def _require_open(ray: Any, address: str) -> None:
     """Refuse an address at which nothing listens: Ray tries such a one for many minutes.
 
-    `auto` means the cluster that this machine started last, also if that has ended.
+    `auto` means the cluster that this machine started last, also if that is gone.
     """
     where = address.removeprefix("ray://")
     if address == "auto":

@@ -59,13 +59,13 @@ class Stopped:
 
 
 class _Progress(JobProgress):
-    """Tells how many cells have ended."""
+    """Counts the cells that are done."""
 
     done = 0
 
     @property
     def state(self) -> State:
-        """The number of cells that have ended, as the stage."""
+        """The number of cells that are done, as the stage."""
         return State(f"{self.done}")
 
 
@@ -271,7 +271,7 @@ class _Running:
         return sum(map(len, self._found.values()))
 
     def _tell(self) -> None:
-        """Show how many cells have ended, those of jobs under way included."""
+        """Show how many cells are done, those of jobs under way included."""
         under_way = (self._engine.heard(name).state for name in self._given)
         done = self._count() + sum(int(state.stage or 0) for state in under_way if state)
         self._runtime.progress(done, sum(map(len, self._todo)), "edits")
