@@ -20,11 +20,19 @@ NICENESS = 5
 """The service, the database and the user's own programs come first."""
 
 
-def make_executor() -> Executor:
-    """Set this process up for an executor, and make it; the environment has its settings."""
+def make_executor(threads: int | None) -> Executor:
+    """Set this process up for an executor, and make it; the environment has its settings.
+
+    Args:
+        threads: that it computes on; None: as torch chooses.
+    """
     collect_seldom()
     processes.set_up()
     os.nice(NICENESS)
+    if threads is not None:
+        from ..editing.models import use_threads  # imports torch
+
+        use_threads(threads)
     return Executor(Settings(), KINDS)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("thinkeval.worker")
 
 Make: TypeAlias = "Callable[[], Executor]"
-"""Makes an executor in its process, on whatever machine that is."""
+"""Makes an executor in its process: can be imported there."""
 
 STARTING = "starting"
 """The first stage of a job of any kind, from its claim to the first that its kind names."""

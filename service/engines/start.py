@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from .local import LocalEngine
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..base.settings import Settings
     from .engine import Engine
-    from .executor import Make
+    from .executor import Executor
+
+
+Make: TypeAlias = "Callable[[int | None], Executor]"
+"""Makes an executor in its process that computes on so many threads; None: as torch chooses.
+
+It is a function of a module, which that process can import."""
 
 
 def start_engine(settings: Settings, make: Make, executors: int | None = None) -> Engine:
     """Return the engine that the settings name; its executors are started by its user.
 
+    Several executors of this machine divide its processors; Ray divides those of a node itself.
+
     Args:
-        make: makes an executor in its process: a function of a module, which that can import.
         executors: how many are wanted; None: as many as there is room for.
 
     Raises:
@@ -25,5 +36,7 @@ def start_engine(settings: Settings, make: Make, executors: int | None = None) -
     if settings.engine == "ray":
         from .ray import RayEngine
 
-        return RayEngine(settings, make, executors, settings.ray_address)
-    return LocalEngine(make)
+        return RayEngine(settings, partial(make, None), executors, settings.ray_address)
+    several = executors or 1
+    threads = None if several == 1 else max(1, (os.cpu_count() or 1) // several)
+    return LocalEngine(partial(make, threads))

@@ -98,17 +98,17 @@ class CellsJob:
         """Nothing is stored of it: its cells are edits."""
 
 
-def make_executor(settings: Settings | None = None, threads: int | None = None) -> Executor:
+def make_executor(settings: Settings | None, threads: int | None) -> Executor:
     """Set this process up for an executor of a sweep, and make it.
 
     Args:
         settings: None: those of its environment, as Ray shows the arguments of an actor to all.
-        threads: that it computes on; None: as the engine has set them.
+        threads: that it computes on; None: as torch chooses.
     """
-    from ...editing.models import use_threads
-
     collect_seldom()
     if threads is not None:
+        from ...editing.models import use_threads  # imports torch
+
         use_threads(threads)
     return Executor(settings or Settings(), (CellsJob,))
 
@@ -136,14 +136,14 @@ def run(runtime: Runtime, sweep: Sweep, workers: int | None = None) -> list[Outc
         runtime.log(f"{pluralize(total, 'edit')} on the Ray cluster {settings.ray_address!r}")
         # Ray prints messages of its nodes to standard output, which holds the command's result.
         with redirect_stdout(sys.stderr):
-            engine = start_engine(settings, make_executor, workers)
+            engine = start_engine(settings, partial(make_executor, None), workers)
             return _on(engine, runtime, sweep, todo, workers)
     runtime.log(f"{pluralize(total, 'edit')}; first what they share")
     weights = sweeps.prepare(runtime, sweep)
     count = how_many(runtime, len(todo), weights) if workers is None else workers
     if count > 1:
-        make = partial(make_executor, settings, max(1, (os.cpu_count() or 1) // count))
-        return _on(start_engine(settings, make, count), runtime, sweep, todo, count)
+        engine = start_engine(settings, partial(make_executor, settings), count)
+        return _on(engine, runtime, sweep, todo, count)
     outcomes: list[Outcome] = []
     for outcome in sweeps.run_cells(runtime, sweep, (cell for cells in todo for cell in cells)):
         outcomes.append(outcome)

@@ -58,10 +58,10 @@ def _named() -> list[str]:
 _make = worker.make_executor
 
 
-def make_executor() -> Executor:
+def make_executor(threads: int | None) -> Executor:
     """Make an executor; stands for `thinkeval.service.worker.make_executor`."""
     worker.Executor = HoldingExecutor
-    return _make()
+    return _make(threads)
 
 
 if __name__ == "__main__":

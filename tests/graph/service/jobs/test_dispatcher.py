@@ -195,7 +195,7 @@ STUCK = """
     from thinkeval.service.engines.connection import Connection
     from thinkeval.service.engines.dispatcher import Dispatcher
     from thinkeval.service.engines.executor import Executor
-    from thinkeval.service.engines.local import LocalEngine, serve
+    from thinkeval.service.engines.local import LocalEngine
     from thinkeval.service.experiments.job import JobProgress
 
     class Stuck:
@@ -212,13 +212,13 @@ STUCK = """
         def drop(db, job):
             pass
 
-    def execute(name, pipe):
-        serve(Executor(Settings(), (Stuck,)), pipe)
+    def make():
+        return Executor(Settings(), (Stuck,))
 
     if __name__ == "__main__":
         connection = Connection(Settings())
         connection.start()
-        engine = LocalEngine(execute)
+        engine = LocalEngine(make)
         Dispatcher(Settings(), (Stuck,), engine, 1, connection.waited).run()
 """
 
