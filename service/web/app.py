@@ -51,7 +51,7 @@ from .pages import experiments as experiment_pages
 from .pages import growth, routes
 from .pages import routes as data_pages
 from .problems import ProblemOut
-from .security import COOKIE, BodyLimit, is_open, require_token_elsewhere
+from .security import COOKIE, BodyLimit, is_open, require_token_elsewhere, role_of
 from .state import Connection, State
 
 # Additions to the OpenAPI document that FastAPI writes: errors, security, tags.
@@ -87,8 +87,9 @@ SECURITY = {
     "token": {
         "type": "http",
         "scheme": "bearer",
-        "description": "The service's THINKEVAL_API_TOKEN. If none is set, the service listens on"
-        " its own machine only and requires none.",
+        "description": "The service's THINKEVAL_API_TOKEN, whose role is admin, or one that"
+        " `thinkeval db token add` made. An operation lists the role it requires: post permits what"
+        " read does, admin all. Without any token, none is required.",
     },
     "cookie": {
         "type": "apiKey",
@@ -131,11 +132,11 @@ def _document(app: FastAPI) -> dict[str, Any]:
         ref_template="#/components/schemas/{model}"
     )
     parts["securitySchemes"] = SECURITY
-    document["security"] = [{}, *({name: []} for name in SECURITY)]
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            if is_open(path):
-                operation["security"] = []
+            role = role_of(method.upper(), path)
+            required = [{}, *({name: [role]} for name in SECURITY)]
+            operation["security"] = [] if is_open(path) else required
             if f"{method.upper()} {path}" in CORE:
                 operation["tags"] = ["core"]
     return document
@@ -286,11 +287,14 @@ ROUTERS = (
 )  # fmt: skip
 
 
-def create_app(settings: Settings | None = None, *, workers: int | None = None) -> FastAPI:
+def create_app(
+    settings: Settings | None = None, *, workers: int | None = None, guarded: bool = True
+) -> FastAPI:
     """The application.
 
     Args:
         workers: number of worker processes; None for the number in the settings.
+        guarded: False to let in every request, where none comes from another process.
     """
     settings = settings or Settings()
     connection = Connection(settings)
@@ -324,7 +328,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         generate_unique_id_function=readable_id,
     )
     sessions = security.Sessions()
-    extras = {"registry": registry, "sessions": sessions}
+    tokens = security.Tokens(settings, connection) if guarded else None
+    extras = {"registry": registry, "sessions": sessions, "tokens": tokens}
     app.state.thinkeval = State(settings, connection, dispatcher, extras=extras)
     problems.install(app, [route for router in ROUTERS for route in router.routes])
     install(app)
@@ -334,7 +339,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         app.include_router(router, dependencies=checked)
     registry.register(health.Edits(connection))
     app.add_middleware(BodyLimit, upload_bytes=settings.body_limit_mb * 2**20)
-    app.add_middleware(security.Guard, settings=settings, sessions=sessions)
+    app.add_middleware(security.Guard, settings=settings, sessions=sessions, known=tokens)
     app.add_middleware(health.Observed, registry=registry)
     if settings.root_path:
         _require_free(settings.root_path)

@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated, Any
 
-from fastapi import APIRouter, File, Form, Query, Response, UploadFile
+from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,6 +38,7 @@ from ..models.edit import Name
 from ..scoring import deltas
 from .parameters import Cursor, Limit
 from .problems import DESCRIBED
+from .security import require_role
 from .state import AppState, Db, InForce
 
 # Uploaded data sets: one file, several files, a folder, or a zip, put into a temporary folder.
@@ -349,7 +350,10 @@ class ImportIn(BaseModel):
         description="`COLUMN=ROLE` for each column of a table whose name does not say its role;"
         f" the roles are {', '.join(ROLES)}.",
     )
-    replace: bool = Field(default=False, description="Replace a stored graph of the same name.")
+    replace: bool = Field(
+        default=False,
+        description="Replace a stored graph of the same name; requires the role admin.",
+    )
     strict: bool = Field(
         default=False, description="Store nothing if the label audit has a finding (422)."
     )
@@ -397,6 +401,8 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
 }
 
 
+WITH_REPLACE = " with `replace`"
+
 _TEXTS = {name: field.description for name, field in ImportIn.model_fields.items()}
 FormName = Annotated[NewName | None, Form(description=_TEXTS["name"])]
 FormFormat = Annotated[Format | None, Form(description=_TEXTS["format"])]
@@ -423,6 +429,7 @@ Files = Annotated[
     summary="Import an uploaded data set",
 )
 def upload_graph(
+    request: Request,
     db: Db,
     settings: InForce,
     response: Response,
@@ -440,6 +447,8 @@ def upload_graph(
     A stored graph of this name with different content is not overwritten (409) unless `replace` is
     set.
     """
+    if replace:
+        require_role(request, "admin", WITH_REPLACE)
     options = {"name": name, "target_new": target_new, "limit": limit, "map": map}
     with _uploaded(settings, file, format, options) as (loaded, _):
         return _stored(db, response, loaded, replace=replace, strict=strict)
@@ -532,8 +541,12 @@ def _uploaded(
     responses=UNCHANGED,
     summary="Import a data set by its name or path",
 )
-def import_graph(body: ImportIn, db: Db, settings: InForce, response: Response) -> Imported:
+def import_graph(
+    body: ImportIn, request: Request, db: Db, settings: InForce, response: Response
+) -> Imported:
     """Import a graph that ships with ThinkEval, or a file of the server's allowed folder."""
+    if body.replace:
+        require_role(request, "admin", WITH_REPLACE)
     path = _allowed(settings, body.source)
     loaded = datasets.read(
         path,
