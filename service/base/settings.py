@@ -129,6 +129,11 @@ class Settings(BaseSettings):
         gt=0,
         description="Seconds a worker may take to stop a cancelled job; then it is killed.",
     )
+    edit_limit_s: float | None = Field(
+        default=None,
+        gt=0,
+        description="Seconds a worker may score an edit; then it fails. Default: no limit.",
+    )
     api_token: SecretStr | None = Field(
         default=None,
         min_length=16,
