@@ -101,6 +101,13 @@ class Settings(BaseSettings):
         pattern=r"^(?:/[A-Za-z0-9._~-]+)*$",
         description="Path below which a proxy shows the service, such as /thinkeval.",
     )
+    tls_cert: Path | None = Field(
+        default=None,
+        description="PEM file of the service's certificate, and those that sign it: serves https.",
+    )
+    tls_key: Path | None = Field(
+        default=None, description="PEM file of the certificate's key, without a password."
+    )
     workers: int = Field(
         default=1,
         ge=0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -35,6 +36,10 @@ def serve(
             " strip it or not."
         ),
     ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(help="PEM file of a certificate: serves https, not http.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="PEM file of the certificate's key.")] = None,
     workers: Annotated[
         int | None,
         typer.Option(min=0, max=64, help="Worker processes; 0 where workers run elsewhere."),
@@ -61,7 +66,7 @@ def serve(
     """
     given = {
         "host": host, "port": port, "root_path": root_path, "workers": workers,
-        "engine": engine, "ray_address": ray_address,
+        "engine": engine, "ray_address": ray_address, "tls_cert": tls_cert, "tls_key": tls_key,
     }  # fmt: skip
     settings = Settings(**{name: value for name, value in given.items() if value is not None})
     from ..web.app import run

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -369,9 +370,11 @@ def run(settings: Settings) -> None:
     """Serve until a signal stops the process.
 
     Raises:
-        UsageError: the port is in use, or --host admits other machines without a token.
+        UsageError: the port is in use, --host admits other machines without a token, or the
+            certificate cannot be used.
     """
     require_token_elsewhere(settings, settings.host)
+    tls = _tls(settings)
     with closing(_listen(settings)) as listener:
         port = listener.getsockname()[1]
         processes.set_up()
@@ -382,16 +385,51 @@ def run(settings: Settings) -> None:
             access_log=False,
             timeout_graceful_shutdown=GRACE_S,
             server_header=False,
+            **tls,
         )
+        scheme = "https" if tls else "http"
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host
         shown = "127.0.0.1" if shown in ("0.0.0.0", "[::]") else shown
         print(  # noqa: T201
-            f"ThinkEval is at http://{shown}:{port}{settings.root_path}/ (REST: /v1, /docs)."
+            f"ThinkEval is at {scheme}://{shown}:{port}{settings.root_path}/ (REST: /v1, /docs)."
             " Ctrl-C stops it.",
             file=sys.stderr,
             flush=True,
         )
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _tls(settings: Settings) -> dict[str, Any]:
+    """What uvicorn needs to serve https; empty for http.
+
+    Raises:
+        UsageError: a file is missing, cannot be read, or does not fit the other one.
+    """
+    cert, key = settings.tls_cert, settings.tls_key
+    if cert is None and key is None:
+        return {}
+    if cert is None or key is None:
+        raise UsageError(
+            "A certificate and its key go together, but only one of them is given.",
+            remedy="Give --tls-cert and --tls-key, or THINKEVAL_TLS_CERT and THINKEVAL_TLS_KEY.",
+        )
+    for path in (cert, key):
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise UsageError(
+                f"{path} cannot be read: {error.strerror or error}.",
+                remedy="Check the path, and that the user of the service may read it.",
+            ) from error
+    try:
+        # A key with a password is refused, where the library would ask for it on the terminal.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
+    except ssl.SSLError as error:
+        raise UsageError(
+            f"The certificate {cert} and the key {key} cannot be used: {error.reason or error}.",
+            remedy="Give the PEM files of a certificate and of its own key, without a password.",
+        ) from error
+    return {"ssl_certfile": str(cert), "ssl_keyfile": str(key)}
 
 
 def _listen(settings: Settings) -> socket.socket:
