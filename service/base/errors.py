@@ -212,7 +212,7 @@ class JobInterrupt(KeyboardInterrupt):
 class TimeLimitInterrupt(JobInterrupt):
     """Stops a job that takes longer than it may; it fails.
 
-    An interrupt and no usual error, which a step that is not essential would note and go on.
+    An interrupt: a step that is not essential would only note a usual error.
     """
 
     def __init__(self) -> None:

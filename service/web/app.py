@@ -363,7 +363,7 @@ def _require_free(root: str) -> None:
 
 
 GRACE_S = 5
-"""Seconds that open event streams may delay a shutdown."""
+"""Seconds that requests under way may delay a shutdown."""
 
 
 def run(settings: Settings) -> None:
