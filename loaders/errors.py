@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from .texts import fitted
 
@@ -22,6 +23,16 @@ class LoaderError(Exception):
         super().__init__(self.detail)
         if remedy is not None:
             self.remedy = remedy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by its attributes: the classes differ in the arguments that they take."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[LoaderError], args: tuple[Any, ...], state: dict[str, Any]) -> LoaderError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class UnreadableFileError(LoaderError):

@@ -32,7 +32,7 @@ from .edit_records import Edit, add_edits, number_of, read_records
 from .reading.json_stream import head, items
 from .reading.sources import Place, default_name
 from .records import Check, LoadedGraph, RewriteRequest, as_template, unique
-from .texts import examples, folded, quoted
+from .texts import MAX_NAME, examples, folded, quoted
 
 SUMMARY = "RippleEdits: popular.json or random.json, edits with queries by six criteria"
 LEAST_SUBJECTS = 3
@@ -205,7 +205,9 @@ def _stem(
                 return stem
     if phrase is not None and len(phrase.subjects) >= LEAST_SUBJECTS and phrase.behind:
         words = sentences[0].split()
-        for end in range(len(words) - 1, len(phrase.before) + len(phrase.behind), -1):
+        # An object has a name's length, so that a long prompt is not tried at each of its words.
+        least = max(len(phrase.before) + len(phrase.behind), len(words) - MAX_NAME)
+        for end in range(len(words) - 1, least, -1):
             stem = " ".join(words[:end])
             if phrase.subject(words[:end]) and all(s.startswith(f"{stem} ") for s in sentences):
                 return stem

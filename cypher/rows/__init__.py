@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .access import *
     from .append import *
     from .base import *
     from .chains import *
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .states import *
 
 _MODULES = (
-    "append", "base", "chains", "checks", "closure", "depedit", "edits", "experiments",
+    "access", "append", "base", "chains", "checks", "closure", "depedit", "edits", "experiments",
     "forms", "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
 
 

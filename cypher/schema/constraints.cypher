@@ -31,6 +31,7 @@ CREATE CONSTRAINT form_answer_id IF NOT EXISTS FOR (x:FormAnswer) REQUIRE x.id I
 CREATE CONSTRAINT check_answer_id IF NOT EXISTS FOR (x:CheckAnswer) REQUIRE x.id IS UNIQUE;
 CREATE CONSTRAINT iteration_id IF NOT EXISTS FOR (i:Iteration) REQUIRE i.id IS UNIQUE;
 CREATE CONSTRAINT experiment_id IF NOT EXISTS FOR (x:Experiment) REQUIRE x.id IS UNIQUE;
+CREATE CONSTRAINT access_token_id IF NOT EXISTS FOR (t:AccessToken) REQUIRE t.id IS UNIQUE;
 CREATE INDEX experiment_kind IF NOT EXISTS FOR (x:Experiment) ON (x.kind);
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
@@ -65,7 +66,7 @@ UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
   'Job', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
   'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers',
-  'FormAnswer', 'CheckAnswer', 'Experiment'] AS label
+  'FormAnswer', 'CheckAnswer', 'Experiment', 'AccessToken'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
@@ -120,7 +121,7 @@ UNWIND [
   'constraints', 'kl', 'perplexity_ratio', 'update_norm', 'protocols',
   'form', 'protocol', 'fact', 'known', 'given', 'chance', 'margin_pre', 'margin_post',
   'p_old_pre', 'p_old_post', 'further_pre', 'further_post',
-  'text_pre', 'text_post', 'length_pre', 'length_post'
+  'text_pre', 'text_post', 'length_pre', 'length_post', 'digest'
 ] AS property
 CALL db.createProperty(property);
 

@@ -209,6 +209,16 @@ class JobInterrupt(KeyboardInterrupt):
         self.cancelled = cancelled
 
 
+class TimeLimitInterrupt(JobInterrupt):
+    """Stops a job that takes longer than it may; it fails.
+
+    An interrupt: a step that is not essential would only note a usual error.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(cancelled=True)
+
+
 KNOWN_ERRORS = (LoaderError, GraphError, EditingError, ServiceError)
 """Errors that a user can cause or fix; any other is a defect and keeps its traceback."""
 

@@ -1,4 +1,4 @@
-"""Processes of the program: how they start, their logs, and their garbage collector."""
+"""Processes of the program: how they start, their logs, their garbage collector, their limits."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import gc
 import logging
 import multiprocessing
 import os
+import pickle
 import signal
+import subprocess
 import sys
 import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 from types import FrameType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def set_up() -> None:
@@ -105,3 +113,72 @@ def _interrupt_main() -> None:
 def _is_being_imported(package: str) -> bool:
     spec = getattr(sys.modules.get(package), "__spec__", None)
     return bool(getattr(spec, "_initializing", False))
+
+
+# A call in a process of its own, which ends at a limit of time or memory.
+#
+# It is a new interpreter, which imports what the call needs and nothing else: neither the script of
+# a notebook nor torch.
+
+
+def apart(call: Callable[..., T], *args: Any, seconds: int, memory: int) -> T:
+    """Call a function in another process, and return what it returns.
+
+    Args:
+        call: of a module; it is sent by its name, its arguments and result by their values.
+        seconds: of a processor, where the system counts them; on a busy machine, or where it does
+            not, twice as much of time.
+        memory: bytes that the process may allocate, where the system counts them (Linux).
+
+    Raises:
+        TimeoutError, MemoryError: a limit was exceeded.
+        ChildProcessError: the process ended without an answer.
+        Exception: as the call.
+    """
+    program = f"from {__name__} import _answer; _answer()"
+    sent = pickle.dumps((call, args, seconds, memory))
+    command = [sys.executable, "-P", "-c", program]
+    try:
+        done = subprocess.run(command, input=sent, stdout=subprocess.PIPE, timeout=2 * seconds)
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError(f"it took more than {2 * seconds} s") from error
+    if done.returncode == -getattr(signal, "SIGXCPU", 0) != 0:
+        raise TimeoutError(f"it took more than {seconds} s of a processor")
+    if done.returncode == _OUT_OF_MEMORY:
+        raise MemoryError(f"it took more than {memory:,} bytes of memory")
+    if done.returncode != 0:
+        raise ChildProcessError(f"the process ended with {done.returncode}")
+    failed, value = pickle.loads(done.stdout)  # of our own process
+    if failed:
+        raise value
+    return value
+
+
+_OUT_OF_MEMORY = 79
+"""Exit status of a process that may not allocate more."""
+
+
+def _answer() -> None:
+    """Run the call that the standard input names, and write its answer to the standard output."""
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+        call, args, seconds, memory = pickle.load(sys.stdin.buffer)
+        _limit("RLIMIT_CPU", seconds)
+        _limit("RLIMIT_DATA", memory)
+        try:
+            answer = pickle.dumps((False, call(*args)))
+        except MemoryError:
+            os._exit(_OUT_OF_MEMORY)  # any other answer takes memory too
+        except Exception as error:
+            error.add_note(traceback.format_exc())
+            answer = pickle.dumps((True, error))
+        out.write(answer)
+
+
+def _limit(name: str, most: int) -> None:
+    """Set a limit of this process, where the system has it."""
+    with suppress(ImportError, AttributeError, ValueError, OSError):
+        import resource
+
+        kind = getattr(resource, name)
+        resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))

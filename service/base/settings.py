@@ -101,6 +101,13 @@ class Settings(BaseSettings):
         pattern=r"^(?:/[A-Za-z0-9._~-]+)*$",
         description="Path below which a proxy shows the service, such as /thinkeval.",
     )
+    tls_cert: Path | None = Field(
+        default=None,
+        description="PEM file of the service's certificate, and those that sign it: serves https.",
+    )
+    tls_key: Path | None = Field(
+        default=None, description="PEM file of the certificate's key, without a password."
+    )
     workers: int = Field(
         default=1,
         ge=0,
@@ -128,6 +135,11 @@ class Settings(BaseSettings):
         default=30.0,
         gt=0,
         description="Seconds a worker may take to stop a cancelled job; then it is killed.",
+    )
+    edit_limit_s: float | None = Field(
+        default=None,
+        gt=0,
+        description="Seconds a worker may score an edit; then it fails. Default: no limit.",
     )
     api_token: SecretStr | None = Field(
         default=None,

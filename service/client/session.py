@@ -71,14 +71,16 @@ class Session(Client):
         from ..cli.output import ProgressBars
         from ..web.app import create_app
 
-        settings = (settings or Settings()).model_copy(update={"api_token": None})
+        settings = settings or Settings()
         with ExitStack() as stack, _problems():
             if progress is None and not quiet:
                 progress = stack.enter_context(ProgressBars())
             shown = {} if progress is None else {"progress": progress}
             self._runtime = stack.enter_context(Runtime(settings, **shown))
             _ = self._runtime.db
-            transport = stack.enter_context(in_process(create_app(settings, workers=0)))
+            transport = stack.enter_context(
+                in_process(create_app(settings, workers=0, guarded=False))
+            )
             super().__init__(ADDRESS, "", transport=transport)
             self._stack = stack.pop_all()
 

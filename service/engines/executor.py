@@ -9,6 +9,7 @@ loop (`editing.interruption`): there the thread that runs it looks at the flags 
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,9 +17,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...cypher.errors import GraphError, ServerUnavailableError
 from ...editing import interruption
-from ..base.errors import KNOWN_ERRORS, JobInterrupt, LeaseLostError, describe
+from ..base.errors import (
+    KNOWN_ERRORS,
+    JobInterrupt,
+    LeaseLostError,
+    TimeLimitInterrupt,
+    UsageError,
+    describe,
+)
 from ..base.leases import Lease, State
-from ..experiments import recovery
+from ..experiments import queue, recovery
 from ..scoring.runtime import Runtime
 from .engine import Outcome
 
@@ -56,6 +64,7 @@ class Executor:
         self.asked_at: float | None = None
         self._job: Job | None = None
         self._affinity: str | None = None
+        self._ends = math.inf
         self.runtime = Runtime(settings, self._progress)
         self.runtime.entered = self._entered
 
@@ -70,6 +79,8 @@ class Executor:
         self._affinity = row.affinity
         self.runtime.trim()
         started = time.monotonic()
+        limit = self.settings.edit_limit_s if row.kind == queue.EDIT else None
+        self._ends = started + (limit or math.inf)
         self._job = job = kind(row, lease)
         log.info("%s %s: begun", row.kind, row.id)
         try:
@@ -120,6 +131,9 @@ class Executor:
         try:
             self._check()
             return job.run(self.runtime)
+        except TimeLimitInterrupt:
+            self._ends = math.inf  # the failure is recorded without a limit
+            self._failed(job, self._too_long())
         except JobInterrupt as stop:
             log.info("the job stops: %s", stop)
             if not job.progress.lease.ended:
@@ -131,6 +145,14 @@ class Executor:
         except Exception as error:
             self._failed(job, error)
         return None
+
+    def _too_long(self) -> UsageError:
+        return UsageError(
+            f"The edit was stopped: it took longer than {self.settings.edit_limit_s:g} s, the time"
+            " limit of this service.",
+            remedy="Submit it with fewer steps or samples, or ask the operator to raise"
+            " THINKEVAL_EDIT_LIMIT_S.",
+        )
 
     def _failed(self, job: Job, error: Exception) -> None:
         if isinstance(error, KNOWN_ERRORS):
@@ -164,3 +186,5 @@ class Executor:
         cancelled = job is not None and job.progress.cancelled
         if cancelled or self.stopping:
             raise JobInterrupt(cancelled=cancelled)
+        if time.monotonic() > self._ends:
+            raise TimeLimitInterrupt()

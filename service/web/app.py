@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -52,7 +53,7 @@ from .pages import experiments as experiment_pages
 from .pages import growth, routes
 from .pages import routes as data_pages
 from .problems import ProblemOut
-from .security import COOKIE, BodyLimit, is_open, require_token_elsewhere
+from .security import COOKIE, BodyLimit, is_open, require_token_elsewhere, role_of
 from .state import Connection, State
 
 # Additions to the OpenAPI document that FastAPI writes: errors, security, tags.
@@ -88,8 +89,9 @@ SECURITY = {
     "token": {
         "type": "http",
         "scheme": "bearer",
-        "description": "The service's THINKEVAL_API_TOKEN. If none is set, the service listens on"
-        " its own machine only and requires none.",
+        "description": "The service's THINKEVAL_API_TOKEN, whose role is admin, or one that"
+        " `thinkeval db token add` made. An operation lists the role it requires: post permits what"
+        " read does, admin all. Without any token, none is required.",
     },
     "cookie": {
         "type": "apiKey",
@@ -132,11 +134,11 @@ def _document(app: FastAPI) -> dict[str, Any]:
         ref_template="#/components/schemas/{model}"
     )
     parts["securitySchemes"] = SECURITY
-    document["security"] = [{}, *({name: []} for name in SECURITY)]
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            if is_open(path):
-                operation["security"] = []
+            role = role_of(method.upper(), path)
+            required = [{}, *({name: [role]} for name in SECURITY)]
+            operation["security"] = [] if is_open(path) else required
             if f"{method.upper()} {path}" in CORE:
                 operation["tags"] = ["core"]
     return document
@@ -287,11 +289,14 @@ ROUTERS = (
 )  # fmt: skip
 
 
-def create_app(settings: Settings | None = None, *, workers: int | None = None) -> FastAPI:
+def create_app(
+    settings: Settings | None = None, *, workers: int | None = None, guarded: bool = True
+) -> FastAPI:
     """The application.
 
     Args:
         workers: number of worker processes; None for the number in the settings.
+        guarded: False to let in every request, where none comes from another process.
     """
     settings = settings or Settings()
     connection = Connection(settings)
@@ -325,7 +330,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         generate_unique_id_function=readable_id,
     )
     sessions = security.Sessions()
-    extras = {"registry": registry, "sessions": sessions}
+    tokens = security.Tokens(settings, connection) if guarded else None
+    extras = {"registry": registry, "sessions": sessions, "tokens": tokens}
     app.state.thinkeval = State(settings, connection, dispatcher, extras=extras)
     problems.install(app, [route for router in ROUTERS for route in router.routes])
     install(app)
@@ -335,7 +341,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         app.include_router(router, dependencies=checked)
     registry.register(health.Edits(connection))
     app.add_middleware(BodyLimit, upload_bytes=settings.body_limit_mb * 2**20)
-    app.add_middleware(security.Guard, settings=settings, sessions=sessions)
+    app.add_middleware(security.Guard, settings=settings, sessions=sessions, known=tokens)
     app.add_middleware(health.Observed, registry=registry)
     if settings.root_path:
         _require_free(settings.root_path)
@@ -358,16 +364,18 @@ def _require_free(root: str) -> None:
 
 
 GRACE_S = 5
-"""Seconds that open event streams may delay a shutdown."""
+"""Seconds that requests under way may delay a shutdown."""
 
 
 def run(settings: Settings) -> None:
     """Serve until a signal stops the process.
 
     Raises:
-        UsageError: the port is in use, or --host admits other machines without a token.
+        UsageError: the port is in use, --host admits other machines without a token, or the
+            certificate cannot be used.
     """
     require_token_elsewhere(settings, settings.host)
+    tls = _tls(settings)
     with closing(_listen(settings)) as listener:
         port = listener.getsockname()[1]
         processes.set_up()
@@ -378,16 +386,51 @@ def run(settings: Settings) -> None:
             access_log=False,
             timeout_graceful_shutdown=GRACE_S,
             server_header=False,
+            **tls,
         )
+        scheme = "https" if tls else "http"
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host
         shown = "127.0.0.1" if shown in ("0.0.0.0", "[::]") else shown
         print(  # noqa: T201
-            f"ThinkEval is at http://{shown}:{port}{settings.root_path}/ (REST: /v1, /docs)."
+            f"ThinkEval is at {scheme}://{shown}:{port}{settings.root_path}/ (REST: /v1, /docs)."
             " Ctrl-C stops it.",
             file=sys.stderr,
             flush=True,
         )
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _tls(settings: Settings) -> dict[str, Any]:
+    """What uvicorn needs to serve https; empty for http.
+
+    Raises:
+        UsageError: a file is missing, cannot be read, or does not fit the other one.
+    """
+    cert, key = settings.tls_cert, settings.tls_key
+    if cert is None and key is None:
+        return {}
+    if cert is None or key is None:
+        raise UsageError(
+            "A certificate and its key go together, but only one of them is given.",
+            remedy="Give --tls-cert and --tls-key, or THINKEVAL_TLS_CERT and THINKEVAL_TLS_KEY.",
+        )
+    for path in (cert, key):
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise UsageError(
+                f"{path} cannot be read: {error.strerror or error}.",
+                remedy="Check the path, and that the user of the service may read it.",
+            ) from error
+    try:
+        # A key with a password is refused, where the library would ask for it on the terminal.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
+    except ssl.SSLError as error:
+        raise UsageError(
+            f"The certificate {cert} and the key {key} cannot be used: {error.reason or error}.",
+            remedy="Give the PEM files of a certificate and of its own key, without a password.",
+        ) from error
+    return {"ssl_certfile": str(cert), "ssl_keyfile": str(key)}
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -17,27 +17,29 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated, Any
 
-from fastapi import APIRouter, File, Form, Query, Response, UploadFile
+from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...cypher.run import Database
 from ...loaders import formats
 from ...loaders import graphs as shipped
-from ...loaders.errors import LoaderError, UnknownFormatError
+from ...loaders.errors import LoaderError, UnreadableFileError
 from ...loaders.reading.unrecognised import SPREADSHEETS
 from ...loaders.records import LoadedGraph, RewriteRequest
 from ...loaders.table_roles import ROLES
+from ..base import processes
 from ..base.errors import NotFoundError, UsageError
 from ..base.formatting import file_size, pluralize
 from ..base.paging import offset_page, read_offset
 from ..base.settings import Settings
-from ..graphs import datasets, delete
+from ..graphs import datasets, delete, uploads
 from ..graphs.datasets import GRAPH_NAME, StoredGraph
 from ..models.edit import Name
 from ..scoring import deltas
 from .parameters import Cursor, Limit
 from .problems import DESCRIBED
+from .security import require_role
 from .state import AppState, Db, InForce
 
 # Uploaded data sets: one file, several files, a folder, or a zip, put into a temporary folder.
@@ -57,27 +59,22 @@ _CHUNK = 1 << 20
 _LEFT_OUT = ("__MACOSX", "Thumbs.db", "desktop.ini")
 
 
-def received(
-    files: Sequence[UploadFile], folder: Path, format: str | None, limit: int
-) -> tuple[Path, list[str]]:
-    """Write an upload below an empty folder, and find the path in it that a format reads.
+def received(files: Sequence[UploadFile], root: Path, limit: int) -> list[str]:
+    """Write an upload into a folder, which is made.
 
     Args:
-        format: a key of `loaders.formats`; None to detect it.
         limit: bytes of an upload at most.
 
     Returns:
-        The file or folder to read, and the names of the files that were received.
+        The names of the files that were received.
 
     Raises:
         UsageError: an invalid name, a damaged or too large archive, no file.
-        UnknownFormatError: no format reads it.
     """
     if not files or len(files) > FILES:
         raise UsageError(
             f"The upload has {pluralize(len(files), 'file')}.", remedy=f"Send 1 to {FILES} files."
         )
-    root = folder / "upload"
     root.mkdir()
     for each in files:
         name = path_within(each.filename or "", folders=len(files) > 1)
@@ -92,15 +89,7 @@ def received(
     names = sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
     if not names:
         raise UsageError("The upload has no file.", remedy="Send a data set.")
-    found = _readable(_inner(root), format)
-    if root in (found, found.parent) and len(names) > 1:
-        # Files without a folder of their own: a graph may be named after it.
-        key = PurePosixPath(format or formats.detect(found)).name
-        moved = root.rename(folder / key)
-        found = moved if found == root else moved / found.name
-    elif found.parent == root:
-        found = formats.in_named_folder(found, format)
-    return found, names
+    return names
 
 
 def _is_zip(file: IO[bytes]) -> bool:
@@ -217,43 +206,6 @@ def _members(archive: zipfile.ZipFile) -> Iterable[zipfile.ZipInfo]:
     return found
 
 
-def _inner(folder: Path) -> Path:
-    """The innermost folder or file that holds all of the upload."""
-    inside = list(folder.iterdir())
-    while len(inside) == 1:
-        folder = inside[0]
-        inside = list(folder.iterdir()) if folder.is_dir() else []
-    return folder
-
-
-def _readable(path: Path, format: str | None) -> Path:
-    """Return the path a format reads: the whole, or the one file that a format recognises."""
-    if path.is_file() or format is not None:
-        return path
-    try:
-        formats.detect(path)
-    except UnknownFormatError as whole:
-        found = [file for file in sorted(path.rglob("*")) if file.is_file() and _known(file)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = ", ".join(str(file.relative_to(path)) for file in found[:5])
-            raise UnknownFormatError(
-                f"several files are data sets of their own: {names}",
-                remedy="Send one of them, or the files of one data set together.",
-            ) from whole
-        raise
-    return path
-
-
-def _known(path: Path) -> bool:
-    try:
-        formats.detect(path)
-    except (UnknownFormatError, OSError):
-        return False
-    return True
-
-
 # A data set is uploaded, or imported by its path from the one folder that the operator allows.
 
 router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
@@ -349,7 +301,10 @@ class ImportIn(BaseModel):
         description="`COLUMN=ROLE` for each column of a table whose name does not say its role;"
         f" the roles are {', '.join(ROLES)}.",
     )
-    replace: bool = Field(default=False, description="Replace a stored graph of the same name.")
+    replace: bool = Field(
+        default=False,
+        description="Replace a stored graph of the same name; requires the role admin.",
+    )
     strict: bool = Field(
         default=False, description="Store nothing if the label audit has a finding (422)."
     )
@@ -397,6 +352,8 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
 }
 
 
+WITH_REPLACE = " with `replace`"
+
 _TEXTS = {name: field.description for name, field in ImportIn.model_fields.items()}
 FormName = Annotated[NewName | None, Form(description=_TEXTS["name"])]
 FormFormat = Annotated[Format | None, Form(description=_TEXTS["format"])]
@@ -423,6 +380,7 @@ Files = Annotated[
     summary="Import an uploaded data set",
 )
 def upload_graph(
+    request: Request,
     db: Db,
     settings: InForce,
     response: Response,
@@ -440,6 +398,8 @@ def upload_graph(
     A stored graph of this name with different content is not overwritten (409) unless `replace` is
     set.
     """
+    if replace:
+        require_role(request, "admin", WITH_REPLACE)
     options = {"name": name, "target_new": target_new, "limit": limit, "map": map}
     with _uploaded(settings, file, format, options) as (loaded, _):
         return _stored(db, response, loaded, replace=replace, strict=strict)
@@ -516,13 +476,36 @@ def _uploaded(
         format = formats.MAPPED
     with tempfile.TemporaryDirectory() as folder:
         try:
-            path, names = received(files, Path(folder), format, settings.body_limit_mb * 2**20)
-            loaded = datasets.read(path, format=format, **options)
+            root = Path(folder) / "upload"
+            names = received(files, root, settings.body_limit_mb * 2**20)
+            loaded = _read_apart(root, format, options)
         except LoaderError as error:
             # The temporary folder means nothing to the client.
             error.detail = re.sub(rf"{re.escape(folder)}/(upload/)?", "", error.detail)
             raise
         yield loaded, names
+
+
+READ_S, READ_BYTES = 600, 4 * 2**30
+"""Processor time and memory that reading an upload may take. 64 MB of short triples, two million of
+them, take about half of each."""
+
+
+def _read_apart(root: Path, format: str | None, options: dict[str, Any]) -> LoadedGraph:
+    """Read an upload in a process of its own, which ends at limits: the file may come from anyone.
+
+    Raises:
+        LoaderError: it is no data set, or exceeds a limit.
+    """
+    try:
+        return processes.apart(
+            uploads.read, root, format, options, seconds=READ_S, memory=READ_BYTES
+        )
+    except (TimeoutError, MemoryError, ChildProcessError) as error:
+        raise UnreadableFileError(
+            f"Reading the upload was stopped: {error}",
+            remedy="Send less, or import it on the command line: `thinkeval import` has no limit.",
+        ) from error
 
 
 @router.post(
@@ -532,8 +515,12 @@ def _uploaded(
     responses=UNCHANGED,
     summary="Import a data set by its name or path",
 )
-def import_graph(body: ImportIn, db: Db, settings: InForce, response: Response) -> Imported:
+def import_graph(
+    body: ImportIn, request: Request, db: Db, settings: InForce, response: Response
+) -> Imported:
     """Import a graph that ships with ThinkEval, or a file of the server's allowed folder."""
+    if body.replace:
+        require_role(request, "admin", WITH_REPLACE)
     path = _allowed(settings, body.source)
     loaded = datasets.read(
         path,

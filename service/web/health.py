@@ -23,7 +23,7 @@ from ..depedit.kind import DEPEDIT
 from ..experiments import queue as jobs
 from ..models.edit import Status
 from .problems import DESCRIBED, RETRY_S
-from .state import JSON, AppState, Connection, State
+from .state import JSON, AppState, Connection, State, database_of
 
 router = APIRouter(tags=["service"], responses=DESCRIBED)
 
@@ -80,12 +80,12 @@ def health() -> Health:
 def ready(request: Request, here: AppState) -> Ready | Response:
     """The queue and the workers; 503 with the reason while the database is not available.
 
-    If the service has a token, a client without it gets `ready` alone.
+    If the service requires a token, a client without one gets `ready` alone.
     """
     if request.state.has_access:
-        return _details(here)
+        return _details(request, here)
     try:
-        _details(here)
+        _details(request, here)
     except GraphError as error:
         here.connection.suspect()
         headers = {"Retry-After": str(RETRY_S)} if describe(error).status == 503 else {}
@@ -100,13 +100,13 @@ def _readiness(
     return Response(body, status, headers, media_type=JSON)
 
 
-def _details(here: State) -> Ready:
+def _details(request: Request, here: State) -> Ready:
     """Readiness with the database's address, the queue and the workers.
 
     Raises:
         GraphError: the database does not answer.
     """
-    db = here.connection.get()
+    db = database_of(request)
     workers = [
         WorkerOut(
             id=w.id,

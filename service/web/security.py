@@ -1,11 +1,13 @@
-"""Access control (Host allow-list, cross-site check, bearer token) and limits of request bodies.
+"""Access control (Host allow-list, cross-site check, tokens, roles) and limits of request bodies.
 
-- Without a token the service listens on this machine only and answers to its host names only,
-  which defeats DNS rebinding.
+- Without THINKEVAL_API_TOKEN the service listens on this machine only and answers to its host names
+  only, which defeats DNS rebinding.
 - Requests that change data are refused if they come from another site's page, token or not.
-- With THINKEVAL_API_TOKEN every route outside a short list requires it: as a Bearer token, or as
-  the web UI's cookie: a random session, same-site, not readable by scripts. It ends when its
-  browser signs out, after 30 days, and with the service.
+- With THINKEVAL_API_TOKEN, or a named token in the database, every route outside a short list
+  requires one: as a Bearer token, or as the web UI's cookie: a random session, same-site, not
+  readable by scripts. It ends when its browser signs out, after 30 days, with its token, and with
+  the service.
+- A token permits what its role does: reading, what `ROLES` says of each other route, or all.
 - A wrong token is logged, and its answer waits: at most two a second are answered.
 - A body is refused if its Content-Length, or the bytes received, exceed the limit.
 """
@@ -13,24 +15,35 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 import secrets
 import time
 from collections.abc import Mapping
-from typing import Annotated
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Form, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ...cypher.errors import GraphError, ServerUnavailableError
+from ..base import tokens
 from ..base.errors import ForbiddenError, Problem, UsageError, describe
 from ..base.settings import Settings
+from ..base.tokens import Holder
+from ..engines.connection import Connection
+from ..kinds import KINDS
 from . import problems
+from .state import WAIT
+
+if TYPE_CHECKING:
+    from ...cypher.rows.access import AccessRole
 
 COOKIE = "thinkeval"
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
@@ -38,6 +51,39 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 OPEN = ("/health", "/ready", "/login", "/favicon.ico")
 OPEN_FOLDERS = ("/static/", "/neo4j/")
 """Routes that need no token: none shows stored data (`/ready` does to clients with access only)."""
+
+ROLES: dict[str, AccessRole] = {
+    "POST /v1/graphs/preview": "read",
+    "POST /v1/graphs": "post",  # with `replace` admin
+    "POST /v1/graphs/import": "post",  # with `replace` admin
+    "DELETE /v1/graphs/{graph}": "admin",
+    "POST /v1/graphs/{graph}/rules": "post",
+    "POST /v1/graphs/{graph}/rules/mine": "post",
+    "POST /v1/graphs/{graph}/rules/{rule}/labels": "post",
+    "DELETE /v1/graphs/{graph}/rules/{rule}": "admin",
+    "POST /v1/depedit/sets": "post",
+    "DELETE /v1/depedit/sets/{knowledge_set}": "admin",
+    "DELETE /v1/depedit/runs/{run}": "admin",
+    "POST /v1/growth/{run}/candidates": "post",
+    "POST /v1/growth/{run}/candidates/{candidate}/decision": "post",
+    "POST /v1/growth/{run}/decisions": "post",
+    # Forms of the web UI.
+    "POST /comparisons": "post",
+    "POST /growth": "post",
+    "POST /sweeps/{sweep}/cancel": "post",
+    "POST /edits/{edit}/delete": "admin",
+    "POST /graphs/{graph}/delete": "admin",
+    "POST /logout": "read",
+}
+for _path in (f"/v1/{kind.plural}" for kind in KINDS):
+    ROLES[f"POST {_path}"] = ROLES[f"POST {_path}/{{id}}/cancel"] = "post"
+    ROLES[f"DELETE {_path}/{{id}}"] = "admin"
+"""Role that each operation requires besides those of `SAFE`, which require `read`."""
+
+LET_IN = Holder("anyone", "admin")
+"""Holder of no token, where none is required."""
+OWN = Holder("the service's token", "admin")
+"""Holder of THINKEVAL_API_TOKEN; a named token cannot have this name."""
 
 WRONG = "Wrong token. Upper and lower case differ; spaces around the token are ignored."
 
@@ -65,8 +111,77 @@ def is_open(path: str) -> bool:
     return path in OPEN or path.startswith(OPEN_FOLDERS)
 
 
+def role_of(method: str, path: str) -> AccessRole:
+    """Role that an operation requires, by the pattern of its path; the highest if none is known."""
+    return "read" if method in SAFE else ROLES.get(f"{method} {path}", "admin")
+
+
+def require_role(request: Request, role: AccessRole, reason: str = "") -> None:
+    """Refuse a request whose token has a lower role.
+
+    Args:
+        reason: what requires the role, if not the operation as such.
+
+    Raises:
+        ForbiddenError: says the role that is required.
+    """
+    access: Holder = request.state.access
+    if not access.has(role):
+        what = f"{request.method} {request.url.path}{reason}"
+        raise ForbiddenError(
+            f"{what} requires a token of role {role}; {access.name!r} has role {access.role}.",
+            remedy=f"Ask the operator for one: `thinkeval db token add NAME --role {role}`.",
+        )
+
+
+class Tokens:
+    """The tokens that let in: that of the settings, and those of the database."""
+
+    FRESH_S = 2.0
+    """Seconds for which what was read from the database counts: a token may be revoked there."""
+
+    def __init__(self, settings: Settings, connection: Connection) -> None:
+        secret = settings.api_token
+        self._own = "" if secret is None else tokens.digest_of(secret.get_secret_value())
+        self._named: dict[str, Holder] | None = None
+        self._read_at = -self.FRESH_S
+        self._connection = connection
+        self._one_reader = asyncio.Lock()
+
+    @property
+    def required(self) -> bool:
+        """True if a request needs one."""
+        return bool(self._own or self._named)
+
+    @property
+    def unknown(self) -> bool:
+        """True until they were read from the database once."""
+        return self._named is None
+
+    def holder(self, digest: str) -> Holder | None:
+        """Whom the token with this digest lets in; None of a wrong one.
+
+        The time that comparing digests takes tells nothing of the token.
+        """
+        return OWN if digest == self._own else (self._named or {}).get(digest)
+
+    async def refresh(self) -> None:
+        """Read those of the database, unless that was just done.
+
+        While it does not answer, those that were read last count: none can be revoked either.
+        """
+        async with self._one_reader:
+            if time.monotonic() - self._read_at < self.FRESH_S:
+                return
+            with suppress(GraphError):
+                database = self._connection.get()
+                self._read_at = time.monotonic()
+                found = await run_in_threadpool(tokens.listed, database)
+                self._named = {each.digest: Holder(each.name, each.role) for each in found}
+
+
 class Sessions:
-    """Browsers that showed the token, and the brake on wrong ones; in memory only."""
+    """Browsers that showed a token, and the brake on wrong ones; in memory only."""
 
     LASTS_S = 30 * 24 * 3600
     MOST = 10_000
@@ -76,24 +191,29 @@ class Sessions:
     """An answer waits at most."""
 
     def __init__(self) -> None:
-        self._ends: dict[str, float] = {}
+        self._begun: dict[str, tuple[float, str]] = {}
+        """When a session ends, and the digest of the token that it was begun with."""
         self._turn = 0.0
 
-    def begin(self) -> str:
-        """Begin a session; return the value of its cookie."""
-        if len(self._ends) >= self.MOST:
-            del self._ends[next(iter(self._ends))]  # the oldest
+    def begin(self, digest: str) -> str:
+        """Begin a session by the token with a digest; return the value of its cookie."""
+        if len(self._begun) >= self.MOST:
+            del self._begun[next(iter(self._begun))]  # the oldest
         session = secrets.token_urlsafe(32)
-        self._ends[session] = time.monotonic() + self.LASTS_S
+        self._begun[session] = time.monotonic() + self.LASTS_S, digest
         return session
 
-    def knows(self, session: str) -> bool:
-        """Return True of a session that has begun and not ended; 256 random bits need no brake."""
-        return self._ends.get(session, 0.0) > time.monotonic()
+    def token_of(self, session: str) -> str:
+        """Digest of the token of a session that has begun and not ended; "" of others.
+
+        256 random bits need no brake.
+        """
+        ends, digest = self._begun.get(session, (0.0, ""))
+        return digest if ends > time.monotonic() else ""
 
     def end(self, session: str) -> None:
         """End a session, if there is one."""
-        self._ends.pop(session, None)
+        self._begun.pop(session, None)
 
     async def wrong_token(self, request: HTTPConnection) -> None:
         """Log a wrong token, and wait for the turn of its answer; right ones never wait."""
@@ -105,14 +225,18 @@ class Sessions:
 
 
 class Guard:
-    """ASGI middleware that refuses requests without access, and adds headers to every answer."""
+    """ASGI middleware that refuses requests without access, and adds headers to every answer.
 
-    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions) -> None:
-        self.app, self.sessions = app, sessions
-        secret = settings.api_token
-        self.token = secret.get_secret_value() if secret else None
+    Args:
+        known: the tokens that let in; None to let in every request.
+    """
+
+    def __init__(
+        self, app: ASGIApp, settings: Settings, sessions: Sessions, known: Tokens | None
+    ) -> None:
+        self.app, self.sessions, self.known = app, sessions, known
         self.hosts = {*LOOPBACK, settings.host, *settings.allowed_hosts}
-        self.any_host = self.token is not None and not settings.allowed_hosts
+        self.any_host = settings.api_token is not None and not settings.allowed_hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it with a problem."""
@@ -127,15 +251,12 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        refused = self._refused(scope)
         request = Request(scope)
-        if getattr(request.state, "wrong_token", False):
-            await self.sessions.wrong_token(request)
+        refused = self._foreign_to_us(request) or await self._without_access(request)
         await (refused or self.app)(scope, receive, shielded)
 
-    def _refused(self, scope: Scope) -> Response | None:
-        request = Request(scope)
-        headers, path, method = request.headers, scope["path"], scope["method"]
+    def _foreign_to_us(self, request: Request) -> Response | None:
+        headers, method = request.headers, request.method
         if not self.any_host and _host(headers) not in self.hosts:
             return _refuse(
                 request,
@@ -146,33 +267,94 @@ class Guard:
         if method not in SAFE and _foreign(headers):
             return _refuse(
                 request,
-                f"{method} {path} was sent by a page of another site.",
+                f"{method} {request.scope['path']} was sent by a page of another site.",
                 "Use this service's web UI, or a program that sends no Origin header.",
                 403,
             )
-        # In the scope, where the routes find both.
-        request.state.signed_in = self.sessions.knows(request.cookies.get(COOKIE, ""))
-        bearer = self._bearer(request)
-        request.state.wrong_token = bearer is False
-        request.state.has_access = bool(self.token is None or bearer or request.state.signed_in)
-        if request.state.has_access or is_open(path):
-            return None
-        if method == "GET" and problems.wants_page(request):
-            query = f"?{request.url.query}" if request.url.query else ""
-            return RedirectResponse(f"/login?next={quote(path + query, safe='/')}", 303)
-        error = ForbiddenError("This service requires its token.", status=401)
-        return problems.respond(
-            request, describe(error), headers={"WWW-Authenticate": 'Bearer realm="thinkeval"'}
-        )
+        return None
 
-    def _bearer(self, request: HTTPConnection) -> bool | None:
-        """Return True for the right token, False for a wrong one, None for none."""
-        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
-        # Starlette decodes headers as Latin-1; a token with other letters was sent as UTF-8.
-        sent = shown.strip().encode("latin-1")
-        if self.token is None or scheme.lower() != "bearer" or not sent:
+    async def _without_access(self, request: Request) -> Response | None:
+        """The answer to a request that is not let in; else its `state` says who is."""
+        state, path, known = request.state, request.scope["path"], self.known
+        state.access, state.signed_in, state.has_access = LET_IN, False, True
+        state.unchecked = False
+        shown = _bearer(request)
+        session = self.sessions.token_of(request.cookies.get(COOKIE, ""))
+        is_free = is_open(path) and path != "/ready"  # which shows more to those with access
+        if known is None or (is_free and not (shown or session)):
             return None
-        return hmac.compare_digest(sent, self.token.encode())
+        await known.refresh()
+        if not known.required:
+            # Until the database has answered once, routes that need it refuse (`state.database`),
+            # also if it is connected to between this line and the route.
+            state.unchecked = known.unknown
+            return None
+        holders = [known.holder(each) for each in (shown, session) if each]
+        state.signed_in = bool(session and holders[-1])
+        state.access = next((each for each in holders if each), None)
+        state.has_access = state.access is not None
+        if shown and holders[0] is None:
+            if known.unknown:
+                return _unknown(request)
+            await self.sessions.wrong_token(request)
+        if state.has_access:
+            return _not_permitted(request)
+        return None if is_open(path) else _require_token(request)
+
+
+def _bearer(request: HTTPConnection) -> str:
+    """Digest of the token that a request shows; "" without one."""
+    scheme, _, shown = request.headers.get("authorization", "").partition(" ")
+    # Starlette decodes headers as Latin-1; a token with other letters was sent as UTF-8.
+    sent = shown.strip().encode("latin-1").decode("utf-8", "surrogateescape")
+    return tokens.digest_of(sent) if scheme.lower() == "bearer" and sent else ""
+
+
+def _require_token(request: Request) -> Response:
+    if request.method == "GET" and problems.wants_page(request):
+        query = f"?{request.url.query}" if request.url.query else ""
+        place = quote(request.scope["path"] + query, safe="/")
+        return RedirectResponse(f"/login?next={place}", 303)
+    error = ForbiddenError("This service requires a token.", status=401)
+    return problems.respond(
+        request, describe(error), headers={"WWW-Authenticate": 'Bearer realm="thinkeval"'}
+    )
+
+
+def _unknown(request: Request) -> Response:
+    """The answer to a token that may be one of a database that has not answered yet."""
+    error = _no_database()
+    headers = {"Retry-After": str(problems.RETRY_S)}
+    return problems.respond(request, describe(error), headers=headers)
+
+
+def _no_database() -> ServerUnavailableError:
+    return ServerUnavailableError(
+        "The database, which knows the tokens, does not answer yet.", remedy=WAIT
+    )
+
+
+def _not_permitted(request: Request) -> Response | None:
+    """The answer to a request whose token has too low a role; what is permitted is logged."""
+    if request.method in SAFE:
+        return None
+    path = _pattern(request)
+    if path is None or path == "/login":
+        return None
+    try:
+        require_role(request, role_of(request.method, path))
+    except ForbiddenError as error:
+        return problems.respond(request, describe(error))
+    log.info("%s %s by %s", request.method, request.url.path, request.state.access.name)
+    return None
+
+
+def _pattern(request: Request) -> str | None:
+    """Pattern of the path of the operation that answers; None of none (404, 405)."""
+    for route in request.app.state.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] == Match.FULL:
+            return route.path
+    return None
 
 
 def _host(headers: Mapping[str, str]) -> str:
@@ -212,15 +394,19 @@ async def login(
     """Begin a session, whose cookie is set, if the token is right."""
     from .pages.routes import login_form
 
-    secret = request.app.state.thinkeval.settings.api_token
-    right = secret.get_secret_value() if secret else ""
-    if not right or not hmac.compare_digest(token.strip().encode(), right.encode()):
+    known: Tokens | None = request.app.state.thinkeval.extras["tokens"]
+    digest = tokens.digest_of(token.strip())
+    if known is not None:
+        await known.refresh()
+    if known is None or known.holder(digest) is None:
+        if known is not None and known.unknown:
+            raise _no_database()
         await _sessions(request).wrong_token(request)
         return login_form(request, next=_own_path(next), error=WRONG)
     response = RedirectResponse(_own_path(next), 303)
     response.set_cookie(
         COOKIE,
-        _sessions(request).begin(),
+        _sessions(request).begin(digest),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",

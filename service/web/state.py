@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from ...cypher import rows
+from ...cypher.errors import ServerUnavailableError
 from ...cypher.run import Database
 from ..base.cache import Cache
 from ..base.settings import Settings
@@ -27,6 +28,7 @@ DATA_SETS = 200
 FRESH_S = 0.25
 """Time for which the status of an edit is cached."""
 JSON = "application/json"
+WAIT = "Wait a little and try again: the service reconnects. `/ready` shows the status."
 
 
 class StatusCache:
@@ -108,6 +110,17 @@ async def database(request: Request) -> Database:
     Raises:
         ServerUnavailableError: it is not connected (yet); becomes a 503.
     """
+    return database_of(request)
+
+
+def database_of(request: Request) -> Database:
+    """The database, unless it is not known yet whether the request needs a token.
+
+    Raises:
+        ServerUnavailableError: as `database`.
+    """
+    if request.state.unchecked:
+        raise ServerUnavailableError("The database does not answer yet.", remedy=WAIT)
     return state(request).connection.get()
 
 

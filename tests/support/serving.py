@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -69,9 +70,12 @@ class Service:
 
     Args:
         hold: the file that names the stage in which its workers stay.
+        verify: trusts its certificate, where it serves https.
     """
 
-    def __init__(self, process: subprocess.Popen[str], hold: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[str], hold: Path, verify: ssl.SSLContext | bool = True
+    ) -> None:
         self.process = process
         self._hold = hold
         self.log: list[str] = []
@@ -81,7 +85,7 @@ class Service:
         self._reader.start()
         assert self._told.wait(60), self.text
         assert self.url, self.text
-        self.http = httpx.Client(base_url=self.url, timeout=30)
+        self.http = httpx.Client(base_url=self.url, timeout=30, verify=verify)
 
     @property
     def text(self) -> str:
@@ -91,7 +95,7 @@ class Service:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.log.append(line)
-            found = re.search(r"(http://\S+?)/? \(REST", line)
+            found = re.search(r"(https?://\S+?)/? \(REST", line)
             if found:
                 self.url = found[1]
                 self._told.set()
@@ -172,7 +176,11 @@ class Service:
 
 @contextmanager
 def serving(
-    env: dict[str, str], cwd: Path, *options: str, holding_workers: bool = False
+    env: dict[str, str],
+    cwd: Path,
+    *options: str,
+    holding_workers: bool = False,
+    verify: ssl.SSLContext | bool = True,
 ) -> Iterator[Service]:
     """The service on any free port, for the time of a block.
 
@@ -194,7 +202,7 @@ def serving(
         stderr=subprocess.PIPE,
         text=True,
     )
-    service = Service(process, hold)
+    service = Service(process, hold, verify)
     try:
         yield service
         service.stop()

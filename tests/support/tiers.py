@@ -2,7 +2,7 @@
 
 `unit` needs neither torch nor a server, `graph` the database, `model` torch, `acceptance` the
 installed program and a service. `heavy` is taken out of the others: tests that kill processes,
-build the site or all pages of the reference, start servers or drive a browser.
+build the site or all pages of the reference, start servers, drive a browser or damage files.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ HEAVY = (
     "acceptance/service/jobs",
     "acceptance/service/reports/test_browser.py",
     "graph/cypher/embedded/test_server.py",
+    "unit/loaders/test_fuzz.py",
 )
 """Files and folders of the heavy tier. A single test elsewhere is marked `heavy` where it is."""
 

@@ -154,6 +154,8 @@ def _type(param: Any) -> str:
         kind = inner[0]
     if isinstance(kind, type) and issubclass(kind, Enum):
         found = ", ".join(code(each.value) for each in kind)
+    elif typing.get_origin(kind) is typing.Literal:
+        found = ", ".join(map(code, typing.get_args(kind)))
     else:
         found = TYPES[kind.__name__] + _range(param)
     many = param.multiple if param.param_type_name == "option" else param.nargs == -1

@@ -9,6 +9,7 @@ from thinkeval.cypher.catalog import part_names, part_text
 from thinkeval.cypher.includes import read_part
 
 SUBJECTS = {
+    "access": "Named tokens of the services of a database.",
     "append": "Answers of requests to append an answer.",
     "chains": "Chains of facts from the subject to the old object.",
     "closure": "Forward chaining of rules, Ω, proofs.",

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from thinkeval.loaders import formats
+from thinkeval.loaders import formats, ripple_edits
 from thinkeval.loaders.errors import SchemaError
 from thinkeval.loaders.records import Check, LoadedGraph
+from thinkeval.loaders.texts import MAX_NAME
 
 COUNTRY = "The name of the country of {} is"
 GENDER = "The gender of {} is"
@@ -177,3 +178,23 @@ def test_a_bad_record_is_refused_and_the_rest_is_read(
 def test_names_that_cannot_be_known_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="fewer than three subjects of the file show"):
         load(tmp_path, [record(name) for name in PEOPLE[:2]])
+
+
+def test_a_long_prompt_is_not_tried_at_each_of_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prompt of 40 kB took two seconds, one of 400 kB minutes."""
+    tried = 0
+    subject = ripple_edits._Phrase.subject
+
+    def counted(phrase: Any, stem: Any) -> str:
+        nonlocal tried
+        tried += 1
+        return subject(phrase, stem)
+
+    monkeypatch.setattr(ripple_edits._Phrase, "subject", counted)
+    records = [record(name) for name in PEOPLE]
+    long = records[0]["edit"]
+    long["prompt"] = "Words " * 5000 + long["prompt"]
+    assert len(load(tmp_path, records).graph.rewrites) == 2
+    assert tried < MAX_NAME + 100

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import stat
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from support.own_graphs import own_graphs
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.errors import LoaderError
 from thinkeval.service.base.errors import UsageError
+from thinkeval.service.graphs import uploads
 from thinkeval.service.web import graphs
 
 YAML = b"""relations: {studied_at: {prompt: "{} studied at"}, friends_with: {prompt: "{} knows"}}
@@ -180,7 +183,9 @@ def test_a_zip_with_any_bit_flipped_is_read_or_refused(tmp_path: Path, packing: 
         folder = tmp_path / str(place)
         folder.mkdir()
         try:
-            graphs.received([upload], folder, None, 2**20)
+            root = folder / "upload"
+            graphs.received([upload], root, 2**20)
+            uploads.read(root, None, {})
         except (UsageError, LoaderError):
             refused += 1
     assert refused > len(whole) // 4
@@ -193,3 +198,25 @@ def test_a_damaged_zip_is_422(client: TestClient) -> None:
         answer = sent(client, {"own.zip": damaged})
         assert answer.status_code == 422, answer.text
         assert "cannot be unpacked" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "said"),
+    [("READ_S", 1, "1 s of a processor|2 s$"), ("READ_BYTES", 100 * 2**20, "bytes of memory")],
+)
+def test_a_file_that_takes_too_much_to_read_is_stopped(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, said: str
+) -> None:
+    rows = "".join(f"Person {i},knows,Person {i + 1}\n" for i in range(300_000))
+    monkeypatch.setattr(graphs, limit, value)
+    began = time.monotonic()
+    answer = sent(client, {"own.csv": f"subject,relation,object\n{rows}".encode()})
+    told = answer.json()
+    assert (answer.status_code, told["code"]) == (422, "unreadable-file")
+    stopped = f"Reading the upload was stopped: it took more than .*({said})"
+    assert re.search(stopped, told["detail"])
+    assert "`thinkeval import` has no limit" in told["remedy"]
+    assert "/tmp" not in told["detail"]
+    assert time.monotonic() - began < 60
+    monkeypatch.undo()
+    assert sent(client, {"own.csv": CSV}).status_code == 200

@@ -128,6 +128,39 @@ def test_an_error_is_recorded_and_the_worker_takes_the_next(
     assert ended(db, submitted(db)).status == "succeeded"
 
 
+@pytest.mark.parametrize("limited", [True, False])
+def test_an_edit_that_exceeds_its_time_limit_fails(
+    db: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch, limited: bool
+) -> None:
+    """And only an edit: other kinds of job, and the next edit, are not stopped."""
+
+    def long(self: Counting, runtime: Runtime) -> None:
+        """A loop of an optimisation that never ends, and does not stop for usual errors."""
+        until_s = time.monotonic() + (60 if limited else 1.0)
+        while time.monotonic() < until_s:
+            time.sleep(0.01)
+            with suppress(Exception):
+                interruption.check()
+        self.count(runtime)
+
+    if limited:
+        monkeypatch.setattr(queue, "EDIT", Counting.KIND)
+    Counting.dropped.clear()
+    Counting.act = once(long)
+    with dispatching(db, settings.model_copy(update={"edit_limit_s": 0.5}), Counting):
+        first = submitted(db)
+        found = ended(db, first)
+        assert ended(db, submitted(db)).status == "succeeded"
+    if limited:
+        assert (found.status, Counting.dropped) == ("failed", [first])
+        assert "longer than 0.5 s" in (found.error or "")
+        assert "THINKEVAL_EDIT_LIMIT_S" in (found.remedy or "")
+    else:
+        assert found.status == "succeeded"
+    for row in db.read(rows.PageJobRow, "jobs/page", kind=Counting.KIND, limit=1000):
+        db.write(int, "jobs/delete", id=row.id)
+
+
 def test_cancelling_stops_the_next_step_of_a_loop(db: Database, worker: Dispatcher) -> None:
     Counting.act = once(until_interrupted)
     job = submitted(db)
