@@ -67,7 +67,7 @@ def features(reference, layers, requests):
         kept, handles = {}, []
         for layer in layers:
 
-            def hook(_, inputs, output, layer=layer):
+            def hook(_, inputs, output, layer=layer, kept=kept):
                 bump = torch.zeros_like(output, requires_grad=True)
                 kept[layer] = inputs[0][0], bump
                 return output + bump
@@ -121,7 +121,9 @@ def test_in_a_sequence_each_update_is_that_of_the_equations(pair, keys):
         *_, total = edit_in_sequence(model, tokenizer, TURNS[: number + 1], ultraedit, h, None)
         with_earlier = None
         if number:
-            *_, with_earlier = edit_in_sequence(model, tokenizer, TURNS[:number], ultraedit, h, None)
+            *_, with_earlier = edit_in_sequence(
+                model, tokenizer, TURNS[:number], ultraedit, h, None
+            )
         for layer, delta in expected.items():
             weight = f"{reference.name(layer)}.weight"
             found = total.deltas[weight].double()
