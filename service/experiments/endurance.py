@@ -119,7 +119,7 @@ class Endurance:
 def generated(
     graph: KnowledgeGraph, reserved: set[Pair], n: int, seed: int
 ) -> list[RewriteRequest]:
-    """Generated requests, n of them: in each round every pair of the graph once, in an order drawn anew.
+    """N requests: in each round every pair of the graph once, in an order drawn anew.
 
     The new object is drawn from the objects of the relation other than the pair's own and that of
     the round before; where there are fewer than two, from all objects of the graph. `target_true`
