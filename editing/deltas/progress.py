@@ -1,4 +1,4 @@
-"""Progress of a long sequence of edits on disk, from which a killed one goes on to the same bits.
+"""Progress of a long sequence of edits on disk, from which a killed one resumes with the same bits.
 
 One safetensors file, replaced atomically: updates with their factors, the tensors of the method's
 state, and as JSON what is left of the state, the context templates and what the caller adds. A
@@ -68,7 +68,7 @@ def write(path: Path, key: str, progress: Progress) -> None:
         else:
             raise DeltaError(
                 f"the state of the sequence has a {type(value).__name__}, which is not stored",
-                remedy="Use a method whose state is made of tensors and numbers, such as"
+                remedy="Use a method whose state has tensors and numbers only, such as"
                 " ultraedit, alphaedit, memit or rome.",
             )
     tensors = {name: each.detach().cpu().contiguous() for name, each in tensors.items()}

@@ -82,7 +82,7 @@ def endurance(
     The rewrites that are named are edited first and followed: their IFR and Preservation. All later
     requests are generated: round by round, each subject and relation of the graph that is not on
     their chains is edited once, to another object than before. Killed or interrupted, the same
-    command goes on to the same numbers.
+    command resumes, and finds the same numbers.
 
     [bold]thinkeval lab endurance -m ultraedit --edits 10000 --every 1000 --gate
     "efficacy>=.5"[/bold]

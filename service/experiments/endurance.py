@@ -7,7 +7,7 @@ followed, and those on the chains of the followed rewrites, are never edited aga
 measured on them is what the other edits did to them.
 
 The updates so far, the method's state and the measured points are on disk (`deltas.progress`); a
-killed sequence goes on from there to the same numbers, as each batch depends on these alone.
+killed sequence resumes there and finds the same numbers, as each batch depends on these alone.
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ class _Run:
 def run(
     runtime: Runtime, wanted: Plan, limits: Sequence[Limit] = (), *, force: bool = False
 ) -> Endurance:
-    """Edit, measure and store; go on from what is on disk.
+    """Edit, measure and store; resume with what is on disk.
 
     Args:
         limits: on `METRICS`; the first point that misses one is the last.

@@ -21,19 +21,21 @@ def arguments(mine: Mine, batch: int) -> tuple[str, ...]:
 
 
 def test_a_killed_sequence_goes_on_to_the_same_numbers(
-    thinkeval: Cli, mine: Mine, environment: dict[str, str], tmp_path: Path
+    thinkeval: Cli, mine: Mine, environment: dict[str, str]
 ) -> None:
     args = (*arguments(mine, 2), "--json")
-    whole = thinkeval.process(*args).json
-    assert [point["edits"] for point in whole["points"]] == [2, 20, 40, 60]
     stored = Path(environment["THINKEVAL_HOME"]) / "endurance"
+    others = set(stored.glob("*.safetensors"))
+    whole = thinkeval.process(*args).json
+    (mine_only,) = set(stored.glob("*.safetensors")) - others
+    assert [point["edits"] for point in whole["points"]] == [2, 20, 40, 60]
     seconds = random.Random().uniform(0, 2)
     with thinkeval.start(*args, "--force") as process:
         try:
             deadline = time.monotonic() + 300
-            while any(stored.glob("*.safetensors")) and process.poll() is None:
+            while mine_only.exists() and process.poll() is None:
                 time.sleep(0.01)  # the first run's file is removed when the second begins
-            while not any(stored.glob("*.safetensors")):
+            while not mine_only.exists():
                 assert process.poll() is None, process.communicate()
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
@@ -51,7 +53,7 @@ def test_an_alarm_ends_it_with_exit_code_1(thinkeval: Cli, mine: Mine, tmp_path:
     figure, table = tmp_path / "curve.svg", tmp_path / "curve.csv"
     args = (*arguments(mine, 4), "--gate", "kept>=1.01", "--figure", f"{figure}")
     done = thinkeval(*args, "-f", "csv", "-o", f"{table}", code=1)
-    assert "alarm: after 4 edits kept 0." in done.err
+    assert "alarm: after 4 edits kept " in done.err
     assert "< 1.01" in done.err
     header, row = table.read_text(encoding="utf-8").splitlines()
     assert header.startswith("edits,efficacy,n efficacy")
