@@ -12,6 +12,7 @@ killed sequence resumes there and finds the same numbers, as each batch depends 
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -41,6 +42,8 @@ METRICS = ("efficacy", "newest", "ifr", "preservation", "kept")
 """What a point has, and what a limit can be on."""
 KEPT = 0.5
 """A fact that has this fraction of its probability of before is kept."""
+DIGITS = 12
+"""Decimals of IFR and Preservation."""
 HELD_OUT = 200
 """Facts that are never edited and asked at each point, at most."""
 
@@ -382,8 +385,6 @@ def _mean(values: Sequence[float]) -> tuple[float | None, int]:
 
 def _pooled(scores: Sequence[Score]) -> tuple[float | None, int, float | None, int]:
     """IFR over all chains and mean Preservation of scores, each with the number it is over."""
-    import math
-
     from ..reports.pooling import POOLED, pooled, terms
 
     values = dict(zip(POOLED, pooled(terms(scores, "likelihood")), strict=True))
@@ -395,7 +396,9 @@ def _pooled(scores: Sequence[Score]) -> tuple[float | None, int, float | None, i
     ]  # fmt: skip
     chains = sum(each.get("ifr", 0) for each in defined)
     kept = sum("preservation" in each for each in defined)
-    return (
-        None if math.isnan(ifr) else float(ifr), chains,
-        None if math.isnan(preservation) else float(preservation), kept,
-    )  # fmt: skip
+    return _rounded(ifr), chains, _rounded(preservation), kept
+
+
+def _rounded(value: float) -> float | None:
+    """A value that the database summed: in an order of its own, so that its last bits vary."""
+    return None if math.isnan(value) else round(float(value), DIGITS)
