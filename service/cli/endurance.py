@@ -112,7 +112,7 @@ def endurance(
     if figure is not None:
         _draw(done, batch, figure)
     for alarm in done.alarms:
-        typer.echo(f"alarm: after {done.edits:,} edits {alarm}", err=True)
+        typer.echo(f"alarm: {alarm}", err=True)
     if done.alarms:
         raise typer.Exit(1)
 

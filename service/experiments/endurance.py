@@ -107,7 +107,7 @@ class Endurance:
     Attributes:
         pairs: subject-relation pairs that generated requests edit.
         resumed: edits that were found on disk.
-        alarms: the limits that the last point misses, in words; empty if it met all.
+        alarms: the limits that the first point to miss any misses, in words; empty if none did.
     """
 
     method: str
@@ -342,12 +342,12 @@ def run(
 
     def ended() -> Endurance:
         model = going.plan.resolved.model.name
-        alarms = misses(asdict(points[-1]), limits) if points else []
-        return Endurance(wanted.options.method, model, made, going.n_pairs, resumed, points, alarms)
+        found = alarms(points, limits)
+        return Endurance(wanted.options.method, model, made, going.n_pairs, resumed, points, found)
 
     if resumed:
         runtime.log(f"{pluralize(resumed, 'edit')} found on disk")
-    if made >= wanted.edits or (points and misses(asdict(points[-1]), limits)):
+    if made >= wanted.edits or alarms(points, limits):
         return ended()
     runtime.progress(made, wanted.edits, "edits")
     for number, effect in enumerate(going.effects(begun), start=begun.batches if begun else 0):
@@ -360,9 +360,22 @@ def run(
             about: dict[str, Any] = {"points": [asdict(each) for each in points]}
             progress.write(going.path, going.id, Progress(number + 1, effect, about))
         runtime.progress(made, wanted.edits, "edits")
-        if looked and misses(asdict(points[-1]), limits):
+        if looked and alarms(points, limits):
             break
     return ended()
+
+
+def alarms(points: Sequence[Point], limits: Sequence[Limit]) -> list[str]:
+    """The limits that the first point to miss any misses, in words.
+
+    At the first point nothing is old yet, so a limit on what is undefined there is not missed.
+    """
+    for place, point in enumerate(points):
+        values = asdict(point)
+        checked = [each for each in limits if place or values[each.metric] is not None]
+        if found := misses(values, checked):
+            return [f"after {pluralize(point.edits, 'edit')} {each}" for each in found]
+    return []
 
 
 def in_brief(point: Point) -> str:

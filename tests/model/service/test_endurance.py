@@ -179,10 +179,23 @@ def test_the_first_point_that_misses_a_limit_is_the_last(
     assert found.points[-1] == first
     assert found.edits == first.edits
     (alarm,) = found.alarms
-    assert alarm.startswith(f"kept {first.kept:.4f} < ")
+    assert alarm.startswith(f"after {first.edits} edits kept {first.kept:.4f} < ")
     again = endurance.run(place.runtime, place.plan, [limit])
     assert (again.edits, again.resumed, again.alarms) == (first.edits, first.edits, [alarm])
     assert endurance.run(place.runtime, place.plan).points == whole.points
+    finished = endurance.run(place.runtime, place.plan, [limit])
+    assert (finished.edits, finished.alarms) == (14, [alarm])
+
+
+def test_efficacy_of_old_edits_is_no_alarm_before_there_are_old_edits(
+    whole: endurance.Endurance,
+) -> None:
+    points, limit = whole.points, gate.parse("efficacy>=1.1", METRICS)
+    assert points[0].efficacy is None
+    second = next(point for point in points if point.efficacy is not None)
+    (alarm,) = endurance.alarms(points, [limit])
+    assert alarm.startswith(f"after {second.edits} edits efficacy {second.efficacy:.4f} < 1.1")
+    assert endurance.alarms(points, [gate.parse("efficacy>=0", METRICS)]) == []
 
 
 def test_a_limit_on_what_is_undefined_is_missed() -> None:
