@@ -148,7 +148,7 @@ def solved(
     features = torch.cat([hidden, gradient], dim=1)
     normal = statistics.normalised(features, d_in, hparams.epsilon)
     size = normal[:, :d_in].square().sum(1, keepdim=True)
-    values = -hparams.eta * size * normal[:, d_in:]
+    values = -hparams.factor(d_in, gradient.shape[1]) * size * normal[:, d_in:]
     keys = normal[:, :d_in] if hparams.keys == "normalised" else hidden
     gram = keys @ keys.T
     gram.diagonal().add_(hparams.ridge)

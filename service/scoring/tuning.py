@@ -99,8 +99,9 @@ def _fine_tuning(values: Values, strength: float) -> dict[str, float]:
 
 
 def _ultraedit(values: Values, strength: float) -> dict[str, float]:
-    """The scaling factor, in wide steps: its published value is for models fifty times as large."""
-    return {"eta": _rounded(values["eta"] * strength**3)}
+    """The size of the value updates."""
+    key = "eta" if values.get("value_length") is None else "value_length"
+    return {key: _rounded(values[key] * strength)}
 
 
 KNOBS: dict[str, Callable[[Values, float], dict[str, float]]] = {

@@ -105,6 +105,23 @@ def test_the_solve_is_the_published_dense_formula_to_1e_minus_9(keys, sizes):
         assert np.abs((left @ right).numpy() - expected).max() <= 1e-9 * np.abs(expected).max()
 
 
+def test_a_value_length_is_eta_for_maps_of_any_width():
+    rng = np.random.default_rng(3)
+    x, y = (torch.from_numpy(rng.standard_normal((4, size))) for size in (12, 7))
+    statistics = ultraedit.Statistics(0, *torch.zeros(2, 19, dtype=torch.float64))
+    statistics = statistics.with_features(torch.cat([x, y], dim=1))
+    by_length = hyperparams(eta=None, value_length=0.3)
+    by_eta = hyperparams(eta=0.3 / (12 * 7**0.5))
+    for one, other in zip(
+        ultraedit.solved(x, y, statistics, by_length),
+        ultraedit.solved(x, y, statistics, by_eta),
+        strict=True,
+    ):
+        assert torch.allclose(one, other, rtol=1e-12, atol=0)
+    with pytest.raises(HparamsError, match="exactly one of"):
+        hyperparams(value_length=0.3)
+
+
 @pytest.mark.parametrize("keys", KEYS)
 def test_in_a_sequence_each_update_is_that_of_the_equations(pair, keys):
     """The features are those of the model with the turns before; the statistics run over all."""
