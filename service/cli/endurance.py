@@ -45,7 +45,7 @@ COLUMNS: list[Column[Point]] = [
 
 @takes(
     "graph", "model", "method", "hparams", "overrides", "dtype", "seed", "max_steps", "force",
-    defaults={"method": "ultraedit", "samples": 0},
+    defaults={"method": "ultraedit"},
 )  # fmt: skip
 def endurance(
     rewrite: Annotated[
@@ -96,7 +96,7 @@ def endurance(
             f"{figure} has no format of figures.", remedy="Let it end in .svg, .pdf or .png."
         )
     limits = [gate.parse(text, sequences.METRICS) for text in gates or ()]
-    edit = edit_options(options)
+    edit = edit_options(options).model_copy(update={"samples": 0})  # all is by likelihood
     registry.info(edit.method)  # unknown: refused before a model is loaded
     with ProgressBars(lines=True) as progress, Runtime(Settings(), progress) as runtime:
         datasets.get_or_import(runtime.db, edit.graph)
