@@ -33,6 +33,8 @@ def edit_in_sequence(
     state: Any = None,
     seed: int = 0,
     objective: Objective | None = None,
+    before: EditEffect | None = None,
+    done: int = 0,
 ) -> Iterator[EditEffect]:
     """Edit batch after batch; yields the cumulative effect relative to the model as passed.
 
@@ -53,6 +55,8 @@ def edit_in_sequence(
             random parts differ between batches.
         objective: of all batches, for a method with `TAKES_OBJECTIVE`; log P0 of a batch's answers
             is that before the batch.
+        before: the cumulative effect of `done` earlier batches of this sequence, with its state and
+            templates; `batches` are those that remain.
 
     Yields:
         An effect with the sum of all updates (`factors` while they are of low rank), targets and
@@ -71,8 +75,10 @@ def edit_in_sequence(
     taken: dict[str, Any] = {} if objective is None else {"objective": objective}
 
     def run() -> Iterator[EditEffect]:
-        total, templates, current = EditEffect(), context_templates, state
-        for i, batch in enumerate(listed):
+        total, templates, current = before or EditEffect(), context_templates, state
+        if before is not None:
+            templates, current = before.templates or templates, before.state or current
+        for i, batch in enumerate(listed, start=done):
             with applied(model, total):
                 effect = method.execute(
                     model,
@@ -88,7 +94,7 @@ def edit_in_sequence(
                 )
             templates = effect.templates or templates
             current = effect.state or current
-            total = combined(total, effect) if i else effect
+            total = combined(total, effect) if i > 0 else effect
             yield total
 
     return run()

@@ -49,6 +49,7 @@ RULES: dict[str, tuple[tuple[str, float, str], ...]] = {
         ("v_step", 0.1, "a rule: ten straight steps of the optimisation reach the clamp"),
         ("v_stop_probability", 0.95, "a rule: the optimisation ends where the target is installed"),
     ),
+    "eta": (("value_length", 10.0, "a rule: the size that installs a fact in SmolLM2-135M"),),
 }
 """Published constant → the rules, without a dimension, that a suggestion has in its place."""
 

@@ -52,7 +52,7 @@ DASHES: tuple[Any, ...] = (
 
 METHODS = (
     "rome", "memit", "alphaedit", "fine_tuning", "mend", "rect", "prune", "kn", "ike",
-    "random_delta", "none",
+    "random_delta", "none", "ultraedit",
 )  # fmt: skip
 """The order by which methods get colour, marker and dashes: the same in every figure and chart."""
 

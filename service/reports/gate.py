@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -73,18 +73,23 @@ class Checked:
         return f"gate: {self.edit}: {self.text}"
 
 
-def parse(text: str) -> Limit:
+def parse(text: str, names: Sequence[str] = ()) -> Limit:
     """The limit of a text.
+
+    Args:
+        names: metrics that have a limit; default: those of a score, and its side effects.
 
     Raises:
         UsageError: it is no comparison of a metric with a number.
     """
-    names = [
-        name.removeprefix("metrics/")
-        for name in cypher.names("metrics/")
-        if not name.endswith(BY_STEPS)
+    names = names or [
+        *(
+            name.removeprefix("metrics/")
+            for name in cypher.names("metrics/")
+            if not name.endswith(BY_STEPS)
+        ),
+        *SIDE_EFFECTS,
     ]
-    names += SIDE_EFFECTS
     found = _LIMIT.fullmatch(text)
     if found is None or found[1] not in names:
         raise UsageError(
@@ -98,6 +103,19 @@ def parse(text: str) -> Limit:
             f"{found[4]!r} in the gate is no number.", remedy='For example "ifr<=.2".'
         ) from None
     return Limit(found[1], found[3], bound, found[2] or "")
+
+
+def misses(values: Mapping[str, float | None], limits: Sequence[Limit]) -> list[str]:
+    """The limits that values by metric do not hold, in words; an undefined value holds none."""
+    out = []
+    for limit in limits:
+        value = values[limit.metric]
+        holds, broken = _SIGNS[limit.sign]
+        if value is None:
+            out.append(f"{limit.metric} is undefined")
+        elif not holds(value, limit.bound):
+            out.append(f"{limit.metric} {value:.4f} {broken} {limit.bound:g}")
+    return out
 
 
 def check(score: Score, limits: Sequence[Limit], measure: Measure) -> list[Checked]:

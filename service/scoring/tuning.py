@@ -98,11 +98,18 @@ def _fine_tuning(values: Values, strength: float) -> dict[str, float]:
     return {"lr": _rounded(values["lr"] * strength)} | bounded
 
 
+def _ultraedit(values: Values, strength: float) -> dict[str, float]:
+    """The size of the value updates."""
+    key = "eta" if values.get("value_length") is None else "value_length"
+    return {key: _rounded(values[key] * strength)}
+
+
 KNOBS: dict[str, Callable[[Values, float], dict[str, float]]] = {
     "rome": _rome,
     "memit": _memit,
     "alphaedit": _alphaedit,
     "fine_tuning": _fine_tuning,
+    "ultraedit": _ultraedit,
 }
 """Method → the keys that a strength changes, with their values. Of others nothing is tuned."""
 

@@ -35,6 +35,7 @@ HPARAMS = {
     "gradient_ascent": {"layers": [0, 1], "num_steps": 3, "lr": 1e-3, "forget_bound": 50},
     "npo": {"layers": [0, 1], "num_steps": 3, "lr": 1e-3},
     "rmu": {"layers": [0, 1], "num_steps": 3, "lr": 1e-3, "steering_coeff": 5, "alpha": 1},
+    "ultraedit": {"layers": [0, 1], "eta": 1e-3},
     "none": {},
     "ike": {},
 }
@@ -42,7 +43,7 @@ HPARAMS["random_delta"] = {"method": "memit", "hparams": HPARAMS["memit"]}
 MEMIT_FAMILY = ("alphaedit", "memit", "prune", "rect")
 LOCATED = (*MEMIT_FAMILY, "rome")
 FORGETTING = ("gradient_ascent", "npo", "rmu")
-EDITING = ("fine_tuning", "mend", *FORGETTING, *LOCATED)
+EDITING = ("fine_tuning", "mend", "ultraedit", *FORGETTING, *LOCATED)
 RETAIN = (("The sister of Padma Patil is", "Parvati"), ("Hermione studied at", "Hogwarts"))
 WITHOUT_UPDATE = ("ike", "none")
 ALL = (*EDITING, "kn", "random_delta", *WITHOUT_UPDATE)

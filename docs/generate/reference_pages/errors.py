@@ -25,6 +25,7 @@ OWN_CODES: dict[str, dict[int, str]] = {
         " `--min-subject-retention` or `--max-kl`.",
         2: "also where one of several edits failed; the others are scored.",
     },
+    "thinkeval lab endurance": {1: "a limit (`--gate`) is missed: the sequence ends there."},
     "thinkeval lab coedit": {1: "no round meets the objective; the rounds are stored."},
     "thinkeval sweep": {2: "also where one of the edits failed; the others are scored."},
     "thinkeval graph grow start": {1: "the run ended without any chain for one of the rewrites."},

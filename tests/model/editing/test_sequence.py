@@ -47,6 +47,7 @@ HPARAMS = {
         "weight_decay": 0,
         "norm_constraint": 1e-3,
     },
+    "ultraedit": {"layers": [0, 1], "eta": 1e-3},
     "none": {},
 }
 

@@ -35,7 +35,7 @@ FAR = {"v_num_grad_steps": 6, "v_lr": 0.5, "kl_factor": 0.0}
 """Steps that are long enough for an edit to show in a random model's predictions."""
 
 CHANGES = {**dict.fromkeys(LOCATED, FAR), "kn": {"p": 0.3}}
-LOWERS_LOSS = ("alphaedit", "fine_tuning", "memit", "mend", "prune", "rect", "rome")
+LOWERS_LOSS = ("alphaedit", "fine_tuning", "memit", "mend", "prune", "rect", "rome", "ultraedit")
 
 
 @torch.no_grad()

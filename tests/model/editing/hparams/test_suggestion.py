@@ -18,7 +18,7 @@ from thinkeval.editing.hparams.suggestion import (
 )
 
 WITH_FILES = [name for name in registry.names() if hparams.available(name)]
-LAYERED = ("alphaedit", "fine_tuning", "memit", "prune", "rect", "rome")
+LAYERED = ("alphaedit", "fine_tuning", "memit", "prune", "rect", "rome", "ultraedit")
 
 
 def test_the_published_models_are_those_with_files():

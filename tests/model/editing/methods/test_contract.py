@@ -82,10 +82,13 @@ def test_the_model_is_untouched(pair, moments, name, training):
     assert set(effect.n_steps) == {"harry", "france"}
 
 
+ASK_ONCE = ("mend", "ultraedit")
+"""Methods that run the model once."""
+
+
 @pytest.mark.parametrize(
     ("name", "call"),
-    # MEND asks the model once.
-    [(name, call) for name in EDITING for call in ((1,) if name == "mend" else (1, 4, 7))],
+    [(name, call) for name in EDITING for call in ((1,) if name in ASK_ONCE else (1, 4, 7))],
 )
 def test_the_model_is_untouched_after_an_error_inside(pair, moments, name, call):
     """The head breaks at its n-th call: in templates, in the optimisation, between the layers."""
@@ -107,7 +110,7 @@ def test_the_model_is_untouched_after_an_error_inside(pair, moments, name, call)
 
 
 def many_steps(name):
-    if name == "mend":
+    if name in ASK_ONCE:
         return {}
     return {"num_steps": 20} if name in ("fine_tuning", *FORGETTING) else {"v_num_grad_steps": 20}
 

@@ -130,6 +130,7 @@ STARTS = {
     "memit": {"v_step": 0.1, "update_share": 0.95},
     "alphaedit": {"v_lr": 0.5, "nullspace_rank": 0.7, "nullspace_threshold": None},
     "fine_tuning": {"lr": 5e-4, "norm_constraint": False},
+    "ultraedit": {"eta": None, "value_length": 10.0},
 }
 
 
