@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .append import *
+    from .backup import *
     from .base import *
     from .chains import *
     from .checks import *
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .states import *
 
 _MODULES = (
-    "append", "base", "chains", "checks", "closure", "depedit", "edits", "experiments",
+    "append", "backup", "base", "chains", "checks", "closure", "depedit", "edits", "experiments",
     "forms", "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
 
 
