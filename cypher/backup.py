@@ -197,12 +197,12 @@ def begin(db: Database, version: int, file: str) -> None:
 
 def end(db: Database) -> None:
     """End a restore: the database is whole, or empty again, and of the latest schema."""
-    db.write(NoneType, "backup/end", version=migrations.latest())
+    db.write(NoneType, "backup/drop_mark", version=migrations.latest())
 
 
 def clear(db: Database) -> None:
     """Delete what a restore that was not finished wrote."""
-    db.autocommit(int, "backup/clear")
+    db.autocommit(int, "backup/delete_all")
     end(db)
 
 
@@ -301,7 +301,7 @@ def _encoded(value: Any, where: str) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
-    if isinstance(value, list | tuple) and not isinstance(value, neo4j.spatial.Point):
+    if isinstance(value, list):
         return [_encoded(each, where) for each in value]
     for name, (kind, encode, _) in _KINDS.items():
         if isinstance(value, kind):
@@ -320,7 +320,7 @@ def _decoded(value: Any) -> Any:
     try:
         ((name, text),) = value.items()
         return float(text) if name == "float" else _KINDS[name][2](text)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, IndexError) as error:
         raise ParameterError(f"{value!r} is no value of a backup.") from error
 
 

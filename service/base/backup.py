@@ -456,7 +456,9 @@ class Verified:
         deltas: saved updates, each read and compared with its own digests.
         compared: of these, compared with the digest that the score of their edit recorded.
         of_experiments: saved updates of experiments, which no score records.
-        notes: what is not as it should be, but was so when the backup was made.
+        gone: scored edits that record a saved update which the backup does not have.
+        notes: of saved updates that are damaged or not those that were scored, since before the
+            backup was made.
     """
 
     file: str
@@ -469,6 +471,7 @@ class Verified:
     deltas: int
     compared: int
     of_experiments: int
+    gone: int
     notes: tuple[str, ...]
 
 
@@ -507,11 +510,6 @@ def verify(file: Path, progress: Progress) -> Verified:
             elif edit not in found.edits:
                 notes.append(f"{part.name}: no edit of that id is in the backup")
         told = backup.manifest
-        gone = [edit for edit, digest in found.edits.items() if digest and edit not in seen]
-        if gone and updates:
-            notes.append(f"{len(gone)} scored edits have no saved update: {', '.join(gone[:3])}")
-        elif gone:
-            notes.append(f"it has no saved updates; {len(gone)} scored edits record one")
     return Verified(
         file=str(file),
         thinkeval=told.thinkeval,
@@ -523,6 +521,7 @@ def verify(file: Path, progress: Progress) -> Verified:
         deltas=len(updates),
         compared=compared,
         of_experiments=of_experiments,
+        gone=sum(bool(digest) and edit not in seen for edit, digest in found.edits.items()),
         notes=tuple(notes),
     )
 

@@ -1,4 +1,4 @@
-// End a restore: the database is whole, or empty again.
+// Drop the mark of a restore: the database is whole, or empty again.
 // params:
 //   $version  INTEGER  schema of the database now
 
