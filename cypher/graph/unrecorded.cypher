@@ -1,4 +1,4 @@
-// Graphs of kind edit that neither an edit nor an experiment names: what a killed comparison leaves.
+// Graphs of kind edit that neither an edit nor an experiment names, as a killed comparison leaves.
 // A comparison under way has such graphs too, until its record is stored.
 
 MATCH (g:Graph {kind: 'edit'})

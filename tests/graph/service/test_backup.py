@@ -490,12 +490,12 @@ def test_a_graph_that_is_replaced_meanwhile_is_read_again(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    datasets.store(db, datasets.read("world", name=graph_id))
+    datasets.store(db, datasets.read("hogwarts", name=graph_id))
     replacing(db, graph_id, monkeypatch, 2)
     copied(db, here, there, tmp_path / "b.zip")
     with opened(there) as other:
         assert everything(other) == everything(db)
-    replacing(db, graph_id, monkeypatch, 9)
+    replacing(db, graph_id, monkeypatch, 10)
     with pytest.raises(ChangedError):
         backups.make(db, here, tmp_path / "c.zip", silent)
     assert not [path for path in tmp_path.iterdir() if "c.zip" in path.name]

@@ -65,7 +65,8 @@ def test_damage_of_a_users_data_is_found_and_left(
             "MATCH ()-[f:FACT {graph: $edit}]->() SET f.likelihood_post = 0.5", edit=wrong
         ).consume()
         session.run(
-            "MATCH (g:Graph {id: $edit}) CREATE (h:Graph) SET h = properties(g), h.id = $id",
+            "MATCH (g:Graph {id: $edit}) CREATE (h:Graph {id: $id})"
+            " SET h += g {.kind, .dataset, .complete, .created_at}",
             edit=whole, id=f"{graph_id}-unrecorded",
         ).consume()  # fmt: skip
     files_before = {each: each.read_bytes() for each in deltas.iterdir()}
