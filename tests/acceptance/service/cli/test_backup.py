@@ -32,7 +32,7 @@ def test_the_database_is_verified_with_n(mine: Mine, at_once: Any) -> None:
     edit = at_once(
         "score", "harry-potter--studied-at--ilvermorny", "-g", mine.graph, "-m", "rome",
         "--model", mine.model, "--json",
-    ).json["edit"]  # fmt: skip
+    ).json[0]["edit"]  # fmt: skip
     found = at_once("db", "verify", "--json").json
     assert found["differing"] == []
     assert found["values"] > 20
