@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ... import cypher
 from ...cypher import rows
+from ...cypher.errors import MissingProbabilityError, UnknownGraphError
 from ..base.formatting import pluralize
 from ..models.edit import MetricValue, Score
 from . import metrics
@@ -55,7 +56,13 @@ class Recomputed:
             )
             if n
         ]
-        result = f"{len(self.differing)} edits differ" if self.differing else "all are equal"
+        if not self.edits:
+            return "Metrics read off the graphs again: no edit is scored."
+        result = (
+            f"{pluralize(len(self.differing), 'edit')} not equal"
+            if self.differing
+            else "all are equal"
+        )
         return (
             f"Metrics read off the graphs again: {pluralize(self.values, 'value')} of"
             f" {pluralize(self.edits, 'scored edit')}, {result}."
@@ -81,8 +88,8 @@ def recompute(db: Database, progress: Progress) -> Recomputed:
                 without += 1
             else:
                 scores.append(score.model_copy(update={"edit": edit}))
-        found = metrics.read_again(db, scores)
-        for score in scores:
+        found = _read(db, scores, differing)
+        for score in (each for each in scores if each.edit in found):
             again = {_key(value): value for value in found[score.edit]}
             known = [value for value in score.values if _same_query(score, value)]
             other += len(score.values) - len(known)
@@ -91,6 +98,19 @@ def recompute(db: Database, progress: Progress) -> Recomputed:
             if wrong:
                 differing.append(_sentence(score.edit, wrong, again.get(_key(wrong[0]))))
     return Recomputed(len(ids), values, other, without, unreadable, tuple(differing))
+
+
+def _read(
+    db: Database, scores: Sequence[Score], differing: list[str]
+) -> dict[str, list[MetricValue]]:
+    """The metrics by edit; an edit whose graph cannot be read is added to `differing` instead."""
+    try:
+        return metrics.read_again(db, scores)
+    except (MissingProbabilityError, UnknownGraphError) as error:
+        if len(scores) == 1:
+            differing.append(f"{scores[0].edit}: {error.detail}")
+            return {}
+    return {k: v for score in scores for k, v in _read(db, [score], differing).items()}
 
 
 def _key(value: MetricValue) -> tuple[str, str, int | None]:

@@ -47,8 +47,9 @@ def test_damage_of_a_users_data_is_found_and_left(
     db: Database, graph_id: str, mine: Settings
 ) -> None:
     datasets.store(db, datasets.read("hogwarts", name=graph_id))
-    whole, bad, other, gone, wrong = (
-        stored(db, mine, graph_id, name) for name in ("whole", "bad", "other", "gone", "wrong")
+    whole, bad, other, gone, wrong, cut = (
+        stored(db, mine, graph_id, name)
+        for name in ("whole", "bad", "other", "gone", "wrong", "cut")
     )
     before = found(db, mine)
     assert graph_id not in "".join(each.found for each in before.values())
@@ -65,6 +66,10 @@ def test_damage_of_a_users_data_is_found_and_left(
             "MATCH ()-[f:FACT {graph: $edit}]->() SET f.likelihood_post = 0.5", edit=wrong
         ).consume()
         session.run(
+            "MATCH ()-[f:FACT {graph: $edit, role: 'fact'}]->() REMOVE f.likelihood_post",
+            edit=cut,
+        ).consume()
+        session.run(
             "MATCH (g:Graph {id: $edit}) CREATE (h:Graph {id: $id})"
             " SET h += g {.kind, .dataset, .complete, .created_at}",
             edit=whole, id=f"{graph_id}-unrecorded",
@@ -78,6 +83,7 @@ def test_damage_of_a_users_data_is_found_and_left(
     assert f"{graph_id}-nobody" in after["updates without an edit"].found
     assert after["edits whose update is gone"].found == f"1 edit; {gone}"
     assert f"{wrong}: " in after["metrics of edits"].found
+    assert f"{cut}: " in after["metrics of edits"].found
     assert f"{graph_id}-unrecorded" in after["graphs without an edit"].found
     for name in ("saved updates", "updates without an edit", "edits whose update is gone",
                  "metrics of edits", "graphs without an edit"):  # fmt: skip
