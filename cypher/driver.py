@@ -8,5 +8,7 @@ with tables_left_out():
     import neo4j
     import neo4j.exceptions
     import neo4j.graph
+    import neo4j.spatial
+    import neo4j.time
 
 __all__ = ["neo4j"]

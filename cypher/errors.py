@@ -83,6 +83,27 @@ class NewerDatabaseError(GraphError):
     )
 
 
+class UnfinishedRestoreError(GraphError):
+    """A backup was being restored into the database, and that was not finished."""
+
+    remedy = "Restore it again: `thinkeval db restore FILE` begins anew."
+
+
+class NotEmptyError(GraphError):
+    """The database that a backup shall be restored into is not empty; nothing was changed."""
+
+    remedy = (
+        "Restore into a new one: name a new folder in THINKEVAL_HOME, or an empty database in"
+        " THINKEVAL_NEO4J_URI. End a service that uses it."
+    )
+
+
+class ChangedError(GraphError):
+    """Something that was finished changed while a backup read it."""
+
+    remedy = "Repeat the backup, and delete or replace nothing until it is finished."
+
+
 class DiskFullError(GraphError):
     """The disk of the database is full."""
 

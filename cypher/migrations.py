@@ -17,7 +17,7 @@ from typing import Any, LiteralString, cast
 
 from .catalog import Query, names, query
 from .driver import neo4j
-from .errors import NewerDatabaseError
+from .errors import NewerDatabaseError, UnfinishedRestoreError
 
 FOLDER = "migrations/"
 CONSTRAINTS = "schema/constraints"
@@ -40,8 +40,20 @@ def require_known(session: neo4j.Session, uri: str) -> int:
 
     Raises:
         NewerDatabaseError: a newer program has migrated it.
+        UnfinishedRestoreError: it has a part of a backup.
     """
-    return session.execute_read(lambda tx: _checked(_version(tx, "schema/version"), uri))
+    found = session.execute_read(lambda tx: _one(tx, "schema/version"))
+    if found and found["restoring"] is not None:
+        raise UnfinishedRestoreError(
+            f"The restore of {found['restoring']} into the database at {uri} was not finished."
+        )
+    return _checked(int(found["version"] or 0) if found else 0, uri)
+
+
+def is_restoring(session: neo4j.Session) -> bool:
+    """Return True of a database with a part of a backup."""
+    found = session.execute_read(lambda tx: _one(tx, "schema/version"))
+    return bool(found) and found["restoring"] is not None
 
 
 def has_constraints(session: neo4j.Session) -> bool:

@@ -150,17 +150,38 @@ class Database:
 
         Raises:
             NewerDatabaseError: a newer program has migrated the database; nothing was changed.
+            UnfinishedRestoreError: it has a part of a backup.
         """
         with translated("schema/version"), self._session(neo4j.READ_ACCESS) as session:
             version = migrations.require_known(session, self.uri)
             constrained = migrations.has_constraints(session)
         if not constrained:
             self._setup_constraints()
-        with translated("migrations"), self._session(neo4j.WRITE_ACCESS) as session:
-            if version < migrations.latest():
-                migrations.migrate(session, self.uri)
-            if not constrained:
+        if version < migrations.latest():
+            self.migrate()
+        if not constrained:
+            with translated("migrations"), self._session(neo4j.WRITE_ACCESS) as session:
                 migrations.record_constraints(session)
+
+    def migrate(self) -> list[str]:
+        """Run the missing migrations only; their names."""
+        with translated("migrations"), self._session(neo4j.WRITE_ACCESS) as session:
+            return migrations.migrate(session, self.uri)
+
+    def version(self) -> int:
+        """Number of the last migration; 0 without one.
+
+        Raises:
+            NewerDatabaseError: a newer program has migrated the database.
+            UnfinishedRestoreError: it has a part of a backup.
+        """
+        with translated("schema/version"), self._session(neo4j.READ_ACCESS) as session:
+            return migrations.require_known(session, self.uri)
+
+    def is_restoring(self) -> bool:
+        """Return True of a database with a part of a backup."""
+        with translated("schema/version"), self._session(neo4j.READ_ACCESS) as session:
+            return migrations.is_restoring(session)
 
     def _setup_constraints(self) -> None:
         found = query(migrations.CONSTRAINTS)
@@ -274,6 +295,13 @@ class Database:
                 yield handle
                 handle.require_whole()
                 tx.commit()
+
+    @contextmanager
+    def reading(self) -> Iterator[Tx]:
+        """One transaction that reads, without a time limit of ours: for a look at everything."""
+        with translated("transaction"), self._session(neo4j.READ_ACCESS) as session:  # noqa: SIM117
+            with session.begin_transaction() as tx:
+                yield Tx(tx, strict=self.strict, room=self._room)
 
     def atomically(self, work: Callable[[Tx], ResultT]) -> ResultT:
         """Run `work` in one transaction, repeated if the server asks for it, and return its result.

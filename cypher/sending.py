@@ -45,6 +45,15 @@ class Tx:
             self.failed = True
             raise
 
+    def stream(self, row_type: type[RowT], name: str, /, **params: Any) -> Iterator[RowT]:
+        """The rows of a read query inside this transaction one by one, as the server sends them."""
+        found = query_of(name, ("read",))
+        sent = bind(found, params)
+        read = reader(row_type, found.name)
+        with translated(found.name):
+            for record in send(self._tx, found, sent):
+                yield read.row(record.values())
+
     def require_whole(self) -> None:
         """Refuse to commit a part of the transaction where the caller caught a query's error.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .access import *
     from .append import *
+    from .backup import *
     from .base import *
     from .chains import *
     from .checks import *
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from .states import *
 
 _MODULES = (
-    "access", "append", "base", "chains", "checks", "closure", "depedit", "edits", "experiments",
+    "access", "append", "backup", "base", "chains", "checks", "closure", "depedit", "edits",
+    "experiments",
     "forms", "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
 
 

@@ -38,13 +38,22 @@ def embedded_server(settings: Settings) -> EmbeddedServer:
     )
 
 
-def connect(settings: Settings, progress: Progress = silent) -> Database:
+def connect(
+    settings: Settings, progress: Progress = silent, *, restoring: bool = False
+) -> Database:
     """The database: the server named in the environment, else the embedded one, started if need be.
+
+    A database of an older release is backed up, and migrated.
+
+    Args:
+        restoring: what a restore that was not finished wrote is deleted first.
 
     Raises:
         GraphError: with a remedy.
     """
+    from ...cypher.backup import clear
     from ...cypher.run import Database
+    from .backup import before_migration
 
     disk = None
     if settings.neo4j_uri:
@@ -64,7 +73,10 @@ def connect(settings: Settings, progress: Progress = silent) -> Database:
     )
     try:
         database.verify()
-        database.setup_schema()
+        if restoring and database.is_restoring():
+            clear(database)
+        with before_migration(database, settings, progress):
+            database.setup_schema()
     except BaseException:
         database.close()
         raise

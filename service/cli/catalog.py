@@ -6,7 +6,7 @@ import importlib.metadata
 import importlib.util
 import shutil
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +16,8 @@ from ... import cypher
 from ..base.database import connect, embedded_server
 from ..base.errors import KNOWN_ERRORS, NotFoundError, describe
 from ..base.settings import Settings
+from ..experiments.deep import Finding
+from ..experiments.deep import examine as checked_data
 from ..reports.formats import Column, Table
 from ..scoring import metrics as measuring
 from ..scoring import record
@@ -142,9 +144,26 @@ def _text(name: str, edit: str | None, measure: MeasureName) -> str:
         return measuring.browser_text(runtime.db, score, measure.key, name)
 
 
-def doctor(json: JsonFlag = False) -> None:
-    """Check packages, Java runtime, disk, database and device."""
+def doctor(
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Also check stored data and caches; damaged caches are deleted."
+        ),
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Check packages, Java runtime, disk, database and device.
+
+    With [bold]--deep[/bold] also what is stored: saved updates against the digests of their scores,
+    metrics against the graphs they were read off, edits and graphs against each other, and the
+    files of the cache. Damaged files of the cache are deleted, as they are made again; nothing else
+    is changed.
+    """
     findings = examine()
+    if deep:
+        with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+            findings += checked_data(runtime.db, runtime.settings, progress)
     emit_rows(Table("doctor", "Doctor", FINDINGS, findings), json=json)
     if not all(f.ok for f in findings):
         raise typer.Exit(2)
@@ -155,16 +174,6 @@ PACKAGES = (
     "jgo",
 )  # fmt: skip
 NEEDED_BYTES = 2 * 10**9
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One check: success, the finding, and the remedy if it failed."""
-
-    check: str
-    ok: bool
-    found: str
-    remedy: str = ""
 
 
 def examine(settings: Settings | None = None) -> list[Finding]:

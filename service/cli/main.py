@@ -23,6 +23,7 @@ from ..base.errors import DISK_REMEDY, KNOWN_ERRORS, describe, is_disk_full, is_
 from ..base.processes import collect_seldom, interrupt_after_imports
 from ..kinds import KINDS
 from .audit_subject import audit_subject
+from .backup import backup, restore, verify
 from .catalog import doctor, methods, metrics, queries
 from .compare import audit, compare, diff
 from .crawl import crawl
@@ -102,6 +103,9 @@ lab.command()(endurance)
 lab.command()(audit_subject)
 lab.add_typer(depedit, name="depedit")
 
+db.command()(backup)
+db.command()(restore)
+db.command()(verify)
 db.command()(worker)
 db.command()(fleet)
 db.command()(queries)

@@ -66,6 +66,11 @@ def orphans(db: Database, worker: str | None = None) -> list[rows.OrphanRow]:
     return db.read(rows.OrphanRow, "jobs/orphans", worker=worker)
 
 
+def release_expired(db: Database, kinds: Kinds) -> dict[str, str]:
+    """Release the jobs whose lease has expired: {id: status now}; where no worker can be alive."""
+    return _released(db, kinds, [row for row in orphans(db) if row.expired])
+
+
 def _released(
     db: Database,
     kinds: Kinds,

@@ -21,6 +21,7 @@ from .runtime import Runtime, RuntimeModel, parse, written
 if TYPE_CHECKING:
     from ...editing.deltas import EditEffect
     from ...editing.deltas.files import SavedDelta
+    from ..models.edit import Score
     from .plan import Plan
 
 
@@ -98,6 +99,11 @@ def save(
     }
 
 
+def about(score: Score) -> dict[str, Any]:
+    """Return the record of a score's saved update: `saved`, `digest`, or the `reason` of none."""
+    return _mapping(score.provenance.get("delta"))
+
+
 def remove(settings: Settings, edit: str) -> None:
     """Remove the saved update of an edit, if there is one."""
     path_of(settings, edit).unlink(missing_ok=True)
@@ -122,11 +128,11 @@ def find(runtime: Runtime, name: str) -> Path:
             f"{name!r} was scored between two states and has no update of its own.",
             remedy="Name the edit that was put on; `thinkeval results edits` lists them.",
         )
-    about = _mapping(score.provenance.get("delta"))
-    reason = about.get("reason") or f"there is no {path}"
+    told = about(score)
+    reason = told.get("reason") or f"there is no {path}"
     raise NothingStoredError(
         f"The update of edit {name!r} is not saved here: {reason}.",
-        remedy=about.get("remedy")
+        remedy=told.get("remedy")
         or f"Score it again: thinkeval score {score.rewrite} -g {score.dataset}"
         f" -m {score.method} --force, with the options it was scored with.",
     )
@@ -196,10 +202,10 @@ def _require_scored(runtime: Runtime, name: str, saved: SavedDelta) -> bool:
     """
     if not (saved.meta.edit and (score := record.stored_score(runtime.db, saved.meta.edit))):
         return False
-    about = _mapping(score.provenance.get("delta"))
-    recorded = about.get("digest")
+    told = about(score)
+    recorded = told.get("digest")
     # What is not saved may still be there of an earlier score, in a folder that is read-only.
-    if about.get("saved") is False or recorded not in (None, saved.digest):
+    if told.get("saved") is False or recorded not in (None, saved.digest):
         raise NothingStoredError(
             f"{name} holds another update than the one that was scored.",
             remedy="Score the edit again with --force.",

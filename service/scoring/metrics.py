@@ -16,6 +16,7 @@ from ...cypher.browser import param_lines
 from ...cypher.catalog import over_chains
 from ...cypher.errors import UnknownGraphError
 from ...cypher.metric_options import headlines, of_kind
+from ...loaders.records import RequestKind
 from ..base.errors import UsageError
 from ..base.formatting import pluralize
 from ..graphs.datasets import require_graph
@@ -92,6 +93,22 @@ def completed(db: Database, scores: Sequence[Score]) -> list[Score]:
             ]
             out[i] = out[i].model_copy(update={"values": [*out[i].values, *more]})
     return out
+
+
+def read_again(db: Database, scores: Sequence[Score]) -> dict[str, list[MetricValue]]:
+    """The metrics that the edit graphs of stored scores give now, by edit; nothing is written."""
+    values: dict[str, list[MetricValue]] = {score.edit: [] for score in scores}
+    alike: dict[tuple[str, RequestKind, ScoringOptions], list[Score]] = defaultdict(list)
+    for score in scores:
+        for measure in score.measures:
+            alike[measure, score.kind, score.options].append(score)
+    for (measure, kind, options), group in alike.items():
+        cases = [case_of(score) for score in group]
+        found = db.metrics(sorted(of_kind(kind)), cases=cases, **_pool(options, measure))
+        for metric, read in found.items():
+            for row in read:
+                values[row.id].append(_value(metric, measure, row, options.max_steps))
+    return values
 
 
 def _read_again(

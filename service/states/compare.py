@@ -29,7 +29,7 @@ from ...cypher.metric_options import headlines
 from ...cypher.rows.checks import CheckCounts
 from ...loaders.records import RewriteRequest, digest, slug
 from .. import NUMBERS_VERSION
-from ..base.errors import UsageError
+from ..base.errors import JobInterrupt, LeaseLostError, UsageError
 from ..experiments import store
 from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
@@ -104,13 +104,21 @@ class _Run:
     solved: Sequence[TaskResult] = ()
     unrecorded: list[str] = field(default_factory=list)
 
-    def discard(self) -> None:
-        """Delete the graphs that no record names, as the run of a command ends without one.
+    def discard(self, error: BaseException) -> None:
+        """Delete the graphs that no record names, as the run ends without one.
 
-        A job's stay: it may belong to another worker by now, which writes the same graphs.
+        Those of a job stay where it runs again: its worker shuts down, or it belongs to another
+        worker by now, which writes the same graphs.
+
+        Raises:
+            LeaseLostError: it belongs to another worker.
         """
-        db = self.runtime.db
-        for graph in self.unrecorded if self.work is COMMAND else ():
+        db, lease = self.runtime.db, self.work.lease
+        if lease is not None:
+            if isinstance(error, JobInterrupt) and not error.cancelled:
+                return
+            lease.required(db.write(rows.HoldLeaseRow, "jobs/hold", **lease.params))
+        for graph in self.unrecorded:
             named = db.read(rows.GetEditRow, "edits/get_edit", id=graph)
             if not named and not store.results(db, KIND, ComparisonOut, part=graph, limit=1):
                 db.autocommit(int, "graph/delete_graph", graph=graph)
@@ -197,9 +205,9 @@ def compare(
     pre, before = _asked(run, models[0] or base.state, "before", 0.05)
     try:
         return _all(run, [*models[1:]], (pre, before), learnt)
-    except BaseException:
-        with suppress(GraphError):
-            run.discard()
+    except BaseException as error:
+        with suppress(GraphError, LeaseLostError):
+            run.discard(error)
         raise
 
 

@@ -24,6 +24,7 @@ HEAVY = (
     "acceptance/service/jobs",
     "acceptance/service/reports/test_browser.py",
     "graph/cypher/embedded/test_server.py",
+    "graph/service/test_backup.py",
     "unit/loaders/test_fuzz.py",
 )
 """Files and folders of the heavy tier. A single test elsewhere is marked `heavy` where it is."""

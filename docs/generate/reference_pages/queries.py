@@ -11,6 +11,7 @@ from thinkeval.cypher.includes import read_part
 SUBJECTS = {
     "access": "Named tokens of the services of a database.",
     "append": "Answers of requests to append an answer.",
+    "backup": "All that a database stores, read for a backup, and written from one.",
     "chains": "Chains of facts from the subject to the old object.",
     "closure": "Forward chaining of rules, Ω, proofs.",
     "depedit": "Knowledge sets and runs of the establish-and-update protocol.",

@@ -21,8 +21,14 @@ from support.states.adapters import write_effect
 from support.states.small import NO_DATASET, saved_model
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
-from thinkeval.service.base.errors import LeaseLostError, NotFoundError
-from thinkeval.service.base.leases import Lease
+from thinkeval.service.base.errors import (
+    JobInterrupt,
+    LeaseLostError,
+    NotFoundError,
+    UsageError,
+)
+from thinkeval.service.base.leases import Lease, event, new_token
+from thinkeval.service.experiments import queue
 from thinkeval.service.experiments.kind import Work
 from thinkeval.service.models.edit import Score
 from thinkeval.service.scoring import deltas, metrics, record
@@ -291,6 +297,45 @@ def test_nothing_is_stored_once_the_lease_belongs_to_another(walk: Walk, edit: S
     left = [row for row in db.read(rows.GraphRow, "graph/list_graphs") if row.graph not in before]
     assert {row.kind for row in left} <= {"model"}, "answers of a state stay, and nothing else"
     assert all(out.request["seed"] != 9 for out in COMPARISON.store.page(db, graph=walk.graph))
+
+
+@pytest.mark.parametrize(
+    ("stopped", "left"),
+    [(JobInterrupt(cancelled=True), 0), (UsageError("no"), 0), (JobInterrupt(cancelled=False), 2)],
+)
+def test_a_job_that_ends_without_a_result_leaves_no_graph(
+    walk: Walk, edit: Score, monkeypatch: pytest.MonkeyPatch, stopped: BaseException, left: int
+) -> None:
+    """The graphs of a job that is queued again stay, as it writes the same."""
+    db, token = walk.runtime.db, new_token()
+    job = f"{walk.graph}-job-{token[:8]}"
+    with db._session("WRITE") as session:
+        session.run(
+            "CREATE (:Job {id: $id, kind: 'comparison', status: 'queued', graph: $graph})",
+            id=job, graph=walk.graph,
+        ).consume()  # fmt: skip
+    (begun,) = db.write(
+        rows.BeginJobRow, "jobs/begin", id=job, lease=token, lease_ms=60_000, stage="s",
+        progress=0.0, event=event("running", "s"),
+    )  # fmt: skip
+    before = {row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)}
+
+    def interrupted(*_: object) -> None:
+        if isinstance(stopped, JobInterrupt) and stopped.cancelled:
+            queue.cancel_all(db, [job], "comparison")
+        raise stopped
+
+    asked = posted(walk, f"+edit:{edit.edit}", forget=[FACT], seed=12)
+    with monkeypatch.context() as patch:
+        patch.setattr(metrics, "measure_each", interrupted)
+        with pytest.raises(type(stopped)):
+            compare(walk.runtime, asked, work=Work(lease=Lease(token, begun.attempt)))
+    now = [row for row in db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)
+           if row.graph not in before and row.kind == "edit"]  # fmt: skip
+    assert len(now) == left
+    for row in now:
+        db.autocommit(int, "graph/delete_graph", graph=row.graph)
+    db.write(int, "jobs/delete", id=job)
 
 
 def test_a_command_that_is_interrupted_leaves_no_graph_without_a_record(
