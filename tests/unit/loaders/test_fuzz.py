@@ -15,7 +15,7 @@ from thinkeval.loaders import formats, rules_yaml
 from thinkeval.loaders.errors import LoaderError
 
 DRAWS = 25
-"""Files of each format and kind of damage: 16 formats and 8 kinds, together 3,200 files."""
+"""Files of each format and kind of damage: 17 formats and 8 kinds, together 3,400 files."""
 
 REWRITE: dict[str, Any] = {
     "prompt": "{} lies in", "relation_id": "P17", "subject": "Ulm", "question": "Where is Ulm?",
