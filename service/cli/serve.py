@@ -90,7 +90,7 @@ def worker(
 # `thinkeval db`: the embedded Neo4j server.
 
 db = typer.Typer(
-    help="The embedded Neo4j server, its queries, workers of the queue, tokens of services.",
+    help="Neo4j server: backup, queries; workers and the fleet; access tokens.",
 )
 
 

@@ -118,6 +118,7 @@ MEANINGS = {
     "place": "position among its kind, from 0",
     "queued_ms": "when it was queued, milliseconds since 1970",
     "reason": "why it has its state, or was decided so",
+    "restoring": "name of the backup of which the database is being restored",
     "remedy": "what to do about the error",
     "role": "what it is for: of a fact `fact`, `target_true`, `target_new`, `implication`, …",
     "rule": "id of the rule",
