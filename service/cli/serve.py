@@ -90,7 +90,7 @@ def worker(
 # `thinkeval db`: the embedded Neo4j server.
 
 db = typer.Typer(
-    help="Neo4j server: backup, queries; workers and the fleet; access tokens.",
+    help="Neo4j server, backups, queries; workers, fleet; access tokens.",
 )
 
 
