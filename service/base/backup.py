@@ -456,6 +456,7 @@ class Verified:
         deltas: saved updates, each read and compared with its own digests.
         compared: of these, compared with the digest that the score of their edit recorded.
         of_experiments: saved updates of experiments, which no score records.
+        unscored: saved updates without a scored edit: it is deleted, or was not scored yet.
         gone: scored edits that record a saved update which the backup does not have.
         notes: of saved updates that are damaged or not those that were scored, since before the
             backup was made.
@@ -471,6 +472,7 @@ class Verified:
     deltas: int
     compared: int
     of_experiments: int
+    unscored: int
     gone: int
     notes: tuple[str, ...]
 
@@ -488,7 +490,7 @@ def verify(file: Path, progress: Progress) -> Verified:
     with opened(file) as backup, tempfile.TemporaryDirectory() as folder:
         found = backup.check(progress)
         updates = [part for part in backup.manifest.files if part.name.startswith("deltas/")]
-        notes, compared, of_experiments, seen = [], 0, 0, set()
+        notes, compared, of_experiments, unscored, seen = [], 0, 0, 0, set()
         for i, part in enumerate(updates):
             progress(i, len(updates), "checking saved updates")
             edit = PurePosixPath(part.name).stem
@@ -508,7 +510,7 @@ def verify(file: Path, progress: Progress) -> Verified:
             elif edit in found.updates:
                 of_experiments += 1
             elif edit not in found.edits:
-                notes.append(f"{part.name}: no edit of that id is in the backup")
+                unscored += 1
         told = backup.manifest
     return Verified(
         file=str(file),
@@ -521,6 +523,7 @@ def verify(file: Path, progress: Progress) -> Verified:
         deltas=len(updates),
         compared=compared,
         of_experiments=of_experiments,
+        unscored=unscored,
         gone=sum(bool(digest) and edit not in seen for edit, digest in found.edits.items()),
         notes=tuple(notes),
     )

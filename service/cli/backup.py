@@ -141,6 +141,7 @@ def _show(found: Any) -> None:
             "saved updates read": found.deltas,
             "compared with the digest of a score": found.compared,
             "of experiments, without a score": found.of_experiments,
+            "without a scored edit": found.unscored,
             "scored edits without their saved update": found.gone,
         },
     )
