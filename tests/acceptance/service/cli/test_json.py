@@ -130,6 +130,7 @@ def test_every_command_that_prints_data_prints_json(
     grown(session, folder, graph)
     appended(session, folder, graph)
     served(session, user, monkeypatch)
+    backed_up(session, folder, monkeypatch)
     removed = session("results edits", edits[0], "--delete")
     assert removed == {"deleted": edits[0], "edits": [edits[0]]}
     gone = session("results graphs", graph, "--delete", "--with-dependents")
@@ -175,6 +176,8 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     assert by_method == session("report", "-g", graph, "-f", "json")
     assert session("sweep", REWRITE, *on, "-m", "none", "--workers", "1")["failed"] == []
     assert session("lab sequence", REWRITE, *on, "-m", "none")
+    few = ("--edits", "2", "--batch", "1", "--every", "1", "--max-steps", "2")
+    assert session("lab endurance", REWRITE, "-g", graph, *model, "-m", "none", *few)["points"]
     assert session("results deltas export", edits[0], "-o", folder / "delta")
     assert session("results deltas apply", folder / "tiny", edits[0], "-o", folder / "edited")
     assert session("results deltas verify", edits[0])["undone"]
@@ -304,6 +307,10 @@ def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None
     one = session("db queries", "metrics/ifr")
     assert one["name"] == "metrics/ifr"
     assert "MATCH" in one["text"]
+    assert session("db fleet")["nodes"] == []
+    assert session("db token add", user)["role"] == "read"
+    assert user in [each["name"] for each in session("db token list")]
+    assert session("db token revoke", user)
     assert session("db user", user, THINKEVAL_NEW_PASSWORD="a password of eleven")["user"] == user
     module = import_module("thinkeval.service.cli.serve")  # the package has a group of that name
     monkeypatch.setattr(module, "embedded_server", lambda _: Server())
@@ -312,6 +319,25 @@ def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert session("db stop", THINKEVAL_NEO4J_URI="") == {"stopped": False}
     repaired = session("db repair", THINKEVAL_NEO4J_URI="")
     assert repaired == {"copy": str(Path("copy")), "cut_bytes": 8192}
+
+
+def backed_up(session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backup of one home, restored into another; other tests have no part in either."""
+    monkeypatch.undo()  # of the server that does not run
+    one, two = ({"THINKEVAL_NEO4J_URI": "", "THINKEVAL_HOME": f"{folder / name}"} for name in "ab")
+    file = folder / "thinkeval.zip"
+    try:
+        assert session("import", "hogwarts", **one)["graph"] == "hogwarts"
+        made = session("db backup", file, **one)
+        assert session("db verify", file)["nodes"] == made["n_nodes"]
+    finally:
+        session("db stop", **one)
+    try:
+        restored = session("db restore", file, **two)
+        assert restored["nodes"] == made["n_nodes"]
+        assert {each["id"] for each in session("results graphs", **two)} == {"hogwarts"}
+    finally:
+        session("db stop", **two)
 
 
 class Server:
