@@ -149,5 +149,5 @@ def _as_json(
         "queued": pace.queued,
         "running": pace.running,
         "per_minute": pace.ended / MINUTES,
-        "minutes_left": left * MINUTES / pace.ended if pace.ended else None,
+        "minutes_left": left * MINUTES / pace.ended if pace.ended else None if left else 0.0,
     }
