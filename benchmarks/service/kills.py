@@ -49,7 +49,8 @@ GRAPH = "hogwarts"
 class Cluster:
     """A Ray cluster of this machine: a head without processors, and one node for the worker."""
 
-    PORT = 18751
+    PORT = 26379
+    """Outside the range that Ray gives to its workers, 10002 to 19999."""
 
     def __init__(self) -> None:
         self.env = {
@@ -110,18 +111,24 @@ class Disturbed:
 
     def start(self) -> None:
         """Start the service, and wait until it is ready."""
+        self._spawn()
+        self.ready()
+
+    def _spawn(self) -> None:
         log = Path(self.env["THINKEVAL_HOME"]) / "serve.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as file:
             self.process = subprocess.Popen(
                 [str(PROGRAM), "serve"], env=self.env, stdout=file, stderr=file
             )
-        self.ready()
 
     def ready(self, limit_s: float = 240) -> None:
         """Wait until the service answers with its database."""
         deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:
+            assert self.process is not None
+            if self.process.poll() is not None:  # no node had joined the cluster yet
+                self._spawn()
             with suppress(httpx.HTTPError):
                 if self.client.get("/ready").status_code == 200:
                     return
