@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -145,8 +145,13 @@ class Database:
             )
         return server
 
-    def setup_schema(self) -> None:
+    def setup_schema(
+        self, migrating: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
         """Create missing constraints, indexes and property names, and run the missing migrations.
+
+        Args:
+            migrating: makes the context in which a database of an older release is changed.
 
         Raises:
             NewerDatabaseError: a newer program has migrated the database; nothing was changed.
@@ -155,13 +160,15 @@ class Database:
         with translated("schema/version"), self._session(neo4j.READ_ACCESS) as session:
             version = migrations.require_known(session, self.uri)
             constrained = migrations.has_constraints(session)
-        if not constrained:
-            self._setup_constraints()
-        if version < migrations.latest():
-            self.migrate()
-        if not constrained:
-            with translated("migrations"), self._session(neo4j.WRITE_ACCESS) as session:
-                migrations.record_constraints(session)
+        older = version < migrations.latest()
+        with migrating() if older else nullcontext():
+            if not constrained:
+                self._setup_constraints()
+            if older:
+                self.migrate()
+            if not constrained:
+                with translated("migrations"), self._session(neo4j.WRITE_ACCESS) as session:
+                    migrations.record_constraints(session)
 
     def migrate(self) -> list[str]:
         """Run the missing migrations only; their names."""

@@ -54,7 +54,7 @@ AUTOMATIC = "backups"
 NODES, RELATIONSHIPS, MANIFEST = "nodes.jsonl", "relationships.jsonl", "manifest.json"
 FORMAT = 1
 TRIES = 3
-"""How often a backup begins anew where something finished changed while it was read."""
+"""Attempts at a backup: it begins anew where something finished changed while it was read."""
 _LOOK_EVERY = 5000
 _BLOCK = 1 << 20
 _BYTES_EACH = 200
@@ -78,7 +78,7 @@ class Part(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What a backup says of itself.
+    """The description of a backup, which it has as a part.
 
     Attributes:
         thinkeval: version of the program that made it.
@@ -271,13 +271,12 @@ def _not_written(file: Path, error: OSError) -> UsageError:
 def before_migration(db: Database, settings: Settings, progress: Progress) -> Iterator[None]:
     """Back up a database of an older release, then let the block migrate it; one process does.
 
-    Saved updates are not copied: a migration does not touch them. A database that is up to date or
-    empty is left alone.
+    Saved updates are not copied: a migration does not touch them. An empty database is left alone.
 
     Raises:
         DiskFullError: there is no room for the backup; nothing was changed.
     """
-    if db.version() == latest() or content.is_empty(db):
+    if content.is_empty(db):
         yield
         return
     folder = settings.home / AUTOMATIC
@@ -303,7 +302,7 @@ def before_migration(db: Database, settings: Settings, progress: Progress) -> It
 
 @dataclass
 class Checked:
-    """What a backup has, read completely.
+    """The content of a backup, read completely.
 
     Attributes:
         edits: {id of a scored edit: recorded digest of its saved update}; None where none is saved.
@@ -449,7 +448,7 @@ def opened(path: Path) -> Iterator[Backup]:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What `verify` compared.
+    """The comparisons of `verify`.
 
     Attributes:
         parts: whose size and SHA-256 were compared.
@@ -534,7 +533,7 @@ def verify(file: Path, progress: Progress) -> Verified:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What `restore` wrote.
+    """The result of a restore.
 
     Attributes:
         migrations: that the database of an older release had after it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +52,7 @@ def connect(
     Raises:
         GraphError: with a remedy.
     """
-    from ...cypher.backup import clear
     from ...cypher.run import Database
-    from .backup import before_migration
 
     disk = None
     if settings.neo4j_uri:
@@ -71,12 +70,19 @@ def connect(
         database=settings.neo4j_database,
         disk=disk,
     )
+
+    def migrating() -> AbstractContextManager[None]:
+        from .backup import before_migration
+
+        return before_migration(database, settings, progress)
+
     try:
         database.verify()
         if restoring and database.is_restoring():
+            from ...cypher.backup import clear
+
             clear(database)
-        with before_migration(database, settings, progress):
-            database.setup_schema()
+        database.setup_schema(migrating)
     except BaseException:
         database.close()
         raise
