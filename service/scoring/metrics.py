@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ... import cypher
 from ...cypher import rows
@@ -31,6 +31,9 @@ PREFIX = "metrics/"
 OLD = "target_true"
 """The role of the edited fact in its old form."""
 
+_CasesOf: TypeAlias = dict[tuple[str, RequestKind, ScoringOptions], list[Mapping[str, Any]]]
+"""Cases of one query together: by measure, kind of request and options."""
+
 
 def measure(db: Database, edit: str, request: ScoreRequest) -> list[MetricValue]:
     """All metrics of one edit. A metric is a file: one more file is one more line here.
@@ -48,21 +51,15 @@ def measure_each(
     Args:
         requests: by edit, with the same options of scoring.
     """
-    values: dict[str, list[MetricValue]] = {edit: [] for edit in requests}
-    cases_of: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    cases_of: _CasesOf = defaultdict(list)
+    options = next(iter(requests.values())).options
     for edit, request in requests.items():
         r = request.rewrite
         # One edit may lack the sampled measure: every sample of one of its facts is undecided.
-        for name in require_graph(db, edit, kind="edit").measures:
-            cases_of[name, r.kind].append(_case(edit, r.subject, r.target_true, r.relation))
-    options = next(iter(requests.values())).options
-    for name in dict.fromkeys(name for name, _ in cases_of):
-        pool = _pool(options, name)
-        for kind, cases in ((kind, c) for (of, kind), c in cases_of.items() if of == name):
-            for metric, found in db.metrics(sorted(of_kind(kind)), cases=cases, **pool).items():
-                for row in found:
-                    values[row.id].append(_value(metric, name, row, requests[row.id].max_steps))
-    return values
+        for measure in require_graph(db, edit, kind="edit").measures:
+            case = _case(edit, r.subject, r.target_true, r.relation)
+            cases_of[measure, r.kind, options].append(case)
+    return _read_all(db, requests, cases_of)
 
 
 def completed(db: Database, scores: Sequence[Score]) -> list[Score]:
@@ -97,13 +94,19 @@ def completed(db: Database, scores: Sequence[Score]) -> list[Score]:
 
 def read_again(db: Database, scores: Sequence[Score]) -> dict[str, list[MetricValue]]:
     """The metrics that the edit graphs of stored scores give now, by edit; nothing is written."""
-    values: dict[str, list[MetricValue]] = {score.edit: [] for score in scores}
-    alike: dict[tuple[str, RequestKind, ScoringOptions], list[Score]] = defaultdict(list)
+    cases_of: _CasesOf = defaultdict(list)
     for score in scores:
         for measure in score.measures:
-            alike[measure, score.kind, score.options].append(score)
-    for (measure, kind, options), group in alike.items():
-        cases = [case_of(score) for score in group]
+            cases_of[measure, score.kind, score.options].append(case_of(score))
+    return _read_all(db, [score.edit for score in scores], cases_of)
+
+
+def _read_all(
+    db: Database, edits: Iterable[str], cases_of: _CasesOf
+) -> dict[str, list[MetricValue]]:
+    """All metrics of the cases, by edit."""
+    values: dict[str, list[MetricValue]] = {edit: [] for edit in edits}
+    for (measure, kind, options), cases in cases_of.items():
         found = db.metrics(sorted(of_kind(kind)), cases=cases, **_pool(options, measure))
         for metric, read in found.items():
             for row in read:
