@@ -17,7 +17,7 @@ def whole_folder(folder: Path) -> bool:
         return False
 
 
-def whole_file(path: Path) -> bool:
+def whole_tensors(path: Path) -> bool:
     """Return True if a safetensors file is not cut short."""
     try:
         return _whole(path)

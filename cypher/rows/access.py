@@ -8,7 +8,7 @@ from typing import Literal
 from .base import Row
 
 AccessRole = Literal["read", "post", "admin"]
-"""What a token permits; each role permits what the ones before it do."""
+"""Roles of tokens; each permits all that the ones before it do."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class FinishedRow(Row):
 
 @dataclass(frozen=True)
 class SizeRow(Row):
-    """How much a database stores."""
+    """Numbers of nodes and relationships of a database."""
 
     nodes: int
     relationships: int

@@ -24,7 +24,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Whom a token lets in.
+    """The holder of a token.
 
     Attributes:
         name: of the token; it is logged, the token never.

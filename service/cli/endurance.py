@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..base.errors import UsageError
 from ..base.settings import Settings
 from ..graphs import datasets
 from ..graphs import requests as selection
 from ..reports import gate
-from ..reports.figure_style import FORMATS, encode
+from ..reports.figure_style import encode, figure_format
 from ..reports.formats import Column, Table
 from ..scoring.runtime import Runtime
 from .options import FormatOption, JsonFlag, OutputOption, edit_options, takes
@@ -91,10 +90,8 @@ def endurance(
     from ..experiments import endurance as sequences
 
     chosen_format(format, json, output)  # a wrong one is refused before anything is edited
-    if figure is not None and _ending(figure) not in FORMATS:
-        raise UsageError(
-            f"{figure} has no format of figures.", remedy="Let it end in .svg, .pdf or .png."
-        )
+    if figure is not None:
+        figure_format(figure)  # as above
     limits = [gate.parse(text, sequences.METRICS) for text in gates or ()]
     edit = edit_options(options).model_copy(update={"samples": 0})  # all is by likelihood
     registry.info(edit.method)  # unknown: refused before a model is loaded
@@ -124,10 +121,6 @@ def _title(done: Endurance, batch: int) -> str:
     )
 
 
-def _ending(path: Path) -> str:
-    return path.suffix.lstrip(".").lower()
-
-
 def _draw(done: Endurance, batch: int, path: Path) -> None:
     from ..reports.series_figures import draw_endurance
 
@@ -138,5 +131,5 @@ def _draw(done: Endurance, batch: int, path: Path) -> None:
         "facts kept": [point.kept for point in done.points],
     }
     edits, title = [point.edits for point in done.points], _title(done, batch)
-    body = encode(lambda: draw_endurance(edits, curves, title, NOTE), _ending(path), title)
+    body = encode(lambda: draw_endurance(edits, curves, title, NOTE), figure_format(path), title)
     write_bytes(path, body)

@@ -16,7 +16,7 @@ from ..base.errors import UsageError
 from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..experiments.kind import Kind
-from ..reports.figure_style import FORMATS
+from ..reports.figure_style import figure_format
 from ..reports.formats import Column, Table, joined, records
 from ..scoring.runtime import Runtime
 from .options import FormatOption, JsonFlag, MeasureName, OutputOption
@@ -83,11 +83,8 @@ class Printed:
     output: OutputOption = None
 
     def __post_init__(self) -> None:
-        if self.figure is not None and self.figure.suffix.lstrip(".").lower() not in FORMATS:
-            raise UsageError(
-                f"{self.figure} has no format of figures.",
-                remedy="Let it end in .svg, .pdf or .png.",
-            )
+        if self.figure is not None:
+            figure_format(self.figure)
 
 
 def prints(command: Callable[..., None]) -> Callable[..., None]:
@@ -129,7 +126,7 @@ def emit_result(
     measure = printed.measure.key if printed.measure else None
     if (figure := printed.figure) is not None:
         drawn = _chosen("figure", printed.drawing or next(iter(kind.figures), ""), kind.figures)
-        write_bytes(figure, drawn(out, figure.suffix.lstrip(".").lower(), measure))
+        write_bytes(figure, drawn(out, figure_format(figure), measure))
     if printed.json:
         emit_json(out.model_dump(mode="json"), printed.output)
         return

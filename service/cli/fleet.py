@@ -124,12 +124,20 @@ def _in_words(pace: rows.PaceRow) -> str:
     """Return the state of the queue as a sentence, with the time that it takes at this pace."""
     found = f"{pluralize(pace.queued, 'job')} queued, {pace.running} running, {pace.ended} done in"
     found += f" the last {MINUTES} minutes"
+    if not pace.queued + pace.running:
+        return f"{found}."
+    minutes = _minutes_left(pace)
+    if minutes is None:
+        return f"{found}: the time that is left is not known yet."
+    return f"{found}: about {minutes:.0f} minutes are left at this pace."
+
+
+def _minutes_left(pace: rows.PaceRow) -> float | None:
+    """Return the minutes that the queue takes at its pace; None while nothing is done."""
     left = pace.queued + pace.running
     if not left:
-        return f"{found}."
-    if not pace.ended:
-        return f"{found}: the time that is left is not known yet."
-    return f"{found}: about {left * MINUTES / pace.ended:.0f} minutes are left at this pace."
+        return 0.0
+    return left * MINUTES / pace.ended if pace.ended else None
 
 
 def _as_json(
@@ -138,7 +146,6 @@ def _as_json(
     executors: list[rows.WorkerRow],
     pace: rows.PaceRow,
 ) -> dict[str, Any]:
-    left = pace.queued + pace.running
     return {
         "nodes": [
             {name: value for name, value in asdict(node).items() if name != "found"}
@@ -149,5 +156,5 @@ def _as_json(
         "queued": pace.queued,
         "running": pace.running,
         "per_minute": pace.ended / MINUTES,
-        "minutes_left": left * MINUTES / pace.ended if pace.ended else None if left else 0.0,
+        "minutes_left": _minutes_left(pace),
     }

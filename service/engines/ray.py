@@ -365,7 +365,11 @@ def _require_open(ray: Any, address: str) -> None:
 
 
 def _require_room(ray: Any, executors: int | None, gpus: int) -> int:
-    """Refuse a cluster that can place no executor, as Ray would wait for ever; tell of too few."""
+    """Return the room for executors; refuse none, as Ray would wait for ever; tell of too little.
+
+    Raises:
+        UsageError: the cluster can place no executor.
+    """
     have = ray.cluster_resources()
     what, room = ("GPU", have.get("GPU", 0)) if gpus else ("CPU", have.get("CPU", 0))
     if executors != 0 and room < 1:

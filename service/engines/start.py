@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from .executor import Executor
 
 
-Make: TypeAlias = "Callable[[int | None], Executor]"
+MakeOn: TypeAlias = "Callable[[int | None], Executor]"
 """Makes an executor in its process that computes on so many threads; None: as torch chooses.
 
 It is a function of a module, which that process can import."""
 
 
-def start_engine(settings: Settings, make: Make, executors: int | None = None) -> Engine:
+def start_engine(settings: Settings, make: MakeOn, executors: int | None = None) -> Engine:
     """Return the engine that the settings name; its executors are started by its user.
 
     Several executors of this machine divide its processors; Ray divides those of a node itself.

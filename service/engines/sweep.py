@@ -192,6 +192,7 @@ class _Running:
         todo: Sequence[tuple[Cell, ...]],
     ) -> None:
         self._engine, self._runtime, self._sweep, self._todo = engine, runtime, sweep, todo
+        self._total = sum(map(len, todo))
         self._waiting = deque(range(len(todo)))
         self._given: dict[str, int] = {}
         self._deaths: Counter[int] = Counter()
@@ -262,10 +263,10 @@ class _Running:
             else "its worker met an unexpected error, which the log above has → please report it"
         )
         found = outcomes or [Outcome(cell, error=reason) for cell in self._todo[number]]
-        done, total = self._count(), sum(map(len, self._todo))
+        done = self._count()
         self._found[number] = found
         for place, outcome in enumerate(found, 1):
-            self._runtime.log(f"{done + place} of {total}: {outcome}")
+            self._runtime.log(f"{done + place} of {self._total}: {outcome}")
 
     def _count(self) -> int:
         return sum(map(len, self._found.values()))
@@ -274,4 +275,4 @@ class _Running:
         """Show how many cells are done, those of jobs under way included."""
         under_way = (self._engine.heard(name).state for name in self._given)
         done = self._count() + sum(int(state.stage or 0) for state in under_way if state)
-        self._runtime.progress(done, sum(map(len, self._todo)), "edits")
+        self._runtime.progress(done, self._total, "edits")

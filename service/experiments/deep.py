@@ -140,13 +140,13 @@ def _graphs(db: Database) -> Finding:
 def _caches(settings: Settings, progress: Progress) -> Iterator[Finding]:
     """Delete what is damaged in the cache: it is made again when it is needed."""
     from ...editing.covariance.files import is_whole as whole_covariance
-    from ...editing.whole_folder import whole_file, whole_folder
+    from ...editing.whole_folder import whole_folder, whole_tensors
 
     checks: tuple[tuple[str, str, str, Callable[[Path], bool]], ...] = (
         ("organisms", "organisms", "[!.]*/", whole_folder),
         ("downloaded models", "models", "[!.]*/", whole_folder),
         ("covariances", "covariance", "[!.]*.safetensors", whole_covariance),
-        ("MEND editors", "mend", "[!.]*.safetensors", whole_file),
+        ("MEND editors", "mend", "[!.]*.safetensors", whole_tensors),
         ("chosen chat modes", "chat", "[!.]*.json", _is_json),
     )
     for check, folder, pattern, whole in checks:

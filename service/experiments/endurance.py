@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..scoring.runtime import Runtime
 
 METRICS = ("efficacy", "newest", "ifr", "preservation", "kept")
-"""What a point has, and what a limit can be on."""
+"""Values of a point; each can have a limit."""
 KEPT = 0.5
 """A fact that has this fraction of its probability of before is kept."""
 DIGITS = 12

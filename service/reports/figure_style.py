@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..base.errors import UsageError
@@ -113,6 +114,20 @@ def styled() -> Iterator[None]:
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
         style.use(["default", STYLE])
         yield
+
+
+def figure_format(path: Path) -> str:
+    """Return the format of a figure's file, by its ending.
+
+    Raises:
+        UsageError: it is none of FORMATS.
+    """
+    fmt = path.suffix.lstrip(".").lower()
+    if fmt not in FORMATS:
+        raise UsageError(
+            f"{path} has no format of figures.", remedy="Let it end in .svg, .pdf or .png."
+        )
+    return fmt
 
 
 def encode(draw: Callable[[], Figure], fmt: str, title: str) -> bytes:

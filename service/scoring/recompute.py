@@ -26,7 +26,7 @@ _EQUAL = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """What was compared.
+    """The comparison of stored metrics with their graphs.
 
     Attributes:
         edits: scored edits.
@@ -46,7 +46,7 @@ class Recomputed:
 
     @property
     def sentence(self) -> str:
-        """What was compared, with n."""
+        """The comparison in words, with n."""
         rest = [
             f"{n:,} {what}"
             for n, what in (

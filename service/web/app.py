@@ -401,7 +401,7 @@ def run(settings: Settings) -> None:
 
 
 def _tls(settings: Settings) -> dict[str, Any]:
-    """What uvicorn needs to serve https; empty for http.
+    """Return the options of uvicorn for https; none for http.
 
     Raises:
         UsageError: a file is missing, cannot be read, or does not fit the other one.

@@ -159,7 +159,7 @@ class Tokens:
         return self._named is None
 
     def holder(self, digest: str) -> Holder | None:
-        """Whom the token with this digest lets in; None of a wrong one.
+        """Return the holder of the token with this digest; None of a wrong one.
 
         The time that comparing digests takes tells nothing of the token.
         """
