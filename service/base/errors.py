@@ -11,7 +11,7 @@
     ├── LeaseLostError     the job belongs to another process now
     ├── QueueFullError     too many queued edits
     ├── ForbiddenError     access denied
-    └── SweepStoppedError  an error that ends a whole sweep
+    └── CommandStoppedError  an error that ends all jobs of a command
 
 Every error has `detail` (cause and place) and `remedy` (the next action). The first line
 of a class's docstring is the `title` that users see.
@@ -160,11 +160,11 @@ class ForbiddenError(ServiceError):
     remedy = "Send the service's token: `Authorization: Bearer TOKEN`, or sign in to the web UI."
 
 
-class SweepStoppedError(ServiceError):
-    """The sweep stopped; its finished scores are stored."""
+class CommandStoppedError(ServiceError):
+    """The jobs of a command stopped; what they finished is stored."""
 
     status = 503
-    remedy = "Fix the cause and rerun the sweep; it resumes where it stopped."
+    remedy = "Fix the cause and run the command again; it resumes where it stopped."
 
 
 class EndpointError(ServiceError):
@@ -303,7 +303,7 @@ _CODE: dict[type[Exception], str] = {
     ForbiddenError: "forbidden",
     QueueFullError: "queue-full",
     LeaseLostError: "job-taken",
-    SweepStoppedError: "sweep-stopped",
+    CommandStoppedError: "command-stopped",
     EndpointError: "endpoint",
     ServerUnavailableError: "database-unavailable",
     QueryTimeoutError: "query-limit",

@@ -8,7 +8,8 @@ from typing import Any
 
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.engines.executor import Executor
-from thinkeval.service.engines.sweep import make_executor
+from thinkeval.service.engines.pool import make_executor
+from thinkeval.service.experiments.recovery import Kinds
 
 
 class Deadly:
@@ -21,8 +22,8 @@ class Deadly:
     def __init__(self, rewrite: str) -> None:
         self.rewrite = rewrite
 
-    def __call__(self, settings: Settings, threads: int) -> Executor:
-        made = make_executor(settings, threads)
+    def __call__(self, kinds: Kinds, settings: Settings, threads: int) -> Executor:
+        made = make_executor(kinds, settings, threads)
         run = made.run
 
         def fatal(row: Any, lease: Any) -> Any:

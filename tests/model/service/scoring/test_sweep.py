@@ -20,7 +20,8 @@ from thinkeval.editing.deltas.strength import scaled
 from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.base.errors import UsageError
-from thinkeval.service.engines import sweep as sweep_pool
+from thinkeval.service.engines import pool
+from thinkeval.service.engines import sweep as on_engine
 from thinkeval.service.graphs import datasets
 from thinkeval.service.models.edit import EditOptions
 from thinkeval.service.reports.sweep import report
@@ -88,7 +89,7 @@ def test_shared_targets_give_the_scores_of_separate_runs(
 
     monkeypatch.setattr("thinkeval.editing.key_value.layerwise.optimise", counted)
     family = place.sweep("memit", "rect", "alphaedit", rewrites=place.rewrites[:1])
-    together = sweep_pool.run(place.runtime, family, workers=1)
+    together = on_engine.run(place.runtime, family, workers=1)
     assert searched == [place.rewrites[0].id]
     steps = [o.score.provenance["n_steps"] for o in together if o.score]
     assert steps[0] == steps[1] == steps[2]
@@ -98,7 +99,7 @@ def test_shared_targets_give_the_scores_of_separate_runs(
 
     place.runtime.targets.clear()
     place.runtime.last_effect = None
-    apart = sweep_pool.run(
+    apart = on_engine.run(
         place.runtime,
         replace(family, methods=("alphaedit",), options=place.options(force=True)),
         workers=1,
@@ -128,7 +129,7 @@ def test_the_first_edit_alone_computes_what_edits_of_a_model_share(
         place.runtime.targets.clear()
         place.runtime.last_effect = None
         one = replace(family, rewrites=place.rewrites[number : number + 1])
-        return sweep_pool.run(place.runtime, one, workers=1)[0]
+        return on_engine.run(place.runtime, one, workers=1)[0]
 
     place.runtime.templates.clear()
     place.runtime.last_covariance = None
@@ -165,8 +166,8 @@ def test_a_key_changes_with_whatever_the_vector_depends_on(place: Place) -> None
 
 def test_running_a_sweep_again_reads_what_is_stored(place: Place) -> None:
     sweep = place.sweep("none", "memit")
-    first = sweep_pool.run(place.runtime, sweep, workers=1)
-    again = sweep_pool.run(place.runtime, sweep, workers=1)
+    first = on_engine.run(place.runtime, sweep, workers=1)
+    again = on_engine.run(place.runtime, sweep, workers=1)
     assert [o.cell for o in first] == [o.cell for o in again]
     assert all(o.score and o.score.reused for o in again)
     assert [efficacy(o) for o in first] == [efficacy(o) for o in again]
@@ -174,7 +175,7 @@ def test_running_a_sweep_again_reads_what_is_stored(place: Place) -> None:
 
 def test_a_cell_that_fails_says_why_and_the_others_go_on(place: Place) -> None:
     broken = place.sweep("memit", "none", overrides={"memit": {"layers": [99]}})
-    outcomes = sweep_pool.run(place.runtime, broken, workers=1)
+    outcomes = on_engine.run(place.runtime, broken, workers=1)
     by_method = {o.cell.method: o for o in outcomes}
     assert "99" in (by_method["memit"].error or "")
     assert by_method["none"].score is not None
@@ -184,14 +185,14 @@ def test_a_cell_that_fails_says_why_and_the_others_go_on(place: Place) -> None:
 def test_each_setting_of_the_axes_is_a_row(place: Place) -> None:
     axes = read(["memit.v_num_grad_steps=1,5", "anyway=true"])
     swept = place.sweep("none", "memit", axes=axes)
-    found = report(sweep_pool.run(place.runtime, swept, workers=1), "likelihood")
+    found = report(on_engine.run(place.runtime, swept, workers=1), "likelihood")
     names = ["none", "memit v_num_grad_steps=1", "memit v_num_grad_steps=5"]
     assert sorted(found.table()["Method"]) == sorted(names)
     by_method = {row["Method"]: row["Efficacy"] for row in found.as_dict()["table"]}
     for steps in (1, 5):
         plain = place.sweep("memit", overrides={"memit": {"v_num_grad_steps": steps}})
         plain = replace(plain, options=plain.options.model_copy(update={"anyway": True}))
-        alone = sweep_pool.run(place.runtime, plain, workers=1)
+        alone = on_engine.run(place.runtime, plain, workers=1)
         assert all(o.score and o.score.reused for o in alone), "the same edits"
         mean = sum(map(efficacy, alone)) / len(alone)
         assert by_method[f"memit v_num_grad_steps={steps}"] == pytest.approx(mean)
@@ -208,21 +209,21 @@ def test_a_fact_that_the_model_does_not_know_is_skipped(place: Place, workers: i
     # As a user's own: one of the data set would be a part of the covariance's corpus.
     unknown = replace(known, id=f"{datasets.OWN}unknown", target_true="Mount Everest")
     swept = place.sweep("none", rewrites=(known, unknown))
-    outcomes = sweep_pool.run(place.runtime, swept, workers=workers)
+    outcomes = on_engine.run(place.runtime, swept, workers=workers)
     assert [(o.score is None, o.skipped) for o in outcomes] == [(False, False), (True, True)]
     assert "nothing to measure" in (outcomes[1].error or "")
     found = report(outcomes, "likelihood")
     assert (found.failed, found.skipped) == ([], [outcomes[1]])
     assert [each["cell"] for each in found.as_dict()["skipped"]] == [outcomes[1].cell.name]
     anyway = replace(swept, options=swept.options.model_copy(update={"anyway": True}))
-    assert all(o.score for o in sweep_pool.run(place.runtime, anyway, workers=1))
-    again = sweep_pool.run(place.runtime, swept, workers=1)
+    assert all(o.score for o in on_engine.run(place.runtime, anyway, workers=1))
+    again = on_engine.run(place.runtime, swept, workers=1)
     assert [o.skipped for o in again] == [False, True], "the stored score was asked for by anyway"
 
 
 def test_strength_scales_the_one_update_and_stays_out_of_tables(place: Place) -> None:
     sweep = place.sweep("none", "memit", rewrites=place.rewrites[:1], strengths=(0.5, 1.0))
-    outcomes = sweep_pool.run(place.runtime, sweep, workers=1)
+    outcomes = on_engine.run(place.runtime, sweep, workers=1)
     assert [(o.cell.method, o.cell.strength) for o in outcomes] == [
         ("none", 1.0), ("memit", 1.0), ("memit", 0.5)
     ]  # fmt: skip
@@ -253,9 +254,9 @@ def test_two_workers_score_what_one_does(place: Place, monkeypatch: pytest.Monke
     # Each worker has as many threads as this process: sums of several threads end otherwise.
     monkeypatch.setattr(os, "cpu_count", lambda: 2 * torch.get_num_threads())
     sweep = place.sweep("none", "rome", rewrites=place.rewrites[2:4])
-    apart = sweep_pool.run(place.runtime, sweep, workers=2)
+    apart = on_engine.run(place.runtime, sweep, workers=2)
     assert [o.cell.rewrite for o in apart] == [r for r in place.rewrites[2:4] for _ in range(2)]
-    together = sweep_pool.run(
+    together = on_engine.run(
         place.runtime, replace(sweep, options=place.options(force=True)), workers=1
     )
     assert [efficacy(o) for o in together] == pytest.approx([efficacy(o) for o in apart], rel=1e-12)
@@ -288,7 +289,7 @@ def test_the_cells_of_a_killed_worker_are_scored_by_another(
 
     killer = threading.Thread(target=kill_a_child)
     killer.start()
-    outcomes = sweep_pool.run(place.runtime, sweep, workers=2)
+    outcomes = on_engine.run(place.runtime, sweep, workers=2)
     killer.join()
     assert killed
     assert [o.cell for o in outcomes] == [cell for cells in sweeps.tasks(sweep) for cell in cells]
@@ -300,8 +301,8 @@ def test_a_job_that_kills_each_of_its_workers_fails_and_the_others_are_scored(
 ) -> None:
     sweep = place.sweep("none", rewrites=place.rewrites[2:5])
     victim = place.rewrites[3].id
-    monkeypatch.setattr(sweep_pool, "make_executor", Deadly(victim))
-    outcomes = sweep_pool.run(place.runtime, sweep, workers=2)
+    monkeypatch.setattr(pool, "make_executor", Deadly(victim))
+    outcomes = on_engine.run(place.runtime, sweep, workers=2)
     told = {o.cell.rewrite.id: o.error for o in outcomes}
     assert told.pop(victim) is not None
     assert set(told.values()) == {None}
