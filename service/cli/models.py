@@ -12,6 +12,7 @@ import typer
 from ..base.errors import UsageError
 from ..base.formatting import UNDEFINED, cell, least_of, number, pluralize, short
 from ..base.settings import Settings
+from ..engines import probing
 from ..forms.registry import chosen
 from ..graphs import datasets
 from ..models.edit import KNOWN, KNOWN_CHAIN
@@ -21,11 +22,13 @@ from ..scoring import knowledge, method_inputs
 from ..scoring import method_inputs as corpora
 from ..scoring.hyperparameters import Tuned, by_method, chosen_for
 from ..scoring.knowledge import THRESHOLDS
+from ..scoring.model_graph import PART
 from ..scoring.probe import WORDINGS
 from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
 from .options import (
     PROBED,
+    EngineOption,
     GroupWithDefault,
     JsonFlag,
     MeasureName,
@@ -33,7 +36,9 @@ from .options import (
     ModelOption,
     OutputOption,
     ProbeOptions,
+    RayAddressOption,
     edit_options,
+    given,
     require_taken,
     takes,
 )
@@ -194,22 +199,38 @@ def probe(
             " prints how often the unedited model is right in each, against chance.",
         ),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes, or actors of Ray, that ask the parts of a graph of more than"
+            f" {PART:,} facts. Without it this process asks, or all of a Ray cluster.",
+        ),
+    ] = None,
+    engine: EngineOption = None,
+    ray_address: RayAddressOption = None,
     json: JsonFlag = False,
     **options: Any,
 ) -> None:
     """Probe a model for every fact of a graph: which does it know?
 
     The answers are stored as a model graph, which later scores reuse. The output ends with the
-    command that scores the rewrite with the most known chains.
+    command that scores the rewrite with the most known chains. A large graph is asked in parts;
+    the same command continues one that was interrupted.
     """
     asked = edit_options({"graph": graph} | options)
     require_taken(measure.key, asked.samples)
     wanted = chosen(forms) if forms else []
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+    settings = Settings(**given(engine=engine, ray_address=ray_address))
+    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
         dataset = datasets.get_or_import(runtime.db, graph)
         loaded = runtime.model_of(asked, dataset)
+        ask_parts = probing.asking(runtime, asked, dataset, loaded, workers)
         summary = knowledge.probe_graph(
-            runtime, dataset, loaded, asked, measure.key, by_wording=by_wording, forms=wanted
+            *(runtime, dataset, loaded, asked, measure.key),
+            by_wording=by_wording,
+            forms=wanted,
+            ask_parts=ask_parts,
         )
     if json:
         shown = [found.model_dump() for found in summary.forms] if summary.forms else None

@@ -159,12 +159,12 @@ def _job(number: int, sweep: Sweep, cells: tuple[Cell, ...]) -> CellsRow:
 
 def _outcomes(cells: Sequence[Cell], result: list[Outcome] | pool.Died | None) -> list[Outcome]:
     """Return the outcomes of a job; where it has none, each cell gets the reason."""
-    if result and not isinstance(result, pool.Died):
+    if isinstance(result, list):
         return result
-    reason = (
-        f"its worker process ended {MAX_CRASHES} times ({result.detail}) → run the same sweep"
-        " again; scored cells stay"
-        if result
-        else "its worker met an unexpected error, which the log above has → please report it"
-    )
+    reason = "its worker met an unexpected error, which the log above has → please report it"
+    if result is not None:
+        reason = (
+            f"its worker process ended {MAX_CRASHES} times ({result.detail}) → run the same sweep"
+            " again; scored cells stay"
+        )
     return [Outcome(cell, error=reason) for cell in cells]

@@ -1,7 +1,8 @@
 """Write a graph so that readers see all of it or nothing.
 
 Up to TX_LIMIT facts go in one transaction. A bigger graph goes in batches under a graph that is
-incomplete, and so invisible, until the last step; remains of a failure are deleted.
+incomplete, and so invisible, until the last step; remains of a failure are deleted. A graph whose
+facts take long to measure is written in parts, which stay until another process continues.
 """
 
 from __future__ import annotations
@@ -133,13 +134,7 @@ def _write(
 ) -> rows.CompleteGraphRow:
     run(rows.MergeGraphRow, "graph/merge_graph", **vars(header))
     run(int, "graph/clear_graph", graph=header.graph)
-    # A model's graph and an edit's have the entities of their data set, which knows their kinds.
-    dataset = None if header.graph == header.dataset else header.dataset
-    for start in range(0, len(entities), BATCH):
-        batch = [entity_row(e) for e in entities[start : start + BATCH]]
-        run(
-            rows.WrittenRow, "graph/merge_entities", graph=header.graph, dataset=dataset, rows=batch
-        )
+    _write_entities(run, header, entities)
     given = list({fact["id"]: fact for fact in facts}.values())  # of one id the last
     for start in range(0, len(given), BATCH):
         batch = given[start : start + BATCH]
@@ -153,3 +148,33 @@ def _write(
             batch = [rewrite_row(r) for r in rewrites[start : start + REWRITE_BATCH]]
             run(rows.WrittenRow, "graph/merge_rewrites", dataset=header.dataset, rows=batch)
     return run(rows.CompleteGraphRow, "graph/complete_graph", graph=header.graph)[0]
+
+
+def _write_entities(run: _Runs, header: rows.GraphHeader, entities: Sequence[Entity]) -> None:
+    # A model's graph and an edit's have the entities of their data set, which knows their kinds.
+    dataset = None if header.graph == header.dataset else header.dataset
+    for start in range(0, len(entities), BATCH):
+        batch = [entity_row(e) for e in entities[start : start + BATCH]]
+        run(
+            rows.WrittenRow, "graph/merge_entities", graph=header.graph, dataset=dataset, rows=batch
+        )
+
+
+def begin_graph(db: Database, header: rows.GraphHeader, entities: Sequence[Entity]) -> None:
+    """Begin, or continue, a graph whose facts arrive in parts; it is invisible until `end_graph`.
+
+    Facts that were added before stay, also those of a process that was killed.
+    """
+    db.write(rows.MergeGraphRow, "graph/merge_graph", **vars(header))
+    _write_entities(db.write, header, entities)
+
+
+def add_facts(db: Database, graph: str, facts: Sequence[Mapping[str, object]]) -> None:
+    """Add a part of a graph's facts, all of them or none."""
+    db.write(rows.WrittenRow, "graph/merge_facts", graph=graph, rows=facts)
+
+
+def end_graph(db: Database, header: rows.GraphHeader) -> rows.CompleteGraphRow:
+    """Make a graph visible all of whose facts were added; return its counts."""
+    db.write(rows.MergeGraphRow, "graph/merge_graph", **vars(header))
+    return db.write(rows.CompleteGraphRow, "graph/complete_graph", graph=header.graph)[0]

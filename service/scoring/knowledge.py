@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ...loaders.records import Fact
     from ..forms.registry import Form
     from ..models.forms import FormAccuracy
+    from .model_graph import AskParts
     from .probe import ProbedFact
     from .resolved import Resolved
 
@@ -155,6 +156,7 @@ def probe_graph(
     *,
     by_wording: bool = False,
     forms: Sequence[Form] = (),
+    ask_parts: AskParts | None = None,
 ) -> KnownSummary:
     """Probe a whole data set graph and sum up the model's knowledge of it.
 
@@ -162,11 +164,12 @@ def probe_graph(
         asked: how the facts are probed, and the model as the next command names it.
         by_wording: also ask every fact in each wording that exists, by likelihood.
         forms: also ask every fact in these forms, and store the answers with the model graph.
+        ask_parts: asks the parts of a large graph, see `model_graph.Asked`.
     """
     content = runtime.content_of(dataset)
     aliases = {entity.name: entity.aliases for entity in content.entities}
     settings, chat = settled(runtime, dataset, model.loaded, probe_settings(asked, asked.seed))
-    source = model_graph.asked_model(model, runtime.progress)
+    source = model_graph.asked_model(model, runtime.progress, ask_parts)
     stored = model_graph.ensure(runtime, dataset, source, settings, content.facts, aliases)
     found = [
         (row.subject, row.relation, row.object, float(value))

@@ -6,15 +6,15 @@ or another protocol never reads the answers of the old one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...cypher import rows
 from ...loaders.records import Entity, Fact, digest
 from ..base.database import Progress
 from ..graphs.datasets import Dataset
-from ..graphs.write import write_graph
+from ..graphs.write import add_facts, begin_graph, end_graph, write_graph
 from ..models.edit import MEASURES
 from .probe import Answer, ProbedFact, Question, edge_properties, probe, questions_for
 from .runtime import Runtime, RuntimeModel
@@ -24,6 +24,17 @@ if TYPE_CHECKING:
     from .resolved import Resolved
 
 
+PART = 2_000
+"""Facts that are asked and stored together; a process that is killed loses no more answers.
+
+The answers of a larger graph may differ in the last digits by this number: it decides which texts
+are in one batch."""
+
+Ask: TypeAlias = "Callable[[Sequence[Question], ProbeSettings], Sequence[Answer]]"
+Parts: TypeAlias = Sequence[Sequence[Question]]
+AskParts: TypeAlias = "Callable[[Parts, ProbeSettings], Iterator[tuple[int, Sequence[Answer]]]]"
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The subject of a model graph: a model, or a state of one.
@@ -31,20 +42,35 @@ class Asked:
     Attributes:
         digest: of the model as it is asked: weights, configuration, tokenizer, template.
         ask: answers questions, in order.
+        ask_parts: answers parts of many questions; yields the place of each part with its answers
+            as they are there. None: one part after the other, by `ask`.
     """
 
     name: str
     digest: str
-    ask: Callable[[Sequence[Question], ProbeSettings], Sequence[Answer]]
+    ask: Ask
+    ask_parts: AskParts | None = None
+
+    def in_parts(
+        self, parts: Parts, settings: ProbeSettings
+    ) -> Iterator[tuple[int, Sequence[Answer]]]:
+        """Yield the place of each part with its answers, in any order."""
+        if self.ask_parts is not None:
+            yield from self.ask_parts(parts, settings)
+            return
+        for place, questions in enumerate(parts):
+            yield place, self.ask(questions, settings)
 
 
-def asked_model(model: RuntimeModel, progress: Progress) -> Asked:
+def asked_model(
+    model: RuntimeModel, progress: Progress, ask_parts: AskParts | None = None
+) -> Asked:
     """A loaded model, asked by all measures."""
 
     def answers(questions: Sequence[Question], settings: ProbeSettings) -> Sequence[Answer]:
         return probe(model.loaded, questions, settings, progress=progress)
 
-    return Asked(model.name, model.loaded.info.digest, answers)
+    return Asked(model.name, model.loaded.info.digest, answers, ask_parts)
 
 
 def answers(resolved: Resolved) -> dict[str, Answer]:
@@ -83,7 +109,11 @@ def ensure(
     facts: Sequence[Fact],
     aliases: Mapping[str, tuple[str, ...]],
 ) -> str:
-    """The id of the model graph that holds these facts; probed and written if it is not stored."""
+    """The id of the model graph that holds these facts; probed and written if it is not stored.
+
+    More than PART facts are written as they are answered. Where that was interrupted, only the
+    others are asked.
+    """
     key = digest(
         [
             dataset.digest,
@@ -97,8 +127,6 @@ def ensure(
     if runtime.db.read(rows.GraphRow, "graph/get_graph", graph=graph):
         return graph
     questions = questions_for(facts, aliases)
-    results = asked.ask(questions, settings)
-    probed = [ProbedFact(q, a) for q, a in zip(questions, results, strict=True)]
     header = rows.GraphHeader(
         graph,
         "model",
@@ -106,16 +134,43 @@ def ensure(
         model=asked.name,
         probe=settings.digest,
         content_digest=dataset.digest,
-        measures=measured(probed),
     )
-    write_graph(
-        runtime.db,
-        header,
-        entities_of((q.fact for q in questions), aliases),
-        [fact_row(p) for p in probed],
-        progress=runtime.progress,
-    )
+    entities = entities_of((q.fact for q in questions), aliases)
+    if len(questions) > PART:
+        _ask_in_parts(runtime, asked, settings, header, entities, questions)
+        return graph
+    found = asked.ask(questions, settings)
+    probed = [ProbedFact(q, a) for q, a in zip(questions, found, strict=True)]
+    header = replace(header, measures=measured(found))
+    facts_ = [fact_row(p) for p in probed]
+    write_graph(runtime.db, header, entities, facts_, progress=runtime.progress)
     return graph
+
+
+def _ask_in_parts(
+    runtime: Runtime,
+    asked: Asked,
+    settings: ProbeSettings,
+    header: rows.GraphHeader,
+    entities: Sequence[Entity],
+    questions: Sequence[Question],
+) -> None:
+    """Ask the facts that are not stored yet, and store each part as its answers are there."""
+    db = runtime.db
+    begin_graph(db, header, entities)
+    stored = {row.fact for row in db.read(rows.FactRow, "graph/facts", graph=header.graph)}
+    parts = [questions[at : at + PART] for at in range(0, len(questions), PART)]
+    todo = [part for part in parts if any(q.fact.id not in stored for q in part)]
+    total, done = len(questions), len(questions) - sum(map(len, todo))
+    if done:
+        runtime.log(f"{done} of {total} facts were asked before; continuing")
+    for place, found in asked.in_parts(todo, settings):
+        probed = [ProbedFact(q, a) for q, a in zip(todo[place], found, strict=True)]
+        add_facts(db, header.graph, [fact_row(p) for p in probed])
+        done += len(probed)
+        runtime.log(f"{done} of {total} facts are asked and stored")
+    answers = stored_answers(runtime, header.graph).values()
+    end_graph(db, replace(header, measures=measured(answers)))
 
 
 def fact_row(probed: ProbedFact) -> dict[str, object]:
@@ -125,12 +180,12 @@ def fact_row(probed: ProbedFact) -> dict[str, object]:
     return ends | edge_properties(probed)
 
 
-def measured(probed: Sequence[ProbedFact]) -> tuple[str, ...]:
+def measured(answers: Collection[Answer]) -> tuple[str, ...]:
     """The measures that were taken: every answer has them, `p` where one of its samples is decided.
 
     A fact whose samples are all undecided lacks `p`; see `complete`.
     """
-    return tuple(m for m in MEASURES if any(m in p.pre.values for p in probed))
+    return tuple(m for m in MEASURES if any(m in answer.values for answer in answers))
 
 
 def complete(probed: Sequence[ProbedFact]) -> tuple[str, ...]:

@@ -92,6 +92,26 @@ def test_load_gives_the_saved_weights_and_a_record(folder: Path):
     assert loaded.model(ids).logits.equal(model(ids).logits)
 
 
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux lists its maps")
+def test_weights_on_the_cpu_are_mapped_and_an_edit_in_place_leaves_the_file(folder: Path):
+    """Several processes of a machine share the memory of one file of weights."""
+    file = folder / "model.safetensors"
+    before = file.read_bytes()
+    loaded = models.load(folder, device="cpu")
+    mapped = [
+        (int(low, 16), int(high, 16))
+        for line in Path("/proc/self/maps").read_text().splitlines()
+        if line.endswith(str(file))
+        for low, high in [line.split()[0].split("-")]
+    ]
+    for name, each in loaded.model.named_parameters():
+        assert any(low <= each.data_ptr() < high for low, high in mapped), name
+    with torch.no_grad():
+        for each in loaded.model.parameters():
+            each.add_(1.0)
+    assert file.read_bytes() == before
+
+
 def test_bfloat16_when_asked_and_float32_by_default(folder: Path):
     config = json.loads((folder / "config.json").read_text())
     config["dtype"] = "bfloat16"  # what transformers 5 would follow by itself

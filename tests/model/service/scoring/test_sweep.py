@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from support.deadly_rewrite import Deadly
+from support.deadly import Deadly
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.strength import scaled
@@ -301,7 +301,7 @@ def test_a_job_that_kills_each_of_its_workers_fails_and_the_others_are_scored(
 ) -> None:
     sweep = place.sweep("none", rewrites=place.rewrites[2:5])
     victim = place.rewrites[3].id
-    monkeypatch.setattr(pool, "make_executor", Deadly(victim))
+    monkeypatch.setattr(pool, "make_executor", Deadly("1"))
     outcomes = on_engine.run(place.runtime, sweep, workers=2)
     told = {o.cell.rewrite.id: o.error for o in outcomes}
     assert told.pop(victim) is not None

@@ -1,9 +1,11 @@
-"""An executor of a sweep that a job of one rewrite kills."""
+"""Executors of a command's jobs that one job kills, each time or once."""
 
 from __future__ import annotations
 
 import os
 import signal
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from thinkeval.service.base.settings import Settings
@@ -12,22 +14,26 @@ from thinkeval.service.engines.pool import make_executor
 from thinkeval.service.experiments.recovery import Kinds
 
 
+@dataclass(frozen=True)
 class Deadly:
-    """Makes such executors, in any process.
+    """Makes such executors, in any process; stands for `pool.make_executor`.
 
-    Args:
-        rewrite: id of the rewrite.
+    Attributes:
+        job: id of the job.
+        mark: a file that is made as it kills, and keeps it from killing again; None: it kills each.
     """
 
-    def __init__(self, rewrite: str) -> None:
-        self.rewrite = rewrite
+    job: str
+    mark: Path | None = None
 
     def __call__(self, kinds: Kinds, settings: Settings, threads: int) -> Executor:
         made = make_executor(kinds, settings, threads)
         run = made.run
 
         def fatal(row: Any, lease: Any) -> Any:
-            if row.cells[0].rewrite.id == self.rewrite:
+            if row.id == self.job and not (self.mark and self.mark.exists()):
+                if self.mark is not None:
+                    self.mark.touch()
                 os.kill(os.getpid(), signal.SIGKILL)
             return run(row, lease)
 
