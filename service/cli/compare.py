@@ -19,7 +19,17 @@ from ..states.kind import COMPARISON
 from ..states.schemas import ComparisonIn
 from ..states.spec import listed, parse, parse_sequence
 from .experiments import Printed, emit_result, prints
-from .options import MEASURED, JsonFlag, MeasureName, OutputOption, request_of, takes
+from .options import (
+    MEASURED,
+    EngineOption,
+    JsonFlag,
+    MeasureName,
+    OutputOption,
+    RayAddressOption,
+    given,
+    request_of,
+    takes,
+)
 from .output import (
     ProgressBars,
     console,
@@ -60,6 +70,16 @@ def compare(
         list[str] | None,
         typer.Option(help='Fact that shall be forgotten: "SUBJECT|RELATION|OBJECT"; repeatable.'),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes, or actors of Ray, that compare one state each. Without it this"
+            " process compares all, or a Ray cluster with all its room.",
+        ),
+    ] = None,
+    engine: EngineOption = None,
+    ray_address: RayAddressOption = None,
     *,
     printed: Printed,
     **options: Any,
@@ -89,6 +109,7 @@ def compare(
     -f csv --join depth.csv[/bold] has a row for each, in the order of their numbers, with the
     columns of a file of your own beside ours. Interrupted, it resumes with the next checkpoint.
     """
+    from ..engines import comparing
     from ..states.compare import compare as compared
 
     first = parse(base)
@@ -97,8 +118,9 @@ def compare(
         "rewrites": rewrites or [], "forget": forget or [],
     }  # fmt: skip
     posted = request_of(ComparisonIn, options)
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        found = compared(runtime, posted)
+    settings = Settings(**given(engine=engine, ray_address=ray_address))
+    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
+        found = compared(runtime, comparing.ahead(runtime, posted, workers))
         emit_result(runtime.db, COMPARISON, found, printed)
 
 

@@ -1,4 +1,4 @@
-"""Probing of a large graph on the executors of an engine: each part of its facts is one job.
+"""Probing of a large graph on the executors of an engine: each part of its facts is one task.
 
 This process stores the answers, so that a part is stored once, and asked again only if it was lost.
 """
@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from ...cypher import rows
-from ..base.errors import KNOWN_ERRORS, CommandStoppedError
-from ..base.leases import MAX_CRASHES, Lease
-from ..experiments.job import JobProgress
+from ..base.errors import UsageError
 from ..graphs.datasets import Dataset
 from ..models.edit import EditOptions
 from ..scoring.probe import Answer, Question, probe
 from . import pool
-from .pool import Stopped, stopped
 
 if TYPE_CHECKING:
     from ...editing.probe import ProbeSettings
@@ -26,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class PartRow(rows.ClaimJobRow):
-    """A job: the questions of one part.
+class Part:
+    """The questions of one part.
 
     Attributes:
         options: name the model.
@@ -40,35 +36,25 @@ class PartRow(rows.ClaimJobRow):
     questions: Sequence[Question]
     settings: ProbeSettings
 
+    @property
+    def affinity(self) -> str:
+        """The model."""
+        return self.options.model
 
-class PartJob:
-    """Asks the questions of one part."""
+    def run(self, runtime: Runtime, progress: pool.Counted) -> Sequence[Answer]:
+        """Return the answers in the order of the questions.
 
-    KIND: ClassVar[str] = "part"
-
-    def __init__(self, row: rows.ClaimJobRow, lease: Lease) -> None:
-        assert isinstance(row, PartRow)
-        self._row = row
-        self.progress = JobProgress(lease)
-
-    def run(self, runtime: Runtime) -> Sequence[Answer] | Stopped:
-        """Return the answers in the order of the questions."""
-        row = self._row
-        try:
-            loaded = runtime.model_of(row.options, row.dataset).loaded
-            if loaded.info.digest != row.digest:
-                return Stopped(
-                    f"An executor has another model {row.options.model!r} than this process:"
-                    f" {loaded.info.digest[:8]} and not {row.digest[:8]}. Give all nodes the same"
-                    " folder or revision."
-                )
-            return probe(loaded, row.questions, row.settings, progress=runtime.progress)
-        except KNOWN_ERRORS as error:
-            return stopped(error)
-
-    @staticmethod
-    def drop(db: object, job: str) -> None:
-        """Nothing is stored of it: its answers go to the process that has asked."""
+        Raises:
+            UsageError: the model is another one here.
+        """
+        loaded = runtime.model_of(self.options, self.dataset).loaded
+        if loaded.info.digest != self.digest:
+            raise UsageError(
+                f"An executor has another model {self.options.model!r} than the command:"
+                f" {loaded.info.digest[:8]} and not {self.digest[:8]}.",
+                remedy="Give all nodes the same folder or revision.",
+            )
+        return probe(loaded, self.questions, self.settings, progress=runtime.progress)
 
 
 def asking(
@@ -83,28 +69,15 @@ def asking(
     Args:
         executors: None takes all that a Ray cluster has room for, and this process else.
     """
-    settings = runtime.settings
-    if settings.engine != "ray" and executors in (None, 1):
+    if not pool.wanted(runtime.settings, executors):
         return None
 
-    def ask(parts: Parts, probing: ProbeSettings) -> Iterator[tuple[int, Sequence[Answer]]]:
-        jobs = [
-            PartRow(
-                *("", f"{place}", PartJob.KIND, "", options.model, 1, 1, ()),
-                *(options, dataset, model.loaded.info.digest, questions, probing),
-            )
-            for place, questions in enumerate(parts)
-        ]
-        with pool.opened(settings, (PartJob,), executors) as engine:
-            for place, result in pool.Pool(engine, jobs, runtime.log).run(executors or engine.room):
-                if isinstance(result, pool.Died):
-                    raise CommandStoppedError(
-                        f"The executors of one part ended {MAX_CRASHES} times ({result.detail})."
-                    )
-                if result is None:
-                    raise CommandStoppedError(
-                        "An executor met an unexpected error, which the log above has."
-                    )
-                yield place, result
+    def ask(parts: Parts, settings: ProbeSettings) -> Iterator[tuple[int, Sequence[Answer]]]:
+        digest = model.loaded.info.digest
+        tasks = [Part(options, dataset, digest, part, settings) for part in parts]
+        with pool.opened(runtime.settings, executors) as engine:
+            running = pool.Pool(engine, tasks, runtime.log)
+            for place, result in running.run(executors or engine.room):
+                yield place, pool.required(result)
 
     return ask

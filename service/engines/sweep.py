@@ -1,8 +1,8 @@
 """A sweep of the command line: in this process, or on the executors of an engine.
 
-The cells of one rewrite are one job, as methods share its target vectors. Each cell is scored under
-a lease of its own, as by `thinkeval score`, so an executor that is out of reach overwrites nothing.
-Where one died, the next reads from the database what it had scored.
+The cells of one rewrite are one task, as methods share its target vectors. Each cell is scored
+under a lease of its own, as by `thinkeval score`, so an executor that is out of reach overwrites
+nothing. Where one died, the next reads from the database what it had scored.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from ...cypher import rows
-from ..base.errors import KNOWN_ERRORS
 from ..base.formatting import pluralize
-from ..base.leases import MAX_CRASHES, Lease, State
-from ..experiments.job import JobProgress
+from ..base.leases import MAX_CRASHES
 from ..scoring import sweep as sweeps
 from ..scoring import tasks as lm_eval
 from ..scoring.resolved import require_hparams
 from ..scoring.sweep import Cell, Outcome, Sweep
 from . import pool
-from .pool import Stopped, stopped
+from .pool import Counted
 
 if TYPE_CHECKING:
     from ..scoring.runtime import Runtime
@@ -34,50 +31,27 @@ MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class CellsRow(rows.ClaimJobRow):
-    """A job of a sweep: the cells of one rewrite, of one model and seed."""
+class Cells:
+    """The cells of one rewrite, of one model and seed, which are scored one after the other."""
 
     sweep: Sweep
     cells: tuple[Cell, ...]
 
-
-class _Progress(JobProgress):
-    """Counts the cells that are done."""
-
-    done = 0
-
     @property
-    def state(self) -> State:
-        """The number of cells that are done, as the stage."""
-        return State(f"{self.done}")
+    def affinity(self) -> str:
+        """The model and its seed."""
+        return f"{self.cells[0].model} {self.cells[0].seed}"
 
-
-class CellsJob:
-    """Scores the cells of one rewrite, one after the other."""
-
-    KIND: ClassVar[str] = "cells"
-
-    def __init__(self, row: rows.ClaimJobRow, lease: Lease) -> None:
-        assert isinstance(row, CellsRow)
-        self._row = row
-        self.progress = _Progress(lease)
-
-    def run(self, runtime: Runtime) -> list[Outcome] | Stopped:
-        """Return the outcome of each cell."""
+    def run(self, runtime: Runtime, progress: Counted) -> list[Outcome]:
+        """Return the outcome of each cell; raises as `run_cells`."""
         found: list[Outcome] = []
         try:
-            for outcome in sweeps.run_cells(runtime, self._row.sweep, self._row.cells):
+            for outcome in sweeps.run_cells(runtime, self.sweep, self.cells):
                 found.append(outcome)
-                self.progress.done = len(found)
-        except KNOWN_ERRORS as error:
-            return stopped(error)
+                progress.done = len(found)
         finally:
             runtime.targets.clear()  # no other rewrite shares them
         return found
-
-    @staticmethod
-    def drop(db: object, job: str) -> None:
-        """Nothing is stored of it: its cells are edits."""
 
 
 def run(runtime: Runtime, sweep: Sweep, workers: int | None = None) -> list[Outcome]:
@@ -136,29 +110,23 @@ def _on_engine(
     total = sum(map(len, todo))
     found: dict[int, list[Outcome]] = {}
 
-    def turned(states: Sequence[State]) -> None:
-        under_way = sum(int(state.stage or 0) for state in states)
+    def count(under_way: int) -> None:
         runtime.progress(sum(map(len, found.values())) + under_way, total, "edits")
 
-    jobs = [_job(number, sweep, cells) for number, cells in enumerate(todo)]
-    with pool.opened(runtime.settings, (CellsJob,), executors) as engine:
-        running = pool.Pool(engine, jobs, runtime.log, turned)
+    tasks = [Cells(sweep, cells) for cells in todo]
+    with pool.opened(runtime.settings, executors) as engine:
+        running = pool.Pool(engine, tasks, runtime.log, count)
         for number, result in running.run(executors or engine.room):
             done = sum(map(len, found.values()))
             found[number] = _outcomes(todo[number], result)
             for place, outcome in enumerate(found[number], 1):
                 runtime.log(f"{done + place} of {total}: {outcome}")
-    turned(())
+    count(0)
     return [outcome for number in range(len(todo)) for outcome in found[number]]
 
 
-def _job(number: int, sweep: Sweep, cells: tuple[Cell, ...]) -> CellsRow:
-    model = f"{cells[0].model} {cells[0].seed}"  # another one than before is loaded anew
-    return CellsRow("", f"{number}", CellsJob.KIND, "", model, 1, 1, (), sweep, cells)
-
-
 def _outcomes(cells: Sequence[Cell], result: list[Outcome] | pool.Died | None) -> list[Outcome]:
-    """Return the outcomes of a job; where it has none, each cell gets the reason."""
+    """Return the outcomes of a task; where it has none, each cell gets the reason."""
     if isinstance(result, list):
         return result
     reason = "its worker met an unexpected error, which the log above has → please report it"

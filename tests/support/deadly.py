@@ -1,4 +1,4 @@
-"""Executors of a command's jobs that one job kills, each time or once."""
+"""Executors of a command's tasks that one task kills, each time or once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.engines.executor import Executor
 from thinkeval.service.engines.pool import make_executor
-from thinkeval.service.experiments.recovery import Kinds
 
 
 @dataclass(frozen=True)
@@ -19,19 +18,19 @@ class Deadly:
     """Makes such executors, in any process; stands for `pool.make_executor`.
 
     Attributes:
-        job: id of the job.
+        task: place of the task, as text.
         mark: a file that is made as it kills, and keeps it from killing again; None: it kills each.
     """
 
-    job: str
+    task: str
     mark: Path | None = None
 
-    def __call__(self, kinds: Kinds, settings: Settings, threads: int) -> Executor:
-        made = make_executor(kinds, settings, threads)
+    def __call__(self, settings: Settings, threads: int) -> Executor:
+        made = make_executor(settings, threads)
         run = made.run
 
         def fatal(row: Any, lease: Any) -> Any:
-            if row.id == self.job and not (self.mark and self.mark.exists()):
+            if row.id == self.task and not (self.mark and self.mark.exists()):
                 if self.mark is not None:
                     self.mark.touch()
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -150,7 +150,7 @@ def test_a_sweep_of_the_command_line_survives_a_killed_actor(
     victim.kill()
     out, err = began.communicate(timeout=PATIENCE_S)
     assert began.returncode == 0, err
-    assert "an executor died, another takes its job" in err
+    assert "an executor died, another takes its task" in err
     found = json.loads(out)
     before = {edit: record.stored_score(db, edit) for edit in found["edits"]}
     assert thinkeval(*asked).json["edits"] == found["edits"]

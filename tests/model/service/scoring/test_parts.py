@@ -12,7 +12,7 @@ import pytest
 from support.deadly import Deadly
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
-from thinkeval.service.base.errors import CommandStoppedError
+from thinkeval.service.base.errors import CommandStoppedError, UsageError
 from thinkeval.service.engines import pool, probing
 from thinkeval.service.graphs import datasets
 from thinkeval.service.models.edit import EditOptions
@@ -125,18 +125,9 @@ def test_two_processes_of_which_one_is_killed_give_the_answers_of_one(
 def test_an_executor_with_another_model_is_refused(place: Place) -> None:
     """Another folder of the same name on another node, for one."""
     options = place.options
-    ask = probing.asking(place.runtime, options, place.dataset, place.model, 2)
-    assert ask is not None
-    job = probing.PartJob(
-        probing.PartRow(
-            *("", "0", "part", "", "", 1, 1, ()),
-            *(options, place.dataset, "0" * 64, (), probe_settings(options, 0)),
-        ),
-        pool.Lease("x", 1),
-    )
-    result = job.run(place.runtime)
-    assert isinstance(result, pool.Stopped)
-    assert "another model" in result.reason
+    task = probing.Part(options, place.dataset, "0" * 64, (), probe_settings(options, 0))
+    with pytest.raises(UsageError, match="another model"):
+        task.run(place.runtime, pool.Counted(pool.Lease("x", 1)))
 
 
 def test_parts_whose_executors_die_stop_the_command_and_what_is_stored_stays(
@@ -144,7 +135,7 @@ def test_parts_whose_executors_die_stop_the_command_and_what_is_stored_stays(
 ) -> None:
     class Dead(pool.Pool):
         def run(self, executors: int) -> Iterator[tuple[int, Any]]:
-            yield from [(1, answers(self._jobs[1])), (0, pool.Died("code -9"))]
+            yield from [(1, answers(self._tasks[1])), (0, pool.Died("code -9"))]
 
     def answers(row: Any) -> Sequence[Answer]:
         return probe(place.model.loaded, row.questions, row.settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
 from thinkeval.editing.errors import DeltaError
 from thinkeval.service.base.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.engines import comparing as on_engine
 from thinkeval.service.experiments.store import results as stored
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.delete import delete_graph
@@ -24,10 +25,17 @@ from thinkeval.service.reports import formats
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.states import compare as comparing
+from thinkeval.service.states import measures as probing
 from thinkeval.service.states import table
 from thinkeval.service.states.compare import compare
 from thinkeval.service.states.kind import COMPARISON
-from thinkeval.service.states.schemas import ComparedRequest, ComparisonIn, ComparisonOut, Retention
+from thinkeval.service.states.schemas import (
+    ComparedRequest,
+    ComparisonIn,
+    ComparisonOut,
+    OpenState,
+    Retention,
+)
 
 FINE_TUNE = "+finetune:graph:steps=6:lr=1e-3"
 FACT = "Harry Potter|studied at|Hogwarts School of Witchcraft and Wizardry"
@@ -89,6 +97,44 @@ def test_the_states_of_the_sequence(
     assert [state.spec for state in line.states] == changes
     assert len({state.after.digest for state in line.states}) == 4
     assert line.measures == ["likelihood", "likelihood_norm"]
+
+
+def test_states_that_executors_compare_have_the_ids_and_numbers_of_one_process(
+    walk: Walk, edit: Score, other: Score, line: ComparisonOut
+) -> None:
+    values = {
+        "base": walk.model.source,
+        "states": [f"+edit:{edit.edit}", "+8bit", FINE_TUNE, f"+edit:{other.edit}"],
+        "graph": walk.graph, "samples": 0, "rewrites": [walk.rewrite.id], "force": True,
+    }  # fmt: skip
+    posted = on_engine.ahead(walk.runtime, ComparisonIn.model_validate(values), 2)
+    assert not posted.force
+    asked: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probing, "answers_of", _noted(asked))
+        found = compare(walk.runtime, posted)
+    assert len(asked) == 1  # the base: its answers are read
+    assert [state.id for state in found.states] == [state.id for state in line.states]
+    assert found.id == line.id
+    for measure in line.measures:
+        for one, two in zip(requests(line), requests(found), strict=True):
+            assert one.edit == two.edit
+            for metric in ("ifr", "preservation"):
+                expected = one.value(metric, measure)
+                assert two.value(metric, measure) == pytest.approx(expected, abs=1e-6)
+            assert two.retention[measure].retention == pytest.approx(
+                one.retention[measure].retention, abs=1e-6
+            )
+
+
+def _noted(asked: list[str]) -> Callable[..., probing.Answers]:
+    answers_of = probing.answers_of
+
+    def noted(runtime: Runtime, state: OpenState, asking: probing.ProbePlan) -> probing.Answers:
+        asked.append(state.about.name)
+        return answers_of(runtime, state, asking)
+
+    return noted
 
 
 def test_numbers_are_those_of_the_stored_edits(
