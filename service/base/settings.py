@@ -121,6 +121,16 @@ class Settings(BaseSettings):
     ray_address: str = Field(
         default="auto", description="Address of the Ray cluster: auto, HOST:PORT, ray://HOST:PORT."
     )
+    executor_memory_gb: float = Field(
+        default=0.0,
+        ge=0,
+        description="Memory that each worker takes of its Ray node, in GB; 0: it is not looked at.",
+    )
+    executor_labels: str = Field(
+        default="",
+        pattern=r"^$|^[^=,\s]+=[^=,\s]+(,[^=,\s]+=[^=,\s]+)*$",
+        description="Labels of the Ray nodes that workers run on: KEY=VALUE,KEY=VALUE.",
+    )
     restart_pause_s: float = Field(
         default=30.0,
         ge=0,

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import sys
 import threading
 import time
 from contextlib import chdir, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import UsageError
@@ -26,7 +27,7 @@ from ..base.settings import PREFIX, Settings
 from .engine import ALIVE_S, END_S, Heard, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from ...cypher import rows
     from .engine import Outcome
@@ -81,6 +82,44 @@ class Actor:
         self._ended.wait()
 
 
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The part of a node that one executor takes.
+
+    Attributes:
+        gpus: 1 where the cluster has any; else it takes one processor.
+        memory: in bytes; 0: not looked at.
+        labels: that the node has.
+    """
+
+    gpus: int = 0
+    memory: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Settings, has_gpus: bool) -> Needs:
+        """The needs that the settings name."""
+        pairs = re.findall(r"([^=,]+)=([^=,]+)", settings.executor_labels)
+        memory = int(settings.executor_memory_gb * 1e9)
+        return cls(int(has_gpus), memory, dict(pairs))
+
+    def __str__(self) -> str:
+        found = ["a GPU" if self.gpus else "a CPU"]
+        found += [f"{self.memory / 1e9:g} GB of memory"] if self.memory else []
+        found += [f"the label {key}={value}" for key, value in self.labels.items()]
+        return ", ".join(found)
+
+    def room_of(self, node: Mapping[str, Any]) -> int:
+        """The executors that an empty node has room for."""
+        have, labels = node["Resources"], node.get("Labels") or {}
+        if any(labels.get(key) != value for key, value in self.labels.items()):
+            return 0
+        room = have.get("GPU", 0) if self.gpus else have.get("CPU", 0)
+        if self.memory:
+            room = min(room, have.get("memory", 0) // self.memory)
+        return int(room)
+
+
 @dataclass(slots=True)
 class _Child:
     actor: Any
@@ -106,8 +145,8 @@ class RayEngine:
     def __init__(self, settings: Settings, make: Make, executors: int | None, address: str) -> None:
         self._ray = _connected(address)
         self._settings, self._make = settings, make
-        self._gpus = 1 if self._ray.cluster_resources().get("GPU", 0) else 0
-        self.room = _require_room(self._ray, executors, self._gpus)
+        self._needs = Needs.of(settings, self._ray.cluster_resources().get("GPU", 0) > 0)
+        self.room = require_room(self._ray.nodes(), executors, self._needs)
         """The number of executors that can run at once, now."""
         _require_reachable(self._ray, settings)
         self._class = self._ray.remote(
@@ -125,7 +164,9 @@ class RayEngine:
         """Start an actor; Ray says later where."""
         actor = self._class.options(
             num_cpus=1,
-            num_gpus=self._gpus,
+            num_gpus=self._needs.gpus,
+            memory=self._needs.memory or None,
+            label_selector=dict(self._needs.labels) or None,
             runtime_env={"env_vars": _variables()},
         ).remote(self._make)
         self._children[name] = _Child(actor, Heard(time.monotonic()))
@@ -364,25 +405,28 @@ def _require_open(ray: Any, address: str) -> None:
         raise _no_answer(address, why) from error
 
 
-def _require_room(ray: Any, executors: int | None, gpus: int) -> int:
+def require_room(nodes: Sequence[Mapping[str, Any]], executors: int | None, needs: Needs) -> int:
     """Return the room for executors; refuse none, as Ray would wait for ever; tell of too little.
+
+    Args:
+        nodes: as `ray.nodes` lists them.
 
     Raises:
         UsageError: the cluster can place no executor.
     """
-    have = ray.cluster_resources()
-    what, room = ("GPU", have.get("GPU", 0)) if gpus else ("CPU", have.get("CPU", 0))
+    room = sum(needs.room_of(node) for node in nodes if node["Alive"])
     if executors != 0 and room < 1:
         raise UsageError(
-            f"No node of the cluster has a {what} for an executor.",
-            remedy="Add a node: `ray start --address HEAD:PORT` on another machine.",
+            f"No node of the cluster has {needs} for an executor.",
+            remedy="Add a node: `ray start --address HEAD:PORT` on another machine; or correct"
+            " THINKEVAL_EXECUTOR_MEMORY_GB and THINKEVAL_EXECUTOR_LABELS.",
         )
     if executors is not None and executors > room:
         log.warning(
-            "the cluster has %g %ss, and %d executors want one each: the others wait for a node",
-            room, what, executors,
+            "the cluster has room for %d executors with %s each, of %d: the others wait for a node",
+            room, needs, executors,
         )  # fmt: skip
-    return int(room)
+    return room
 
 
 def _require_reachable(ray: Any, settings: Settings) -> None:

@@ -76,7 +76,8 @@ def cluster() -> Iterator[Cluster]:
         made.start("--head", "--node-ip-address=127.0.0.1", f"--port={port}",
                    "--include-dashboard=false")  # fmt: skip
         until(lambda: _answers(port))
-        made.start(f"--address={made.address}", "--node-ip-address=127.0.0.1")
+        made.start(f"--address={made.address}", "--node-ip-address=127.0.0.1",
+                   "--labels=zone=second")  # fmt: skip
         yield made
     finally:
         for node in reversed(made.nodes):
@@ -116,6 +117,33 @@ def test_an_address_where_nothing_listens_is_refused_at_once(thinkeval: Cli) -> 
     )
     assert "nothing listens at 127.0.0.1:1" in done.err
     assert time.monotonic() - began < 120
+
+
+def test_needs_that_no_node_has_are_refused_at_once(cluster: Cluster, thinkeval: Cli) -> None:
+    """Ray itself would wait for ever."""
+    asked = ["sweep", REWRITE, "-g", "hogwarts", "-m", "none", "--engine", "ray", "--ray-address",
+             cluster.address]  # fmt: skip
+    env = cluster.env | {"THINKEVAL_EXECUTOR_MEMORY_GB": "100000"}
+    done = thinkeval.process(*asked, code=2, **env)
+    assert "No node of the cluster has a CPU, 100000 GB of memory for an executor" in done.err
+    env = cluster.env | {"THINKEVAL_EXECUTOR_LABELS": "zone=nowhere"}
+    done = thinkeval.process(*asked, code=2, **env)
+    assert "the label zone=nowhere" in done.err
+
+
+def test_an_executor_runs_on_a_node_with_its_labels(
+    cluster: Cluster, mine: Mine, thinkeval: Cli
+) -> None:
+    asked = ["sweep", REWRITE, "-g", mine.graph, "--model", mine.model, "-m", "none", "--samples",
+             "0", "--seed", "130", "--json"]  # fmt: skip
+    address = ("--engine", "ray", "--ray-address", cluster.address, "--workers", "1")
+    env = {"THINKEVAL_EXECUTOR_LABELS": "zone=second", "THINKEVAL_EXECUTOR_MEMORY_GB": "0.5"}
+    began = thinkeval.start(*asked, *address, **cluster.env, **env)
+    (actor,) = until(lambda: _actors(cluster), PATIENCE_S)
+    assert cluster.nodes[1] in actor.parents()
+    out, err = began.communicate(timeout=PATIENCE_S)
+    assert began.returncode == 0, err
+    assert json.loads(out)["edits"]
 
 
 def test_the_fleet_has_two_nodes_that_pass_each_check(cluster: Cluster, thinkeval: Cli) -> None:
@@ -162,6 +190,28 @@ def test_a_sweep_of_the_command_line_survives_a_killed_actor(
     assert stored is not None
     values = [value.model_dump(mode="json") for value in stored.values]
     assert [_close(value) for value in again["values"]] == values
+
+
+def test_a_large_graph_is_probed_in_parts_with_the_numbers_of_one_process(
+    cluster: Cluster, mine: Mine, thinkeval: Cli, tmp_path: Path
+) -> None:
+    names = [f"{prefix}-large" for prefix in (mine.graph, f"{mine.graph}-again")]
+    lines = [f"Harry Potter,is number {n} of,Hogwarts{n % 7}" for n in range(4_100)]
+    file = tmp_path / "large.csv"
+    file.write_text("\n".join(["subject,relation,object", *lines]))
+    found: list[dict[str, Any]] = []
+    address = ("--engine", "ray", "--ray-address", cluster.address)
+    for name, engine in zip(names, (address, ()), strict=True):
+        thinkeval("import", str(file), "--name", name)
+        asked = ["probe", name, "--model", mine.model, "--samples", "0", "--json"]
+        done = thinkeval.process(*asked, *engine, **cluster.env)
+        found.append(json.loads(done.out))
+    by_ray, here = found
+    assert by_ray["n_facts"] == here["n_facts"] == 4_100
+    assert by_ray["graph"].removeprefix(names[0]) == here["graph"].removeprefix(names[1])
+    assert by_ray["mean"] == pytest.approx(here["mean"], rel=1e-5)
+    for one, two in zip(by_ray["best"], here["best"], strict=True):
+        assert one[3] == pytest.approx(two[3], rel=1e-4)
 
 
 def _actors(cluster: Cluster) -> list[psutil.Process]:
