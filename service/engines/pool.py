@@ -89,6 +89,7 @@ class TaskJob:
 
     def run(self, runtime: Runtime) -> Any:
         """Return the task's result, or `Stopped`."""
+        runtime.executor = self.progress.lease.token
         try:
             return self._task.run(runtime, self.progress)
         except KNOWN_ERRORS as error:
@@ -160,6 +161,7 @@ class Pool:
     Args:
         log: takes one line for each executor that died.
         count: called every half second with the number of done parts of the tasks under way.
+        died: called with the id of an executor that died over a task, before another has it.
     """
 
     def __init__(
@@ -168,8 +170,10 @@ class Pool:
         tasks: Sequence[Task],
         log: Callable[[str], None],
         count: Callable[[int], None] = lambda done: None,
+        died: Callable[[str], object] = lambda executor: None,
     ) -> None:
         self._engine, self._tasks, self._log, self._count = engine, tasks, log, count
+        self._died = died
         self._waiting = deque(range(len(tasks)))
         self._given: dict[str, int] = {}
         self._deaths: Counter[int] = Counter()
@@ -226,6 +230,7 @@ class Pool:
         else:
             self._deaths[number] += 1
             self._log(f"an executor died, another takes its task: {report.detail}")
+            self._died(report.executor)
             if self._deaths[number] < MAX_CRASHES:
                 self._waiting.appendleft(number)
             else:

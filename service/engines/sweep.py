@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 
 from ..base.formatting import pluralize
 from ..base.leases import MAX_CRASHES
+from ..experiments.edit import EDIT
+from ..experiments.job import job_of
+from ..experiments.recovery import recover_worker
 from ..scoring import sweep as sweeps
 from ..scoring import tasks as lm_eval
 from ..scoring.resolved import require_hparams
@@ -113,9 +116,13 @@ def _on_engine(
     def count(under_way: int) -> None:
         runtime.progress(sum(map(len, found.values())) + under_way, total, "edits")
 
+    def died(executor: str) -> None:
+        """Release the edit that an executor was scoring; the next one need not wait for it."""
+        recover_worker(runtime.db, (job_of(EDIT),), executor, crashed=False)
+
     tasks = [Cells(sweep, cells) for cells in todo]
     with pool.opened(runtime.settings, executors) as engine:
-        running = pool.Pool(engine, tasks, runtime.log, count)
+        running = pool.Pool(engine, tasks, runtime.log, count, died)
         for number, result in running.run(executors or engine.room):
             done = sum(map(len, found.values()))
             found[number] = _outcomes(todo[number], result)

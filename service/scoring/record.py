@@ -184,6 +184,7 @@ def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Le
             id=edit,
             lease=token,
             lease_ms=runtime.settings.lease_ms,
+            worker=runtime.executor,
             stage=name,
             progress=progress,
             event=event("running", name, progress),

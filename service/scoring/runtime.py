@@ -237,6 +237,8 @@ class Runtime:
         self.last_effect: tuple[str, EditEffect] | None = None
         """The last edit, which may be needed again at another strength."""
         self.entered: Callable[[str, float], None] = lambda stage, progress: None
+        self.executor: str | None = None
+        """Id of the executor that runs a task of a command here; leases name it."""
         """Called with each stage that an edit enters, and the progress there, from 0 to 1."""
 
     def __enter__(self) -> Runtime:

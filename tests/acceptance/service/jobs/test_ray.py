@@ -273,6 +273,41 @@ def test_a_sweep_survives_the_loss_of_a_node_with_the_numbers_of_one_process(
     assert [_close(value) for value in again["values"]] == stored["values"]
 
 
+def test_a_crawl_and_a_comparison_have_the_numbers_of_one_process(
+    db: Database, service: Service, mine: Mine, thinkeval: Cli
+) -> None:
+    compared = service.post("/v1/comparisons", base=mine.model, states=[f"{mine.model}+8bit"],
+                            graph=mine.graph, samples=0)["id"]  # fmt: skip
+    crawled = service.post(
+        "/v1/growth", seed="Harry Potter", elicit="crawl", base=mine.graph, samples=2,
+        graph=f"{mine.graph}-by-ray", answers={"model": mine.model},
+        crawl={"depth": 1, "wordings": 2, "gate": "stored", "samples": 2},
+    )["id"]  # fmt: skip
+    for path in (f"/v1/comparisons/{compared}", f"/v1/growth/{crawled}"):
+        until(lambda path=path: service.get(path)["status"] in ("succeeded", "failed"), PATIENCE_S)
+        assert service.get(path)["status"] == "succeeded", service.get(path)
+    (by_ray,) = service.get(f"/v1/comparisons/{compared}")["result"]["states"]
+    here = thinkeval("compare", mine.model, "+8bit", "-g", mine.graph, "--samples", "0", "--force",
+                     "--json").json["states"][0]  # fmt: skip
+    assert here["id"] == by_ray["id"]
+    drift = by_ray["drift"]["likelihood"]
+    numbers = {key: value for key, value in drift.items() if isinstance(value, int | float)}
+    assert len(numbers) > 2
+    for key, value in numbers.items():
+        assert here["drift"]["likelihood"][key] == pytest.approx(value, rel=1e-4, abs=1e-6), key
+    made = thinkeval("graph", "crawl", mine.graph, "--start", "Harry Potter", "--samples", "2",
+                     "--wordings", "2", "--gate", "stored", "--depth", "1", "--model", mine.model,
+                     "--json").json  # fmt: skip
+    facts = [
+        {
+            (row.subject, row.relation, row.object)
+            for row in db.read(rows.FactRow, "graph/facts", graph=graph)
+        }
+        for graph in (f"{mine.graph}-by-ray", made["graph"])
+    ]
+    assert facts[0] == facts[1] != set()
+
+
 def _close(value: dict[str, Any]) -> dict[str, Any]:
     """A value of a score; nodes may use another number of threads, hence the last digits."""
     return value | {
