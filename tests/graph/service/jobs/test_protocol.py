@@ -170,6 +170,9 @@ class Protocol(RuleBasedStateMachine):
         self.failed_itself: set[str] = set()
         self.asked: set[str] = set()
         self.add_dispatcher()
+        for n in range(N_JOBS):
+            self.submit(n, again=False)
+        self.turn(0, wake=True)
 
     # What is there.
 
@@ -237,20 +240,17 @@ class Protocol(RuleBasedStateMachine):
             self.failed_itself.discard(name)
             self.asked.discard(name)
 
-    @rule(n=ANY)
-    def cancel(self, n: int) -> None:
+    @rule(n=ANY, delete=st.booleans())
+    def cancel_or_delete(self, n: int, delete: bool) -> None:
+        """As the service does: what has ended can be deleted."""
         name = self.queue.name(f"j{n % N_JOBS}")
         before = self.node(name)
-        jobs.cancel_all(self.queue.db, [name], self.queue.kind)
-        if before is not None and before["status"] in ("queued", "running"):
+        if before is None:
+            return
+        if before["status"] not in ENDED:
+            jobs.cancel_all(self.queue.db, [name], self.queue.kind)
             self.asked.add(name)
-
-    @rule(n=ANY)
-    def delete(self, n: int) -> None:
-        """As the service does: of what has ended."""
-        name = self.queue.name(f"j{n % N_JOBS}")
-        node = self.node(name)
-        if node is not None and node["status"] in ENDED:
+        elif delete:
             self.queue.db.write(int, "jobs/delete", id=name)
             self.accepted[name] = 0
 
@@ -274,15 +274,14 @@ class Protocol(RuleBasedStateMachine):
         made.turn()
 
     @precondition(lambda self: self.dispatchers)
-    @rule(n=ANY)
-    def lose_the_database(self, n: int) -> None:
+    @rule(n=ANY, all_of_it=st.booleans())
+    def lose_the_database(self, n: int, all_of_it: bool) -> None:
+        """All of it until it is back, or the answer of the next claim."""
         line: Line = self.one(self.dispatchers, n)._database  # type: ignore[assignment]
-        line.away = not line.away
-
-    @precondition(lambda self: self.dispatchers)
-    @rule(n=ANY)
-    def lose_the_next_answer(self, n: int) -> None:
-        self.one(self.dispatchers, n)._database.deaf = True  # type: ignore[attr-defined]
+        if all_of_it:
+            line.away = not line.away
+        else:
+            line.deaf = True
 
     @precondition(lambda self: self.dispatchers)
     @rule(n=ANY, executors_too=st.booleans())
