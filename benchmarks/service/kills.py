@@ -22,6 +22,7 @@ import os
 import random
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -36,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of be
 import bench
 import httpx
 import psutil
-from service_reads import PROGRAM, own_database
+from service_reads import PROGRAM
 
 LEASE_S = 6
 TARGETS = ("worker", "worker", "service", "neo4j", "stop")
@@ -98,14 +99,19 @@ def kill_all(root: psutil.Popen) -> None:
 class Disturbed:
     """A service that is killed and started again; one client follows it."""
 
-    def __init__(self, home: Path, cluster: Cluster | None = None) -> None:
+    def __init__(self, home: Path, cluster: Cluster | None = None, **more: str) -> None:
         self.cluster = cluster
-        self.env = own_database(home) | {
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        own = {k: v for k, v in os.environ.items() if k != "THINKEVAL_NEO4J_URI"}
+        self.env = own | more | {
+            "THINKEVAL_HOME": str(home),
             "THINKEVAL_LEASE_S": str(LEASE_S),
             "THINKEVAL_RESTART_PAUSE_S": "0.2",
-            "THINKEVAL_PORT": "18750",
+            "THINKEVAL_PORT": str(port),
         } | (cluster.env if cluster else {})  # fmt: skip
-        self.client = httpx.Client(base_url="http://127.0.0.1:18750", timeout=60)
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
         self.process: subprocess.Popen[bytes] | None = None
         self.start()
 

@@ -193,7 +193,8 @@ def release(
 
     Args:
         crashed: True if the worker alone died: after MAX_CRASHES of these the job fails.
-        lease_until: only if the lease still ends then, that is, was not renewed meanwhile.
+        lease_until: only if the lease still ends then, that is, was not renewed meanwhile; if that
+            time has passed, it counts as EXPIRED of a crash.
     """
     found = db.write(
         rows.ReleaseJobRow,
@@ -202,6 +203,7 @@ def release(
         lease_until=lease_until,
         crashed=crashed,
         max_crashes=MAX_CRASHES,
+        expired=EXPIRED,
         error=CRASHED,
         remedy=REMEDY,
         cancelled=KEPT,
@@ -214,6 +216,11 @@ def release(
 
 MAX_CRASHES = 3
 """After how many deaths of its worker a job fails; stored parts set the count back."""
+
+EXPIRED = 0.25
+"""How much of a crash it counts that a lease expired, as nobody was left to see the worker die: a
+job that kills its dispatcher too fails after twelve of these. A power of two, so that sums are
+exact."""
 
 CRASHED = "The worker process exited unexpectedly (killed or crashed)."
 REMEDY = (

@@ -22,6 +22,7 @@ from .. import __version__
 from ..base.errors import DISK_REMEDY, KNOWN_ERRORS, describe, is_disk_full, is_interrupt
 from ..base.processes import collect_seldom, interrupt_after_imports
 from ..kinds import KINDS
+from . import INTERRUPTED, INTERRUPTED_TEXT
 from .audit_subject import audit_subject
 from .backup import backup, restore, verify
 from .catalog import doctor, methods, metrics, queries
@@ -60,7 +61,6 @@ app = typer.Typer(
     ),
 )
 
-INTERRUPTED = 130
 COMMANDS, GROUPS = "Commands", "Groups of commands"
 """The two panels of the root: the commands that most users need, and groups of all others."""
 
@@ -190,11 +190,7 @@ def main(argv: list[str] | None = None) -> None:
         else:
             raise
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code and prints nothing
-        typer.echo(
-            "Interrupted: the model is as it was, and no partial graph is stored. Run it"
-            " again: what is stored is not done again.",
-            err=True,
-        )
+        typer.echo(INTERRUPTED_TEXT, err=True)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -3,8 +3,9 @@
 A worker that is killed cannot report it. Dispatchers look from time to time for jobs whose lease
 has expired, and take them back; the dispatcher of a worker, which learns that it died, takes all
 its leases back at once. Releasing is a compare-and-set in one query, so two who do it at the same
-time do it once. Only the death of a worker that its dispatcher saw counts as a crash of the job:
-not that of the server, nor that of the dispatcher.
+time do it once. The death of a worker that its dispatcher saw counts as a crash of the job, that of
+the server or of the dispatcher alone does not. A lease that expired counts as a quarter of a crash
+(`leases.EXPIRED`): the job may be what killed the worker with its dispatcher.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`python -m thinkeval`: the command line, where the program is not on the path."""
 
-from thinkeval.service.cli.main import main
+from thinkeval.service.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -95,7 +95,7 @@ MEANINGS = {
     "beat": "milliseconds since 1970 of its last sign of life",
     "id": "unique among the nodes of its label, or the relationships of its type",
     "answer": "what the model answered",
-    "crashes": "number of workers that ended while they did it",
+    "crashes": "number of workers that died while they did it; a lease that expired is a quarter",
     "decided_by": "who decided last",
     "edit": "id of the edit",
     "events": "JSON: what happened to it, in order",

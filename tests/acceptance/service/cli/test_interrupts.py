@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import IO
 
 import pytest
 
@@ -78,3 +83,52 @@ def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
     again = at_once(*args, **lease).json[0]
     assert (again["edit"], again["reused"]) == (edit.id, False)
     assert db.read(rows.GetEditRow, "edits/get_edit", id=edit.id)[0].status == "succeeded"
+
+
+def started(thinkeval: Cli, *words: str, **env: str) -> subprocess.Popen[str]:
+    """A program of Python that Ctrl-C reaches."""
+    return subprocess.Popen(
+        [sys.executable, *words], env=os.environ | thinkeval.env | env, cwd=thinkeval.cwd,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+
+
+def until_told(stream: IO[str] | None, word: str) -> None:
+    assert stream is not None
+    for line in stream:
+        if word in line:
+            return
+    pytest.fail(f"it never told of {word}")
+
+
+@pytest.mark.parametrize("module", ["thinkeval.service.base.errors", "typer", "yaml"])
+def test_ctrl_c_while_the_commands_are_imported_prints_one_line(
+    thinkeval: Cli, module: str
+) -> None:
+    """Python tells of each import as it ends, on the standard error, as it is asked to here."""
+    with started(
+        thinkeval, "-m", "thinkeval", "methods", PYTHONPROFILEIMPORTTIME="1"
+    ) as process:  # fmt: skip
+        until_told(process.stderr, f" {module}\n")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    told = [line for line in err.splitlines() if not line.startswith("import time:")]
+    assert (process.returncode, out, len(told)) == (130, "", 1), told
+    assert told[0].startswith("Interrupted: ")
+
+
+def test_ctrl_c_after_the_command_has_ended_prints_one_line(thinkeval: Cli) -> None:
+    """While Python ends: threads are joined, and libraries clean up."""
+    program = (
+        "import atexit, sys, time; from thinkeval.service.cli import run;"
+        " atexit.register(time.sleep, 60); sys.argv[1:] = ['--version']; run()"
+    )
+    with started(thinkeval, "-c", program) as process:
+        until_told(process.stdout, "thinkeval ")
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.splitlines() == [err.strip()]
+    assert err.startswith("Interrupted: ")

@@ -177,6 +177,30 @@ def test_ends_that_are_no_crash_use_up_no_attempt(queue: Queue) -> None:
     assert queue.job("a").attempts == 0
 
 
+def test_a_job_whose_lease_expires_again_and_again_fails_in_the_end(queue: Queue) -> None:
+    """It may be what kills its worker and the dispatcher together; an innocent one ends before."""
+    queue.submit("a")
+    for attempt in range(1, 13):
+        held = queue.claimed(f"lease{attempt}", lease_ms=-1000)
+        (orphan,) = queue.orphans()
+        (row,) = queue.release(held, crashed=False, lease_until=orphan.lease_until)
+        assert row.status == ("queued" if attempt < 12 else "failed")
+        assert queue.node("a")["crashes"] == attempt / 4
+    job = queue.job("a")
+    assert (job.status, job.attempts, job.error) == ("failed", 12, "exited")
+
+
+def test_a_lease_that_ends_too_late_counts_nothing_when_it_is_released(queue: Queue) -> None:
+    """The server's clock stepped back: nobody has died."""
+    queue.submit("a")
+    held = queue.claimed("one")
+    queue.set("a", lease_until=(until := queue.node("a")["lease_until"] + 3_600_000))
+    (orphan,) = queue.orphans()
+    assert not orphan.expired
+    assert queue.release(held, crashed=False, lease_until=until)[0].status == "queued"
+    assert (queue.node("a")["crashes"], queue.job("a").attempts) == (0, 0)
+
+
 def test_all_leases_of_a_worker_are_found_before_they_expire(queue: Queue) -> None:
     queue.submit("a", "b", "c")
     queue.claimed("one", worker="dead")
