@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 from .errors import ServerUnavailableError
@@ -12,9 +11,7 @@ from .errors import ServerUnavailableError
 EXAMPLES = "Give one such as bolt://127.0.0.1:7687 or neo4j+s://HOST."
 PORT = 7687
 _CONNECT_S = 5.0
-
-Encryption = Literal["none", "trusted", "untrusted"]
-"""No TLS, TLS with a certificate of a known authority, TLS with another one."""
+NONE, TRUSTED = "none", "trusted"
 
 
 def require_usable(uri: str) -> None:
@@ -56,14 +53,15 @@ def connection_remedy(uri: str) -> str | None:
     family, _, security = parts.scheme.partition("+")
     found = _encryption(parts.hostname or "localhost", parts.port or PORT)
     address = uri.partition("://")[2]
-    if found == "none" and security:
+    if found == NONE and security:
         return f"The server does not speak TLS, which +{security} asks for: {family}://{address}"
-    if found == "untrusted" and security != "ssc":
+    if found and found not in (NONE, TRUSTED) and security != "ssc":
         return (
-            "The server's TLS certificate is of no known authority: install that authority, or"
-            f" trust any certificate by {family}+ssc://{address}"
+            f"The server's TLS certificate is refused: {found.rstrip('.')}. Install its authority"
+            " and use a name that it is for, or trust any certificate by"
+            f" {family}+ssc://{address}"
         )
-    if found == "trusted" and not security:
+    if found == TRUSTED and not security:
         return f"The server speaks TLS: {family}+s://{address}"
     if found is not None and family == "neo4j":
         return (
@@ -73,12 +71,17 @@ def connection_remedy(uri: str) -> str | None:
     return None
 
 
-def _encryption(host: str, port: int) -> Encryption | None:
-    """The encryption of a server, by one or two handshakes; None if nothing answers."""
+def _encryption(host: str, port: int) -> str | None:
+    """The encryption of a server, by a handshake.
+
+    Returns:
+        NONE: it speaks no TLS. TRUSTED: its certificate is. Else the reason for which it is
+        refused; None if nothing answers.
+    """
     try:
-        return "trusted" if _speaks_tls(host, port, ssl.create_default_context()) else "none"
-    except ssl.SSLCertVerificationError:
-        return "untrusted"
+        return TRUSTED if _speaks_tls(host, port, ssl.create_default_context()) else NONE
+    except ssl.SSLCertVerificationError as error:
+        return error.verify_message
     except OSError:
         return None
 
@@ -88,13 +91,13 @@ def _speaks_tls(host: str, port: int, context: ssl.SSLContext) -> bool:
 
     Raises:
         ssl.SSLCertVerificationError: it does, with a certificate that is not trusted.
-        OSError: no connection.
+        OSError: no connection, or no answer.
     """
     with socket.create_connection((host, port), timeout=_CONNECT_S) as line:
         try:
             with context.wrap_socket(line, server_hostname=host):
                 return True
-        except ssl.SSLCertVerificationError:
+        except (ssl.SSLCertVerificationError, TimeoutError):
             raise
         except OSError:  # it closes the connection, or answers something else
             return False

@@ -68,5 +68,7 @@ def _translation(error: Exception, where: str) -> GraphError:
             " `thinkeval db repair`.",
         )
     if isinstance(error, _GONE):
-        return ServerUnavailableError(f"{where}: no answer from the server: {message} ({code})")
+        # The driver names each address that it tried in a line of its own.
+        told = " ".join(message.split())
+        return ServerUnavailableError(f"{where}: no answer from the server: {told} ({code})")
     return GraphError(detail, remedy="This looks like a defect; please report it with the message.")

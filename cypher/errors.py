@@ -70,7 +70,8 @@ class UnknownDatabaseError(ServerUnavailableError):
 
     remedy = (
         "Set THINKEVAL_NEO4J_DATABASE to one that `SHOW DATABASES` lists in Neo4j Browser, or unset"
-        " it for the server's default. Neo4j Community has one database, which is called neo4j."
+        " it for the server's default. Neo4j Community has one database: neo4j, or the name in its"
+        " configuration."
     )
 
 

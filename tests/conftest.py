@@ -122,6 +122,7 @@ def server(test_settings: Settings) -> Iterator[dict[str, str]]:
         page_cache="64m",
         jvm_args=java.QUICK,
         settings=KEPT_PLANS,
+        release=test_settings.neo4j_release,
         ready_timeout_s=180,  # the machine may be busy with other tests
     )
     info = embedded.ensure_running()

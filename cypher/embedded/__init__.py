@@ -104,6 +104,7 @@ class EmbeddedServer:
         jvm_args: further options for Java.
         settings: further settings of Neo4j, by their names in ``neo4j.conf``.
         repositories: Maven repositories (`thinkeval.cypher.embedded.artifacts.ensure`).
+        release: of Neo4j, with a lock file: '5.26', the long-term one, or a calendar release.
         ready_timeout_s: time limit of a start.
     """
 
@@ -120,6 +121,7 @@ class EmbeddedServer:
         jvm_args: tuple[str, ...] = (),
         settings: dict[str, str] | None = None,
         repositories: dict[str, str] | None = None,
+        release: str = lock.LTS,
         ready_timeout_s: float = 120,
     ) -> None:
         self.home = Home(Path(home).expanduser().resolve())
@@ -133,6 +135,7 @@ class EmbeddedServer:
             jvm_args=jvm_args,
             settings=settings,
             repositories=repositories,
+            release=release,
         )
         self.ready_timeout_s = ready_timeout_s
 
@@ -262,8 +265,12 @@ class EmbeddedServer:
             home=self.home.path,
             pid=process.pid if process else None,
             log=self.home.log,
-            version=record.version if process and record else lock.read().version,
+            version=(record.version if process and record else "") or self._version,
         )
+
+    @property
+    def _version(self) -> str:
+        return lock.of_release(self.options.release).version
 
     def _exclusive(self, progress: Progress) -> contextlib.AbstractContextManager[None]:
         stage = "waiting for another start or stop of Neo4j"
@@ -308,7 +315,7 @@ class EmbeddedServer:
             password_file=self.home.password_file,
             home=self.home.path,
             pid=process.pid,
-            version=record.version,
+            version=record.version or self._version,
         )
 
     def _start(self, progress: Progress) -> ServerInfo:

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from ..errors import EmbeddedServerError
-from . import lock as embedded_lock
 from .lock import Bundle, Jar
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ _OTHER_WAYS = (
 def ensure(
     cache: Path,
     *,
-    bundle: Bundle | None = None,
+    bundle: Bundle,
     repositories: Mapping[str, str] | None = None,
     progress: Progress = None,
 ) -> Path:
@@ -58,7 +57,7 @@ def ensure(
 
     Args:
         cache: the application's cache folder; the bundle gets its own folder inside.
-        bundle: the files to download; default the Neo4j of the lock file.
+        bundle: the files to download.
         repositories: Maven repositories, name -> URL, tried in this order; default
             ``THINKEVAL_MAVEN_URL`` if set, else those of jgo's own settings and Maven Central.
         progress: called with megabytes done and in total, from the calling thread.
@@ -66,7 +65,6 @@ def ensure(
     Raises:
         EmbeddedServerError: a file cannot be downloaded, or the disk is full.
     """
-    bundle = bundle or embedded_lock.read()
     folder = cache / bundle.folder
     if not damaged(folder, bundle):
         return folder

@@ -52,6 +52,10 @@ browser.post_connect_cmd={style}
 internal.server.bolt.thread_pool_shutdown_wait_time=500ms
 """
 
+CALENDAR = {"dbms.fleet_manager.enabled": "false", "server.fleet_discovery.enabled": "false"}
+"""Settings that 5.26 does not know: by default, calendar releases tell the local network of
+themselves, and can report to a service of Neo4j's."""
+
 OWN = "# Settings of your own below this line are kept, and replace those above.\n"
 
 

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from ..errors import EmbeddedServerError
 from . import artifacts, config, process
-from . import lock as embedded_lock
 from .config import Ports
 
 _FOLDERS = ("conf", "data", "import", "logs", "plugins", "run")
@@ -28,13 +27,25 @@ _DEBUG_TAIL_BYTES = 1_000_000
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}[+-]\d{4}")
 
 
+def _plain(line: str) -> str:
+    """The line of a log as 5.26 writes it; calendar releases write an object of JSON a line."""
+    if line.startswith("{"):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            said = json.loads(line)
+            return f"{said['time']} {said['level']}  [{said['category']}] {said['message']}"
+    return line
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
-    """``server.json``. ``pid`` and ``create_time`` are None until the process exists."""
+    """``server.json``. ``pid`` and ``create_time`` are None until the process exists.
+
+    ``version`` is '' where it is not known, as the file was lost.
+    """
 
     bolt_port: int
     http_port: int
-    version: str
+    version: str = ""
     pid: int | None = None
     create_time: float | None = None
 
@@ -85,9 +96,10 @@ class Home:
         try:
             with self.debug.open("rb") as log:
                 log.seek(max(0, self.debug.stat().st_size - _DEBUG_TAIL_BYTES))
-                lines = log.read().decode("utf-8", "replace").splitlines()
+                text = log.read().decode("utf-8", "replace")
         except OSError:
             return []
+        lines = [_plain(line) for line in text.splitlines()]
         for place, line in enumerate(lines):
             time = _TIME.match(line)
             if time and datetime.fromisoformat(time[0]).timestamp() >= moment:
@@ -157,7 +169,7 @@ class Home:
                 int(re.search(rf"{name}\.listen_address=.*:(\d+)$", text, re.MULTILINE)[1])  # type: ignore[index]
                 for name in ("bolt", "http")
             )
-            return Record(bolt, http, embedded_lock.read().version)
+            return Record(bolt, http)
         return None
 
     def write_record(self, record: Record) -> None:

@@ -58,6 +58,7 @@ class LaunchOptions:
     jvm_args: tuple[str, ...] = ()
     settings: dict[str, str] | None = None
     repositories: dict[str, str] | None = None
+    release: str = lock.LTS
 
 
 def launch(
@@ -72,18 +73,26 @@ def launch(
         PortTakenError, EmbeddedServerError: it could not be downloaded or started.
     """
     ports = config.choose_ports(options.bolt_port, options.http_port, standard=standard_ports)
+    lts = options.release == lock.LTS
     settings = config.configuration(
-        ports, heap=options.heap, page_cache=options.page_cache, settings=options.settings
+        ports,
+        heap=options.heap,
+        page_cache=options.page_cache,
+        settings=({} if lts else config.CALENDAR) | (options.settings or {}),
     )
     home.stored_password()  # report a lost password before a download
+    bundle = lock.of_release(options.release)
+    require_not_newer(home, bundle.version)
     java = config.java_binary(options.java)
-    jars = artifacts.ensure(options.cache, repositories=options.repositories, progress=progress)
+    jars = artifacts.ensure(
+        options.cache, bundle=bundle, repositories=options.repositories, progress=progress
+    )
     room = _MIN_FREE_TO_RESTART_BYTES if home.has_store else MIN_FREE_BYTES
     artifacts.require_space(home.path, room, "for the database")
     home.make_folders()
     home.write_configuration(settings)
     home.ensure_password(java, jars)
-    record = Record(ports.bolt, ports.http, lock.read().version)
+    record = Record(ports.bolt, ports.http, bundle.version)
     home.write_record(record)
     offset = home.log_size()
     pid = embedded_process.spawn(
@@ -98,6 +107,29 @@ def launch(
     return process, offset
 
 
+def require_not_newer(home: Home, version: str) -> None:
+    """Refuse to start a database that a newer release of Neo4j has opened: none goes back.
+
+    Raises:
+        EmbeddedServerError: the release of the last start is newer than this one.
+    """
+    record = home.read_record()
+    if record is None or not home.has_store or _numbers(record.version) <= _numbers(version):
+        return
+    raise EmbeddedServerError(
+        f"The database in {home.path} is of Neo4j {record.version}, and {version} is older: it"
+        " cannot open it. Nothing was changed.",
+        remedy=f"Set THINKEVAL_NEO4J_RELEASE={record.version.rpartition('.')[0]}. To go back, make"
+        " a file of the data with it by `thinkeval backup`, and restore that file into a new"
+        " THINKEVAL_HOME with the older one.",
+    )
+
+
+def _numbers(version: str) -> list[int]:
+    """The release of a version: [5, 26] of 5.26.30; [] of an unknown one."""
+    return [int(part) for part in version.split(".")[:2] if part.isdigit()]
+
+
 def command(java: Path, jars: Path, home: Home, options: LaunchOptions) -> list[str]:
     """The server's command line; it names the home, by which the process is recognised."""
     if os.pathsep in str(jars):
@@ -105,6 +137,7 @@ def command(java: Path, jars: Path, home: Home, options: LaunchOptions) -> list[
             f"{jars}: Java does not accept a path with {os.pathsep!r} in it.",
             remedy="Choose another cache folder with THINKEVAL_CACHE.",
         )
+    lts = options.release == lock.LTS
     return [
         str(java),
         f"-Xmx{options.heap}",
@@ -114,7 +147,7 @@ def command(java: Path, jars: Path, home: Home, options: LaunchOptions) -> list[
         *options.jvm_args,
         "-cp",
         f"{jars}/*",
-        embedded_process.MAIN_CLASS,
+        embedded_process.MAIN_CLASS if lts else embedded_process.CALENDAR_MAIN_CLASS,
         f"--home-dir={home.path}",
         f"--config-dir={home.conf}",
     ]

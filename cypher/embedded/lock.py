@@ -1,11 +1,12 @@
-"""The lock file of the embedded Neo4j: names, sizes and SHA-256 sums of its files.
+"""The lock files of the embedded Neo4j: names, sizes and SHA-256 sums of its files.
 
 Resolving Neo4j's dependency tree reads about 400 project files over the network, unverified. The
-tree is therefore resolved once, by a maintainer, and stored beside this module as ``neo4j.lock``; a
-user's machine downloads exactly those files and verifies each sum.
+tree is therefore resolved once for each release, by a maintainer, and stored beside this module as
+``neo4j-RELEASE.lock``; a user's machine downloads exactly those files and verifies each sum.
 
-To change the version of Neo4j (server, Browser):
-``python -m thinkeval.cypher.embedded.lock 5.26.31 5.24.0``, then run the tests in ``tests/graph``.
+To change the version of a release, or add one (server, Browser):
+``python -m thinkeval.cypher.embedded.lock 5.26.31 5.24.0``, then run the tests in ``tests/graph``
+with THINKEVAL_NEO4J_RELEASE. A new release is named in the settings, an old one's file deleted.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from pathlib import Path
 
 from ..errors import EmbeddedServerError
 
-LOCK_FILE = Path(__file__).with_name("neo4j.lock")
+LTS = "5.26"
+"""The long-term release, which is started unless another is asked for."""
 _HEADER = "# {name} {version}\n# sha256  bytes  group:artifact:version[:classifier]\n"
 
 
@@ -76,7 +78,28 @@ class Bundle:
         return f"{self.name}-{self.version}-{self.digest[:8]}"
 
 
-def read(path: Path = LOCK_FILE) -> Bundle:
+def lock_file(release: str = LTS) -> Path:
+    """The lock file of a release of Neo4j, such as '5.26' or '2026.08'."""
+    return Path(__file__).with_name(f"neo4j-{release}.lock")
+
+
+def of_release(release: str = LTS) -> Bundle:
+    """The files of a release of Neo4j.
+
+    Raises:
+        EmbeddedServerError: there is no lock file of it; names those that there are.
+    """
+    path = lock_file(release)
+    if not path.is_file():
+        known = sorted(file.stem.partition("-")[2] for file in path.parent.glob("neo4j-*.lock"))
+        raise EmbeddedServerError(
+            f"Neo4j {release!r} is no release that is started here.",
+            remedy=f"Set THINKEVAL_NEO4J_RELEASE to one of: {', '.join(known)}.",
+        )
+    return read(path)
+
+
+def read(path: Path) -> Bundle:
     """Read a lock file.
 
     Raises:
@@ -129,4 +152,5 @@ def resolve(version: str, browser: str) -> str:
 
 
 if __name__ == "__main__":
-    LOCK_FILE.write_text(resolve(sys.argv[1], sys.argv[2]), encoding="utf-8")
+    version, browser = sys.argv[1:]
+    lock_file(version.rpartition(".")[0]).write_text(resolve(version, browser), encoding="utf-8")

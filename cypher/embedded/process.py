@@ -23,6 +23,8 @@ from ..errors import EmbeddedServerError
 from .config import JAVA_REMEDY, LOOPBACK, write_private
 
 MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
+CALENDAR_MAIN_CLASS = "org.neo4j.server.Neo4jCommunity"
+"""The main class of calendar releases, such as 2026.08."""
 USER = "neo4j"
 _ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 _ADMIN_TIMEOUT_S = 120
@@ -122,7 +124,8 @@ def is_server(process: psutil.Process, home: Path) -> bool:
         command = process.cmdline()
     except psutil.Error:
         return False
-    return MAIN_CLASS in command and f"--home-dir={home}" in command
+    named = MAIN_CLASS in command or CALENDAR_MAIN_CLASS in command
+    return named and f"--home-dir={home}" in command
 
 
 def find(home: Path, pid: int | None, create_time: float | None) -> psutil.Process | None:

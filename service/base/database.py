@@ -36,6 +36,7 @@ def embedded_server(settings: Settings) -> EmbeddedServer:
         bolt_port=settings.bolt_port,
         http_port=settings.http_port,
         heap=settings.neo4j_heap,
+        release=settings.neo4j_release,
     )
 
 

@@ -72,6 +72,11 @@ class Settings(BaseSettings):
         default=None, description="Address of Neo4j Browser, if it is not served by that server."
     )
     neo4j_heap: str = Field(default="1g", description="Heap of the embedded server.")
+    neo4j_release: Literal["5.26", "2026.08"] = Field(
+        default="5.26",
+        description="Release of the embedded server; 5.26 is the long-term one. A newer release"
+        " upgrades the database, and an older one cannot open it then.",
+    )
     bolt_port: int | None = Field(default=None, description="Bolt port of the embedded server.")
     http_port: int | None = Field(default=None, description="HTTP port of the embedded server.")
     query_timeout_s: float = Field(

@@ -136,7 +136,8 @@ def test_every_file_of_the_four_folders_is_in_the_wheel(wheel: Path) -> None:
     for needed in (
         "thinkeval/__init__.py",
         "thinkeval/cypher/metrics/ifr.cypher",
-        "thinkeval/cypher/embedded/neo4j.lock",
+        "thinkeval/cypher/embedded/neo4j-5.26.lock",
+        "thinkeval/cypher/embedded/neo4j-2026.08.lock",
         "thinkeval/loaders/graphs/hogwarts.yaml",
         "thinkeval/editing/hparams/rome/gpt2-xl.json",
         "thinkeval/service/web/templates/base.html",

@@ -23,6 +23,7 @@ HEAVY = (
     "acceptance/service/depedit/test_job.py",
     "acceptance/service/jobs",
     "acceptance/service/reports/test_browser.py",
+    "graph/cypher/embedded/test_addresses.py",
     "graph/cypher/embedded/test_server.py",
     "graph/service/test_backup.py",
     "unit/loaders/test_fuzz.py",

@@ -15,7 +15,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import neo4j
 import pytest
@@ -48,15 +48,20 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.plan import query_digests
 from thinkeval.service.scoring.recompute import recompute
 
+RELEASES = get_args(Settings.model_fields["neo4j_release"].annotation)
 OLD = Path(__file__).parents[1] / "cypher" / "jobs" / "before_migrations.cypher"
 
 
 @pytest.fixture(scope="module")
 def second(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """Settings of a second server, as arguments of `Settings`."""
-    home = tmp_path_factory.mktemp("second") / "neo4j"
+    """Settings of a second server, of another release, as arguments of `Settings`."""
+    home, settings = tmp_path_factory.mktemp("second") / "neo4j", Settings()
     server = EmbeddedServer(
-        home, cache=Settings().cache / "neo4j", jvm_args=QUICK, ready_timeout_s=180
+        home,
+        cache=settings.cache / "neo4j",
+        jvm_args=QUICK,
+        release=next(each for each in RELEASES if each != settings.neo4j_release),
+        ready_timeout_s=180,
     )
     info = server.ensure_running()
     yield {

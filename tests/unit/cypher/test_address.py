@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from thinkeval.cypher import address
 from thinkeval.cypher.address import connection_remedy, require_usable
 from thinkeval.cypher.errors import ServerUnavailableError
 
@@ -89,7 +90,9 @@ def test_an_address_that_the_driver_takes(uri: str) -> None:
     require_usable(uri)
 
 
-def test_a_server_without_tls_is_told_from_one_with_it(tmp_path: Path) -> None:
+def test_a_server_without_tls_is_told_from_one_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with listening() as port:
         told = connection_remedy(f"neo4j+s://127.0.0.1:{port}")
         assert told is not None
@@ -107,5 +110,19 @@ def test_a_server_without_tls_is_told_from_one_with_it(tmp_path: Path) -> None:
         told = connection_remedy(f"neo4j+s://127.0.0.1:{port}")
         assert told is not None
         assert f"neo4j+ssc://127.0.0.1:{port}" in told
+        assert "is refused: self-signed certificate." in told
         assert connection_remedy(f"bolt+ssc://127.0.0.1:{port}") is None
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))  # trusted, and for another name
+        told = connection_remedy(f"bolt+s://127.0.0.1:{port}")
+        assert told is not None
+        assert "is refused: IP address mismatch, certificate is not valid for '127.0.0.1'." in told
     assert connection_remedy(f"neo4j+s://127.0.0.1:{port}") is None  # nothing answers
+
+
+def test_a_server_that_says_nothing_is_not_said_to_lack_tls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(address, "_CONNECT_S", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert connection_remedy(f"neo4j+s://127.0.0.1:{port}") is None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import ssl
-import subprocess
 from collections.abc import Callable, Iterator
 from http.cookies import SimpleCookie
 from pathlib import Path
@@ -13,24 +11,12 @@ import httpx
 import pytest
 
 from support.commands import Done
+from support.servers.certificate import OPENSSL, certificate
 from support.serving import Service, serving
 
-OPENSSL = shutil.which("openssl")
 TOKEN = "a token of enough characters"
 
 pytestmark = pytest.mark.skipif(OPENSSL is None, reason="openssl, which makes certificates")
-
-
-def certificate(folder: Path, name: str, *more: str) -> tuple[Path, Path]:
-    """A certificate for this machine that signs itself, and its key."""
-    cert, key = folder / f"{name}.pem", folder / f"{name}.key"
-    subprocess.run(
-        [OPENSSL or "openssl", "req", "-x509", "-newkey", "rsa:2048", "-days", "2",
-         "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",
-         "-keyout", str(key), "-out", str(cert), *(more or ("-nodes",))],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    return cert, key
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 def server(disk: Path) -> Iterator[EmbeddedServer]:
     cache = Settings().cache / "neo4j"
     server = EmbeddedServer(disk / "neo4j", cache=cache, jvm_args=QUICK, heap="1g",
-                            ready_timeout_s=180)  # fmt: skip
+                            release=Settings().neo4j_release, ready_timeout_s=180)  # fmt: skip
     yield server
     server.stop(force=True)
 

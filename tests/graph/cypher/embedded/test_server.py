@@ -22,31 +22,31 @@ from neo4j.exceptions import AuthError, ClientError, Neo4jError
 
 from support.servers.java import QUICK
 from support.serving import until
-from thinkeval.cypher.embedded import EmbeddedServer, ServerInfo, config
+from thinkeval.cypher.embedded import EmbeddedServer, ServerInfo, config, lock
 from thinkeval.cypher.embedded import process as embedded_process
 from thinkeval.cypher.errors import EmbeddedServerError
 from thinkeval.service.base.settings import Settings
 
-CACHE = Settings().cache / "neo4j"
+CACHE, RELEASE = Settings().cache / "neo4j", Settings().neo4j_release
 START = """
 import dataclasses, json, sys
 from pathlib import Path
 from thinkeval.cypher.embedded import EmbeddedServer
-home, cache, *jvm_args = sys.argv[1:]
+home, cache, release, *jvm_args = sys.argv[1:]
 server = EmbeddedServer(Path(home), cache=Path(cache), jvm_args=tuple(jvm_args),
-                        ready_timeout_s=180)
+                        release=release, ready_timeout_s=180)
 print(json.dumps(dataclasses.asdict(server.ensure_running()), default=str))
 """
 
 
-def server_of(home: Path) -> EmbeddedServer:
+def server_of(home: Path, release: str = RELEASE) -> EmbeddedServer:
     # 180 s instead of 60: the machine may be busy with other tests.
-    return EmbeddedServer(home, cache=CACHE, jvm_args=QUICK, ready_timeout_s=180)
+    return EmbeddedServer(home, cache=CACHE, jvm_args=QUICK, release=release, ready_timeout_s=180)
 
 
 def starter(home: Path) -> subprocess.Popen[str]:
     """A process of its own (and a process group of its own) that starts the server of a home."""
-    command = [sys.executable, "-c", START, str(home), str(CACHE), *QUICK]
+    command = [sys.executable, "-c", START, str(home), str(CACHE), RELEASE, *QUICK]
     return subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -95,8 +95,9 @@ def test_a_running_server_is_reused(home: Path, info: ServerInfo) -> None:
 
 def test_info_and_status_lead_any_client_to_it(home: Path, info: ServerInfo) -> None:
     with connect(info) as driver:
-        records, _, _ = driver.execute_query("CALL dbms.components() YIELD versions, edition")
-        assert records[0].data() == {"versions": [info.version], "edition": "community"}
+        records, _, _ = driver.execute_query("CALL dbms.components() YIELD name, versions, edition")
+        kernel = {"name": "Neo4j Kernel", "versions": [info.version], "edition": "community"}
+        assert kernel in [record.data() for record in records]
     with urllib.request.urlopen(info.browser, timeout=30) as page:
         assert b"Neo4j Browser" in page.read()
     status = server_of(home).status()
@@ -180,11 +181,15 @@ def test_nothing_committed_is_lost_when_it_is_killed_and_its_starter_is_interrup
     again = server_of(home).ensure_running()
     assert [again.pid] == pids != [info.pid]  # taken over while still starting
     assert again.password == info.password
-    with connect(again) as driver:
+    assert kept(again) == {"n": 1000, "least": 1}
+
+
+def kept(info: ServerInfo) -> dict[str, int]:
+    with connect(info) as driver:
         records, _, _ = driver.execute_query(
             "MATCH (k:Kept) RETURN count(k) AS n, min(k.i) AS least"
         )
-    assert records[0].data() == {"n": 1000, "least": 1}
+    return records[0].data()
 
 
 def test_stop_leaves_nothing_running(home: Path, info: ServerInfo) -> None:
@@ -215,3 +220,18 @@ def test_a_port_lost_while_starting_is_replaced(
         with pytest.raises(EmbeddedServerError, match=f"{taken} on 127.0.0.1 is taken"):
             EmbeddedServer(home.with_name("other"), cache=CACHE, bolt_port=taken).ensure_running()
     server_of(home).stop()
+
+
+@pytest.mark.skipif(RELEASE != lock.LTS, reason="the database is one of the calendar release")
+def test_a_newer_release_takes_the_database_over_and_the_older_one_refuses_it(home: Path) -> None:
+    assert server_of(home).home.read_record().version.startswith(lock.LTS)
+    newer = server_of(home, "2026.08")
+    info = newer.ensure_running()
+    assert info.version.startswith("2026.08.")
+    assert kept(info) == {"n": 1000, "least": 1}
+    said = newer.home.debug.read_text()
+    assert '"Fleet discovery' not in said  # it tells nobody of itself
+    newer.stop()
+    with pytest.raises(EmbeddedServerError, match="of Neo4j 2026") as caught:
+        server_of(home).ensure_running()
+    assert "THINKEVAL_NEO4J_RELEASE=2026.08." in caught.value.remedy

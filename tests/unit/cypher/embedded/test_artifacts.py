@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import pytest
 
@@ -23,6 +23,7 @@ from thinkeval.cypher.embedded import artifacts
 from thinkeval.cypher.embedded import lock as embedded_lock
 from thinkeval.cypher.embedded.lock import Bundle, Jar
 from thinkeval.cypher.errors import EmbeddedServerError
+from thinkeval.service.base.settings import Settings
 
 FETCH = """
 import sys
@@ -304,16 +305,30 @@ def test_the_mirror_of_the_environment_is_asked_alone(monkeypatch: pytest.Monkey
     assert "central" in artifacts.default_repositories()
 
 
-def test_the_shipped_lock_file_names_a_whole_server() -> None:
-    bundle = embedded_lock.read()
-    assert bundle.version == "5.26.30"
+RELEASES = get_args(Settings.model_fields["neo4j_release"].annotation)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_shipped_lock_file_names_a_whole_server(release: str) -> None:
+    bundle = embedded_lock.of_release(release)
+    assert bundle.version.rpartition(".")[0] == release
     parts = {jar.parts[:3] for jar in bundle.jars}
-    assert ("org.neo4j", "neo4j", "5.26.30") in parts
-    assert ("org.neo4j.app", "neo4j-server", "5.26.30") in parts
+    assert ("org.neo4j", "neo4j", bundle.version) in parts
+    assert ("org.neo4j.app", "neo4j-server", bundle.version) in parts
     assert ("org.neo4j.client", "neo4j-browser", "5.24.0") in parts
     assert len({jar.filename for jar in bundle.jars}) == len(bundle.jars)
-    assert 140e6 < bundle.total_bytes < 170e6
-    assert bundle.folder.startswith("neo4j-5.26.30-")
+    assert 140e6 < bundle.total_bytes < 200e6
+    assert bundle.folder.startswith(f"neo4j-{bundle.version}-")
+
+
+def test_the_setting_has_each_release_that_is_shipped() -> None:
+    assert {embedded_lock.lock_file(release) for release in RELEASES} == set(
+        embedded_lock.lock_file().parent.glob("*.lock")
+    )
+    assert Settings.model_fields["neo4j_release"].default == embedded_lock.LTS
+    with pytest.raises(EmbeddedServerError, match=r"'4\.4' is no release") as caught:
+        embedded_lock.of_release("4.4")
+    assert caught.value.remedy.endswith(f"one of: {', '.join(sorted(RELEASES))}.")
 
 
 @pytest.mark.parametrize(

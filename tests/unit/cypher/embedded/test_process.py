@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -200,6 +201,40 @@ def test_a_server_that_does_not_answer_in_time_is_left_to_go_on(
         server.ensure_running()
     assert "retry" in caught.value.remedy
     assert alive(process)
+
+
+def test_a_database_of_a_newer_release_is_refused_before_anything_is_changed(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path)
+    home.write_record(Record(1, 2, "2026.08.1"))
+    launch.require_not_newer(home, "5.26.30")  # no database yet
+    (tmp_path / "data" / "databases" / "system").mkdir(parents=True)
+    home.password_file.write_text("word\n")
+    with pytest.raises(EmbeddedServerError, match=r"is of Neo4j 2026\.08\.1") as caught:
+        launch.launch(home, LaunchOptions(tmp_path / "cache"), None)
+    assert "THINKEVAL_NEO4J_RELEASE=2026.08." in caught.value.remedy
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "password", "server.json"]
+    launch.require_not_newer(home, "2026.08.0")  # a patch is none
+    home.write_record(Record(1, 2))
+    launch.require_not_newer(home, "5.26.30")  # a lost record
+
+
+def test_the_log_of_a_calendar_release_is_read_too(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.make_folders()
+    lines = [
+        '{"time":"2026-11-28 16:13:03.762+0000","level":"INFO","category":"o.n","message":"old"}',
+        '{"time":"2026-11-28 16:13:05.000+0000","level":"ERROR","category":"o.n.k",'
+        '"message":"[neo4j/1] Database panic: \\"why\\""}',
+        "{not JSON",
+    ]
+    home.debug.write_text("\n".join(lines))
+    moment = datetime(2026, 11, 28, 16, 13, 4, tzinfo=UTC).timestamp()
+    assert home.debug_since(moment) == [
+        '2026-11-28 16:13:05.000+0000 ERROR  [o.n.k] [neo4j/1] Database panic: "why"',
+        "{not JSON",
+    ]
 
 
 def test_a_lock_held_by_another_process_is_waited_for_and_told(tmp_path: Path) -> None:
