@@ -21,7 +21,7 @@ from .errors import NewerDatabaseError, UnfinishedRestoreError
 
 FOLDER = "migrations/"
 CONSTRAINTS = "schema/constraints"
-_INDEX = re.compile(r"CREATE (?:CONSTRAINT|INDEX) (\w+) IF NOT EXISTS")
+_INDEX = re.compile(r"CREATE (?:CONSTRAINT|(?:TEXT )?INDEX) (\w+) IF NOT EXISTS")
 
 
 def numbered() -> list[tuple[int, Query]]:

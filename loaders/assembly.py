@@ -41,6 +41,7 @@ from .texts import (
     folded,
     is_placeholder,
     name_flaw,
+    prompt_flaw,
     quoted,
     text_flaw,
     tidy,
@@ -193,13 +194,16 @@ class GraphAssembly:
         for where, names, texts in self._names_and_texts():
             yield from ((where, flaw) for name in names if (flaw := name_flaw(name)))
             yield from ((where, flaw) for text in texts if (flaw := text_flaw(text)))
+        for i, fact in enumerate(self.facts):
+            if (flaw := prompt_flaw(fact.prompt)) is not None:
+                yield f"fact {i}", flaw
 
     def _names_and_texts(self) -> Iterator[tuple[str, Iterable[str], Iterable[str]]]:
         """Place, names and texts of every record."""
         yield "name of the data set", (self.name,), ()
         for i, f in enumerate(self.facts):
             names = (f.subject, f.relation, f.object, *f.cases)
-            yield f"fact {i}", names, (f.prompt, *f.questions, *f.paraphrases)
+            yield f"fact {i}", names, (*f.questions, *f.paraphrases)
         for i, r in enumerate(self.rewrites):
             names = (r.subject, r.relation, r.target_true, r.target_new, r.id)
             yield f"rewrite {i}", names, (

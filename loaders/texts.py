@@ -1,7 +1,7 @@
 """Checks and comparison of the names and texts of a data set, and quoting of texts in messages.
 
-`name_flaw` and `text_flaw` are the only checks. `sources.Place` applies them to a value in a file
-and `GraphAssembly.finish` to the complete graph, so that no loader can omit them.
+`name_flaw`, `prompt_flaw` and `text_flaw` are the only checks. `sources.Place` applies them to a
+value in a file and `GraphAssembly.finish` to the complete graph, so that no loader can omit them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ MAX_NAME = 1000
 Neo4j indexes these names and refuses an index key of more than about 8 KB; 1,000 characters are at
 most 4 KB of UTF-8, which leaves room for the graph's id before them.
 """
+
+MAX_PROMPT = 8000
+"""Maximum length of a fact's prompt: Neo4j's text index refuses more than 32,766 bytes."""
 
 MAX_QUOTE = 100
 """Maximum number of characters that a message quotes of one text."""
@@ -76,6 +79,16 @@ def text_flaw(text: str) -> str | None:
     """The problem of a prompt, question or other text, with its remedy; None without one."""
     found = _NOT_IN_TEXTS.search(text)
     return None if found is None else _forbidden(text, found)
+
+
+def prompt_flaw(prompt: str) -> str | None:
+    """The problem of a fact's prompt, with its remedy; None without one."""
+    if len(prompt) > MAX_PROMPT:
+        return (
+            f"the prompt {quoted(prompt)} is too long: {len(prompt):,} characters, of which at"
+            f" most {MAX_PROMPT:,} are stored; shorten it"
+        )
+    return text_flaw(prompt)
 
 
 def name_flaw(name: str) -> str | None:

@@ -5,27 +5,33 @@
 // params:
 //   $graph    GRAPH_ID      id of the graph
 //   $wanted   STRING        the name that was given
-//   $letters  LIST<STRING>  its letters, each once
+//   $letters  LIST<STRING>  its letters, each once, the most frequent first
 //   $least    FLOAT         2 * common letters / letters of both, at least
 
 CALL () {
   OPTIONAL MATCH (e:Entity {key: $graph + '|' + $wanted})
   RETURN coalesce(EXISTS { (e)-[:FACT]-() }, false) AS known
 }
-WITH known,
+WITH known, size($graph) + 1 AS before,
   [c IN $letters | {letter: c, n: size($wanted) - size(replace($wanted, c, ''))}] AS letters
+// Lengths of keys of names that are neither too short nor too long to have as many in common.
+WITH known, before, letters,
+  before + toInteger(ceil($least * size($wanted) / (2 - $least) - 1e-9)) AS shortest,
+  CASE $least WHEN 0 THEN 1000000
+    ELSE before + toInteger((2 - $least) / $least * size($wanted) + 1e-9) END AS longest
 // A condition of a WHERE would be planned after the search that it shall save; an UNWIND is not.
-CALL (known, letters) {
+CALL (known, before, letters, shortest, longest) {
   UNWIND CASE WHEN known THEN [$wanted] ELSE [] END AS name
   RETURN name
   UNION ALL
   UNWIND CASE WHEN known THEN [] ELSE [$graph + '|'] END AS start
   MATCH (e:Entity)
-  WHERE e.key STARTS WITH start
-  WITH e, letters, substring(e.key, size(start)) AS name
-  WITH e, letters, name, size($wanted) + size(name) AS total
-  WHERE 2.0 * CASE WHEN size(name) < size($wanted) THEN size(name) ELSE size($wanted) END / total
-    >= $least
+  WHERE e.key STARTS WITH start AND shortest <= size(e.key) <= longest
+  WITH e, letters, size($wanted) + size(e.key) - before AS total, e.key AS key
+  // Three letters refuse most names: those that it lacks are not common.
+  WHERE 2.0 * (size($wanted) - reduce(lacking = 0, each IN letters[..3] | lacking +
+      CASE WHEN key CONTAINS each.letter THEN 0 ELSE each.n END)) / total >= $least
+  WITH e, letters, total, substring(key, before) AS name
   WITH e, name, total, reduce(common = 0, each IN letters | common +
     CASE WHEN each.n < size(name) - size(replace(name, each.letter, ''))
       THEN each.n ELSE size(name) - size(replace(name, each.letter, '')) END) AS common

@@ -1,11 +1,12 @@
 // The first fact of a graph, by id, that has a prompt.
-// The facts are read in the order of their ids up to that one; all of them where none has it.
+// An index of the prompts finds its facts, of all graphs.
 // params:
 //   $graph   GRAPH_ID  id of the graph
 //   $prompt  STRING    the prompt
 
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
-WHERE f.id STARTS WITH $graph + '|' AND f.prompt = $prompt
+USING TEXT INDEX f:FACT(prompt)
+WHERE f.prompt = $prompt AND f.graph = $graph
 WITH s, f, o
 ORDER BY f.id
 LIMIT 1

@@ -35,6 +35,7 @@ CREATE CONSTRAINT access_token_id IF NOT EXISTS FOR (t:AccessToken) REQUIRE t.id
 CREATE INDEX experiment_kind IF NOT EXISTS FOR (x:Experiment) ON (x.kind);
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
+CREATE TEXT INDEX fact_prompt IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.prompt);
 CREATE INDEX implied_relation IF NOT EXISTS FOR ()-[i:IMPLIED]-() ON (i.graph, i.relation);
 CREATE INDEX entity_name IF NOT EXISTS FOR (e:Entity) ON (e.name);
 CREATE INDEX rewrite_dataset IF NOT EXISTS FOR (r:RewriteRequest) ON (r.dataset);

@@ -19,6 +19,7 @@ from ...loaders.records import (
     digest,
     slug,
 )
+from ...loaders.texts import prompt_flaw
 from ..base.errors import ConflictError, NotFoundError, UsageError
 from . import datasets
 from .write import rewrite_row
@@ -167,6 +168,8 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
         raise UsageError(
             f"The prompt {prompt!r} needs {SUBJECT_SLOT} exactly once, for the subject.",
         )
+    if (flaw := prompt_flaw(prompt)) is not None:
+        raise UsageError(f"This rewrite cannot be stored: {flaw}.")
     relation = key or (fact.relation if fact else slug(prompt.replace(SUBJECT_SLOT, "")))
     parts = (own.subject, relation, prompt, own.target_true, own.target_new or "")
     for stored in datasets.list_rewrites(db, graph, subject=own.subject):
@@ -220,7 +223,7 @@ def _refuse_misspelt(db: Database, own: OwnRewrite, graph: str) -> None:
 
 def _names_like(db: Database, graph: str, name: str, least: float) -> list[str]:
     """The name if a fact of the graph has it, else those that share enough of its letters."""
-    letters = sorted(set(name))
+    letters = sorted(set(name), key=lambda letter: (-name.count(letter), letter))
     return db.read(str, "graph/close_names", graph=graph, wanted=name, letters=letters, least=least)
 
 

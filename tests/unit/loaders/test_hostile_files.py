@@ -15,7 +15,7 @@ from thinkeval.loaders import counterfact, formats, lre, rules_yaml
 from thinkeval.loaders.errors import LoaderError, SchemaError, UnreadableFileError
 from thinkeval.loaders.reading import json_stream, sources
 from thinkeval.loaders.reading.yaml_bounds import MAX_LEVELS
-from thinkeval.loaders.texts import MAX_NAME
+from thinkeval.loaders.texts import MAX_NAME, MAX_PROMPT
 
 DEEP = 100_000
 NESTED: dict[str, Callable[[int], str]] = {
@@ -208,6 +208,24 @@ def test_bad_name_in_graph_yaml(tmp_path: Path, old: str, where: str, new: str) 
     assert len(formats.load(path).graph.facts) == 1
     bad = text.replace(old, f'"{old.rstrip(":")}{new} b"' + ":" * old.endswith(":"), 1)
     assert where in message(lambda: formats.load(write(path, bad)))
+
+
+def test_longest_prompt(tmp_path: Path) -> None:
+    """An index of the database takes no longer one."""
+    most = MAX_PROMPT - len("{} is in")
+    for more, refused in ((most, False), (most + 1, True)):
+        prompt = "{} is in" + "é" * more
+        text = f"name: a\nrelations: {{in: {{prompt: '{prompt}'}}}}\nfacts: {{Anna: {{in: Ben}}}}\n"
+        path = write(tmp_path / "g.yaml", text)
+        if not refused:
+            (fact,) = formats.load(path).graph.facts
+            assert len(fact.prompt) == MAX_PROMPT
+            assert len(fact.prompt.encode()) < 32_766
+            continue
+        said = message(lambda path=path: formats.load(path))
+        assert "fact 0" in said
+        assert "is too long: 8,001 characters" in said
+        assert "shorten it" in said
 
 
 def test_longest_name(tmp_path: Path) -> None:

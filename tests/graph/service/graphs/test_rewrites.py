@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import random
 from collections.abc import Iterator
+from typing import Any
 
+import neo4j
 import pytest
 
 from support.counted_reads import counted_rows
 from support.own_graphs import hogwarts_as, own_graphs
+from thinkeval.cypher.catalog import query
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import (
     Entity,
@@ -20,7 +23,7 @@ from thinkeval.loaders.records import (
     RewriteRequest,
     slug,
 )
-from thinkeval.service.base.errors import NotFoundError, close_names
+from thinkeval.service.base.errors import NotFoundError, UsageError, close_names
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.experiments.edit import EDIT
 from thinkeval.service.graphs import datasets
@@ -172,3 +175,29 @@ def test_a_post_of_a_written_rewrite_reads_as_much_of_a_graph_of_twice_the_size(
         counts.append(rows)
     assert counts[0] == counts[1]
     assert counts[0].total() < 30
+
+
+@pytest.mark.parametrize("prompt", ["{} never was in", "{} has 3 in, at first,"])
+def test_a_prompt_of_no_fact_is_looked_up_without_reading_the_facts(
+    server: dict[str, str], of_two_sizes: tuple[str, str], prompt: str
+) -> None:
+    user, password = server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"]
+    with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=(user, password)) as driver:
+        for graph in of_two_sizes:
+            text = f"PROFILE {query('graph/prompted_fact').text}"
+            found = driver.execute_query(text, graph=graph, prompt=prompt)  # type: ignore[arg-type]
+            assert not found.records
+            assert found.summary.profile is not None
+            assert 0 < _hits(found.summary.profile) < 10
+
+
+def _hits(plan: dict[str, Any]) -> int:
+    return plan["dbHits"] + sum(_hits(child) for child in plan.get("children", ()))
+
+
+def test_a_prompt_that_is_too_long_to_store_is_refused(db: Database) -> None:
+    with own_graphs(db) as prefix:
+        graph = hogwarts_as(db, f"{prefix}-hogwarts")
+        own = OwnRewrite("Harry Potter", None, "{} is" + " so" * 3000, "Hogwarts", "Beauxbatons")
+        with pytest.raises(UsageError, match="9,005 characters, of which at most 8,000"):
+            rewrites(db, graph, [], own, everything=False)
