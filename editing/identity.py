@@ -8,6 +8,7 @@ chat template or the tokens that end an answer differ. Each of these is one part
     tokenizer   vocabulary, merges, normaliser, added tokens, tokens put around a text
     template    of chats
     stops       ids of tokens that end a sampled answer
+    matmuls     only where matrices are not multiplied in the type of the weights
 
 Only fields that change no forward pass are left out (`BOOKKEEPING`); a field that is
 not known here counts. A padding token counts nowhere: padding is always masked.
@@ -49,6 +50,10 @@ _TEXTS = (
 """Texts whose ids represent a tokenizer that cannot be written as JSON."""
 
 
+MATMULS = "matmuls"
+"""Part of a model whose matrices are multiplied in another type than that of its weights."""
+
+
 def parts(model: Any, tokenizer: Any) -> dict[str, str]:
     """Return the digest of each part of a model's identity but its weights."""
     return {
@@ -62,7 +67,8 @@ def parts(model: Any, tokenizer: Any) -> dict[str, str]:
 
 def inputs_digest(found: Mapping[str, str]) -> str:
     """Return a digest of the parts that decide a model's activations on a text."""
-    return digest([found[name] for name in ("config", "buffers", "tokenizer")])
+    names = ("config", "buffers", "tokenizer", *([MATMULS] if MATMULS in found else []))
+    return digest([found[name] for name in names])
 
 
 def identity(weights: str, found: Mapping[str, str]) -> str:

@@ -35,9 +35,13 @@ DTYPES = {
     "float32": torch.float32,
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
+    "tf32": torch.float32,
 }
 """Number types a model can be loaded in. Editing papers use float32; transformers 5 defaults to
-the file's type (bfloat16 for Llama 3 and Qwen), which changes an edit's result."""
+the file's type (bfloat16 for Llama 3 and Qwen), which changes an edit's result. With `tf32` the
+weights are float32 and CUDA multiplies matrices in TensorFloat-32, of 10 bits after the point."""
+
+TF32 = "tf32"
 
 ONE_DEVICE = (
     "A model must fit on one device; it is not divided among several GPUs. Use --dtype bfloat16, "
@@ -55,7 +59,7 @@ class ModelInfo:
         weights_digest: SHA-256 over the parameters as loaded, see `weights_digest`.
         digest: of the model's identity, see `editing.identity`: its answers are found by it.
         parts: digests of the identity's parts besides the weights.
-        dtype: `float32`, `bfloat16` or `float16`.
+        dtype: a key of `DTYPES`.
         device: `cpu`, `cuda:0`, `mps`.
         architecture: the configuration's `model_type`.
         n_parameters: number of weights, tied ones counted once.
@@ -101,6 +105,17 @@ def use_threads(count: int) -> None:
     torch.set_num_threads(count)
 
 
+def use_matmuls(dtype: str) -> None:
+    """Multiply float32 matrices in this process from now on as a model of this number type does.
+
+    Args:
+        dtype: a key of `DTYPES`: TensorFloat-32 with `tf32`, else float32 itself.
+    """
+    wanted = "high" if dtype == TF32 else "highest"
+    if torch.get_float32_matmul_precision() != wanted:
+        torch.set_float32_matmul_precision(wanted)
+
+
 def load(
     name_or_path: str | Path,
     *,
@@ -125,6 +140,13 @@ def load(
     """
     chosen, place = _dtype(dtype), resolve_device(device)
     name = str(name_or_path)
+    if dtype == TF32 and place.type != "cuda":
+        raise ModelLoadError(
+            f"'{name}' cannot be loaded as {TF32}: it is a mode of CUDA devices, and the device is "
+            f"{place}",
+            remedy="Use --dtype float32, or THINKEVAL_DEVICE=cuda where there is a GPU.",
+        )
+    use_matmuls(dtype)
     source, options, pinned = _source(name, revision)
     follow = _following_the_setting() if "gguf_file" in options else contextlib.nullcontext()
     with _quiet(_is_local(options)), follow:
@@ -136,7 +158,7 @@ def load(
         raise DeviceMemoryError(
             f"the weights of '{name}' do not fit on {place} ({error})", remedy=ONE_DEVICE
         ) from error
-    return wrap(model, tokenizer, name=name, revision=pinned)
+    return wrap(model, tokenizer, name=name, revision=pinned, tf32=dtype == TF32)
 
 
 def placement(device: torch.device) -> dict[str, Any]:
@@ -220,12 +242,17 @@ def has_weights(name_or_path: str | Path, *, revision: str | None = None) -> boo
     return False
 
 
-def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) -> LoadedModel:
+def wrap(
+    model: Any, tokenizer: Any, *, name: str, revision: str | None = None, tf32: bool = False
+) -> LoadedModel:
     """`LoadedModel` of a model that is already in memory.
 
     Sets evaluation mode, and a pad token if the tokenizer has none that the model knows. Added
     tokens that the model has no row for are taken out of the tokenizer: their texts are then texts
     like any other.
+
+    Args:
+        tf32: True if matrices are multiplied in TensorFloat-32: another identity, as answers differ.
 
     Raises:
         ModelLoadError: the tokenizer's own vocabulary has more entries than the model, or no token
@@ -237,11 +264,13 @@ def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) 
     model.eval()
     first = next(model.parameters())
     weights, parts = weights_digest(model), identity.parts(model, tokenizer)
+    if tf32:
+        parts[identity.MATMULS] = TF32
     info = ModelInfo(
         name=name,
         revision=revision,
         weights_digest=weights,
-        dtype=str(first.dtype).removeprefix("torch."),
+        dtype=TF32 if tf32 else str(first.dtype).removeprefix("torch."),
         device=str(first.device),
         architecture=getattr(model.config, "model_type", type(model).__name__),
         n_parameters=sum(p.numel() for p in model.parameters()),

@@ -49,7 +49,8 @@ def export_model(
             shutil.rmtree(partial, ignore_errors=True)
             digest = _write(loaded, deltas, partial)
             if check:
-                _check(partial, loaded.info.dtype, digest)
+                first = next(loaded.model.parameters())
+                _check(partial, str(first.dtype).removeprefix("torch."), digest)
             if target.exists():
                 target.rmdir()
             os.replace(partial, target)

@@ -47,7 +47,7 @@ def probe_states(
     items: Sequence[ProbeItem],
     settings: ProbeSettings | None = None,
     *,
-    progress: Progress | None = None,
+    progress: Callable[[float, int, str], None] | None = None,
 ) -> list[list[ProbeResult]]:
     """Probe edited states of one model for every item: a list of results for each state, in order.
 
@@ -58,7 +58,8 @@ def probe_states(
         loaded: the model that the states are edits of; unchanged on return.
         states: for each the edits; an in-context edit must be the only one.
         settings: the defaults of `ProbeSettings` if None.
-        progress: the stage is `likelihood` (finished states) or `sampling`.
+        progress: the stage is `likelihood` (finished states; of those that are read together, also
+            parts of one) or `sampling`.
 
     Raises:
         EditingError: an edit was computed for another model, or has NaN.
@@ -96,7 +97,7 @@ def likelihoods_of_states(
     queries: Sequence[Query],
     *,
     batch_tokens: int | None = None,
-    done: Callable[[int, int], None] | None = None,
+    done: Callable[[float, int], None] | None = None,
 ) -> list[list[Likelihood]]:
     """Score every query with every state; for each state the values in the order of the queries.
 
@@ -107,7 +108,8 @@ def likelihoods_of_states(
     Args:
         loaded: model and tokenizer; unchanged on return.
         batch_tokens: maximum tokens of a forward pass, by default as many as fit.
-        done: called with the numbers of finished and of all states.
+        done: called with the numbers of finished and of all states; n states that are read together
+            are finished together, so that half of their rows are n / 2.
 
     Raises:
         EditingError, ProbeError, DeviceMemoryError: as `probe_states`.

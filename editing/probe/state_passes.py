@@ -96,8 +96,10 @@ class StatePasses:
         self._limit = max(1, min(limit, PASS_TOKENS))
 
     @torch.no_grad()
-    def run(self, states: Sequence[Updates], done: Callable[[int], None]) -> Tensor:
+    def run(self, states: Sequence[Updates], done: Callable[[float], None]) -> Tensor:
         """[states, E] on the CPU; `done` is called with the number of finished states.
+
+        States that are read together are finished together: of n states, half the rows are n / 2.
 
         Raises:
             DeviceMemoryError: a single row does not fit.
@@ -115,9 +117,9 @@ class StatePasses:
                 self._limit,
                 partial(self._rows, layer, keyed, members, states, out),
                 what=WHAT,
+                done=partial(_told, done, finished, len(members)),
             )
             finished += len(members)
-            done(finished)
         return out
 
     def _place(self, updates: Updates) -> tuple[int, bool]:
@@ -199,6 +201,11 @@ class StatePasses:
                 module = adapter.model.get_submodule(name)
                 stack.enter_context(nethook.adding(module, partial(_additions, own)))
             return _final(adapter, inputs).flatten(0, 1)[wanted].view(n, len(places), -1)
+
+
+def _told(done: Callable[[float], None], before: int, own: int, rows: int, all_: int) -> None:
+    """Tell that a part of the rows of `own` states is finished, after `before` other states."""
+    done(before + own * rows / all_)
 
 
 def _inputs(adapter: Adapter, tree: TokenTree, rows: Tensor, copies: int) -> dict[str, Tensor]:

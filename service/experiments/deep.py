@@ -148,6 +148,7 @@ def _caches(settings: Settings, progress: Progress) -> Iterator[Finding]:
         ("covariances", "covariance", "[!.]*.safetensors", whole_covariance),
         ("MEND editors", "mend", "[!.]*.safetensors", whole_tensors),
         ("chosen chat modes", "chat", "[!.]*.json", _is_json),
+        ("context templates", "templates", "[!.]*.json", _is_json),
     )
     for check, folder, pattern, whole in checks:
         paths = sorted((settings.cache / folder).glob(pattern))

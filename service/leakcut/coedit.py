@@ -32,7 +32,7 @@ from ..models.edit import Measure, Score
 from ..models.leakcut import CoEditFact, CoEditIn, CoEditOut, RoundOut
 from ..rules import implications
 from ..rules.store import kept_rules
-from ..scoring import method_inputs, metrics
+from ..scoring import method_inputs, metrics, templates
 from ..scoring import plan as planning
 from ..scoring.probe import Question
 from ..scoring.request import ScoreRequest, SequenceStep
@@ -194,7 +194,8 @@ def effect_of(
     plan = planning.plan_edit(resolve(runtime, ScoreRequest.of(requests[0], options)))
     resolved = plan.resolved
     loaded = resolved.model.loaded
-    found: dict[str, Any] = {}
+    key = templates.key_of(resolved.model, options.method, resolved.hparams, options.seed)
+    found: dict[str, Any] = {"context_templates": templates.stored(runtime, key)}
     apart = getattr(resolved.method, "TARGET_SITE", None) == "layer"
     if apart and not getattr(resolved.hparams, "joint_targets", False):
         targets: dict[str, Any] = {}
@@ -205,7 +206,7 @@ def effect_of(
             targets |= effect.targets
             found = {"targets": targets, "context_templates": effect.templates}
     runtime.progress(0, 1, f"editing {len(requests)} facts with {options.method}")
-    return resolved.method.execute(
+    together = resolved.method.execute(
         loaded.model,
         loaded.tokenizer,
         list(requests),
@@ -215,6 +216,8 @@ def effect_of(
         seed=options.seed,
         **found,
     )
+    templates.keep(runtime, key, together.templates)
+    return together
 
 
 def chosen(

@@ -290,7 +290,7 @@ class RunsIn(BaseModel):
     chat: Literal["auto", "always", "never"] = Field(
         default="auto", description="Use the tokenizer's chat template: auto, always or never."
     )
-    dtype: Literal["float32", "bfloat16", "float16"] = Field(
+    dtype: Literal["float32", "tf32", "bfloat16", "float16"] = Field(
         default="float32", description="Number format of the weights."
     )
     revision: Name | None = Field(default=None, description="Branch, tag or commit of a hub model.")

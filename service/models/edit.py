@@ -724,8 +724,12 @@ class MeasuredOptions(ScoringOptions):
     chat: Annotated[Literal["auto", "always", "never"], Option(recorded="probe.chat")] = Field(
         default="auto", description="Use the tokenizer's chat template: auto, always or never."
     )
-    dtype: Annotated[Literal["float32", "bfloat16", "float16"], Option(recorded="model.dtype")] = (
-        Field(default="float32", description="float32 (as the papers edit), bfloat16 or float16.")
+    dtype: Annotated[
+        Literal["float32", "tf32", "bfloat16", "float16"], Option(recorded="model.dtype")
+    ] = Field(
+        default="float32",
+        description="float32 (as the papers edit), tf32 (float32 weights that a CUDA device"
+        " multiplies in TensorFloat-32), bfloat16 or float16.",
     )
     implications: Annotated[bool, Option(recorded="implications", since=2)] = Field(
         default=False,

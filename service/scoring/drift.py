@@ -17,8 +17,8 @@ from ...loaders.records import Fact
 from ..graphs.edges import KEPT_RATIO, REMOVED_RATIO
 from ..models.edit import KNOWN, DriftLine, DriftOut, KnownDrift, Measure, SideEffects
 from . import model_graph
-from .probe import Answer, ProbedFact, Question
-from .side_effects import EXACT, ask, settings_of
+from .probe import Answer, ProbedFact, Question, probe_with
+from .side_effects import EXACT, settings_of
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -122,8 +122,6 @@ def outside(
         asked: facts that are asked for other numbers, with the answers before.
         edited: all requests that the effect carries out.
     """
-    from ...editing.deltas import applied
-
     if not resolved.request.side_effects or effect.prompt_change is not None:
         return None
     facts = resolved.runtime.content_of(resolved.dataset).facts
@@ -143,13 +141,33 @@ def outside(
     pre = [Answer({EXACT: before[question.fact.id]}) for question in questions]
     post: Sequence[Answer] = pre
     if questions and not effect.changes_nothing:
-        with applied(resolved.model.loaded.model, effect):
-            post = ask(resolved, effect, questions)
+        post = _after(resolved, effect, questions)
     ids = {fact.id for fact in facts} - without
     return Outside(
         [ProbedFact(*each) for each in zip(questions, pre, post, strict=True)],
         excluded=len(ids & before.keys() - known),
         unasked=len(ids - before.keys()),
+    )
+
+
+def _after(
+    resolved: Resolved, effect: EditEffect, questions: Sequence[Question]
+) -> Sequence[Answer]:
+    """The edited model's answers, by likelihood; its weights are not changed.
+
+    Prompts that begin alike are read together: these are most of the prompts of a score.
+    """
+    from ...editing.probe.edited_states import probe_states
+
+    def shown(done: float, states: int, stage: str) -> None:
+        n = len(questions)
+        resolved.runtime.progress(int(n * done / states), n, stage)
+
+    return probe_with(
+        questions,
+        lambda items: probe_states(
+            resolved.model.loaded, [[effect]], items, settings_of(resolved), progress=shown
+        )[0],
     )
 
 

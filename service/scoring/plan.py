@@ -31,7 +31,7 @@ from .. import NUMBERS_VERSION, __version__
 from ..models.edit import AppendOut
 from . import append as appending
 from . import forget as retaining
-from . import method_inputs, model_graph
+from . import method_inputs, model_graph, templates
 from . import method_inputs as corpora
 from .forget import refuses, with_refusal_target
 from .hyperparameters import of_another_corpus
@@ -343,7 +343,8 @@ def execute(plan: Plan) -> EditEffect:
     if runtime.last_effect is None or runtime.last_effect[0] != last:
         runtime.progress(0, 1, f"editing with {request.method}")
         objective = appending.of_request(resolved)
-        key, shared = targets_key(resolved, objective), templates_key(resolved)
+        key = targets_key(resolved, objective)
+        shared = templates.key_of(model, request.method, resolved.hparams, request.seed)
         further = {} if objective is None else {"objective": objective}
         effect = resolved.method.execute(
             model.loaded.model,
@@ -356,8 +357,7 @@ def execute(plan: Plan) -> EditEffect:
             **_shared_arguments(runtime, key, shared),
             **further,
         )
-        if shared is not None and effect.templates:
-            runtime.templates[shared] = effect.templates
+        templates.keep(runtime, shared, effect.templates)
         runtime.last_effect = (last, _share(runtime, key, effect))
         runtime.progress(1, 1, f"editing with {request.method}")
     effect = runtime.last_effect[1]
@@ -401,22 +401,12 @@ def targets_key(resolved: Resolved, objective: Objective | None = None) -> str |
     )
 
 
-def templates_key(resolved: Resolved) -> str | None:
-    """The key of the context templates, which are of the model; None where the method has none."""
-    lengths = getattr(resolved.hparams, "context_template_length_params", None)
-    if lengths is None:
-        return None
-    info, fixed = resolved.model.loaded.info, resolved.hparams.context_templates
-    method, seed = resolved.request.method, resolved.request.seed
-    return digest([info.digest, info.dtype, info.device, method, lengths, fixed, seed])
-
-
 def _shared_arguments(runtime: Runtime, key: str | None, shared: str | None) -> dict[str, Any]:
     """Arguments for `execute`: the vectors and templates that were found before, or none."""
     found = runtime.targets.get(key) if key else None
     if found is None:
-        templates = runtime.templates.get(shared) if shared else None
-        return {} if templates is None else {"context_templates": templates}
+        sampled = templates.stored(runtime, shared)
+        return {} if sampled is None else {"context_templates": sampled}
     return {"targets": dict(found.targets), "context_templates": found.templates}
 
 

@@ -217,6 +217,17 @@ class RuntimeModel:
         return f"{ORGANISM}-{organism}" if organism else self.source
 
 
+def _in_use(model: RuntimeModel) -> RuntimeModel:
+    """The model, whose matrices are multiplied as its number type says from now on.
+
+    That is a setting of the process, and a model of another type may have been used before.
+    """
+    from ...editing.models import use_matmuls
+
+    use_matmuls(model.loaded.info.dtype)
+    return model
+
+
 class Runtime:
     """Settings, database and loaded models of one command (or one worker)."""
 
@@ -331,7 +342,7 @@ class Runtime:
             graph: the graph that an organism is trained on, where the text names no other.
         """
         if text in self._lent:
-            return self._lent[text]
+            return _in_use(self._lent[text])
         spec = parse(text, seed=seed)
         trained_on = _trained_on(spec, graph)
         key = _key(spec, trained_on, dtype, revision)
@@ -346,7 +357,7 @@ class Runtime:
             )
             self.progress(1, 1, f"loading {spec.name}")
             self._models[key] = RuntimeModel(loaded, spec.name, source, trained_on)
-        return self._models[key]
+        return _in_use(self._models[key])
 
     @contextmanager
     def with_model(self, name: str, loaded: LoadedModel) -> Iterator[None]:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from ...loaders.records import RewriteRequest
 from ..base.errors import UsageError, in_one_line
 from ..models.edit import EditOptions, MeasuredOptions, Score
-from . import append, method_inputs, plan
+from . import append, method_inputs, plan, templates
 from . import plan as planning
 from .forget import check, with_refusal_target
 from .request import ScoreRequest, SequenceStep, method_override
@@ -404,14 +404,18 @@ def _edits(
     model = plan.resolved.model
     every = [each for batch in batches for each in batch]
     loss = append.of_request(plan.resolved, every)
-    return edit_in_sequence(
+    key = templates.key_of(model, options.method, plan.resolved.hparams, options.seed)
+    for effect in edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,
         [[with_refusal_target(each, options) for each in batch] for batch in batches],
         plan.resolved.method,
         plan.resolved.hparams,
         method_inputs.covariance_of(runtime, plan.corpus, model, plan.layers),
+        context_templates=templates.stored(runtime, key),
         state=planning.state_of(plan, every),
         seed=options.seed,
         objective=loss,
-    )
+    ):
+        templates.keep(runtime, key, effect.templates)
+        yield effect

@@ -577,6 +577,7 @@ def _other_parts(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
         "tokenizer": "tokenizer",
         "template": "chat template",
         "stops": "tokens that end an answer",
+        "matmuls": "type of number in which matrices are multiplied",
     }
     rest = [text for name, text in names.items() if before.get(name) != after.get(name)]
     return ([f"config: {', '.join(fields)}"] if fields else []) + rest

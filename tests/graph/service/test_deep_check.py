@@ -113,12 +113,15 @@ def test_damaged_files_of_the_cache_are_deleted_and_whole_ones_stay(
     (mine.cache / "organisms" / ".being-written.partial").mkdir()
     (mine.cache / "chat").mkdir()
     (mine.cache / "chat" / "a.json").write_text('{"a": ')
+    (mine.cache / "templates").mkdir()
+    (mine.cache / "templates" / "b.json").write_text("{")
     after = found(db, mine)
     assert after["covariances"].found.startswith("3 checked, 2 damaged and deleted: cut")
     assert [path.name for path in folder.iterdir()] == ["good.safetensors"]
     assert after["organisms"].found == "2 checked, 1 damaged and deleted: bad"
     assert (mine.cache / "organisms" / ".being-written.partial").is_dir()
     assert after["chosen chat modes"].found == "1 checked, 1 damaged and deleted: a.json"
+    assert after["context templates"].found == "1 checked, 1 damaged and deleted: b.json"
     assert all(after[name].ok for name in ("covariances", "organisms", "chosen chat modes"))
     again = found(db, mine)
     assert again["covariances"].found == "1 checked"

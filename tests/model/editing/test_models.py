@@ -123,6 +123,35 @@ def test_bfloat16_when_asked_and_float32_by_default(folder: Path):
     assert half.info.weights_digest != models.load(folder).info.weights_digest
 
 
+def test_tf32_is_refused_where_no_cuda_device_is(folder: Path):
+    with pytest.raises(ModelLoadError, match="is a mode of CUDA devices, and the device is cpu"):
+        models.load(folder, dtype="tf32", device="cpu")
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_tf32_is_another_identity_on_the_same_weights():
+    model, tokenizer = build_tiny("gpt2")
+    full = models.wrap(model, tokenizer, name="m").info
+    fast = models.wrap(model, tokenizer, name="m", tf32=True).info
+    assert (full.dtype, fast.dtype) == ("float32", "tf32")
+    assert fast.weights_digest == full.weights_digest
+    # Answers are found by `digest`, covariances and saved edits by `inputs`.
+    assert fast.digest != full.digest
+    assert fast.inputs != full.inputs
+    assert fast.parts.keys() - full.parts.keys() == {identity.MATMULS}
+
+
+@pytest.mark.parametrize(("dtype", "set_to"), [("tf32", "high"), ("float32", "highest")])
+def test_matrices_are_multiplied_as_the_number_type_says(dtype: str, set_to: str):
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("high" if dtype == "float32" else "highest")
+        models.use_matmuls(dtype)
+        assert torch.get_float32_matmul_precision() == set_to
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 def test_a_missing_pad_token_is_set_in_memory_only(folder: Path):
     tokenizer = build_tokenizer()
     tokenizer.pad_token = None

@@ -136,6 +136,20 @@ def test_all_states_together_answer_as_each_by_itself(
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in loaded.model.modules())
 
 
+def test_progress_within_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state of many prompts takes a while: each part of its rows is told."""
+    loaded = wrap(*pair_of("gpt2"), name="gpt2")
+    forbid_fallback(monkeypatch)
+    monkeypatch.setattr("thinkeval.editing.probe.state_passes.PASS_TOKENS", 1)
+    monkeypatch.setattr("thinkeval.editing.probe.token_tree.pack.__defaults__", (16,))
+    seen: list[float] = []
+    states = states_of(loaded.model)[:1]
+    probe_states(loaded, states, ITEMS, SETTINGS, progress=lambda n, *_: seen.append(n))
+    assert seen == sorted(seen)
+    assert (seen[0], seen[-1]) == (0, 1)
+    assert sum(0 < n < 1 for n in seen) > 1
+
+
 @pytest.mark.parametrize("architecture", ["gpt2", "llama"])
 def test_in_float64_against_rows_by_themselves(
     architecture: str, monkeypatch: pytest.MonkeyPatch

@@ -19,10 +19,12 @@ from thinkeval.editing.deltas.files import load as saved
 from thinkeval.service.graphs.datasets import to_fact
 from thinkeval.service.models.edit import KnownDrift, Score
 from thinkeval.service.scoring import deltas
-from thinkeval.service.scoring.drift import drawn
+from thinkeval.service.scoring.drift import drawn, outside
 from thinkeval.service.scoring.probe import probe, questions_for
 from thinkeval.service.scoring.record import get_score
+from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.scoring.side_effects import ask
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +92,21 @@ def test_the_drift_of_an_edit_is_that_of_two_whole_models(walk: Walk) -> None:
     outside = {e.id for e in stored_edges(walk.runtime.db, score.edit, "likelihood")
                  if e.role == "outside"}  # fmt: skip
     assert 0 < len(outside) < found.total.n
+
+
+def test_facts_outside_are_asked_without_writing_to_the_weights(walk: Walk) -> None:
+    effect = saved(deltas.path_of(walk.runtime.settings, walk.score("rome", samples=0).edit)).effect
+    resolved = resolve(walk.runtime, walk.request("rome", samples=0))
+    written = {name: p._version for name, p in walk.model.loaded.model.named_parameters()}
+    found = outside(resolved, effect, [], [walk.rewrite])
+    assert found is not None
+    assert written == {n: p._version for n, p in walk.model.loaded.model.named_parameters()}
+    with applied(resolved.model.loaded.model, effect):
+        alone = ask(resolved, effect, [fact.question for fact in found.facts])
+    assert len(alone) > 20
+    for fact, answer in zip(found.facts, alone, strict=True):
+        assert fact.post is not None
+        assert fact.post.values == pytest.approx(answer.values, abs=1e-5)
 
 
 def test_a_sampled_edit_asks_facts_outside_by_likelihood(walk: Walk) -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from thinkeval.service.engines import sweep as on_engine
 from thinkeval.service.graphs import datasets
 from thinkeval.service.models.edit import EditOptions
 from thinkeval.service.reports.sweep import report
-from thinkeval.service.scoring import plan, record, sweep
+from thinkeval.service.scoring import plan, record, sweep, templates
 from thinkeval.service.scoring import sweep as sweeps
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.resolved import resolve
@@ -110,7 +111,7 @@ def test_shared_targets_give_the_scores_of_separate_runs(
 
 
 def test_the_first_edit_alone_computes_what_edits_of_a_model_share(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from thinkeval.editing.covariance import projector
     from thinkeval.editing.key_value import sites
@@ -123,6 +124,7 @@ def test_the_first_edit_alone_computes_what_edits_of_a_model_share(
 
     monkeypatch.setattr(sites, "sample", counted("templates", sample))
     monkeypatch.setattr(projector, "_make", counted("null space", make))
+    monkeypatch.setattr(templates, "FOLDER", str(tmp_path))  # no other test's templates
     family = place.sweep("alphaedit", options=place.options(force=True))
 
     def run(number: int) -> sweeps.Outcome:
@@ -136,10 +138,23 @@ def test_the_first_edit_alone_computes_what_edits_of_a_model_share(
     together = run(0), run(1)
     layers = len(together[0].score.provenance["covariance"]["modules"])  # type: ignore[union-attr]
     assert sorted(computed) == ["null space"] * layers + ["templates"]
-    place.runtime.templates.clear()
+    recorded = together[1].score.provenance["context_templates"]  # type: ignore[union-attr]
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+
+    # Another process has the templates of the cache, if the file is not damaged.
+    for damage, sampled in ((whole, 1), (whole.replace(b". {}", b"! {}", 1), 2), (whole[:-9], 3)):
+        file.write_bytes(damage)
+        place.runtime.templates.clear()
+        again = run(1)
+        assert efficacy(again) == efficacy(together[1])
+        assert again.score.provenance["context_templates"] == recorded  # type: ignore[union-attr]
+        assert again.score.edit == together[1].score.edit  # type: ignore[union-attr]
+        assert computed.count("templates") == sampled
+        assert file.read_bytes() == whole
     place.runtime.last_covariance = None
-    assert efficacy(run(1)) == efficacy(together[1])
-    assert len(computed) == 2 * (layers + 1)
+    run(1)
+    assert computed.count("null space") == 2 * layers
 
 
 def test_a_key_changes_with_whatever_the_vector_depends_on(place: Place) -> None:

@@ -1,0 +1,61 @@
+"""Context templates: sampled once for each state of a model and each method, and kept in the cache.
+
+They depend on the unedited model, the seed and the method's hyperparameters alone, so that all
+edits, sweeps and processes of a machine share them. `editing.key_value.templates` samples them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from ...editing.atomic_write import whole_file
+from ...loaders.records import digest
+from .. import NUMBERS_VERSION
+from .runtime import Runtime, RuntimeModel
+
+FOLDER = "templates"
+"""Of the cache; a file for each key."""
+
+Templates: TypeAlias = tuple[tuple[str, ...], ...]
+"""In groups, as `editing.deltas.EditEffect` has them."""
+
+
+def key_of(model: RuntimeModel, method: str, hparams: Any, seed: int) -> str | None:
+    """Digest of all that the templates depend on; None where the method samples none."""
+    lengths = getattr(hparams, "context_template_length_params", None)
+    if lengths is None:
+        return None
+    info, fixed = model.loaded.info, hparams.context_templates
+    return digest(
+        [info.digest, info.dtype, info.device, method, lengths, fixed, seed, NUMBERS_VERSION]
+    )
+
+
+def stored(runtime: Runtime, key: str | None) -> Templates | None:
+    """The templates of earlier edits, of this process or of the cache; None without them.
+
+    A damaged file counts as none: `keep` replaces it.
+    """
+    if key is None:
+        return None
+    if key not in runtime.templates:
+        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+            found = json.loads((runtime.settings.cache / FOLDER / f"{key}.json").read_bytes())
+            templates = tuple(tuple(group) for group in found["templates"])
+            if found["digest"] != digest(templates):
+                return None
+            runtime.templates[key] = templates
+    return runtime.templates.get(key)
+
+
+def keep(runtime: Runtime, key: str | None, templates: Sequence[Sequence[str]]) -> None:
+    """Keep the templates that an edit returned, unless they are known."""
+    if key is None or not templates or key in runtime.templates:
+        return
+    runtime.templates[key] = tuple(tuple(group) for group in templates)
+    about = {"templates": templates, "digest": digest(runtime.templates[key])}
+    with whole_file(runtime.settings.cache / FOLDER / f"{key}.json") as out:
+        out.write_text(json.dumps(about), encoding="utf-8")
