@@ -252,7 +252,8 @@ def wrap(
     like any other.
 
     Args:
-        tf32: True if matrices are multiplied in TensorFloat-32: another identity, as answers differ.
+        tf32: True if matrices are multiplied in TensorFloat-32: answers differ, so it is another
+            identity.
 
     Raises:
         ModelLoadError: the tokenizer's own vocabulary has more entries than the model, or no token

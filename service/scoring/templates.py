@@ -52,10 +52,14 @@ def stored(runtime: Runtime, key: str | None) -> Templates | None:
 
 
 def keep(runtime: Runtime, key: str | None, templates: Sequence[Sequence[str]]) -> None:
-    """Keep the templates that an edit returned, unless they are known."""
+    """Keep the templates that an edit returned, unless they are known.
+
+    In this process alone where the cache cannot be written: an edit does not fail for it.
+    """
     if key is None or not templates or key in runtime.templates:
         return
     runtime.templates[key] = tuple(tuple(group) for group in templates)
     about = {"templates": templates, "digest": digest(runtime.templates[key])}
-    with whole_file(runtime.settings.cache / FOLDER / f"{key}.json") as out:
+    path = runtime.settings.cache / FOLDER / f"{key}.json"
+    with suppress(OSError), whole_file(path) as out:
         out.write_text(json.dumps(about), encoding="utf-8")
