@@ -19,7 +19,7 @@ INTERRUPTED_TEXT = (
 def run() -> None:
     """Run the program; Ctrl-C ends it with one line and with 130, whenever it comes.
 
-    Before the commands are imported, and after the one that was asked for has ended, there is
+    Before the commands are imported, and after the end of the one that was asked for, there is
     nothing to undo: the process ends at once. In between, `main` and the command see to it.
     """
     _end_at_interrupts()

@@ -1,4 +1,4 @@
-"""A short run of the benchmark that disturbs real processes at random: nothing is lost or broken."""
+"""A short run of the benchmark that disturbs real processes at random: nothing is lost."""
 
 from __future__ import annotations
 
