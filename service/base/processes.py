@@ -163,6 +163,7 @@ def _answer() -> None:
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
         call, args, seconds, memory = pickle.load(sys.stdin.buffer)
+        collect_seldom()
         _limit("RLIMIT_CPU", seconds)
         _limit("RLIMIT_DATA", memory)
         try:
