@@ -120,7 +120,7 @@ def require_not_newer(home: Home, version: str) -> None:
         f"The database in {home.path} is of Neo4j {record.version}, and {version} is older: it"
         " cannot open it. Nothing was changed.",
         remedy=f"Set THINKEVAL_NEO4J_RELEASE={record.version.rpartition('.')[0]}. To go back, make"
-        " a file of the data with it by `thinkeval backup`, and restore that file into a new"
+        " a file of the data with it by `thinkeval db backup`, and restore that file into a new"
         " THINKEVAL_HOME with the older one.",
     )
 

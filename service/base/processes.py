@@ -162,7 +162,9 @@ def _answer() -> None:
     """Run the call that the standard input names, and write its answer to the standard output."""
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C: the caller reports it
         call, args, seconds, memory = pickle.load(sys.stdin.buffer)
+        collect_seldom()
         _limit("RLIMIT_CPU", seconds)
         _limit("RLIMIT_DATA", memory)
         try:

@@ -185,6 +185,16 @@ class Settings(BaseSettings):
     queue_limit: int = Field(
         default=2000, ge=1, description="Maximum number of queued and running edits."
     )
+    read_limit_s: int = Field(
+        default=600,
+        ge=1,
+        description="Seconds of a processor that reading a data set or rules may take.",
+    )
+    read_limit_mb: int = Field(
+        default=4096,  # four million short triples
+        ge=64,
+        description="Memory that reading a data set or rules may take, in megabytes.",
+    )
     body_limit_mb: int = Field(default=64, ge=1, description="Largest upload, in megabytes.")
 
     @field_validator("api_token")

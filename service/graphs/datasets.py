@@ -6,21 +6,27 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replaced
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import Field
 
 from ...cypher import rows
 from ...loaders import formats, graphs
+from ...loaders.errors import UnreadableFileError
 from ...loaders.label_audit import ADVICE
 from ...loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
+from ..base import processes
 from ..base.errors import ConflictError, NotFoundError, UsageError
+from ..base.settings import Settings
 from .write import write_graph
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
 
+
+T = TypeVar("T")
 
 Progress = Callable[[int, int, str], None]
 
@@ -92,10 +98,38 @@ def read(
         target_new, limit, snippets, map: options of the formats that take them; None is not given.
     """
     source = Path(path)
+    given = {"format": format, "name": name, "target_new": target_new, "limit": limit}
+    load = partial(formats.load, **given, snippets=snippets, map=map or None)
     if not source.exists() and str(path) in graphs.names():
         source = graphs.path(str(path))
-    options = {"target_new": target_new, "limit": limit, "snippets": snippets, "map": map or None}
-    return formats.load(source, format=format, name=name, **options)
+    if source.parent == graphs.path("hogwarts").parent:
+        return load(source)  # one of ours
+    return read_apart(load, source)
+
+
+def read_apart(call: Callable[[Path], T], path: Path) -> T:
+    """Read a file or folder in a process of its own, which ends at the limits of the settings.
+
+    The file may come from anyone: one that takes all memory ends that process, and no other.
+
+    Args:
+        call: of a module of the loaders, perhaps with further arguments by `functools.partial`.
+
+    Raises:
+        UnreadableFileError: it exceeds a limit.
+        LoaderError: as the call.
+    """
+    settings = Settings()
+    try:
+        return processes.apart(
+            call, path, seconds=settings.read_limit_s, memory=settings.read_limit_mb * 2**20
+        )
+    except (TimeoutError, MemoryError, ChildProcessError) as error:
+        raise UnreadableFileError(
+            f"Reading {path} was stopped: {error}",
+            remedy="Read less of it, or allow more by THINKEVAL_READ_LIMIT_S and"
+            " THINKEVAL_READ_LIMIT_MB if you trust it.",
+        ) from error
 
 
 def require_sound(loaded: LoadedGraph) -> None:

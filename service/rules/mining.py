@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from ...loaders.records import SUBJECT_SLOT
 from ...loaders.rule_records import Atom, Rule, kind_words
 from ...loaders.rules_yaml import load_rules
 from ..base.errors import UsageError
-from ..graphs.datasets import require_graph
+from ..graphs.datasets import read_apart, require_graph
 from .store import StoredRule, check, columns, dataset_of, rules_of, save, vocabulary
 
 if TYPE_CHECKING:
@@ -192,13 +193,14 @@ def add_file(
         ServiceError: as `add`.
     """
     bundled = None if file.exists() else shipped.path(str(file))
-    return add(db, dataset, _read(bundled or file), new_relations=new_relations)
+    rules = load_rules(bundled) if bundled else _read(file)
+    return add(db, dataset, rules, new_relations=new_relations)
 
 
 def _read(file: Path) -> Sequence[Rule]:
     if file.suffix.lower() != ".jsonl":
-        return load_rules(file)
-    found = (one.rule for one in depedit.read(file, strict=True).sets)
+        return read_apart(load_rules, file)
+    found = (one.rule for one in read_apart(partial(depedit.read, strict=True), file).sets)
     return list({rule.id: rule for rule in found}.values())
 
 

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated, Any
@@ -24,11 +25,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...cypher.run import Database
 from ...loaders import formats
 from ...loaders import graphs as shipped
-from ...loaders.errors import LoaderError, UnreadableFileError
+from ...loaders.errors import LoaderError
 from ...loaders.reading.unrecognised import SPREADSHEETS
 from ...loaders.records import LoadedGraph, RewriteRequest
 from ...loaders.table_roles import ROLES
-from ..base import processes
 from ..base.errors import NotFoundError, UsageError
 from ..base.formatting import file_size, pluralize
 from ..base.paging import offset_page, read_offset
@@ -478,34 +478,14 @@ def _uploaded(
         try:
             root = Path(folder) / "upload"
             names = received(files, root, settings.body_limit_mb * 2**20)
-            loaded = _read_apart(root, format, options)
+            loaded = datasets.read_apart(
+                partial(uploads.read, format=format, options=options), root
+            )
         except LoaderError as error:
             # The temporary folder means nothing to the client.
             error.detail = re.sub(rf"{re.escape(folder)}/(upload/)?", "", error.detail)
             raise
         yield loaded, names
-
-
-READ_S, READ_BYTES = 600, 4 * 2**30
-"""Processor time and memory that reading an upload may take. 64 MB of short triples, two million of
-them, take about half of each."""
-
-
-def _read_apart(root: Path, format: str | None, options: dict[str, Any]) -> LoadedGraph:
-    """Read an upload in a process of its own, which ends at limits: the file may come from anyone.
-
-    Raises:
-        LoaderError: it is no data set, or exceeds a limit.
-    """
-    try:
-        return processes.apart(
-            uploads.read, root, format, options, seconds=READ_S, memory=READ_BYTES
-        )
-    except (TimeoutError, MemoryError, ChildProcessError) as error:
-        raise UnreadableFileError(
-            f"Reading the upload was stopped: {error}",
-            remedy="Send less, or import it on the command line: `thinkeval import` has no limit.",
-        ) from error
 
 
 @router.post(
