@@ -11,11 +11,11 @@
 // params:
 //   $max_steps  INTEGER(1..5) = 5  facts in the longest chain
 
-// All paths of 1..$max_steps facts from s to o, searched from both ends and joined in the middle: a
-// branch for each number of facts, in which single facts are matched. Entities are then compared as
-// they are found, and a list is made of a path that leads to the end only; a path of variable
-// length is a list at each step. Of three and of five facts the longer part is searched from the
-// end with fewer facts. Where s is o, nothing is searched.
+// All paths of 1..$max_steps facts from s to o, searched from both ends and joined in the
+// middle: a branch for each number of facts, in which single facts are matched. Entities are
+// then compared as they are found, and only a path that leads to the end becomes a list; a path
+// of variable length is a list at each step. Of three and of five facts the longer part is
+// searched from the end with fewer facts. Where s is o, nothing is searched.
 CALL (c, s, o) {
   WITH c, s, o
   WHERE 1 <= $max_steps AND s <> o

@@ -18,20 +18,23 @@ WITH known, size($graph) + 1 AS before,
 WITH known, before, letters,
   before + toInteger(ceil($least * size($wanted) / (2 - $least) - 1e-9)) AS shortest,
   CASE $least WHEN 0 THEN 1000000
-    ELSE before + toInteger((2 - $least) / $least * size($wanted) + 1e-9) END AS longest
+    ELSE before + toInteger((2 - $least) / $least * size($wanted) + 1e-9) END AS longest,
+  letters[0].letter AS first, letters[0].n AS firsts,
+  coalesce(letters[1].letter, '') AS second, coalesce(letters[1].n, 0) AS seconds
 // A condition of a WHERE would be planned after the search that it shall save; an UNWIND is not.
-CALL (known, before, letters, shortest, longest) {
+CALL (known, before, letters, shortest, longest, first, firsts, second, seconds) {
   UNWIND CASE WHEN known THEN [$wanted] ELSE [] END AS name
   RETURN name
   UNION ALL
   UNWIND CASE WHEN known THEN [] ELSE [$graph + '|'] END AS start
   MATCH (e:Entity)
   WHERE e.key STARTS WITH start AND shortest <= size(e.key) <= longest
-  WITH e, letters, size($wanted) + size(e.key) - before AS total, e.key AS key
-  // Three letters refuse most names: those that it lacks are not common.
-  WHERE 2.0 * (size($wanted) - reduce(lacking = 0, each IN letters[..3] | lacking +
-      CASE WHEN key CONTAINS each.letter THEN 0 ELSE each.n END)) / total >= $least
-  WITH e, letters, total, substring(key, before) AS name
+    // Two letters refuse most names: those that it lacks are not common.
+    AND 2.0 * (size($wanted) - CASE WHEN e.key CONTAINS first THEN 0 ELSE firsts END
+      - CASE WHEN e.key CONTAINS second THEN 0 ELSE seconds END)
+      >= $least * (size($wanted) + size(e.key) - before)
+  WITH e, letters, size($wanted) + size(e.key) - before AS total,
+    substring(e.key, before) AS name
   WITH e, name, total, reduce(common = 0, each IN letters | common +
     CASE WHEN each.n < size(name) - size(replace(name, each.letter, ''))
       THEN each.n ELSE size(name) - size(replace(name, each.letter, '')) END) AS common
