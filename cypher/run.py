@@ -25,7 +25,7 @@ from .address import connection_remedy, require_usable
 from .catalog import Query, query
 from .driver import neo4j
 from .driver_errors import translated
-from .errors import ServerUnavailableError
+from .errors import GraphError, ServerUnavailableError
 from .metric_values import values_of
 from .params import bind
 from .room import Room
@@ -191,7 +191,15 @@ class Database:
             return migrations.is_restoring(session)
 
     def _setup_constraints(self) -> None:
-        found = query(migrations.CONSTRAINTS)
+        try:
+            self._run_statements(migrations.CONSTRAINTS)
+        except GraphError as error:
+            if "fact_prompt" not in error.detail:
+                raise
+            self._run_statements("schema/drop_prompt_index")
+
+    def _run_statements(self, name: str) -> None:
+        found = query(name)
         for statement in found.statements:
             with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
                 try:

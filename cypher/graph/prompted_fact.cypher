@@ -1,11 +1,10 @@
 // The first fact of a graph, by id, that has a prompt.
-// An index of the prompts finds its facts, of all graphs.
+// An index of the prompts finds its facts, of all graphs, where the database could make one.
 // params:
 //   $graph   GRAPH_ID  id of the graph
 //   $prompt  STRING    the prompt
 
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
-USING TEXT INDEX f:FACT(prompt)
 WHERE f.prompt = $prompt AND f.graph = $graph
 WITH s, f, o
 ORDER BY f.id

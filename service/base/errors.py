@@ -279,7 +279,7 @@ CODES: dict[str, str] = {
     "method-not-allowed": "the path has no such method; `Allow` lists those it has",
     "queue-full": "too many jobs wait; see `Retry-After`",
     "job-taken": "another process has taken over the job",
-    "sweep-stopped": "the sweep stopped; its scores are stored",
+    "command-stopped": "the jobs of a command stopped; what they finished is stored",
     "endpoint": "the endpoint of a model does not answer",
     "database-unavailable": "the database does not answer; see `Retry-After`",
     "query-limit": "a query takes too long or returns too much",

@@ -156,7 +156,7 @@ def opened(settings: Settings, executors: int | None) -> Iterator[Engine]:
 
 
 class Pool:
-    """Tasks on an engine, none of which is under way where `run` has ended.
+    """Tasks on an engine; none is under way once `run` returns.
 
     Args:
         log: takes one line for each executor that died.
