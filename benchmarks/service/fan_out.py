@@ -49,7 +49,7 @@ def main() -> int:
 
 def timed(env: dict[str, str], n: int, *, ray: bool) -> tuple[list[bench.Line], list[str]]:
     """Run the sweep each way; raise SystemExit where ids or numbers differ."""
-    run(env, "import", "knowgic")
+    run(env, "import", str(bench.data_dir() / "knowgic"), "--name", "knowgic")
     rewrites = [
         each["id"] for each in json.loads(run(env, "graph", "rewrites", "knowgic", "--json"))
     ]

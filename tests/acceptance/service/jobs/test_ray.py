@@ -24,6 +24,7 @@ from support.commands import Cli, Mine
 from support.serving import Service, serving, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.service.cli.crawl import MOST
 from thinkeval.service.experiments import edit as store
 from thinkeval.service.scoring import record
 
@@ -281,6 +282,7 @@ def test_a_crawl_and_a_comparison_have_the_numbers_of_one_process(
     crawled = service.post(
         "/v1/growth", seed="Harry Potter", elicit="crawl", base=mine.graph, samples=2,
         graph=f"{mine.graph}-by-ray", answers={"model": mine.model},
+        single_link=False, iterations=1000, chains=MOST,
         crawl={"depth": 1, "wordings": 2, "gate": "stored", "samples": 2},
     )["id"]  # fmt: skip
     for path in (f"/v1/comparisons/{compared}", f"/v1/growth/{crawled}"):
