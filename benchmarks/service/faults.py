@@ -409,7 +409,7 @@ def full_disk(world: World) -> None:
     try:
         world.again(name)
     except Broken as error:  # as the message says
-        print(f"    after a full disk: {error}", flush=True)
+        print(f"    after a full disk: {error}", file=sys.stderr, flush=True)
         world.command("db", "stop")
         if "db repair" in str(error):
             world.command("db", "repair")
