@@ -267,6 +267,7 @@ def _matters(path: str) -> bool:
             "attempts",
             "bytes",
             "sha256",
+            "status",
             "stored",
             "replaced",
             "notes",

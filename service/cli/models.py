@@ -222,7 +222,7 @@ def probe(
     require_taken(measure.key, asked.samples)
     wanted = chosen(forms) if forms else []
     settings = Settings(**given(engine=engine, ray_address=ray_address))
-    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
+    with ProgressBars(lines=True) as progress, Runtime(settings, progress) as runtime:
         dataset = datasets.get_or_import(runtime.db, graph)
         loaded = runtime.model_of(asked, dataset)
         ask_parts = probing.asking(runtime, asked, dataset, loaded, workers)
