@@ -112,7 +112,7 @@ class World:
         """The words of a command, with this world's edits and files."""
         if name == "backup":
             (self.work / "all.zip").unlink(missing_ok=True)
-        names = {"{saved}": self.saved, "{work}": str(self.work)}
+        names = {"{saved}": self.saved, "{other}": self.other, "{work}": str(self.work)}
         found = []
         for word in COMMANDS[name]:
             for mark, value in names.items():
@@ -251,7 +251,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "import": ("import", "{work}/tri.csv", "--name", "tri", "--replace", "--json"),
     "compare": ("compare", "organism", "organism+edit:{saved}", "-g", kills.GRAPH, "--samples",
                 "0", "--force", "--json"),
-    "report": ("report", "-g", kills.GRAPH, "--json"),
+    "report": ("report", "{saved}", "{other}", "--json"),
     "deltas verify": ("results", "deltas", "verify", "{saved}", "--json"),
     "backup": ("db", "backup", "{work}/all.zip", "--json"),
     "probe": ("probe", kills.GRAPH, "--samples", "0", "--json"),
