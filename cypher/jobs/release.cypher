@@ -20,15 +20,19 @@
 
 // include: jobs/_leased
   AND ($lease_until IS NULL OR j.lease_until = $lease_until)
-WITH j, CASE WHEN $crashed THEN 1 WHEN $lease_until < timestamp() THEN $expired ELSE 0 END AS guilt
-WITH j, guilt, coalesce(j.crashes, 0) + guilt AS crashes
-WITH j, guilt, crashes, CASE
+WITH j, coalesce(j.crashes, 0) + CASE
+    WHEN $crashed THEN 1
+    WHEN $lease_until < timestamp() THEN $expired
+    ELSE 0
+  END AS crashes
+WITH j, crashes, CASE
     WHEN j.cancel THEN 'cancelled'
     WHEN j.request IS NULL OR crashes >= $max_crashes THEN 'failed'
     ELSE 'queued'
   END AS status
 SET j.status = status, j.crashes = crashes,
-  j.attempts = coalesce(j.attempts, 0) - CASE WHEN guilt > 0 OR j.request IS NULL THEN 0 ELSE 1 END,
+  j.attempts = coalesce(j.attempts, 0)
+    - CASE WHEN $crashed OR j.request IS NULL OR status = 'failed' THEN 0 ELSE 1 END,
   j.progress = CASE status WHEN 'queued' THEN 0.0 ELSE j.progress END,
   j.stage = CASE status WHEN 'queued' THEN 'waiting' WHEN 'failed' THEN j.stage END,
   j.error = CASE status WHEN 'failed' THEN $error WHEN 'cancelled' THEN 'cancelled' END,

@@ -178,9 +178,9 @@ def test_queries_and_methods_are_found_from_anywhere(installed: Installed) -> No
 def test_data_that_ships_with_us_is_read_from_the_wheel(installed: Installed) -> None:
     code = (
         "from thinkeval.service.graphs import datasets\n"
-        "from thinkeval.cypher.embedded.lock import LOCK_FILE\n"
+        "from thinkeval.cypher.embedded.lock import lock_file\n"
         "import thinkeval.editing.hparams as h\n"
-        "print(len(datasets.read('hogwarts').graph.facts), LOCK_FILE.stat().st_size)\n"
+        "print(len(datasets.read('hogwarts').graph.facts), lock_file().stat().st_size)\n"
         "print(*(h.load(m, n).layers for m in ('rome', 'memit') for n in h.available(m)))\n"
     )
     sizes, layers = installed.python(code).splitlines()
