@@ -23,7 +23,7 @@ _GONE = (
     neo4j.exceptions.DatabaseUnavailable,
 )
 
-_PANIC = "critical error, and needs to be restarted"
+PANIC = "critical error, and needs to be restarted"
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def _translation(error: Exception, where: str) -> GraphError:
         )
     if "OutOfMemory" in code or "StackOverFlow" in code:
         return QueryTooLargeError(detail)
-    if _PANIC in message:
+    if PANIC in message:
         return DiskFullError(
             f"{where}: the database has stopped writing, as it does when its disk is full.",
             remedy="Free 300 MB on its disk, then stop it (`thinkeval db stop`): the next command"

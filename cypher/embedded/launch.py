@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 
+from ..driver_errors import PANIC
 from ..errors import DiskFullError, EmbeddedServerError, GraphError
 from ..room import LEAST_BYTES
 from . import artifacts, config, lock
@@ -157,7 +158,7 @@ def broken(home: Home, process: psutil.Process) -> str | None:
     """Return the line of the log that says the database, not the server, has stopped; else None.
 
     The server's process continues, and answers no query. A database that is still starting has no
-    such line.
+    such line. On a full disk the log may lack it; then the server is asked.
     """
     try:
         born = process.create_time()
@@ -166,7 +167,12 @@ def broken(home: Home, process: psutil.Process) -> str | None:
     # The time of a process is known to a second; the server before may have written until then.
     lines = home.debug_since(born + 1.5)
     found = (line for mark in (STOPPED, *_BROKEN) for line in lines if mark in line)
-    return next(found, None)
+    if line := next(found, None):
+        return line
+    record, password = home.read_record(), home.stored_password()
+    if record and password and embedded_process.has_panicked(record.bolt_port, password):
+        return f"{STOPPED}: {PANIC}"
+    return None
 
 
 def not_started(home: Home, line: str) -> GraphError:

@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 
 from ..driver import neo4j
+from ..driver_errors import PANIC
 from ..errors import EmbeddedServerError
 from .config import JAVA_REMEDY, LOOPBACK, write_private
 
@@ -189,6 +190,19 @@ def answers(port: int, password: str) -> bool:
     Raises:
         neo4j.exceptions.AuthError: it runs and refuses the password.
     """
+    refused = _refused(port, password)
+    if isinstance(refused, neo4j.exceptions.AuthError):
+        raise refused
+    return refused is None
+
+
+def has_panicked(port: int, password: str) -> bool:
+    """Return True if a server on this port says that its database has to be started again."""
+    return PANIC in str(_refused(port, password))
+
+
+def _refused(port: int, password: str) -> Exception | None:
+    """Ask a server ``RETURN 1``; return its error, or None if it answers."""
     try:
         with (
             neo4j.GraphDatabase.driver(
@@ -200,12 +214,10 @@ def answers(port: int, password: str) -> bool:
             ) as driver,
             driver.session() as session,
         ):
-            record = session.run("RETURN 1 AS one").single()
-            return record is not None and record["one"] == 1
-    except neo4j.exceptions.AuthError:
-        raise
-    except (OSError, neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError):
-        return False
+            session.run("RETURN 1 AS one").consume()
+            return None
+    except (OSError, neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError) as error:
+        return error
 
 
 def error_lines(text: str, limit: int = 8) -> list[str]:

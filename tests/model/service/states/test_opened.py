@@ -175,7 +175,10 @@ def test_a_scored_edit_is_asked_with_what_its_score_found(
             load_state(fresh, nothing, dataset),
         ):
             pass
-    assert found == pytest.approx([row.likelihood_post for row in facts], abs=1e-6)
+    # A score asks facts outside the chains in packed rows, which rounds otherwise.
+    for value, row in zip(found, facts, strict=True):
+        bound = 1e-5 if row.role == "outside" else 1e-6
+        assert value == pytest.approx(row.likelihood_post, abs=bound)
 
 
 def _questions(

@@ -99,44 +99,6 @@ def test_the_states_of_the_sequence(
     assert line.measures == ["likelihood", "likelihood_norm"]
 
 
-def test_states_that_executors_compare_have_the_ids_and_numbers_of_one_process(
-    walk: Walk, edit: Score, other: Score, line: ComparisonOut
-) -> None:
-    values = {
-        "base": walk.model.source,
-        "states": [f"+edit:{edit.edit}", "+8bit", FINE_TUNE, f"+edit:{other.edit}"],
-        "graph": walk.graph, "samples": 0, "rewrites": [walk.rewrite.id], "force": True,
-    }  # fmt: skip
-    posted = on_engine.ahead(walk.runtime, ComparisonIn.model_validate(values), 2)
-    assert not posted.force
-    asked: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probing, "answers_of", _noted(asked))
-        found = compare(walk.runtime, posted)
-    assert len(asked) == 1  # the base: its answers are read
-    assert [state.id for state in found.states] == [state.id for state in line.states]
-    assert found.id == line.id
-    for measure in line.measures:
-        for one, two in zip(requests(line), requests(found), strict=True):
-            assert one.edit == two.edit
-            for metric in ("ifr", "preservation"):
-                expected = one.value(metric, measure)
-                assert two.value(metric, measure) == pytest.approx(expected, abs=1e-6)
-            assert two.retention[measure].retention == pytest.approx(
-                one.retention[measure].retention, abs=1e-6
-            )
-
-
-def _noted(asked: list[str]) -> Callable[..., probing.Answers]:
-    answers_of = probing.answers_of
-
-    def noted(runtime: Runtime, state: OpenState, asking: probing.ProbePlan) -> probing.Answers:
-        asked.append(state.about.name)
-        return answers_of(runtime, state, asking)
-
-    return noted
-
-
 def test_numbers_are_those_of_the_stored_edits(
     walk: Walk, edit: Score, line: ComparisonOut
 ) -> None:
@@ -396,3 +358,42 @@ def test_an_interrupted_comparison_begins_with_the_next_state(
     again = run(walk, *states)
     assert again.reused
     assert again.id == out.id
+
+
+def test_states_that_executors_compare_have_the_ids_and_numbers_of_one_process(
+    walk: Walk, edit: Score, other: Score, line: ComparisonOut
+) -> None:
+    """The last test: it stores the comparison of `line` anew, by other numbers of threads."""
+    values = {
+        "base": walk.model.source,
+        "states": [f"+edit:{edit.edit}", "+8bit", FINE_TUNE, f"+edit:{other.edit}"],
+        "graph": walk.graph, "samples": 0, "rewrites": [walk.rewrite.id], "force": True,
+    }  # fmt: skip
+    posted = on_engine.ahead(walk.runtime, ComparisonIn.model_validate(values), 2)
+    assert not posted.force
+    asked: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probing, "answers_of", _noted(asked))
+        found = compare(walk.runtime, posted)
+    assert len(asked) == 1  # the base: its answers are read
+    assert [state.id for state in found.states] == [state.id for state in line.states]
+    assert found.id == line.id
+    for measure in line.measures:
+        for one, two in zip(requests(line), requests(found), strict=True):
+            assert one.edit == two.edit
+            for metric in ("ifr", "preservation"):
+                expected = one.value(metric, measure)
+                assert two.value(metric, measure) == pytest.approx(expected, abs=1e-6)
+            assert two.retention[measure].retention == pytest.approx(
+                one.retention[measure].retention, abs=1e-6
+            )
+
+
+def _noted(asked: list[str]) -> Callable[..., probing.Answers]:
+    answers_of = probing.answers_of
+
+    def noted(runtime: Runtime, state: OpenState, asking: probing.ProbePlan) -> probing.Answers:
+        asked.append(state.about.name)
+        return answers_of(runtime, state, asking)
+
+    return noted
