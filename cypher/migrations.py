@@ -22,7 +22,7 @@ from .errors import NewerDatabaseError, UnfinishedRestoreError
 FOLDER = "migrations/"
 CONSTRAINTS = "schema/constraints"
 _INDEX = re.compile(r"CREATE (?:CONSTRAINT|INDEX) (\w+) IF NOT EXISTS")
-"""What a database must have. It may lack the index of texts, see schema/drop_prompt_index."""
+"""Names that a database must have. It may lack the index of texts, see schema/drop_prompt_index."""
 
 
 def numbered() -> list[tuple[int, Query]]:

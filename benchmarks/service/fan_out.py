@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of be
 
 import bench
 from kills import Cluster
-from service_reads import PROGRAM, own_database
+from service_reads import PROGRAM, own_home
 
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.scoring import record
@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--no-ray", action="store_true", help="leave the cluster out")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="thinkeval-bench-") as folder:
-        env = own_database(Path(folder) / "home")
+        env = own_home(Path(folder) / "home")
         try:
             lines, notes = timed(env, options.rewrites, ray=not options.no_ray)
         finally:

@@ -135,7 +135,7 @@ class World:
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def calm(self, *words: str) -> Any:
-        """What a command prints, inside this process, which has imported torch already.
+        """Return the output of a command run in this process, which has imported torch already.
 
         Raises:
             Broken: it failed.
@@ -259,7 +259,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def _matters(path: str) -> bool:
-    """Whether a difference of outputs is one of results: the rest tells of the run itself."""
+    """Return True if a difference of outputs is one of results; others tell of the run."""
     return not any(
         word in path
         for word in (

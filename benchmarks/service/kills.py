@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of be
 import bench
 import httpx
 import psutil
-from service_reads import PROGRAM
+from service_reads import PROGRAM, own_home
 
 LEASE_S = 6
 TARGETS = ("worker", "worker", "service", "neo4j", "stop")
@@ -104,9 +104,7 @@ class Disturbed:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        own = {k: v for k, v in os.environ.items() if k != "THINKEVAL_NEO4J_URI"}
-        self.env = own | more | {
-            "THINKEVAL_HOME": str(home),
+        self.env = own_home(home) | more | {
             "THINKEVAL_LEASE_S": str(LEASE_S),
             "THINKEVAL_RESTART_PAUSE_S": "0.2",
             "THINKEVAL_PORT": str(port),

@@ -106,10 +106,15 @@ def body(rewrite: str, **more: Any) -> dict[str, Any]:
     return {"graph": "knowgic", "rewrite": rewrite, "method": "rome"} | more
 
 
-def own_database(home: Path) -> dict[str, str]:
+def own_home(home: Path) -> dict[str, str]:
     """An environment with an embedded database in `home`."""
-    folders = {"THINKEVAL_HOME": str(home), "THINKEVAL_IMPORT_DIR": str(bench.data_dir())}
-    return {k: v for k, v in os.environ.items() if k != "THINKEVAL_NEO4J_URI"} | folders
+    others = {k: v for k, v in os.environ.items() if k != "THINKEVAL_NEO4J_URI"}
+    return others | {"THINKEVAL_HOME": str(home)}
+
+
+def own_database(home: Path) -> dict[str, str]:
+    """The same, from which published data sets can be imported over REST."""
+    return own_home(home) | {"THINKEVAL_IMPORT_DIR": str(bench.data_dir())}
 
 
 @contextmanager

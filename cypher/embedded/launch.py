@@ -170,7 +170,12 @@ def broken(home: Home, process: psutil.Process) -> str | None:
     if line := next(found, None):
         return line
     record, password = home.read_record(), home.stored_password()
-    if record and password and embedded_process.has_panicked(record.bolt_port, password):
+    if (
+        record
+        and password
+        and embedded_process.listens_on(process, (record.bolt_port,))
+        and embedded_process.has_panicked(record.bolt_port, password)
+    ):
         return f"{STOPPED}: {PANIC}"
     return None
 

@@ -218,7 +218,7 @@ MAX_CRASHES = 3
 """After how many deaths of its worker a job fails; stored parts set the count back."""
 
 EXPIRED = 0.25
-"""How much of a crash it counts that a lease expired, as no dispatcher was left to see the worker
+"""Fraction of a crash that an expired lease counts, as no dispatcher was left to see the worker
 die: a job that kills its dispatcher too fails after twelve of these. A power of two, so that sums
 are exact."""
 

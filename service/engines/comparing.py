@@ -31,9 +31,7 @@ class OneState:
 
     def run(self, runtime: Runtime, progress: pool.Counted) -> str:
         """Compare and store; return the comparison's id. Raises as `compare`."""
-        found = compare(runtime, self.posted)
-        progress.done = 1
-        return found.id
+        return compare(runtime, self.posted).id
 
 
 def ahead(runtime: Runtime, posted: ComparisonIn, executors: int | None) -> ComparisonIn:

@@ -140,10 +140,8 @@ def ensure(
         _ask_in_parts(runtime, asked, settings, header, entities, questions)
         return graph
     found = asked.ask(questions, settings)
-    probed = [ProbedFact(q, a) for q, a in zip(questions, found, strict=True)]
     header = replace(header, measures=measured(found))
-    facts_ = [fact_row(p) for p in probed]
-    write_graph(runtime.db, header, entities, facts_, progress=runtime.progress)
+    write_graph(runtime.db, header, entities, _rows(questions, found), progress=runtime.progress)
     return graph
 
 
@@ -165,12 +163,15 @@ def _ask_in_parts(
     if done:
         runtime.log(f"{done} of {total} facts were asked before; continuing")
     for place, found in asked.in_parts(todo, settings):
-        probed = [ProbedFact(q, a) for q, a in zip(todo[place], found, strict=True)]
-        add_facts(db, header.graph, [fact_row(p) for p in probed])
-        done += len(probed)
+        add_facts(db, header.graph, _rows(todo[place], found))
+        done += len(found)
         runtime.log(f"{done} of {total} facts are asked and stored")
     answers = stored_answers(runtime, header.graph).values()
     end_graph(db, replace(header, measures=measured(answers)))
+
+
+def _rows(questions: Sequence[Question], answers: Sequence[Answer]) -> list[dict[str, object]]:
+    return [fact_row(ProbedFact(q, a)) for q, a in zip(questions, answers, strict=True)]
 
 
 def fact_row(probed: ProbedFact) -> dict[str, object]:

@@ -392,7 +392,7 @@ class Protocol(RuleBasedStateMachine):
     @precondition(lambda self: self.late)
     @rule(n=ANY, how=st.sampled_from(["stage", "part", "succeed", "fail", "renew", "release"]))
     def write_late(self, n: int, how: str) -> None:
-        """What a dead executor had sent, or one does that resumes without its dispatcher."""
+        """Send a write of a dead executor, or of one that resumes without its dispatcher."""
         job = self.one(self.late, n)
         db = self.queue.db
         before = self.node(job.job)
