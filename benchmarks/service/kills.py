@@ -13,6 +13,8 @@ node is killed too, and another one joins.
 It exits with 1 where an edit is lost, scored twice, failed, or differs. An edit whose worker died
 three times fails by design, as it may be what kills it, so no edit's worker is killed or stopped
 more than twice: where that would be next, the service or Neo4j is killed instead.
+
+After a worker or a node was killed, the seconds until its edit is queued again are measured.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
@@ -190,6 +193,22 @@ class Disturbed:
                 hit = True
         return hit
 
+    def requeued(self, edits: list[dict[str, Any]], limit_s: float = 60) -> list[float]:
+        """Seconds until each edit is queued again or given to another worker, up to a limit."""
+        begun, took = time.monotonic(), []
+        for was in edits:
+            waited = 0.0
+            while waited < limit_s:
+                time.sleep(0.02)
+                now = was
+                with suppress(httpx.HTTPError, ValueError):
+                    now = self.client.get(f"/v1/edits/{was['id']}").json()
+                waited = time.monotonic() - begun
+                if any(now[key] != was[key] for key in ("status", "attempts")):
+                    break
+            took.append(waited)
+        return took
+
     def submit(self, body: dict[str, Any]) -> str:
         """Submit an edit until it is accepted; the id it is accepted under."""
         for _ in range(600):
@@ -272,16 +291,20 @@ def main() -> None:
             ids = [service.submit(each | {"force": True}) for each in wanted]
             kills: Counter[str] = Counter()
             deaths: Counter[str] = Counter()
+            requeued: dict[str, list[float]] = {"worker": [], "node": []}
             while sum(kills.values()) < options.kills:
                 time.sleep(source.uniform(0.2, options.pause))
                 what = source.choice(targets)
-                scored = [each["id"] for each in listed(service) if each["status"] == "running"]
+                running = [each for each in listed(service) if each["status"] == "running"]
+                scored = [each["id"] for each in running]
                 if what in OF_THE_EDIT and any(deaths[edit] == 2 for edit in scored):
                     what = source.choice([each for each in targets if each not in OF_THE_EDIT])
                 done = service.disturb(what)
                 kills[what] += done
                 if done and what in OF_THE_EDIT:
                     deaths.update(scored)
+                if done and what in requeued:
+                    requeued[what] += service.requeued(running)
                 if not any(s["status"] in ("queued", "running") for s in listed(service)):
                     deaths.clear()  # submitted anew, an edit has three attempts again
                     ids += [service.submit(each | {"force": True}) for each in wanted]
@@ -304,6 +327,10 @@ def main() -> None:
         "edits": len(reference),
         "deaths": dict(Counter(deaths.values())), "wrong": wrong, "twice": twice,
         "attempts": Counter(e["attempts"] for e in found),
+        "requeued_s": {
+            what: {"n": len(took), "median": round(median(took), 2), "most": round(max(took), 2)}
+            for what, took in requeued.items() if took
+        },
     }  # fmt: skip
     print(json.dumps(told, indent=2))
     sys.exit(1 if wrong or twice or set(count) - set(reference) else 0)
