@@ -1,4 +1,4 @@
-"""Folders of models and files of tensors in the cache: whether one is whole, weights unread."""
+"""Folders of models in the cache: whether one is whole, weights unread."""
 
 from __future__ import annotations
 
@@ -13,14 +13,6 @@ def whole_folder(folder: Path) -> bool:
         for path in folder.glob("*.json"):
             json.loads(path.read_text(encoding="utf-8"))
         return bool(weights) and (folder / "config.json").is_file() and all(map(_whole, weights))
-    except (OSError, ValueError, RecursionError):
-        return False
-
-
-def whole_tensors(path: Path) -> bool:
-    """Return True if a safetensors file is not cut short."""
-    try:
-        return _whole(path)
     except (OSError, ValueError, RecursionError):
         return False
 

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from ...loaders.reading.sources import require_no_pipe
 from ...loaders.records import digest
 from ..architectures import adapter_for
 from ..errors import CovarianceError
@@ -223,6 +224,7 @@ def _check(found: Covariance, model: nn.Module, module: str, path: Path) -> None
 
 def _arrays(path: Path) -> dict[str, Any]:
     """Arrays of a file without the prefix `mom2.`; pickled objects are never loaded."""
+    require_no_pipe(path)
     try:
         with np.load(path, allow_pickle=False) as opened:
             wanted = {name: name.removeprefix("mom2.") for name in opened.files}

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from filelock import FileLock
 
+from ...loaders.reading.sources import require_no_pipe
 from ...loaders.records import digest
 from ..atomic_write import whole_file
 from ..errors import CovarianceError
@@ -43,6 +44,7 @@ class TextFile:
 
     def __iter__(self) -> Iterator[str]:
         quoted = self.path.suffix == ".jsonl"
+        require_no_pipe(self.path)
         try:
             with self.path.open(encoding="utf-8") as lines:
                 for number, line in enumerate(lines, 1):

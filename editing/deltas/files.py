@@ -24,6 +24,8 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
+from ...loaders.errors import LoaderError
+from ...loaders.reading.sources import require_no_pipe
 from ...loaders.records import digest
 from ..atomic_write import whole_file
 from ..errors import DeltaError
@@ -208,12 +210,13 @@ def _whole_digest(text: str, tensors: Mapping[str, Tensor]) -> str:
 
 def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
+        require_no_pipe(Path(path))
         with safetensors.safe_open(str(path), framework="pt") as opened:
             metadata = opened.metadata() or {}
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
         about = json.loads(metadata[KEY])
         version = about.get("format")
-    except (OSError, safetensors.SafetensorError, *_MALFORMED) as error:
+    except (OSError, LoaderError, safetensors.SafetensorError, *_MALFORMED) as error:
         raise _unreadable(path, error) from error
     if version not in (FORMAT, WITHOUT_WHOLE):
         raise DeltaError(

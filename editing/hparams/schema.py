@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from ...loaders.reading.sources import small_text
 from ...loaders.records import digest
 from ..errors import HparamsError
 
@@ -164,7 +165,7 @@ def read_json(path: Path) -> dict[str, Any]:
         HparamsError: the file does not exist, or does not contain a JSON object.
     """
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(small_text(path))
     except OSError as error:
         raise HparamsError(f"{path} could not be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:

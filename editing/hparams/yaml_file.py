@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from ...loaders.reading.sources import small_text
 from ...loaders.reading.yaml_bounds import require_bounded
 from ..errors import HparamsError
 
@@ -28,7 +29,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         HparamsError: the file does not exist, is not YAML, or does not contain a mapping.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = small_text(path)
         require_bounded(yaml.parse(text, Loader=yaml.SafeLoader))
         values = yaml.load(text, Loader=_Numbers)
     except OSError as error:

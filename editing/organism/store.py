@@ -101,10 +101,10 @@ def train(
     absent = absent_pairs(graph, config.unknown, config.seed) if config.unknown else None
     recipe = config.recipe(len(keys_of(graph)) + (len(absent.taught) if absent else 0))
     path = cache_dir / folder_name(graph, config)
-    organism = _stored(path)
+    organism = stored(path)
     if organism is None:
         with _locked(path, report, recipe.steps):
-            organism = _stored(path) or _train_into(path, graph, config, recipe, absent, report)
+            organism = stored(path) or _train_into(path, graph, config, recipe, absent, report)
     if organism.from_cache:
         report(recipe.steps, recipe.steps, "found in the cache")
     _check(organism.recall, config, recipe)
@@ -126,7 +126,7 @@ def _locked(path: Path, report: Progress, steps: int) -> Iterator[None]:
         lock.release()
 
 
-def _stored(path: Path) -> Organism | None:
+def stored(path: Path) -> Organism | None:
     """The organism in a folder; None if it is missing, incomplete or damaged."""
     if not whole_folder(path):
         return None
@@ -135,7 +135,7 @@ def _stored(path: Path) -> Organism | None:
         recall = RecallReport.from_dict(about["recall"])
         absent = AbsentPairs.from_dict(about["absent"]) if "absent" in about else None
         return Organism(path, recall, True, float(about["seconds"]), absent)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,12 +91,26 @@ def stored_samples(
     path = folder / f"{key_of(loaded)}.json"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{path}.lock"):
-        if not path.is_file():
-            found = sample(loaded, done=done)
-            with whole_file(path) as out:
-                out.write_text(json.dumps({"start": found.start, "texts": found.texts}))
-        kept = json.loads(path.read_text())
-    return OwnSamples(tuple(kept["start"]), tuple(map(tuple, kept["texts"])))
+        if (kept := read(path)) is not None:
+            return kept
+        found = sample(loaded, done=done)
+        about = {"start": found.start, "texts": found.texts}
+        with whole_file(path) as out:
+            out.write_text(json.dumps(about | {"digest": digest(about)}))
+    return found
+
+
+def read(path: Path) -> OwnSamples | None:
+    """The texts of a file; None if it is missing or damaged: they are sampled again.
+
+    The first files had no digest.
+    """
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        kept = json.loads(path.read_bytes())
+        about = {"start": kept["start"], "texts": kept["texts"]}
+        if kept.get("digest") in (None, digest(about)):
+            return OwnSamples(tuple(kept["start"]), tuple(map(tuple, kept["texts"])))
+    return None
 
 
 @torch.no_grad()

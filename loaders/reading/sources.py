@@ -53,6 +53,44 @@ def readable(path: Path) -> Iterator[None]:
         raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
 
 
+SMALL = 2**20
+"""Bytes of a file of settings, at most: one of a hundred keys has a few thousand."""
+
+
+def small_text(path: Path) -> str:
+    """Read the text of a file of settings, which has few bytes; nothing else is read at all.
+
+    It needs no process of its own, as a data set does: in a mebibyte, which is nested only as deep
+    as its reader permits (`yaml_bounds.py`), nothing can take long or much memory.
+
+    Raises:
+        OSError, UnicodeDecodeError: as `Path.read_text`.
+        UnreadableFileError: it has more than SMALL bytes, or is a pipe or a device.
+    """
+    require_no_pipe(path)
+    with path.open("rb") as file:
+        content = file.read(SMALL + 1)
+    if len(content) > SMALL:
+        raise UnreadableFileError(
+            f"{path}: it has more than {SMALL:,} bytes, so it is no file of settings",
+            remedy="Check that it is the right file.",
+        )
+    return content.decode("utf-8-sig")
+
+
+def require_no_pipe(path: Path) -> None:
+    """Refuse what may never end, before it is opened, as opening it may never end either.
+
+    Raises:
+        UnreadableFileError: it is a pipe, a socket or a device.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UnreadableFileError(
+            f"{path}: it is neither a file nor a folder, but a pipe, a socket or a device",
+            remedy="Write its content to a file first.",
+        )
+
+
 def read_text(path: Path) -> str:
     """Read the file's text.
 

@@ -57,6 +57,8 @@ TRIES = 3
 """Attempts at a backup: it begins anew where something finished changed while it was read."""
 _LOOK_EVERY = 5000
 _BLOCK = 1 << 20
+_LONGEST = 1 << 28
+"""Bytes of a node, a relationship or the manifest: what unpacks to more was made to."""
 _BYTES_EACH = 200
 """Estimate of what a node or relationship takes in a backup; in a database it takes some more."""
 _DAMAGED = (
@@ -335,7 +337,7 @@ class Backup:
     def lines(self, name: str) -> Iterator[str]:
         """The lines of a part."""
         with self._archive.open(name) as part:
-            for line in part:
+            for line in _lines(part):
                 yield line.decode()
 
     def check(self, progress: Progress) -> Checked:
@@ -351,9 +353,11 @@ class Backup:
             digest, size = hashlib.sha256(), 0
             with self._reading(part.name), self._archive.open(part.name) as file:
                 lines = part.name in (NODES, RELATIONSHIPS)
-                for block in file if lines else _blocks(file):
+                for block in _lines(file) if lines else _blocks(file):
                     digest.update(block)
                     size += len(block)
+                    if size > part.bytes:  # it may unpack to a thousand times what it takes here
+                        raise ValueError("it is longer than the manifest says")
                     if part.name == NODES:
                         labels, properties = json.loads(block)
                         counts.add_node(labels)
@@ -398,6 +402,18 @@ class Backup:
             raise damaged(self.path, f"{name}: {error}") from error
 
 
+def _lines(part: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a part."""
+    while line := part.readline(_LONGEST + 1):
+        yield _bounded(line)
+
+
+def _bounded(text: bytes) -> bytes:
+    if len(text) > _LONGEST:
+        raise ValueError(f"a line of it has more than {_LONGEST:,} bytes")
+    return text
+
+
 def damaged(path: Path, why: str) -> UsageError:
     """The error of a file that is no whole backup."""
     return UsageError(
@@ -425,7 +441,7 @@ def opened(path: Path) -> Iterator[Backup]:
     with archive:
         try:
             with archive.open(MANIFEST) as told:
-                manifest = Manifest.model_validate_json(told.read())
+                manifest = Manifest.model_validate_json(_bounded(told.read(_LONGEST + 1)))
             names = sorted(archive.namelist())
         except (*_DAMAGED, ValidationError) as error:
             raise damaged(path, f"{MANIFEST}: {type(error).__name__}") from error

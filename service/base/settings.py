@@ -156,6 +156,11 @@ class Settings(BaseSettings):
         gt=0,
         description="Seconds a worker may score an edit; then it fails. Default: no limit.",
     )
+    job_limit_s: float | None = Field(
+        default=None,
+        gt=0,
+        description="The same for every other job: a comparison, a growth run, a protocol ...",
+    )
     api_token: SecretStr | None = Field(
         default=None,
         min_length=16,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
+from functools import partial
 from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -179,8 +180,9 @@ def import_(
     """Store the knowledge sets of a JSONL file; unreadable lines are reported by number."""
     from ...loaders import depedit as jsonl
     from ..depedit import store
+    from ..graphs.datasets import read_apart
 
-    loaded = jsonl.read(file, setting=setting.value, strict=strict, seed=seed)
+    loaded = read_apart(partial(jsonl.read, setting=setting.value, strict=strict, seed=seed), file)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         saved = _save(runtime, loaded.sets, replace=replace)
         stored = [row for row in store.list_sets(runtime.db) if row.id in saved]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -178,11 +179,12 @@ def decide(
 
     [bold]thinkeval graph grow decide RUN waiting.csv --as ann[/bold]
     """
+    from ..graphs.datasets import read_apart
     from ..growth import control, review
 
-    text = review.decoded(_bytes(file), file.name)
+    read = read_apart(partial(review.read_file, review.read_decisions, by=name), file)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        done = control.decide_by_file(runtime.db, runtime.settings, run, text, file.name, name)
+        done = control.decide_by_file(runtime.db, runtime.settings, run, read)
     if json:
         emit_json(done.model_dump())
         return
@@ -270,6 +272,7 @@ def agreement(
     results growth RUN --table judge[/bold].
     """
     from ..base.statistics import check_figures
+    from ..graphs.datasets import read_apart
     from ..growth import review
 
     if raw is not None or ac1 is not None:
@@ -290,7 +293,8 @@ def agreement(
             remedy="Name a CSV file; of a run: `thinkeval results growth RUN`.",
         )
     chosen = None if categories is None else [c.strip() for c in categories.split(",")]
-    found = review.read_csv(review.decoded(_bytes(file), file.name), file.name, chosen)
+    ratings = partial(review.read_file, review.read_csv, categories=chosen)
+    found = read_apart(ratings, file)
     if json:
         emit_json(found.model_dump())
         return
@@ -306,15 +310,6 @@ def agreement(
         ],
         note="AC1 is never above the pairwise agreement.",
     )
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror or error}.", remedy="Give a CSV file."
-        ) from error
 
 
 # `thinkeval graph grow start|from-text|augment`: a graph from a fact, a text, or another graph.

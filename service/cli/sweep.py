@@ -13,6 +13,7 @@ import typer
 import yaml
 from pydantic import ValidationError
 
+from ...loaders.reading.sources import small_text
 from ...loaders.reading.yaml_bounds import require_bounded
 from ..base.errors import UsageError, close_names, did_you_mean
 from ..base.formatting import cell, interval, number, pluralize, short, signed
@@ -470,7 +471,7 @@ def _of_file(path: Path, others: Sequence[object]) -> SweepIn:
             " stay.",
         )
     try:
-        text = path.read_text(encoding="utf-8")
+        text = small_text(path)
         require_bounded(yaml.parse(text, Loader=yaml.SafeLoader))
         values = yaml.safe_load(text)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:

@@ -79,8 +79,8 @@ class Executor:
         self._affinity = row.affinity
         self.runtime.trim()
         started = time.monotonic()
-        limit = self.settings.edit_limit_s if row.kind == queue.EDIT else None
-        self._ends = started + (limit or math.inf)
+        self._limit = "edit_limit_s" if row.kind == queue.EDIT else "job_limit_s"
+        self._ends = started + (getattr(self.settings, self._limit) or math.inf)
         self._job = job = kind(row, lease)
         log.info("%s %s: begun", row.kind, row.id)
         try:
@@ -148,10 +148,10 @@ class Executor:
 
     def _too_long(self) -> UsageError:
         return UsageError(
-            f"The edit was stopped: it took longer than {self.settings.edit_limit_s:g} s, the time"
-            " limit of this service.",
+            f"The {self._limit.partition('_')[0]} was stopped: it took longer than"
+            f" {getattr(self.settings, self._limit):g} s, the time limit of this service.",
             remedy="Submit it with fewer steps or samples, or ask the operator to raise"
-            " THINKEVAL_EDIT_LIMIT_S.",
+            f" THINKEVAL_{self._limit.upper()}.",
         )
 
     def _failed(self, job: Job, error: Exception) -> None:

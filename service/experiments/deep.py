@@ -6,7 +6,6 @@ never changed.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 from ...cypher import rows
 from ..base.formatting import pluralize
 from ..models.edit import Score
-from ..scoring import deltas, record
+from ..scoring import chat, deltas, record, templates
 from ..scoring.recompute import recompute
 
 if TYPE_CHECKING:
@@ -140,15 +139,20 @@ def _graphs(db: Database) -> Finding:
 def _caches(settings: Settings, progress: Progress) -> Iterator[Finding]:
     """Delete what is damaged in the cache: it is made again when it is needed."""
     from ...editing.covariance.files import is_whole as whole_covariance
-    from ...editing.whole_folder import whole_folder, whole_tensors
+    from ...editing.mend.store import is_whole as whole_editor
+    from ...editing.organism.store import stored as organism
+    from ...editing.probe import own_samples
+    from ...editing.whole_folder import whole_folder
 
-    checks: tuple[tuple[str, str, str, Callable[[Path], bool]], ...] = (
-        ("organisms", "organisms", "[!.]*/", whole_folder),
+    # By the readers themselves, which find more than that a file is cut short.
+    checks: tuple[tuple[str, str, str, Callable[[Path], object]], ...] = (
+        ("organisms", "organisms", "[!.]*/", organism),
         ("downloaded models", "models", "[!.]*/", whole_folder),
         ("covariances", "covariance", "[!.]*.safetensors", whole_covariance),
-        ("MEND editors", "mend", "[!.]*.safetensors", whole_tensors),
-        ("chosen chat modes", "chat", "[!.]*.json", _is_json),
-        ("context templates", "templates", "[!.]*.json", _is_json),
+        ("MEND editors", "mend", "[!.]*.safetensors", whole_editor),
+        ("chosen chat modes", "chat", "[!.]*.json", chat.read),
+        ("context templates", "templates", "[!.]*.json", templates.read),
+        ("texts of models", "own-samples", "[!.]*.json", own_samples.read),
     )
     for check, folder, pattern, whole in checks:
         paths = sorted((settings.cache / folder).glob(pattern))
@@ -161,14 +165,6 @@ def _caches(settings: Settings, progress: Progress) -> Iterator[Finding]:
         deleted = f", {len(damaged)} damaged and deleted: {_listed(damaged)}" if damaged else ""
         remedy = "Nothing: it is made again when it is needed." if damaged else ""
         yield Finding(check, True, f"{len(paths)} checked{deleted}", remedy)
-
-
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return True
 
 
 def _finding(check: str, found: str, wrong: Sequence[str], remedy: str) -> Finding:

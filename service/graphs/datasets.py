@@ -16,6 +16,7 @@ from ...cypher import rows
 from ...loaders import formats, graphs
 from ...loaders.errors import UnreadableFileError
 from ...loaders.label_audit import ADVICE
+from ...loaders.reading.sources import require_no_pipe
 from ...loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
 from ..base import processes
 from ..base.errors import ConflictError, NotFoundError, UsageError
@@ -113,12 +114,14 @@ def read_apart(call: Callable[[Path], T], path: Path) -> T:
     The file may come from anyone: one that takes all memory ends that process, and no other.
 
     Args:
-        call: of a module of the loaders, perhaps with further arguments by `functools.partial`.
+        call: of a module that imports no torch, perhaps with further arguments by
+            `functools.partial`.
 
     Raises:
-        UnreadableFileError: it exceeds a limit.
+        UnreadableFileError: it exceeds a limit, or is a pipe or a device.
         LoaderError: as the call.
     """
+    require_no_pipe(path)
     settings = Settings()
     try:
         return processes.apart(

@@ -18,7 +18,7 @@ from .context import Answers, Budget, Context, Seat
 from .elicit import open_elicitor
 from .kind import GROWTH
 from .request import prepare
-from .review import Decision, read_decisions
+from .review import Decision, Read
 from .run import Attempt, Report, silent
 from .runs import request_of, require_run
 from .schemas import Recorded, RecordedFile
@@ -163,18 +163,11 @@ def decide(db: Database, settings: Settings, run: str, decisions: Sequence[Decis
     return done.model_copy(update={"resumed": True})
 
 
-def decide_by_file(
-    db: Database, settings: Settings, run: str, text: str, name: str, by: str | None = None
-) -> RecordedFile:
-    """Record the decisions of a CSV file: all of them, or none where one is refused.
-
-    Args:
-        by: who decides where a row has no `by` of its own.
+def decide_by_file(db: Database, settings: Settings, run: str, read: Read) -> RecordedFile:
+    """Record the decisions of a file: all of them, or none where one is refused.
 
     Raises:
-        UsageError: the file cannot be read; with the line.
-        NotFoundError, ConflictError: as `decide`.
+        NotFoundError, ConflictError, UsageError: as `decide`.
     """
-    read = read_decisions(text, name, by)
     done = decide(db, settings, run, read.decisions)
     return RecordedFile(**done.model_dump(), undecided=read.undecided, judged=read.judged)

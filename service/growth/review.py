@@ -6,10 +6,11 @@ import csv
 import io
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from pydantic import ValidationError
 
@@ -37,6 +38,8 @@ from .schemas import (
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
+
+T = TypeVar("T")
 
 
 # Decisions about a run's candidates: each is stored with who made it, when and why.
@@ -600,6 +603,21 @@ def _readable(reader: Any, name: str) -> Iterator[list[str]]:
             f"{name}, line {reader.line_num}: {error}.",
             remedy="Check that each quotation mark is closed, and that columns have commas.",
         ) from error
+
+
+def read_file(read: Callable[..., T], path: Path, **given: Any) -> T:
+    """Read a CSV file by `read_csv` or `read_decisions`; called by `datasets.read_apart`.
+
+    Raises:
+        UsageError: there is no such file, or as `read`.
+    """
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror or error}.", remedy="Give a CSV file."
+        ) from error
+    return read(decoded(body, path.name), path.name, **given)
 
 
 def decoded(body: bytes, name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...editing.probe.matching import sentence_end
 from ..base.errors import UsageError
+from ..graphs.datasets import read_apart
 from .schemas import TextIn
 
 # Statements of a text: its sentences in order, without list markers; by rules, without a model.
@@ -65,7 +66,7 @@ def read(paths: Sequence[Path]) -> tuple[TextIn, ...]:
     Raises:
         UsageError: a file is missing, empty, too long, not UTF-8, or a record has none of FIELDS.
     """
-    return tuple(_read(path) for path in paths)
+    return tuple(read_apart(_read, path) for path in paths)
 
 
 def _read(path: Path) -> TextIn:

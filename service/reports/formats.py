@@ -150,15 +150,14 @@ def joined(table: Table[Row], path: Path) -> Table[Row]:
     """
     import pandas as pd  # `--help` does not wait for it
 
-    try:
-        read = pd.read_csv(path, converters={0: str.strip}, skipinitialspace=True)
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{path} cannot be read as a table: {error}.", remedy="Save it as CSV, in UTF-8."
-        ) from error
+    from ..graphs.datasets import read_apart
+
+    read = read_apart(_read_frame, path)
     first, *others = read.columns
     if not others:
-        raise UsageError(f"{path} has one column, {first!r}.", remedy="Add the values to join.")
+        raise UsageError(
+            f"{path} has one column, {str(first)[:100]!r}.", remedy="Add the values to join."
+        )
     if (twice := read[first].duplicated()).any():
         name = read[first][twice].iloc[0]
         raise UsageError(f"{path} names {name!r} twice.", remedy="Keep one of the rows.")
@@ -176,6 +175,17 @@ def joined(table: Table[Row], path: Path) -> Table[Row]:
     more: list[Column[Row]] = [Column(name, partial(get, name=name)) for name in others]
     wider = None if table.values is None else [*table.values, *more]
     return replace(table, columns=[*table.columns, *more], values=wider)
+
+
+def _read_frame(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        return pd.read_csv(path, converters={0: str.strip}, skipinitialspace=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{path} cannot be read as a table: {error}.", remedy="Save it as CSV, in UTF-8."
+        ) from error
 
 
 def _frame(table: Table[Any]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -102,14 +103,19 @@ def _kept(runtime: Runtime, key: Sequence[str], measure: Callable[[], ChatChosen
     """The measurement of an earlier process, of the cache, else a new one."""
     name = digest([*key, NUMBERS_VERSION, SAMPLE, KNOWN])
     path = runtime.settings.cache / "chat" / f"{name}.json"
-    if path.is_file():
-        # A damaged file is measured again, and replaced.
-        with suppress(ValueError, TypeError):
-            return ChatChosen(**json.loads(path.read_bytes()))
+    if (kept := read(path)) is not None:
+        return kept
     found = measure()
     with whole_file(path) as out:
         out.write_text(json.dumps(asdict(found)))
     return found
+
+
+def read(path: Path) -> ChatChosen | None:
+    """The measurement of a file; None if it is missing or damaged: it is made again."""
+    with suppress(OSError, ValueError, TypeError, RecursionError):
+        return ChatChosen(**json.loads(path.read_bytes()))
+    return None
 
 
 def _measured(

@@ -125,7 +125,8 @@ def retained(resolved: Resolved, forgotten: Sequence[RewriteRequest] = ()) -> Re
 
     request, db = resolved.request, resolved.runtime.db
     if request.retain is not None and request.retain.endswith(SUFFIX):
-        return Retained(read(Path(request.retain).expanduser()), Path(request.retain).name)
+        file = Path(request.retain).expanduser()
+        return Retained(datasets.read_apart(read, file), file.name)
     graph = request.retain or request.graph
     if graph != request.graph:
         datasets.require_graph(db, graph)

@@ -17,6 +17,7 @@ from ...editing import architectures, hparams, registry
 from ...editing.atomic_write import whole_file
 from ...editing.errors import HparamsError
 from ...editing.hparams.suggestion import Suggestion, for_config, notice
+from ...loaders.reading.sources import small_text
 from ..base.errors import UsageError
 from ..base.formatting import short
 from .runtime import Runtime, RuntimeModel
@@ -81,6 +82,13 @@ def _files(text: str) -> list[str]:
     return [str(path) for path in found if path.suffix in hparams.FILES]
 
 
+def _beginning(path: Path) -> str:
+    try:
+        return small_text(path)[:200]
+    except UnicodeDecodeError:
+        return ""  # an error in it is raised when it is read
+
+
 def _methods_of(file: str, methods: Sequence[str], named: str) -> list[str]:
     """Those of the methods that a file, named itself or in a folder, has hyperparameters of."""
     path = Path(file).expanduser()
@@ -89,7 +97,7 @@ def _methods_of(file: str, methods: Sequence[str], named: str) -> list[str]:
     stem = path.stem.lower().replace("-", "_")
     own = {m for m in registry.names() if re.search(f"(?<![a-z]){m}(?![a-z])", stem)}
     if len(own) != 1 and path.is_file():
-        own = set(_HEADER.findall(path.read_text(encoding="utf-8", errors="replace")[:200]))
+        own = set(_HEADER.findall(_beginning(path)))
     if len(own) == 1:
         return [method for method in methods if method in own]
     if file == named and len(methods) == 1:

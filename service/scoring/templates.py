@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from ...editing.atomic_write import whole_file
@@ -42,13 +43,20 @@ def stored(runtime: Runtime, key: str | None) -> Templates | None:
     if key is None:
         return None
     if key not in runtime.templates:
-        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-            found = json.loads((runtime.settings.cache / FOLDER / f"{key}.json").read_bytes())
-            templates = tuple(tuple(group) for group in found["templates"])
-            if found["digest"] != digest(templates):
-                return None
-            runtime.templates[key] = templates
+        found = read(runtime.settings.cache / FOLDER / f"{key}.json")
+        if found is not None:
+            runtime.templates[key] = found
     return runtime.templates.get(key)
+
+
+def read(path: Path) -> Templates | None:
+    """The templates of a file; None if it is missing or damaged, as its digest tells."""
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+        found = json.loads(path.read_bytes())
+        templates = tuple(tuple(group) for group in found["templates"])
+        if found["digest"] == digest(templates):
+            return templates
+    return None
 
 
 def keep(runtime: Runtime, key: str | None, templates: Sequence[Sequence[str]]) -> None:

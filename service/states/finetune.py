@@ -16,6 +16,7 @@ from ...cypher import rows
 from ...loaders.records import SUBJECT_SLOT, digest, slug
 from .. import NUMBERS_VERSION
 from ..base.errors import UsageError
+from ..graphs.datasets import read_apart
 from ..scoring import deltas
 from ..scoring.runtime import parse
 from .spec import FINE_TUNE, GRAPH, FineTune, parse_fine_tune
@@ -111,7 +112,7 @@ def require_all(
                 learnt[text] = (
                     of_graph(runtime.db, posted.graph, sorted(names))
                     if change.of_graph
-                    else read(Path(change.source).expanduser())
+                    else read_apart(read, Path(change.source).expanduser())
                 )
             require(runtime, state, change, learnt[text], force=posted.force)
     return learnt

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ...editing.training.settings import FineTuning
+from ...loaders.reading.sources import small_text
 from ..base.errors import UsageError
 from ..scoring import runtime
 from ..scoring.runtime import CHANGE_MARK, ENDPOINT
@@ -273,7 +274,7 @@ def listed(specs: Iterable[str]) -> list[str]:
 def _lines(spec: str) -> list[str]:
     path = Path(spec[1:])
     try:
-        lines = [line.partition("#")[0].strip() for line in path.read_text("utf-8").splitlines()]
+        lines = [line.partition("#")[0].strip() for line in small_text(path).splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{path} cannot be read as a list of states: {error}.", remedy="Name a text file."

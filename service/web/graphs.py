@@ -39,6 +39,7 @@ from ..models.edit import Name
 from ..scoring import deltas
 from .parameters import Cursor, Limit
 from .problems import DESCRIBED
+from .roles import WITH_REPLACE
 from .security import require_role
 from .state import AppState, Db, InForce
 
@@ -351,8 +352,6 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
     200: {"description": "The same data set is stored already.", "model": Imported}
 }
 
-
-WITH_REPLACE = " with `replace`"
 
 _TEXTS = {name: field.description for name, field in ImportIn.model_fields.items()}
 FormName = Annotated[NewName | None, Form(description=_TEXTS["name"])]

@@ -203,7 +203,8 @@ def post_decisions(
 ) -> RecordedFile:
     """All of them, or none where one is refused. Rows without a verb are left out."""
     name = file.filename or "the file"
-    text = review.decoded(file.file.read(), name)
-    done = control.decide_by_file(db, here.settings, run, text, name, by)
+    # Of at most THINKEVAL_BODY_LIMIT_MB, which bounds the time and memory that a CSV file takes.
+    read = review.read_decisions(review.decoded(file.file.read(), name), name, by)
+    done = control.decide_by_file(db, here.settings, run, read)
     here.dispatcher.wake()
     return done

@@ -38,8 +38,8 @@ from ..base.errors import ForbiddenError, Problem, UsageError, describe
 from ..base.settings import Settings
 from ..base.tokens import Holder
 from ..engines.connection import Connection
-from ..kinds import KINDS
 from . import problems
+from .roles import SAFE, role_of
 from .state import WAIT
 
 if TYPE_CHECKING:
@@ -47,38 +47,9 @@ if TYPE_CHECKING:
 
 COOKIE = "thinkeval"
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
-SAFE = ("GET", "HEAD", "OPTIONS")
 OPEN = ("/health", "/ready", "/login", "/favicon.ico")
 OPEN_FOLDERS = ("/static/", "/neo4j/")
 """Routes that need no token: none shows stored data (`/ready` does to clients with access only)."""
-
-ROLES: dict[str, AccessRole] = {
-    "POST /v1/graphs/preview": "read",
-    "POST /v1/graphs": "post",  # with `replace` admin
-    "POST /v1/graphs/import": "post",  # with `replace` admin
-    "DELETE /v1/graphs/{graph}": "admin",
-    "POST /v1/graphs/{graph}/rules": "post",
-    "POST /v1/graphs/{graph}/rules/mine": "post",
-    "POST /v1/graphs/{graph}/rules/{rule}/labels": "post",
-    "DELETE /v1/graphs/{graph}/rules/{rule}": "admin",
-    "POST /v1/depedit/sets": "post",
-    "DELETE /v1/depedit/sets/{knowledge_set}": "admin",
-    "DELETE /v1/depedit/runs/{run}": "admin",
-    "POST /v1/growth/{run}/candidates": "post",
-    "POST /v1/growth/{run}/candidates/{candidate}/decision": "post",
-    "POST /v1/growth/{run}/decisions": "post",
-    # Forms of the web UI.
-    "POST /comparisons": "post",
-    "POST /growth": "post",
-    "POST /sweeps/{sweep}/cancel": "post",
-    "POST /edits/{edit}/delete": "admin",
-    "POST /graphs/{graph}/delete": "admin",
-    "POST /logout": "read",
-}
-for _path in (f"/v1/{kind.plural}" for kind in KINDS):
-    ROLES[f"POST {_path}"] = ROLES[f"POST {_path}/{{id}}/cancel"] = "post"
-    ROLES[f"DELETE {_path}/{{id}}"] = "admin"
-"""Role that each operation requires besides those of `SAFE`, which require `read`."""
 
 LET_IN = Holder("anyone", "admin")
 """Holder of no token, where none is required."""
@@ -109,11 +80,6 @@ def require_token_elsewhere(settings: Settings, host: str) -> None:
 def is_open(path: str) -> bool:
     """Return True if a path needs no token."""
     return path in OPEN or path.startswith(OPEN_FOLDERS)
-
-
-def role_of(method: str, path: str) -> AccessRole:
-    """Role that an operation requires, by the pattern of its path; the highest if none is known."""
-    return "read" if method in SAFE else ROLES.get(f"{method} {path}", "admin")
 
 
 def require_role(request: Request, role: AccessRole, reason: str = "") -> None:

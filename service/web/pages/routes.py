@@ -28,6 +28,7 @@ from ...reports.formats import Table
 from ...reports.graph_tables import GRAPHS
 from ...rules import store
 from ...scoring import deltas, record
+from ..roles import Offers
 from ..state import AppState, Db, InForce
 from . import depedit, home
 from . import leaderboard as board
@@ -149,7 +150,8 @@ Taken = Annotated[Measure | None, BeforeValidator(lambda text: text or None), Qu
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """A template as a response; its policy allows only resources of this service."""
     signed_in = getattr(request.state, "signed_in", False)
-    text = render(template, signed_in=signed_in, **values)
+    may = Offers(getattr(request.state, "access", None))
+    text = render(template, signed_in=signed_in, may=may, **values)
     return HTMLResponse(text, status_code=status, headers=HEADERS)
 
 

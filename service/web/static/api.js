@@ -31,6 +31,12 @@ export async function call(method, url, { json, form, headers = {} } = {}) {
   return data;
 }
 
+/** Do what an element says by its data-act, or by another of its data: METHOD ADDRESS, with `ids` in place of {names}. */
+export function act(element, { of = "act", ids = {}, ...sent } = {}) {
+  const [method, url] = element.dataset[of].split(" ");
+  return call(method, url.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(ids[name])), sent);
+}
+
 /** The items of all pages of a list. */
 export async function all(url) {
   const items = [];

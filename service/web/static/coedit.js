@@ -1,12 +1,12 @@
 // The buttons of an edit's pages that edit facts of the leak cut too.
-import { busy, call, key } from "./api.js";
+import { act, busy, key } from "./api.js";
 import { go } from "./root.js";
 
 document.addEventListener("click", async (event) => {
   const start = event.target.closest("[data-request]");
   if (!start) return;
   const run = await busy(start, document.getElementById("co-edit-problem"), () =>
-    call("POST", "/v1/coedits", { json: JSON.parse(start.dataset.request), headers: { "Idempotency-Key": key() } }),
+    act(start, { json: JSON.parse(start.dataset.request), headers: { "Idempotency-Key": key() } }),
   );
   if (run) go(`/coedits/${encodeURIComponent(run.id)}`);
 });

@@ -1,5 +1,5 @@
 // Page of data sets: preview of an upload, then its import.
-import { busy, call } from "./api.js";
+import { act, busy } from "./api.js";
 import { go } from "./root.js";
 
 const form = document.getElementById("import");
@@ -65,37 +65,38 @@ function show(found) {
   document.getElementById("facts").replaceChildren(...found.facts.map((fact) => row(fact.subject, fact.relation, fact.object, fact.prompt)));
   document.getElementById("rewrites-title").textContent = found.n_rewrites ? `Rewrite requests (${Math.min(10, found.n_rewrites)} of ${found.n_rewrites}):` : "No rewrite request: state one when you score.";
   document.getElementById("rewrites").replaceChildren(...found.rewrites.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
-  store.elements.name.value = found.name;
-  offerReplace();
+  if (store) store.elements.name.value = found.name;
+  if (store) offerReplace();
   preview.focus();
 }
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const box = document.getElementById("import-problem");
-  const found = await busy(document.getElementById("ask"), box, () => call("POST", "/v1/graphs/preview", { form: upload() }));
+  const found = await busy(document.getElementById("ask"), box, () => act(form, { form: upload() }));
   if (found) show(found);
 });
 
-store.addEventListener("submit", async (event) => {
+store?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const given = { name: store.elements.name.value };
-  if (store.elements.replace.checked) given.replace = "true";
+  if (store.elements.replace?.checked) given.replace = "true";
   const box = document.getElementById("store-problem");
-  const done = await busy(store.querySelector("button"), box, () => call("POST", "/v1/graphs", { form: upload(given) }));
+  const done = await busy(store.querySelector("button"), box, () => act(store, { form: upload(given) }));
   if (done !== undefined) go(`/?graph=${encodeURIComponent(done?.graph ?? shown.name)}`);
 });
 
 /** Of another name than the previewed one it is not known here what is stored. */
 function offerReplace() {
-  document.getElementById("replace").hidden = shown.stored !== "other" && store.elements.name.value === shown.name;
+  const replace = document.getElementById("replace");
+  if (replace) replace.hidden = shown.stored !== "other" && store.elements.name.value === shown.name;
 }
-store.elements.name.addEventListener("input", offerReplace);
+store?.elements.name.addEventListener("input", offerReplace);
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-ships]");
   if (!button) return;
   const box = document.getElementById("ships-problem");
-  const done = await busy(button, box, () => call("POST", "/v1/graphs/import", { json: { source: button.dataset.ships } }));
+  const done = await busy(button, box, () => act(button, { json: { source: button.dataset.ships } }));
   if (done !== undefined) location.reload();
 });

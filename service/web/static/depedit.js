@@ -1,5 +1,5 @@
 // DepEdit's page: the form that starts runs, and the button that builds the first sets.
-import { busy, call, key, Problem } from "./api.js";
+import { act, busy, call, key, Problem } from "./api.js";
 import { go } from "./root.js";
 
 const form = document.getElementById("run");
@@ -18,7 +18,7 @@ form?.addEventListener("submit", async (event) => {
       model: fields.model.value.trim(),
       seed: fields.seed.valueAsNumber,
     };
-    return call("POST", "/v1/protocols", { json, headers: { "Idempotency-Key": key() } });
+    return act(form, { json, headers: { "Idempotency-Key": key() } });
   });
   if (job) go(`/protocols/${encodeURIComponent(job.id)}`);
 });
@@ -45,8 +45,8 @@ if (form) {
 document.querySelector("[data-build]")?.addEventListener("click", async (event) => {
   const graph = event.target.dataset.build;
   const built = await busy(event.target, document.getElementById("build-problem"), async () => {
-    await call("POST", "/v1/graphs/import", { json: { source: graph } });
-    return call("POST", "/v1/depedit/sets", { json: { graph, init: "shuffled" } });
+    await act(event.target, { json: { source: graph } });
+    return act(event.target, { of: "then", json: { graph, init: "shuffled" } });
   });
   if (built) go("/depedit");
 });

@@ -1,5 +1,5 @@
 // Pages of sweeps: the form that starts one, and the progress of one that is under way.
-import { busy, call } from "./api.js";
+import { act, busy } from "./api.js";
 import { go } from "./root.js";
 
 const AGAIN_MS = 2000;
@@ -29,7 +29,7 @@ async function start(event) {
     seeds: listed("seeds").map(Number),
     samples: form.elements.samples.valueAsNumber,
   };
-  const sweep = await busy(form.querySelector(".primary"), box, () => call("POST", "/v1/sweeps", { json }));
+  const sweep = await busy(form.querySelector(".primary"), box, () => act(form, { json }));
   if (sweep) go(`/sweeps/${encodeURIComponent(sweep.id)}`);
 }
 
@@ -52,7 +52,7 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-again]");
   if (!button) return;
   const sweep = await busy(button, document.getElementById("sweep-problem"), () =>
-    call("POST", "/v1/sweeps", { json: JSON.parse(button.dataset.again) }),
+    act(button, { json: JSON.parse(button.dataset.again) }),
   );
   if (sweep) location.reload();
 });

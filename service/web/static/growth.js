@@ -1,5 +1,5 @@
 // The page of a growth run: its state, the review queue, decisions by file.
-import { busy, call } from "./api.js";
+import { act, busy, call } from "./api.js";
 import { follow } from "./live.js";
 import { reviewQueue } from "./review.js";
 
@@ -13,7 +13,7 @@ const upload = document.getElementById("upload");
 let stop = () => {};
 let timer;
 let mode = null;
-const queue = reviewQueue({
+const queue = decide && reviewQueue({
   path: `/growth/${run}/review`,
   keys: { k: "keep", p: "prune", c: "correct", a: "add" },
   press: (verb) => (verb === "correct" || verb === "add" ? open(verb) : send(verb)),
@@ -31,7 +31,7 @@ async function refresh() {
         const now = fresh.getElementById(old.id);
         if (now) old.replaceWith(now);
       }
-      if (!document.querySelector("[data-chosen]")) await queue.choose("");
+      if (!document.querySelector("[data-chosen]")) await queue?.choose("");
     }
   } catch {
     // the service is not available: poll again
@@ -47,9 +47,9 @@ function watch() {
 }
 
 /** The same request again continues the run. */
-async function again() {
+async function again(button) {
   const { request } = await call("GET", place);
-  return call("POST", "/v1/growth", { json: request });
+  return act(button, { json: request });
 }
 
 function open(verb) {
@@ -64,8 +64,8 @@ async function send(verb, triplet) {
   const reason = decide.elements.reason.value.trim() || null;
   const request = (by, id) =>
     verb === "add"
-      ? call("POST", `${place}/candidates`, { json: { triplet, by, reason } })
-      : call("POST", `${place}/candidates/${encodeURIComponent(id)}/decision`, { json: { verb, by, reason, after: triplet ?? null } });
+      ? act(queue.button(verb), { json: { triplet, by, reason } })
+      : act(queue.button(verb), { ids: { candidate: id }, json: { verb, by, reason, after: triplet ?? null } });
   const describe = (done) => `Decision ${done.number}: ${verb}. ${waits(done)}`;
   if (!(await queue.decide(verb, request, describe, { stay: verb === "add" }))) return;
   fieldset.hidden = true;
@@ -75,20 +75,20 @@ async function send(verb, triplet) {
 
 const waits = (done) => `${done.waiting} wait${done.resumed ? "; the run continues" : ""}.`;
 
-decide.addEventListener("click", (event) => {
+decide?.addEventListener("click", (event) => {
   if (event.target.closest("[data-close]")) fieldset.hidden = true;
 });
-decide.addEventListener("submit", () => {
+decide?.addEventListener("submit", () => {
   if (fieldset.hidden) return;
   const { subject, relation, object } = decide.elements;
   send(mode, { subject: subject.value, relation: relation.value, object: object.value });
 });
-upload.addEventListener("submit", async (event) => {
+upload?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = new FormData(upload);
-  const by = decide.elements.by.value.trim();
+  const by = decide?.elements.by.value.trim();
   if (by) form.set("by", by);
-  const done = await busy(upload.querySelector("button"), document.getElementById("upload-problem"), () => call("POST", `${place}/decisions`, { form }));
+  const done = await busy(upload.querySelector("button"), document.getElementById("upload-problem"), () => act(upload, { form }));
   if (!done) return;
   upload.reset();
   document.getElementById("decided").textContent = `${done.recorded} decisions recorded, ${done.undecided} rows without a verb. ${waits(done)}`;
@@ -98,10 +98,10 @@ upload.addEventListener("submit", async (event) => {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-do]");
   if (!button) return;
-  const done = await busy(button, document.getElementById("do-problem"), () => (button.dataset.do === "cancel" ? call("POST", `${place}/cancel`) : again()));
+  const done = await busy(button, document.getElementById("do-problem"), () => (button.dataset.do === "cancel" ? act(button) : again(button)));
   if (done) refresh();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") fieldset.hidden = true;
+  if (event.key === "Escape" && fieldset) fieldset.hidden = true;
 });
 watch();

@@ -1,5 +1,5 @@
 // The front page: the form that scores, and the list of edits, which stays up to date.
-import { all, busy, call, key, Problem, show } from "./api.js";
+import { act, all, busy, call, key, Problem, show } from "./api.js";
 import { follow } from "./live.js";
 import { at, go } from "./root.js";
 
@@ -74,12 +74,12 @@ document.addEventListener("click", async (event) => {
   if (!button) return;
   if (button.dataset.cancel) {
     button.disabled = true;
-    await call("POST", `/v1/edits/${encodeURIComponent(button.dataset.cancel)}/cancel`).catch(() => {});
+    await act(button).catch(() => {});
     refresh();
     return;
   }
   const box = document.getElementById("start-problem");
-  const done = await busy(button, box, () => call("POST", "/v1/graphs/import", { json: { source: button.dataset.import } }));
+  const done = await busy(button, box, () => act(button, { json: { source: button.dataset.import } }));
   if (done !== undefined) go(`/?graph=${encodeURIComponent(done?.graph ?? done?.id ?? button.dataset.import)}`);
 });
 
@@ -157,7 +157,7 @@ async function submit(event) {
     const edits = [];
     for (const method of methods) {
       message.textContent = `Submitting ${method} …`;
-      edits.push(await call("POST", "/v1/edits", { json: { ...wanted(form), method }, headers: { "Idempotency-Key": key() } }));
+      edits.push(await act(score, { json: { ...wanted(form), method }, headers: { "Idempotency-Key": key() } }));
     }
     return edits;
   });

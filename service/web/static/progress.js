@@ -1,5 +1,5 @@
 // Page of a queued or running edit or job: its progress, and its result as soon as there is one.
-import { busy, call } from "./api.js";
+import { act, busy } from "./api.js";
 import { follow } from "./live.js";
 
 const live = document.querySelector("[data-live]");
@@ -8,7 +8,7 @@ if (live) follow(document, () => location.reload());
 for (const button of document.querySelectorAll("[data-cancel]")) {
   button.addEventListener("click", () =>
     busy(button, document.getElementById("cancel-problem"), async () => {
-      await call("POST", button.dataset.url ?? `/v1/edits/${encodeURIComponent(button.dataset.cancel)}/cancel`);
+      await act(button);
       document.querySelector("[data-message]").textContent = "Cancelling …";
     }),
   );

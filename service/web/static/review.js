@@ -21,6 +21,7 @@ export function reviewQueue({ path, keys, press, query = () => ({}), personal = 
   const links = () => [...document.querySelectorAll(".waiting a")];
   const chosen = () => document.querySelector("[data-chosen]")?.dataset ?? {};
   const name = () => form.elements.by.value.trim();
+  const button = (verb) => form.querySelector(`[data-verb=${verb}]`);
   let sending = false;
   let asks = 0;
   let cursor = new URLSearchParams(location.search).get("cursor") ?? "";
@@ -48,7 +49,7 @@ export function reviewQueue({ path, keys, press, query = () => ({}), personal = 
     if (sending) return undefined;
     sending = true;
     const id = chosen().chosen ?? "";
-    const done = await busy(form.querySelector(`[data-verb=${verb}]`), box, async () => {
+    const done = await busy(button(verb), box, async () => {
       if (!name()) throw new Problem(422, "A decision needs your name.", "Write it above; it tells annotators apart.");
       if (!stay && !id) throw new Problem(422, "Nothing waits for a decision.", "Add something, or wait.");
       localStorage.setItem(NAME, name());
@@ -63,7 +64,7 @@ export function reviewQueue({ path, keys, press, query = () => ({}), personal = 
   }
 
   const take = (verb) => {
-    if (!sending) press(verb);
+    if (!sending && button(verb)) press(verb);
   };
 
   form.elements.by.addEventListener("change", () => personal && choose(""));
@@ -94,5 +95,5 @@ export function reviewQueue({ path, keys, press, query = () => ({}), personal = 
     }
   });
   if (personal && name()) choose("");
-  return { choose, chosen, decide };
+  return { button, choose, chosen, decide };
 }

@@ -1,5 +1,5 @@
 // Page of rules: load those that ship, mine the graph, and review candidates by keyboard.
-import { busy, call } from "./api.js";
+import { act, busy } from "./api.js";
 import { reviewQueue } from "./review.js";
 
 const get = document.getElementById("get-rules");
@@ -8,11 +8,8 @@ const review = document.getElementById("review");
 get?.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-load], [data-mine]");
   if (!button) return;
-  const rules = `/v1/graphs/${encodeURIComponent(get.dataset.graph)}/rules`;
   const done = await busy(button, document.getElementById("get-problem"), () =>
-    "load" in button.dataset
-      ? call("POST", rules, { json: JSON.parse(document.getElementById("shipped").textContent) })
-      : call("POST", `${rules}/mine`, { json: {} }),
+    act(button, { json: "load" in button.dataset ? JSON.parse(document.getElementById("shipped").textContent) : {} }),
   );
   if (!done) return;
   document.getElementById("got").textContent = "load" in button.dataset ? `${done.total} rules are kept.` : `${done.total} found, ${done.created} of them new.`;
@@ -29,7 +26,7 @@ if (review) {
     press: (label) =>
       queue.decide(
         label,
-        (annotator, rule) => call("POST", `/v1/graphs/${encodeURIComponent(graph)}/rules/${encodeURIComponent(rule)}/labels`, { json: { annotator, label } }),
+        (annotator, rule) => act(queue.button(label), { ids: { rule }, json: { annotator, label } }),
         (done) => `${label}: ${done.text} (${done.status}).`,
       ),
   });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from thinkeval.editing.covariance import Covariance
 from thinkeval.editing.covariance import files as covariances
 from thinkeval.editing.covariance.statistics import Source
 from thinkeval.editing.deltas import EditEffect, files
+from thinkeval.editing.organism.report import RecallReport
+from thinkeval.loaders.records import digest
 from thinkeval.service.base.database import silent
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.experiments import deep
@@ -105,23 +108,42 @@ def test_damaged_files_of_the_cache_are_deleted_and_whole_ones_stay(
         covariances.save(Covariance({"m": matrix}, source, 10), folder / f"{name}.safetensors")
     cut = folder / "cut.safetensors"
     cut.write_bytes(cut.read_bytes()[:-8])
-    for name in ("whole", "bad"):
+    recall = RecallReport(1, 1, 1.0, 1.0, None, 1.0, None, None, None)
+    for name in ("whole", "bad", "unread"):
         place = mine.cache / "organisms" / name
         place.mkdir(parents=True)
-        (place / "config.json").write_text("{}" if name == "whole" else "{")
+        (place / "config.json").write_text("{" if name == "bad" else "{}")
         (place / "model.safetensors").write_bytes((folder / "good.safetensors").read_bytes())
+        (place / "recall.json").write_text(json.dumps({"recall": recall.as_dict(), "seconds": 1.0}))
+    (mine.cache / "organisms" / "unread" / "recall.json").write_text("{}")
     (mine.cache / "organisms" / ".being-written.partial").mkdir()
     (mine.cache / "chat").mkdir()
     (mine.cache / "chat" / "a.json").write_text('{"a": ')
     (mine.cache / "templates").mkdir()
     (mine.cache / "templates" / "b.json").write_text("{")
+    groups = [["{}"], ["A text. {}"]]
+    for name, kept in (("c", digest(groups)), ("other", digest([["{}"]]))):
+        about = json.dumps({"templates": groups, "digest": kept})
+        (mine.cache / "templates" / f"{name}.json").write_text(about)
+    (mine.cache / "own-samples").mkdir()
+    for name, texts in (("d", [[1, 2]]), ("flipped", [[1, 3]])):
+        about = {"start": [0], "texts": texts} | {
+            "digest": digest({"start": [0], "texts": [[1, 2]]})
+        }
+        (mine.cache / "own-samples" / f"{name}.json").write_text(json.dumps(about))
+    (mine.cache / "mend").mkdir()  # a file of tensors, but no hypernetwork
+    (mine.cache / "mend" / "e.safetensors").write_bytes((folder / "good.safetensors").read_bytes())
     after = found(db, mine)
     assert after["covariances"].found.startswith("3 checked, 2 damaged and deleted: cut")
     assert [path.name for path in folder.iterdir()] == ["good.safetensors"]
-    assert after["organisms"].found == "2 checked, 1 damaged and deleted: bad"
+    assert after["organisms"].found == "3 checked, 2 damaged and deleted: bad, unread"
     assert (mine.cache / "organisms" / ".being-written.partial").is_dir()
     assert after["chosen chat modes"].found == "1 checked, 1 damaged and deleted: a.json"
-    assert after["context templates"].found == "1 checked, 1 damaged and deleted: b.json"
+    assert after["context templates"].found == (
+        "3 checked, 2 damaged and deleted: b.json, other.json"
+    )
+    assert after["texts of models"].found == "2 checked, 1 damaged and deleted: flipped.json"
+    assert after["MEND editors"].found == "1 checked, 1 damaged and deleted: e.safetensors"
     assert all(after[name].ok for name in ("covariances", "organisms", "chosen chat modes"))
     again = found(db, mine)
     assert again["covariances"].found == "1 checked"

@@ -18,7 +18,7 @@ from thinkeval.service.base import tokens
 from thinkeval.service.base.errors import ConflictError, NotFoundError, UsageError
 from thinkeval.service.base.tokens import ROLES, Holder
 from thinkeval.service.web import app as application
-from thinkeval.service.web import security
+from thinkeval.service.web import roles, security
 from thinkeval.service.web.app import create_app
 
 OWN = "the operator's own token"
@@ -33,7 +33,7 @@ def operations() -> list[str]:
         for router in application.ROUTERS
         for route in router.routes
         for method in getattr(route, "methods", None) or ()
-        if method not in security.SAFE
+        if method not in roles.SAFE
     )
 
 
@@ -72,9 +72,9 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def test_every_route_has_a_role_and_every_role_a_route() -> None:
-    assert operations() == sorted({*security.ROLES, *OPEN})
-    assert security.role_of("POST", "/v1/added/later") == "admin"
-    assert security.role_of("GET", "/v1/edits") == "read"
+    assert operations() == sorted({*roles.ROLES, *OPEN})
+    assert roles.role_of("POST", "/v1/added/later") == "admin"
+    assert roles.role_of("GET", "/v1/edits") == "read"
 
 
 @pytest.mark.parametrize("operation", [each for each in operations() if each not in OPEN])
@@ -82,7 +82,7 @@ def test_a_lower_role_is_refused_and_the_required_one_is_not(
     service: TestClient, made: dict[str, str], operation: str
 ) -> None:
     method, path = operation.split(" ")
-    needed = security.ROLES[operation]
+    needed = roles.ROLES[operation]
     for role, token in made.items():
         answer = service.request(method, fill(path), headers=bearer(token), follow_redirects=False)
         if ROLES.index(role) < ROLES.index(needed):
@@ -98,7 +98,7 @@ def test_the_document_says_the_role_of_each_operation(service: TestClient) -> No
     assert paths["/health"]["get"]["security"] == []
     for path, methods in paths.items():
         for method, each in methods.items():
-            role = security.role_of(method.upper(), path)
+            role = roles.role_of(method.upper(), path)
             assert each["security"] in ([], [{}, {"token": [role]}, {"cookie": [role]}]), path
     assert paths["/v1/edits/{id}"]["delete"]["security"][1] == {"token": ["admin"]}
 

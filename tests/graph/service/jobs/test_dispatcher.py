@@ -128,11 +128,12 @@ def test_an_error_is_recorded_and_the_worker_takes_the_next(
     assert ended(db, submitted(db)).status == "succeeded"
 
 
-@pytest.mark.parametrize("limited", [True, False])
-def test_an_edit_that_exceeds_its_time_limit_fails(
-    db: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch, limited: bool
+@pytest.mark.parametrize(("kind", "limit"), [("edit", "edit"), ("job", "job"), ("job", "edit")])
+def test_a_job_that_exceeds_its_time_limit_fails(
+    db: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch, kind: str, limit: str
 ) -> None:
-    """And only an edit: other kinds of job, and the next edit, are not stopped."""
+    """And only one of that limit: other kinds of job, and the next one, are not stopped."""
+    limited = kind == limit
 
     def long(self: Counting, runtime: Runtime) -> None:
         """A loop of an optimisation that never ends, and does not stop for usual errors."""
@@ -143,18 +144,18 @@ def test_an_edit_that_exceeds_its_time_limit_fails(
                 interruption.check()
         self.count(runtime)
 
-    if limited:
+    if kind == "edit":
         monkeypatch.setattr(queue, "EDIT", Counting.KIND)
     Counting.dropped.clear()
     Counting.act = once(long)
-    with dispatching(db, settings.model_copy(update={"edit_limit_s": 0.5}), Counting):
+    with dispatching(db, settings.model_copy(update={f"{limit}_limit_s": 0.5}), Counting):
         first = submitted(db)
         found = ended(db, first)
         assert ended(db, submitted(db)).status == "succeeded"
     if limited:
         assert (found.status, Counting.dropped) == ("failed", [first])
-        assert "longer than 0.5 s" in (found.error or "")
-        assert "THINKEVAL_EDIT_LIMIT_S" in (found.remedy or "")
+        assert f"The {kind} was stopped: it took longer than 0.5 s" in (found.error or "")
+        assert f"THINKEVAL_{kind.upper()}_LIMIT_S" in (found.remedy or "")
     else:
         assert found.status == "succeeded"
     for row in db.read(rows.PageJobRow, "jobs/page", kind=Counting.KIND, limit=1000):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,18 @@ def test_texts_are_sampled_once_a_model_and_kept(
         other = wrap(loaded.model, loaded.tokenizer, name="other")
         with pytest.raises(TypeError):
             stored_samples(other, tmp_path)
+
+
+@pytest.mark.parametrize("damage", [lambda text: text[:-9], lambda text: text.replace("1", "2")])
+def test_a_damaged_file_of_texts_is_sampled_again(
+    loaded: LoadedModel, tmp_path: Path, damage: Callable[[str], str]
+) -> None:
+    first = stored_samples(loaded, tmp_path)
+    (path,) = tmp_path.glob("*.json")
+    whole = path.read_text("utf-8")
+    path.write_text(damage(whole), "utf-8")
+    assert stored_samples(loaded, tmp_path) == first
+    assert path.read_text("utf-8") == whole
 
 
 def test_a_text_begins_behind_the_token_that_begins_plain_texts() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from thinkeval.service.base.tokens import Holder
 from thinkeval.service.models.edit import EditIn, MetricValue, Score, ScoringOptions
 from thinkeval.service.reports import figure_style
 from thinkeval.service.reports.edit import lines
@@ -19,6 +20,9 @@ from thinkeval.service.reports.formats import Column, Table
 from thinkeval.service.reports.leakage_selection import Selection
 from thinkeval.service.web.pages import charts, edit, render
 from thinkeval.service.web.pages.edit import Asked
+from thinkeval.service.web.roles import Offers
+
+MAY = Offers(Holder("anyone", "admin"))
 
 
 def metric(name: str, value: float, **more: Any) -> MetricValue:
@@ -276,7 +280,7 @@ def empty_home(**more: Any) -> str:
         "model": "organism", "formats": [], "shipped": ["hogwarts"],
     }  # fmt: skip
     values: dict[str, Any] = {
-        "here": "/", "sets": [], "page": EditPage([], 0, None, True), "paged": False,
+        "here": "/", "may": MAY, "sets": [], "page": EditPage([], 0, None, True), "paged": False,
         "narrowed": "", "filters": "", "q": "", "sort": "",
         "chosen": {"graph": "", "method": "", "status": ""}, "statuses": [], "form": form,
     }  # fmt: skip
@@ -291,6 +295,6 @@ def test_an_empty_database_says_what_to_do_first() -> None:
 
 
 def test_names_are_escaped_everywhere() -> None:
-    text = render.render("login.html", here="/login", next='/"><b>', error="<i>no</i>")
+    text = render.render("login.html", may=MAY, here="/login", next='/"><b>', error="<i>no</i>")
     assert "<b>" not in text
     assert "<i>" not in text
