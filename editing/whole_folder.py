@@ -7,12 +7,13 @@ from pathlib import Path
 
 
 def whole_folder(folder: Path) -> bool:
-    """Return True if a transformers folder has weights, none cut short, and JSON that is JSON."""
+    """Return True if a folder has weights, none cut short, and the JSON of model and tokenizer."""
     weights = list(folder.glob("*.safetensors"))
     try:
         for path in folder.glob("*.json"):
             json.loads(path.read_text(encoding="utf-8"))
-        return bool(weights) and (folder / "config.json").is_file() and all(map(_whole, weights))
+        there = all((folder / name).is_file() for name in ("config.json", "tokenizer.json"))
+        return there and bool(weights) and all(map(_whole, weights))
     except (OSError, ValueError, RecursionError):
         return False
 

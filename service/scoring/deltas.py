@@ -128,6 +128,9 @@ def find(runtime: Runtime, name: str) -> Path:
             f"{name!r} was scored between two states and has no update of its own.",
             remedy="Name the edit that was put on; `thinkeval results edits` lists them.",
         )
+    path = path_of(runtime.settings, score.edit)  # another one by the id of its job
+    if path.is_file():
+        return path
     told = about(score)
     reason = told.get("reason") or f"there is no {path}"
     raise NothingStoredError(
@@ -186,9 +189,9 @@ def _loaded(runtime: Runtime, name: str) -> SavedDelta:
 
     path = find(runtime, name)
     saved = files.load(path)
-    if saved.meta.edit != name and not Path(name).is_file():
+    if saved.meta.edit != path.stem and not Path(name).is_file():
         raise NothingStoredError(
-            f"{path} holds the update of edit {saved.meta.edit!r}, not of {name!r}.",
+            f"{path} holds the update of edit {saved.meta.edit!r}, not of {path.stem!r}.",
             remedy=f"Put back the file of {name}, or score the edit again with --force.",
         )
     return saved

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...editing.errors import EditingError
 from ...editing.smollm2 import NAME as SMOLLM2
 from ..base.database import Progress, connect, silent
 from ..base.errors import UsageError
@@ -347,17 +348,31 @@ class Runtime:
         trained_on = _trained_on(spec, graph)
         key = _key(spec, trained_on, dtype, revision)
         if key not in self._models:
-            trained = str(self.train(text, graph, seed=seed).path) if spec.organism else None
-            source = trained or self.fetch(spec.text)
-            self.progress(0, 1, f"loading {spec.name}")
-            from ...editing import models
-
-            loaded = models.load(
-                source, revision=revision, dtype=dtype, device=self.settings.device
-            )
-            self.progress(1, 1, f"loading {spec.name}")
+            source, loaded = self._load(spec, graph, dtype=dtype, revision=revision, seed=seed)
             self._models[key] = RuntimeModel(loaded, spec.name, source, trained_on)
         return _in_use(self._models[key])
+
+    def _load(
+        self, spec: ModelSpec, graph: str | Dataset, *, seed: int | None, **options: Any
+    ) -> tuple[str, LoadedModel]:
+        """Return a model, and the name or folder that it is loaded from."""
+        from ...editing import models
+        from ...editing.whole_folder import whole_folder
+
+        for is_last in (False, True):
+            trained = str(self.train(spec.text, graph, seed=seed).path) if spec.organism else None
+            source = trained or self.fetch(spec.text)
+            self.progress(0, 1, f"loading {spec.name}")
+            try:
+                loaded = models.load(source, device=self.settings.device, **options)
+            except EditingError:
+                # A folder of the cache may have been deleted while it was read: it is made again.
+                if is_last or source == spec.text or whole_folder(Path(source)):
+                    raise
+            else:
+                break
+        self.progress(1, 1, f"loading {spec.name}")
+        return source, loaded
 
     @contextmanager
     def with_model(self, name: str, loaded: LoadedModel) -> Iterator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import neo4j
 import pytest
 
 from support.own_graphs import stored_edges
@@ -80,6 +81,23 @@ def kept(out: ComparisonOut, measure: str = "likelihood") -> list[Retention]:
 @pytest.fixture(scope="module")
 def line(walk: Walk, edit: Score, other: Score) -> ComparisonOut:
     return run(walk, f"+edit:{edit.edit}", "+8bit", FINE_TUNE, f"+edit:{other.edit}")
+
+
+def test_an_edit_is_opened_by_the_id_that_its_job_had(
+    walk: Walk, edit: Score, server: dict[str, str]
+) -> None:
+    """A service returns that id before it knows what the edit's own id depends on."""
+    posted = f"{edit.edit}-posted"
+    auth = (server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"])
+    with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=auth) as driver:
+        driver.execute_query(
+            "MATCH (e:Edit {id: $id}) CREATE (:Post {id: $posted})-[:ASKS_FOR]->(e)",
+            id=edit.edit,
+            posted=posted,
+        )
+    saved = deltas.read(walk.runtime, posted)
+    assert saved.digest == deltas.read(walk.runtime, edit.edit).digest
+    assert saved.meta.edit == edit.edit
 
 
 def test_the_states_of_the_sequence(
