@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ...cypher import rows
@@ -315,23 +315,9 @@ def _stored(row: rows.RuleRow) -> StoredRule:
 # head coverage. A graph lacks facts; PCA counts a conclusion as wrong only where the graph has
 # another fact of the subject and relation. It flatters functional relations, so both are given.
 
-COUNTED = 50
-"""Number of rules that one query counts."""
-
 Rank = Literal["lower", "support"]
 """Order of rules: the greatest lower bound of the confidence first, or the most groundings."""
 RANK: Rank = "lower"
-
-
-def counted(db: Database, graph: str, rules: Sequence[StoredRule]) -> list[StoredRule]:
-    """The rules with their statistics in a graph, in the same order."""
-    found: dict[str, RuleStatistics] = {}
-    for start in range(0, len(rules), COUNTED):
-        part = rules[start : start + COUNTED]
-        params = [{"rule": stored.id, **columns(stored.rule)} for stored in part]
-        for row in db.read(rows.PairCountRow, "rules/pair_counts", graph=graph, rules=params):
-            found[row.rule] = RuleStatistics(row.pairs, row.known, row.comparable, row.heads)
-    return [replace(stored, statistics=found[stored.id]) for stored in rules]
 
 
 def ranked(rules: Sequence[StoredRule], rank: Rank = RANK) -> list[StoredRule]:

@@ -185,7 +185,7 @@ def list_rules(
         found = [rule for rule in found if status in (None, rule.status)]
     else:
         found = store.rules_of(db, dataset, status=None if status is None else (status,))
-    ranked = store.ranked(store.counted(db, graph, found), rank)
+    ranked = store.ranked(mining.counted(db, graph, found), rank)
     shown, following = offset_page(ranked, read_offset(cursor), limit)
     items = [RuleOut.of(rule) for rule in shown]
     return RulePage(items=items, next=following, total=len(ranked))
@@ -202,7 +202,7 @@ def add_rules(graph: GraphId, body: RulesIn, db: Db) -> Rules:
 
 def _shown(db: Database, graph: str, rules: Sequence[store.StoredRule]) -> list[RuleOut]:
     """The rules with their statistics in the graph, in the same order."""
-    return [RuleOut.of(rule) for rule in store.counted(db, graph, rules)]
+    return [RuleOut.of(rule) for rule in mining.counted(db, graph, rules)]
 
 
 def _plain(rule: WrittenRule) -> dict[str, Any]:
@@ -218,9 +218,7 @@ def mine_rules(graph: GraphId, db: Db, body: MineIn | None = None) -> MinedOut:
     datasets.get_or_import(db, graph)
     asked = body or MineIn()
     mined = mining.mine(db, graph, **asked.model_dump(exclude={"rank"}))
-    stored = {rule.id: rule for rule in store.rules_of(db, mined.dataset, status=None)}
-    found = [stored[rule.id] for rule in mined.rules if rule.id in stored]
-    ranked = store.ranked(store.counted(db, graph, found), asked.rank)
+    ranked = store.ranked(mining.mined_rules(db, mined), asked.rank)
     items = [RuleOut.of(rule) for rule in ranked]
     return MinedOut(items=items, total=mined.total, created=mined.created)
 
