@@ -9,7 +9,7 @@ the proofs of one triple.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
@@ -168,18 +168,7 @@ def within(
     Only facts are read whose relation is in a rule: no others take part.
     """
     options = options or ClosureOptions()
-    props = {"pre": f"{options.measure}_pre", "post": f"{options.measure}_post"}
-    about = props | {"relations": relations_of(rules)}
-    state = tx.run(rows.ClosureStateRow, "closure/state", graph=graph, **about)[0]
-    parts = [
-        FORMAT,
-        rules_digest(rules),
-        options.model_dump(),
-        state.facts,
-        state.probed,
-        repr(state.total),
-    ]
-    name = digest(parts)
+    about, name, state = _state(tx.run, graph, rules, options)
     if state.closure != name:
         tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
         progress(0, 4, "closure: reading facts")
@@ -197,6 +186,35 @@ def within(
     atoms, groundings = _read(tx, graph, rules, options, about)
     rounds = max((atom.round for atom in atoms.values()), default=0)
     return Closure(graph, options, rules, atoms, groundings, rounds)
+
+
+def standing(
+    db: Database, graph: str, rules: Sequence[StoredRule], options: ClosureOptions
+) -> tuple[bool, int]:
+    """Return True if the closure is stored already, and the number of facts that take part."""
+    _, name, state = _state(db.read, graph, rules, options)
+    return state.closure == name, state.facts
+
+
+def _state(
+    run: Callable[..., list[Any]], graph: str, rules: Sequence[StoredRule], options: ClosureOptions
+) -> tuple[dict[str, Any], str, rows.ClosureStateRow]:
+    """Return what facts are read by, the name of their closure, and the state of the stored one."""
+    about = {
+        "pre": f"{options.measure}_pre",
+        "post": f"{options.measure}_post",
+        "relations": relations_of(rules),
+    }
+    (state,) = run(rows.ClosureStateRow, "closure/state", graph=graph, **about)
+    parts = [
+        FORMAT,
+        rules_digest(rules),
+        options.model_dump(),
+        state.facts,
+        state.probed,
+        repr(state.total),
+    ]
+    return about, digest(parts), state
 
 
 def relations_of(rules: Sequence[StoredRule]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from .store import (
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+    from ..base.leases import Writer
     from .packed import Counts, Packed, Suggested
 
 
@@ -73,6 +74,7 @@ def mine(
     typed: bool = True,
     store: bool = True,
     progress: Progress = silent,
+    fence: Callable[[Writer], object] = lambda write: None,
 ) -> Mined:
     """Mine the rules of a graph, and store them as candidates.
 
@@ -83,6 +85,7 @@ def mine(
         min_confidence: minimum fraction of the premises' groundings with the conclusion.
         typed: restrict a variable to the kind of its supporting entities if they share one.
         store: False stores no rule.
+        fence: called in the transaction that stores; raises to have it rolled back.
 
     Raises:
         NotFoundError: no such graph.
@@ -110,7 +113,7 @@ def mine(
     enough = [each for each in found if (each[0].confidence or 0.0) >= min_confidence]
     enough.sort(key=lambda each: _by_support(each[0]))
     ordered = tuple(rule for rule, _ in enough)
-    created = save(db, dataset, ordered, status="candidate").created if store else 0
+    created = save(db, dataset, ordered, status="candidate", fence=fence).created if store else 0
     statistics = {rule.id: of for rule, of in enough}
     return Mined(graph, dataset, ordered, total, created, statistics)
 

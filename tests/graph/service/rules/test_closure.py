@@ -297,7 +297,8 @@ def test_a_relation_of_a_single_subject_is_not_functional(db: Database, prefix: 
     write(db, graph, facts, KINDS)
     found = closure.closure(db, graph, [stored(PlainRule("r", False, "s", False, "t"))])
     assert [closure.triple_of(atom) for atom in found.conclusions] == [("A", "t", "C")]
-    assert db.read(rows.ContradictionRow, "closure/contradictions", graph=graph, relations=["t"]) == []
+    about = {"graph": graph, "relations": ["t"]}
+    assert db.read(rows.ContradictionRow, "closure/contradictions", **about) == []
 
 
 def test_bad_input_is_refused_with_a_reason(
