@@ -172,7 +172,7 @@ def server_memory() -> list[str]:
     if Settings().neo4j_uri or status.pid is None:
         return []
     held = psutil.Process(status.pid).memory_info().rss
-    return [f"The server then held {held / 1e6:,.0f} MB, of a heap as it is by default."]
+    return [f"The server had {held / 1e6:,.0f} MB of memory at the end."]
 
 
 class OutOfTimeError(Exception):

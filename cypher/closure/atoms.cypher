@@ -1,4 +1,5 @@
-// The facts of some relations, and the conclusions of a graph: the premises and conclusions of its groundings.
+// The facts of some relations, and the conclusions of a graph: the premises and conclusions of its
+// groundings.
 // params:
 //   $graph      GRAPH_ID      id of the graph
 //   $pre        STRING        property with a fact's probability before the edit

@@ -2,7 +2,7 @@
 // One row of columns is read in a third of the time of a row for each fact.
 // params:
 //   $graph  GRAPH_ID                     id of the graph
-//   $after  STRING|NULL = null           id of the last fact of the page before; null: the first
+//   $after  STRING|NULL = null           only facts with greater ids; null: from the start
 //   $limit  INTEGER(1..100000) = 20000   maximum number of facts
 
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
