@@ -8,7 +8,7 @@ record of the job has the counts.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ConfigDict, Field
 
@@ -17,7 +17,7 @@ from ..base.errors import ConflictError
 from ..base.formatting import pluralize
 from ..graphs import datasets
 from ..models.edit import Measure, Name
-from ..models.experiment import Result
+from ..models.experiment import DerivationOut, What
 from ..reports.formats import Column, Table
 from ..rules import closure, groundings, mining
 from ..rules.schemas import ClosureOptions, MiningOptions, rules_digest
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 200_000
 """Maximum number of facts that one request mines, or derives from; more are for a worker."""
-
-What = Literal["rules", "conclusions"]
 
 
 class DerivationIn(MiningOptions, ClosureOptions):
@@ -67,21 +65,6 @@ class DerivationIn(MiningOptions, ClosureOptions):
         return groundings.rules_for(
             db, self.graph, ids=self.rules or None, candidates=self.candidates
         )
-
-
-class DerivationOut(Result):
-    """Numbers of what was derived; the rules or conclusions themselves are in the graph."""
-
-    what: What = Field(description="rules or conclusions.")
-    rules: int = Field(description="Number of rules that were stored, or that concluded.")
-    total: int | None = Field(
-        default=None, description="Mined rules with the support, whatever the limits left out."
-    )
-    created: int | None = Field(default=None, description="Mined rules that are new.")
-    conclusions: int | None = Field(default=None, description="Number of conclusions.")
-    groundings: int | None = Field(default=None, description="Number of groundings.")
-    rounds: int | None = Field(default=None, description="Number of rounds until the fixpoint.")
-    seconds: float = Field(description="Seconds that it took.")
 
 
 def require_small(

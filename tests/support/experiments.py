@@ -11,11 +11,10 @@ from support.stored_edits import frontier, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.experiments import store
-from thinkeval.service.experiments.derivation import DerivationOut
 from thinkeval.service.experiments.edit import EDIT
 from thinkeval.service.experiments.sweep import SWEEP
 from thinkeval.service.models.depedit import ProtocolOut
-from thinkeval.service.models.experiment import Result, SweepIn
+from thinkeval.service.models.experiment import DerivationOut, Result, SweepIn
 from thinkeval.service.models.leakcut import CoEditOut
 from thinkeval.service.states.schemas import ComparisonOut
 
