@@ -10,19 +10,23 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
+import multiprocessing
 import os
+import resource
 import signal
 import statistics
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import neo4j
+import psutil
 from pydantic import SecretStr
 
 from thinkeval.cypher.run import Database
@@ -148,6 +152,27 @@ def median_seconds(function: Callable[[], Any], repeats: int, warm_up: int = 1) 
     for _ in range(warm_up):
         function()
     return statistics.median(seconds(function) for _ in range(repeats))
+
+
+def apart(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function of a module returns in a new process, whose peak memory is its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *args).result()
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has had."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def server_memory() -> list[str]:
+    """A note of the embedded server's memory; none where it is another one."""
+    status = embedded_server(Settings()).status()
+    if Settings().neo4j_uri or status.pid is None:
+        return []
+    held = psutil.Process(status.pid).memory_info().rss
+    return [f"The server had {held / 1e6:,.0f} MB of memory at the end."]
 
 
 class OutOfTimeError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .depedit.kind import DEPEDIT
+from .experiments.derivation import DERIVATION
 from .experiments.edit import EDIT
 from .experiments.kind import Kind
 from .experiments.sweep import SWEEP
@@ -12,4 +13,12 @@ from .growth.kind import GROWTH
 from .leakcut.coedit_kind import COEDIT
 from .states.kind import COMPARISON
 
-KINDS: tuple[Kind[Any, Any], ...] = (EDIT, SWEEP, COEDIT, COMPARISON, DEPEDIT, GROWTH)
+KINDS: tuple[Kind[Any, Any], ...] = (
+    EDIT,
+    SWEEP,
+    COEDIT,
+    COMPARISON,
+    DEPEDIT,
+    GROWTH,
+    DERIVATION,
+)

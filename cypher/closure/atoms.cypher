@@ -1,11 +1,14 @@
-// The facts and conclusions of a graph: the premises and conclusions of its groundings.
+// The facts of some relations, and the conclusions of a graph: the premises and conclusions of its
+// groundings.
 // params:
-//   $graph  GRAPH_ID  id of the graph
-//   $pre    STRING    property with a fact's probability before the edit
-//   $post   STRING    property with the probability after the edit
+//   $graph      GRAPH_ID      id of the graph
+//   $pre        STRING        property with a fact's probability before the edit
+//   $post       STRING        property with the probability after the edit
+//   $relations  LIST<STRING>  relations of the facts, each once
 
+UNWIND $relations AS relation
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
-WHERE f.id STARTS WITH $graph + '|'
+WHERE f.graph = $graph AND f.relation = relation
   AND NOT (coalesce(f.role, 'fact') IN ['implication', 'coedit', 'subject', 'outside']
     AND NOT f.listed)
 RETURN f.id AS id, false AS implied, s.name AS subject, f.relation AS relation, o.name AS object,

@@ -3,15 +3,17 @@
 // object among the facts. The edited fact in its new form and facts added to probe an implication
 // do not count.
 // params:
-//   $graph  GRAPH_ID  id of the graph
+//   $graph      GRAPH_ID      id of the graph
+//   $relations  LIST<STRING>  relations of the conclusions, each once
 
 CALL () {
+  UNWIND $relations AS relation
   MATCH (s:Entity)-[f:FACT]->(o:Entity)
-  WHERE f.id STARTS WITH $graph + '|'
+  WHERE f.graph = $graph AND f.relation = relation
     AND NOT (coalesce(f.role, 'fact') IN ['implication', 'coedit', 'subject', 'outside']
     AND NOT f.listed)
     AND coalesce(f.role, 'fact') <> 'target_new'
-  WITH f.relation AS relation, s, count(DISTINCT o) AS objects
+  WITH relation, s, count(DISTINCT o) AS objects
   WITH relation, max(objects) AS most, count(s) AS subjects
   WHERE most = 1 AND subjects > 1
   RETURN collect(relation) AS functional

@@ -38,7 +38,7 @@ CALL () {
 }
 CALL () {
   MATCH (j:Job {graph: $graph})
-  WHERE j.kind IN ['coedit', 'comparison']
+  WHERE j.kind IN ['coedit', 'comparison', 'derivation']
   RETURN collect(j.id) AS other_jobs,
     count(CASE WHEN j.status IN ['queued', 'running'] THEN 1 END) AS active_others
 }

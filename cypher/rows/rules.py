@@ -15,25 +15,19 @@ class MergeRulesRow(WrittenRow):
 
 
 @dataclass(frozen=True)
-class RuleBody(Row):
-    """First premise, about x and y (of one premise x and z), and conclusion, from x to z."""
-
-    relation1: str
-    inverse1: bool
-    relation3: str
-    kind_x: str | None
-    kind_z: str | None
-
-
-@dataclass(frozen=True)
-class RuleRow(RuleBody):
+class RuleRow(Row):
     """A stored rule with the annotators' labels."""
 
     dataset: str
     rule: str
+    relation1: str
+    inverse1: bool
     relation2: str | None
     inverse2: bool
+    relation3: str
+    kind_x: str | None
     kind_y: str | None
+    kind_z: str | None
     word_x: str | None
     word_y: str | None
     word_z: str | None
@@ -67,46 +61,26 @@ class VocabularyRow(Row):
 
 
 @dataclass(frozen=True)
-class MinePairRow(RuleBody):
-    """A rule with one premise mined from pairs of facts; `total` rules were found."""
+class RelationFactRow(Row):
+    """A fact with the kinds of its entities; an empty text for none."""
 
-    support: int
-    total: int
-
-
-@dataclass(frozen=True)
-class MineRow(MinePairRow):
-    """A rule with two premises mined from triangles of a graph."""
-
-    relation2: str
-    inverse2: bool
-    kind_y: str | None
+    subject: str
+    subject_kind: str
+    relation: str
+    object: str
+    object_kind: str
 
 
 @dataclass(frozen=True)
-class BodyCountRow(Row):
-    """Number of groundings of a rule's premises, and of those with the conclusion."""
+class FactColumnsRow(Row):
+    """A page of facts as columns; `last` is the id of its last fact, None if it has none."""
 
-    rule: str
-    body: int
-    support: int
-
-
-@dataclass(frozen=True)
-class PairCountRow(Row):
-    """Distinct conclusions of a rule, counted as pairs of entities x and z.
-
-    Attributes:
-        known: number of those that the graph has.
-        comparable: number of those whose x has any fact of the conclusion's relation.
-        heads: number of pairs of entities with that relation.
-    """
-
-    rule: str
-    pairs: int
-    known: int
-    comparable: int
-    heads: int
+    subjects: tuple[str, ...]
+    subject_kinds: tuple[str, ...]
+    relations: tuple[str, ...]
+    objects: tuple[str, ...]
+    object_kinds: tuple[str, ...]
+    last: str | None
 
 
 @dataclass(frozen=True)

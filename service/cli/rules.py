@@ -96,13 +96,15 @@ def closure(
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         rules = groundings.rules_for(runtime.db, graph, ids=rule, candidates=candidates)
         if proof is not None:
-            found = views.prove(runtime.db, graph, proof, rules, options)
+            found = views.prove(runtime.db, graph, proof, rules, options, progress=progress)
             if json:
                 emit_json([each.model_dump() for each in found], output)
             else:
                 show_proofs(proof, found)
             return
-        shown = views.shown(runtime.db, graph, rules, options, limit=limit, new_only=new)
+        shown = views.shown(
+            runtime.db, graph, rules, options, limit=limit, new_only=new, progress=progress
+        )
     if json:
         emit_json(shown.model_dump(), output)
     else:
@@ -561,27 +563,15 @@ def mine(
     """
     from ..graphs import datasets
     from ..rules import mining, store
-    from ..rules import store as statistics
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.get_or_import(runtime.db, graph)
         mined = mining.mine(
             runtime.db, graph, min_support=min_support, min_confidence=min_confidence, limit=limit,
-            typed=typed, store=not dry_run,
+            typed=typed, store=not dry_run, progress=progress,
         )  # fmt: skip
-        stored = (
-            {}
-            if dry_run
-            else {r.id: r for r in store.rules_of(runtime.db, mined.dataset, status=None)}
-        )
-        found = statistics.counted(
-            runtime.db, graph,
-            [
-                stored.get(r.id) or store.StoredRule(r.id, mined.dataset, r, "candidate")
-                for r in mined.rules
-            ],
-        )  # fmt: skip
-    found = statistics.ranked(found, rank.value)
+        found = mining.mined_rules(runtime.db, mined)
+    found = store.ranked(found, rank.value)
     left_out = mined.total - len(found)
     note = f"{pluralize(len(found), 'rule')} with support ≥ {min_support}" + (
         f" and confidence ≥ {min_confidence:g}" if min_confidence else ""
@@ -604,13 +594,12 @@ def list_(
 
     Statuses: candidate (mined, not decided yet), kept, rejected.
     """
-    from ..rules import store
-    from ..rules import store as statistics
+    from ..rules import mining, store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         wanted = None if status is StatusName.all else (status.value,)
         found = store.rules_of(runtime.db, store.dataset_of(runtime.db, dataset), status=wanted)
-        found = statistics.ranked(statistics.counted(runtime.db, dataset, found), rank.value)
+        found = store.ranked(mining.counted(runtime.db, dataset, found), rank.value)
     note = "" if found else f"none: `thinkeval graph rules mine {dataset}`, or `graph rules add`"
     print_rules(f"Rules of {dataset}", found, format, output, json, note)
 
@@ -618,14 +607,13 @@ def list_(
 @rules.command()
 def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -> None:
     """Show one rule: its words, kinds, counts, labels, and a few groundings."""
-    from ..rules import groundings, store
-    from ..rules import store as statistics
+    from ..rules import groundings, mining, store
     from ..rules.review import LABELS
     from ..rules.schemas import GroundingOut, RuleOut
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = store.rule_of(runtime.db, store.dataset_of(runtime.db, dataset), rule)
-        (found,) = statistics.counted(runtime.db, dataset, [found])
+        (found,) = mining.counted(runtime.db, dataset, [found])
         grounded = groundings.instantiate(runtime.db, dataset, [found], limit=5)
     if json:
         examples = [GroundingOut.of(row, found).model_dump() for row in grounded.groundings]
@@ -685,14 +673,13 @@ def add(
     The first and last word of a line are variables, the words between them are the relation.
     """  # noqa: D301
     from ..graphs import datasets
-    from ..rules import mining as writing
-    from ..rules import store
+    from ..rules import mining
     from ..rules.schemas import RuleOut
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.get_or_import(runtime.db, dataset)
-        added, created = writing.add_file(runtime.db, dataset, file, new_relations=new_relations)
-        added = store.counted(runtime.db, dataset, added)
+        added, created = mining.add_file(runtime.db, dataset, file, new_relations=new_relations)
+        added = mining.counted(runtime.db, dataset, added)
     if json:
         emit_json([RuleOut.of(r).model_dump() for r in added])
         return

@@ -24,7 +24,7 @@ from ..growth.schemas import CandidateDetail, GrowthIn, GrowthOut, Recorded, Rec
 from ..models.depedit import ProtocolOut, RunsIn, SetIn
 from ..models.diff import Diff
 from ..models.edit import ENDED, DriftLine, EditIn, Measure, Score, Status
-from ..models.experiment import EditOut, Experiment, Result, SweepIn, SweepOut
+from ..models.experiment import DerivationOut, EditOut, Experiment, Result, SweepIn, SweepOut
 from ..models.leakcut import CoEditIn, CoEditOut, CutOut
 from ..models.notebook import Picture, Plotted, drawn_by
 from ..reports.leakage_selection import Selection
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 SHOWN: dict[str, type[Experiment[Any]]] = {
     "edits": EditOut, "sweeps": Experiment[SweepOut], "coedits": Experiment[CoEditOut],
     "comparisons": Experiment[ComparisonOut], "growth": Experiment[GrowthOut],
-    "protocols": Experiment[ProtocolOut],
+    "protocols": Experiment[ProtocolOut], "derivations": Experiment[DerivationOut],
 }  # fmt: skip
 """The model of an experiment by the path of its kind; of another kind the fields that all have."""
 

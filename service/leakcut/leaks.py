@@ -16,7 +16,7 @@ from ...cypher import rows
 from ..base.errors import UsageError
 from ..graphs.datasets import case, require_graph, to_fact
 from ..models.edit import Measure, Score
-from ..rules.closure import HEIGHT_OF_PROOF, entity_kinds, triple_of
+from ..rules.closure import HEIGHT_OF_PROOF, entity_kinds, relations_of, triple_of
 from ..rules.engine import ground, near
 from ..rules.schemas import ClosureOptions, factors
 from .hitting_set import Chain, Inference, ProofProblem
@@ -241,8 +241,8 @@ def proofs(
         for id, row in leaks.facts.items()
         if id not in leaks.edited
     }
-    sides = {"pre": "likelihood_pre", "post": "likelihood_post"}
-    atoms = db.read(rows.AtomRow, "closure/atoms", graph=leaks.graph, **sides)
+    about = {"pre": "likelihood_pre", "post": "likelihood_post", "relations": relations_of(rules)}
+    atoms = db.read(rows.AtomRow, "closure/atoms", graph=leaks.graph, **about)
     stated = {
         atom.id.removeprefix(f"{leaks.graph}|"): triple_of(atom)
         for atom in atoms

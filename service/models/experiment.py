@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -128,3 +128,22 @@ class SweepOut(Result):
     failed: list[dict[str, str]] = Field(
         default=[], description="Edits that ended without a score, with reason and remedy."
     )
+
+
+What = Literal["rules", "conclusions"]
+"""What is derived in a graph."""
+
+
+class DerivationOut(Result):
+    """Numbers of what was derived; the rules or conclusions themselves are in the graph."""
+
+    what: What = Field(description="rules or conclusions.")
+    rules: int = Field(description="Number of rules that were stored, or that concluded.")
+    total: int | None = Field(
+        default=None, description="Mined rules with the support, whatever the limits left out."
+    )
+    created: int | None = Field(default=None, description="Mined rules that are new.")
+    conclusions: int | None = Field(default=None, description="Number of conclusions.")
+    groundings: int | None = Field(default=None, description="Number of groundings.")
+    rounds: int | None = Field(default=None, description="Number of rounds until the fixpoint.")
+    seconds: float = Field(description="Seconds that it took.")

@@ -9,7 +9,7 @@ the proofs of one triple.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...cypher import rows
 from ...cypher.errors import QueryTooLargeError
 from ...loaders.records import digest
+from ..base.database import Progress, silent
 from ..base.errors import NotFoundError, UsageError
 from ..base.formatting import pluralize
 from ..graphs.datasets import require_graph
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from ...cypher.sending import Tx
 
 
-FORMAT = 2
+FORMAT = 3
 """Format of a stored closure; one of an earlier format is derived again."""
 MOST_CONCLUSIONS = 200_000
 """Maximum number of conclusions; more do not fit into the memory of one transaction."""
@@ -76,7 +77,7 @@ class Closure:
     """A stored closure.
 
     Attributes:
-        atoms: facts and conclusions by id.
+        atoms: conclusions, and the facts with a relation of the rules, by id.
         groundings: the stored groundings, with triples.
         rounds: number of rounds.
     """
@@ -107,7 +108,7 @@ class Closure:
 
     @property
     def stated(self) -> set[Triple]:
-        """The triples that are facts."""
+        """The triples that are facts, of the relations of the rules."""
         return {triple_of(atom) for atom in self.atoms.values() if not atom.implied}
 
 
@@ -117,7 +118,12 @@ def triple_of(atom: rows.AtomRow) -> Triple:
 
 
 def closure(
-    db: Database, graph: str, rules: Sequence[StoredRule], options: ClosureOptions | None = None
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions | None = None,
+    *,
+    progress: Progress = silent,
 ) -> Closure:
     """The closure of a graph of any kind, derived if it is not stored.
 
@@ -127,7 +133,7 @@ def closure(
     """
     require_graph(db, graph, kind=None)
     with transaction(db, graph, rules) as tx:
-        return within(tx, db, graph, rules, options)
+        return within(tx, db, graph, rules, options, progress=progress)
 
 
 @contextmanager
@@ -154,11 +160,52 @@ def within(
     graph: str,
     rules: Sequence[StoredRule],
     options: ClosureOptions | None = None,
+    *,
+    progress: Progress = silent,
 ) -> Closure:
-    """The closure of a graph, inside an open `transaction` that later queries share."""
+    """The closure of a graph, inside an open `transaction` that later queries share.
+
+    Only facts are read whose relation is in a rule: no others take part.
+    """
     options = options or ClosureOptions()
-    props = {"pre": f"{options.measure}_pre", "post": f"{options.measure}_post"}
-    state = tx.run(rows.ClosureStateRow, "closure/state", graph=graph, **props)[0]
+    about, name, state = _state(tx.run, graph, rules, options)
+    if state.closure != name:
+        tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
+        progress(0, 4, "closure: reading facts")
+        facts = tx.run(rows.AtomRow, "closure/atoms", graph=graph, **about)
+        kinds: Mapping[str, str | None] = {}
+        if any(stored.rule.kinds for stored in rules):
+            kinds = entity_kinds(db, graph, require_graph(db, graph, kind=None).dataset)
+        progress(1, 4, "closure: deriving")
+        derived = _derive(graph, facts, rules, kinds, options)
+        progress(2, 4, "closure: weighing proofs")
+        conclusions = _weigh(graph, facts, derived, options)
+        progress(3, 4, "closure: storing")
+        _store(tx, graph, conclusions, derived)
+        tx.run(str, "closure/complete", graph=graph, closure=name)
+    atoms, groundings = _read(tx, graph, rules, options, about)
+    rounds = max((atom.round for atom in atoms.values()), default=0)
+    return Closure(graph, options, rules, atoms, groundings, rounds)
+
+
+def standing(
+    db: Database, graph: str, rules: Sequence[StoredRule], options: ClosureOptions
+) -> tuple[bool, int]:
+    """Return True if the closure is stored already, and the number of facts that take part."""
+    _, name, state = _state(db.read, graph, rules, options)
+    return state.closure == name, state.facts
+
+
+def _state(
+    run: Callable[..., list[Any]], graph: str, rules: Sequence[StoredRule], options: ClosureOptions
+) -> tuple[dict[str, Any], str, rows.ClosureStateRow]:
+    """Return what facts are read by, the name of their closure, and the state of the stored one."""
+    about = {
+        "pre": f"{options.measure}_pre",
+        "post": f"{options.measure}_post",
+        "relations": relations_of(rules),
+    }
+    (state,) = run(rows.ClosureStateRow, "closure/state", graph=graph, **about)
     parts = [
         FORMAT,
         rules_digest(rules),
@@ -167,24 +214,20 @@ def within(
         state.probed,
         repr(state.total),
     ]
-    name = digest(parts)
-    if state.closure != name:
-        tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
-        facts = tx.run(rows.AtomRow, "closure/atoms", graph=graph, **props)
-        kinds = entity_kinds(db, graph, require_graph(db, graph, kind=None).dataset)
-        derived = _derive(graph, facts, rules, kinds, options)
-        conclusions = _weigh(graph, facts, derived, options)
-        _store(tx, graph, conclusions, derived)
-        tx.run(str, "closure/complete", graph=graph, closure=name)
-    atoms, groundings = _read(tx, graph, rules, options, props)
-    rounds = max((atom.round for atom in atoms.values()), default=0)
-    return Closure(graph, options, rules, atoms, groundings, rounds)
+    return about, digest(parts), state
+
+
+def relations_of(rules: Sequence[StoredRule]) -> list[str]:
+    """The relations of rules, in order."""
+    return sorted({name for stored in rules for name in stored.rule.relations if name})
 
 
 def entity_kinds(db: Database, graph: str, dataset: str) -> dict[str, str | None]:
     """Return {entity: its kind}, by default its kind in the data set."""
-    typed = {e.name: e.kind for e in db.read(rows.EntityRow, "graph/entities", graph=dataset)}
     mine = db.read(rows.EntityRow, "graph/entities", graph=graph)
+    if dataset == graph:
+        return {e.name: e.kind for e in mine}
+    typed = {e.name: e.kind for e in db.read(rows.EntityRow, "graph/entities", graph=dataset)}
     return {e.name: e.kind or typed.get(e.name) for e in mine}
 
 
@@ -247,9 +290,9 @@ def _read(
     graph: str,
     rules: Sequence[StoredRule],
     options: ClosureOptions,
-    props: Mapping[str, str],
+    about: Mapping[str, Any],
 ) -> tuple[dict[str, rows.AtomRow], list[Grounding]]:
-    atoms = {atom.id: atom for atom in tx.run(rows.AtomRow, "closure/atoms", graph=graph, **props)}
+    atoms = {atom.id: atom for atom in tx.run(rows.AtomRow, "closure/atoms", graph=graph, **about)}
     factor = factors(rules, options)
     groundings = [
         Grounding(
@@ -356,6 +399,7 @@ def prove(
     options: ClosureOptions | None = None,
     *,
     most: int = 20,
+    progress: Progress = silent,
 ) -> list[ProofOut]:
     """Return the proofs of a triple from other facts, strongest first.
 
@@ -369,7 +413,8 @@ def prove(
     options = options or ClosureOptions()
     require_graph(db, graph, kind=None)
     _require(db, graph, goal, rules)
-    found = closure(db, graph, rules, options.model_copy(update={"depth": None}))
+    whole = options.model_copy(update={"depth": None})
+    found = closure(db, graph, rules, whole, progress=progress)
     return prover_of(found, options.depth or HEIGHT_OF_PROOF).proofs(goal, most=most)
 
 
@@ -396,6 +441,7 @@ def shown(
     *,
     limit: int = 20,
     new_only: bool = False,
+    progress: Progress = silent,
 ) -> ClosureOut:
     """The closure of a graph, stored if new: the strongest conclusions, each with a proof.
 
@@ -408,7 +454,7 @@ def shown(
         UsageError: the closure is too large.
     """
     options = options or ClosureOptions()
-    found = closure(db, graph, rules, options)
+    found = closure(db, graph, rules, options, progress=progress)
     stated = found.stated
     listed = [a for a in found.conclusions if not (new_only and triple_of(a) in stated)]
     prover = prover_of(found)
@@ -449,7 +495,9 @@ def _item(atom: rows.AtomRow, stated: set[Triple], prover: Prover) -> Conclusion
 
 def _contradictions(db: Database, found: Closure, prover: Prover) -> list[ContradictionOut]:
     out = []
-    for row in db.read(rows.ContradictionRow, "closure/contradictions", graph=found.graph)[
+    relations = sorted({stored.rule.conclusion.relation for stored in found.rules})
+    about = {"graph": found.graph, "relations": relations}
+    for row in db.read(rows.ContradictionRow, "closure/contradictions", **about)[
         :MOST_CONTRADICTIONS
     ]:
         mine = prover.proofs((row.subject, row.relation, row.object), most=1)

@@ -79,25 +79,27 @@ def ground(
         new = []
         for stored, end, other, triple, place in pairs:
             relation = stored.rule.conclusion.relation
+            made: Iterable[tuple[Triple, Triple, Triple | None]]
             if place is None:
                 made = [((end, relation, other), triple, None)]
             elif place == 0:
                 seconds = near[stored.id, 1, other]
-                made = [((end, relation, z), triple, t) for z, t in seconds if z != end]
+                made = (((end, relation, z), triple, t) for z, t in seconds if z != end)
             else:
                 firsts = near[stored.id, 0, other]
-                made = [((x, relation, end), t, triple) for x, t in firsts if x != end]
+                made = (((x, relation, end), t, triple) for x, t in firsts if x != end)
             for conclusion, first, second in made:
                 one = Grounding(stored.id, first, second, conclusion, factor[stored.id])
                 found.setdefault(one, number)
+                if len(found) > MOST_GROUNDINGS:  # one entity may have a million pairs of premises
+                    raise UsageError(
+                        f"The rules have more than {MOST_GROUNDINGS:,} groundings by round"
+                        f" {number}.",
+                        remedy="Give fewer rules, or rules with kinds.",
+                    )
                 if conclusion not in known:
                     known.add(conclusion)
                     new.append(conclusion)
-        if len(found) > MOST_GROUNDINGS:
-            raise UsageError(
-                f"The rules have more than {MOST_GROUNDINGS:,} groundings by round {number}.",
-                remedy="Give fewer rules, or rules with kinds.",
-            )
     return found
 
 

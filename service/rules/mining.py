@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...cypher import rows
 from ...loaders import depedit
 from ...loaders import rules as shipped
 from ...loaders.records import SUBJECT_SLOT
 from ...loaders.rule_records import Atom, Rule, kind_words
 from ...loaders.rules_yaml import load_rules
+from ..base.database import Progress, silent
 from ..base.errors import UsageError
 from ..graphs.datasets import read_apart, require_graph
-from .store import StoredRule, check, columns, dataset_of, rules_of, save, vocabulary
+from .store import (
+    RuleStatistics,
+    StoredRule,
+    check,
+    columns,
+    dataset_of,
+    rules_of,
+    save,
+    vocabulary,
+)
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+    from ..base.leases import Writer
+    from .packed import Counts, Packed, Suggested
 
 
 #     mined = mine(db, "knowgic")
@@ -29,8 +40,6 @@ if TYPE_CHECKING:
 
 MIN_SUPPORT = 2
 LIMIT = 1000
-COUNTED = 50
-"""Number of rules whose premises one query counts; a few hundred would exceed its time limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,7 @@ class Mined:
         total: number of rules with the support; more than `rules` if the limit or
             `min_confidence` left some out.
         created: number of rules not stored before.
+        statistics: of each rule in the mined graph, by its id; None if not counted.
     """
 
     graph: str
@@ -51,6 +61,7 @@ class Mined:
     rules: tuple[Rule, ...]
     total: int
     created: int
+    statistics: Mapping[str, RuleStatistics | None]
 
 
 def mine(
@@ -62,6 +73,8 @@ def mine(
     limit: int = LIMIT,
     typed: bool = True,
     store: bool = True,
+    progress: Progress = silent,
+    fence: Callable[[Writer], object] = lambda write: None,
 ) -> Mined:
     """Mine the rules of a graph, and store them as candidates.
 
@@ -72,11 +85,14 @@ def mine(
         min_confidence: minimum fraction of the premises' groundings with the conclusion.
         typed: restrict a variable to the kind of its supporting entities if they share one.
         store: False stores no rule.
+        fence: called in the transaction that stores; raises to have it rolled back.
 
     Raises:
         NotFoundError: no such graph.
-        UsageError: a bound is out of range.
+        UsageError: a bound is out of range, or the graph suggests too many different rules.
     """
+    from .packed import read  # imports numpy
+
     if min_support < 1 or limit < 1 or not 0 <= min_confidence <= 1:
         raise UsageError(
             f"min_support {min_support}, limit {limit}, min_confidence {min_confidence}: the first"
@@ -84,67 +100,70 @@ def mine(
             remedy=f"The defaults are {MIN_SUPPORT}, {LIMIT} and 0.",
         )
     dataset = require_graph(db, graph, kind=None).dataset
-    bounds = {"min_support": min_support, "limit": limit}
-    two = db.read(rows.MineRow, "rules/mine", graph=graph, **bounds)
-    one = db.read(rows.MinePairRow, "rules/mine_pairs", graph=graph, **bounds)
-    prompts = vocabulary(db, graph).prompts if one or two else {}
-    candidates = [_rule(row, typed, prompts) for row in (*two, *one)]
+    facts = read(db, graph, progress=progress)
+    suggested, total = facts.suggested(min_support, limit, progress)
+    prompts = vocabulary(db, graph).prompts if suggested else {}
+    candidates = [_rule(each, typed, prompts) for each in suggested]
     candidates = sorted(candidates, key=lambda r: -(r.support or 0))[:limit]
-    rules = count(db, graph, candidates, supported=True)
-    enough = [rule for rule in rules if (rule.confidence or 0.0) >= min_confidence]
-    ordered = sorted(enough, key=lambda r: (-(r.support or 0), -(r.confidence or 0), r.id))
-    created = save(db, dataset, ordered, status="candidate").created if store else 0
-    total = sum(found[0].total for found in (one, two) if found)
-    return Mined(graph, dataset, tuple(ordered), total, created)
+    counts = _counts(facts, candidates, progress)
+    found = [
+        (replace(rule, body=of.body), of.statistics)
+        for rule, of in zip(candidates, counts, strict=True)
+    ]
+    enough = [each for each in found if (each[0].confidence or 0.0) >= min_confidence]
+    enough.sort(key=lambda each: _by_support(each[0]))
+    ordered = tuple(rule for rule, _ in enough)
+    created = save(db, dataset, ordered, status="candidate", fence=fence).created if store else 0
+    statistics = {rule.id: of for rule, of in enough}
+    return Mined(graph, dataset, ordered, total, created, statistics)
 
 
-def count(
-    db: Database, graph: str, rules: Sequence[Rule], *, supported: bool = False
-) -> list[Rule]:
-    """The rules with their support and body in the graph, in the same order.
+def _by_support(rule: Rule) -> tuple[float, float, str]:
+    return (-(rule.support or 0), -(rule.confidence or 0), rule.id)
 
-    Args:
-        supported: the rules have their support in this graph already; count only the bodies.
-    """
-    # Many rules share their premises, which are counted once.
-    keys = [premises(rule) if supported else (rule.id,) for rule in rules]
-    distinct = list(dict(zip(keys, rules, strict=True)).items())
-    counted: dict[tuple[object, ...], rows.BodyCountRow] = {}
-    for start in range(0, len(distinct), COUNTED):
-        part = distinct[start : start + COUNTED]
-        params = [
-            rule_param(rule) | {"support": rule.support if supported else None} for _, rule in part
-        ]
-        found = {
-            row.rule: row
-            for row in db.read(rows.BodyCountRow, "rules/body_counts", graph=graph, rules=params)
-        }
-        counted |= {key: found[rule.id] for key, rule in part}
+
+def mined_rules(db: Database, mined: Mined) -> list[StoredRule]:
+    """The mined rules as they are stored, or as candidates if they are not, with statistics."""
+    stored = {rule.id: rule for rule in rules_of(db, mined.dataset, status=None)}
+    found = [
+        stored.get(rule.id) or StoredRule(rule.id, mined.dataset, rule, "candidate")
+        for rule in mined.rules
+    ]
+    return [replace(each, statistics=mined.statistics[each.id]) for each in found]
+
+
+def count(db: Database, graph: str, rules: Sequence[Rule]) -> list[Rule]:
+    """The rules with their support and body in the graph, in the same order."""
+    counts = _counted(db, graph, rules)
     return [
-        replace(
-            rule,
-            support=rule.support if supported else counted[key].support,
-            body=counted[key].body,
-        )
-        for key, rule in zip(keys, rules, strict=True)
+        replace(rule, support=of.support, body=of.body)
+        for rule, of in zip(rules, counts, strict=True)
     ]
 
 
-def premises(rule: Rule) -> tuple[object, ...]:
-    """Key of a rule's premises: equal for rules whose premises have the same groundings.
+def counted(db: Database, graph: str, rules: Sequence[StoredRule]) -> list[StoredRule]:
+    """The rules with their statistics in a graph, in the same order."""
+    counts = _counted(db, graph, [stored.rule for stored in rules])
+    return [
+        replace(stored, statistics=of.statistics) for stored, of in zip(rules, counts, strict=True)
+    ]
 
-    x and z are interchangeable: the second premise, read from z, is then the first one.
-    """
-    first, second, _ = rule.relations
-    if second is None:
-        return (first, rule.inverse[0], rule.kind("x"), rule.kind("z"))
-    inverse1, inverse2 = rule.inverse
-    kind = rule.kind
-    ways = (
-        (first, inverse1, kind("x"), second, inverse2, kind("z"), kind("y")),
-        (second, not inverse2, kind("z"), first, not inverse1, kind("x"), kind("y")),
-    )
-    return min(ways, key=repr)
+
+def _counted(db: Database, graph: str, rules: Sequence[Rule]) -> list[Counts]:
+    from .packed import read  # imports numpy
+
+    if not rules:
+        return []
+    relations = {name for rule in rules for name in rule.relations if name is not None}
+    return _counts(read(db, graph, sorted(relations)), rules)
+
+
+def _counts(facts: Packed, rules: Sequence[Rule], progress: Progress = silent) -> list[Counts]:
+    out = []
+    for number, rule in enumerate(rules):
+        progress(number, len(rules), "counting rules")
+        out.append(facts.counts(rule))
+    return out
 
 
 def rule_param(rule: Rule) -> dict[str, object]:
@@ -152,10 +171,8 @@ def rule_param(rule: Rule) -> dict[str, object]:
     return {"rule": rule.id, **columns(rule)}
 
 
-def _rule(row: rows.MinePairRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
-    between = row.kind_y if isinstance(row, rows.MineRow) else None
-    bound = {"x": row.kind_x, "y": between, "z": row.kind_z}
-    kinds = {variable: kind for variable, kind in bound.items() if kind}
+def _rule(row: Suggested, typed: bool, prompts: Mapping[str, str]) -> Rule:
+    kinds = {variable: kind for variable, kind in zip("xyz", row.kinds, strict=True) if kind}
     words = kind_words(kinds)
 
     def atom(subject: str, relation: str, object_: str) -> Atom:
@@ -166,7 +183,7 @@ def _rule(row: rows.MinePairRow, typed: bool, prompts: Mapping[str, str]) -> Rul
         return Atom(subject, relation, object_, (template,))
 
     near, second = "z", None
-    if isinstance(row, rows.MineRow):
+    if row.relation2 is not None:
         near = "y"
         second = atom(*(("z", row.relation2, "y") if row.inverse2 else ("y", row.relation2, "z")))
     return Rule(

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...cypher import rows
 from ...loaders.records import digest
 from ..models.edit import Measure, ProbedFact
+from .mining import LIMIT, MIN_SUPPORT
 from .store import StoredRule, columns
 
 Triple = tuple[str, str, str]
@@ -55,6 +56,25 @@ class ClosureOptions(BaseModel):
     )
     confidence: bool = Field(
         default=True, description="True if a rule's confidence weakens its conclusions."
+    )
+
+
+class MiningOptions(BaseModel):
+    """Options of rule mining."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    min_support: int = Field(
+        default=MIN_SUPPORT,
+        ge=1,
+        le=10**9,
+        description="Least number of groundings whose conclusion is known.",
+    )
+    min_confidence: float = Field(default=0.0, ge=0, le=1, description="Least confidence.")
+    limit: int = Field(default=LIMIT, ge=1, le=10_000, description="Keep at most this many rules.")
+    typed: bool = Field(
+        default=True,
+        description="Restrict a variable to the kind that all its entities share.",
     )
 
 

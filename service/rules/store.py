@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ...cypher import rows
@@ -14,6 +14,8 @@ from ..graphs.datasets import require_graph
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
+    from ...cypher.sending import Tx
+    from ..base.leases import Writer
 
 
 Status = Literal["candidate", "kept", "rejected"]
@@ -136,10 +138,18 @@ def rule_row(rule: Rule) -> dict[str, object]:
     }  # fmt: skip
 
 
-def save(db: Database, dataset: str, rules: Sequence[Rule], *, status: Status) -> Saved:
+def save(
+    db: Database,
+    dataset: str,
+    rules: Sequence[Rule],
+    *,
+    status: Status,
+    fence: Callable[[Writer], object] = lambda write: None,
+) -> Saved:
     """Store rules under a data set; stored ones with the same id get the new counts and words.
 
     Args:
+        fence: called in the transaction; raises to have it rolled back.
         status: status of new rules. `candidate` leaves status and source of stored rules unchanged.
 
     Raises:
@@ -149,13 +159,19 @@ def save(db: Database, dataset: str, rules: Sequence[Rule], *, status: Status) -
     once = list({rule.id: rule for rule in rules}.values())
     if not once:
         return Saved(0, 0)
-    written = db.write(
-        rows.MergeRulesRow,
-        "rules/merge_rules",
-        dataset=dataset,
-        status=status,
-        rows=[rule_row(r) for r in once],
-    )[0]
+
+    def write(tx: Tx) -> rows.MergeRulesRow:
+        (merged,) = tx.run(
+            rows.MergeRulesRow,
+            "rules/merge_rules",
+            dataset=dataset,
+            status=status,
+            rows=[rule_row(r) for r in once],
+        )
+        fence(tx.run)
+        return merged
+
+    written = db.atomically(write)
     return Saved(written.asked, written.created)
 
 
@@ -315,23 +331,9 @@ def _stored(row: rows.RuleRow) -> StoredRule:
 # head coverage. A graph lacks facts; PCA counts a conclusion as wrong only where the graph has
 # another fact of the subject and relation. It flatters functional relations, so both are given.
 
-COUNTED = 50
-"""Number of rules that one query counts."""
-
 Rank = Literal["lower", "support"]
 """Order of rules: the greatest lower bound of the confidence first, or the most groundings."""
 RANK: Rank = "lower"
-
-
-def counted(db: Database, graph: str, rules: Sequence[StoredRule]) -> list[StoredRule]:
-    """The rules with their statistics in a graph, in the same order."""
-    found: dict[str, RuleStatistics] = {}
-    for start in range(0, len(rules), COUNTED):
-        part = rules[start : start + COUNTED]
-        params = [{"rule": stored.id, **columns(stored.rule)} for stored in part]
-        for row in db.read(rows.PairCountRow, "rules/pair_counts", graph=graph, rules=params):
-            found[row.rule] = RuleStatistics(row.pairs, row.known, row.comparable, row.heads)
-    return [replace(stored, statistics=found[stored.id]) for stored in rules]
 
 
 def ranked(rules: Sequence[StoredRule], rank: Rank = RANK) -> list[StoredRule]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...loaders.rules_yaml import read_rules
 from ..base.paging import LIMIT, offset_page, read_offset
+from ..experiments.derivation import AT_ONCE, DERIVATION, DerivationIn, require_small
 from ..graphs import datasets
 from ..reports.edit import measure_of
 from ..rules import closure, groundings, implications, mining, omega, review, store
@@ -26,6 +27,7 @@ from ..rules.schemas import (
     ClosureOut,
     GroundingOut,
     Label,
+    MiningOptions,
     ProofOut,
     RuleOut,
     Status,
@@ -34,8 +36,8 @@ from ..scoring import record
 from .edits import MeasureQuery
 from .graphs import GraphId
 from .parameters import Candidates, Cursor, EditId, InMeasure, Limit
-from .problems import DESCRIBED
-from .state import Db
+from .problems import DESCRIBED, QUEUE_FULL
+from .state import AppState, Db
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -116,25 +118,9 @@ class RulesIn(BaseModel):
     )
 
 
-class MineIn(BaseModel):
-    """Options of rule mining."""
+class MineIn(MiningOptions):
+    """Options of rule mining, and the order of the answer."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    min_support: int = Field(
-        default=mining.MIN_SUPPORT,
-        ge=1,
-        le=10**9,
-        description="Least number of groundings whose conclusion is known.",
-    )
-    min_confidence: float = Field(default=0.0, ge=0, le=1, description="Least confidence.")
-    limit: int = Field(
-        default=mining.LIMIT, ge=1, le=10_000, description="Keep at most this many rules."
-    )
-    typed: bool = Field(
-        default=True,
-        description="Restrict a variable to the kind that all its entities share.",
-    )
     rank: store.Rank = Field(default=store.RANK, description=RANKED)
 
 
@@ -185,7 +171,7 @@ def list_rules(
         found = [rule for rule in found if status in (None, rule.status)]
     else:
         found = store.rules_of(db, dataset, status=None if status is None else (status,))
-    ranked = store.ranked(store.counted(db, graph, found), rank)
+    ranked = store.ranked(mining.counted(db, graph, found), rank)
     shown, following = offset_page(ranked, read_offset(cursor), limit)
     items = [RuleOut.of(rule) for rule in shown]
     return RulePage(items=items, next=following, total=len(ranked))
@@ -202,25 +188,42 @@ def add_rules(graph: GraphId, body: RulesIn, db: Db) -> Rules:
 
 def _shown(db: Database, graph: str, rules: Sequence[store.StoredRule]) -> list[RuleOut]:
     """The rules with their statistics in the graph, in the same order."""
-    return [RuleOut.of(rule) for rule in store.counted(db, graph, rules)]
+    return [RuleOut.of(rule) for rule in mining.counted(db, graph, rules)]
 
 
 def _plain(rule: WrittenRule) -> dict[str, Any]:
     return rule.model_dump(by_alias=True, exclude_defaults=True)
 
 
-@router.post("/mine", response_model=MinedOut, summary="Find rules in a graph")
-def mine_rules(graph: GraphId, db: Db, body: MineIn | None = None) -> MinedOut:
+@router.post(
+    "/mine",
+    response_model=MinedOut,
+    summary="Find rules in a graph",
+    responses={
+        202: {
+            "description": "The graph is large: a worker mines it, and this is its job.",
+            "model": DERIVATION.shown,
+        },
+        429: QUEUE_FULL,
+    },
+)
+def mine_rules(graph: GraphId, db: Db, here: AppState, body: MineIn | None = None) -> Any:
     """Each triangle of facts suggests three rules, which are stored as candidates.
 
-    Mining again updates the counts and changes no decision.
+    Mining again updates the counts and changes no decision. A graph of more than 200,000 facts is
+    mined by a worker, as by `POST /v1/derivations` with the same options.
     """
-    datasets.get_or_import(db, graph)
     asked = body or MineIn()
-    mined = mining.mine(db, graph, **asked.model_dump(exclude={"rank"}))
-    stored = {rule.id: rule for rule in store.rules_of(db, mined.dataset, status=None)}
-    found = [stored[rule.id] for rule in mined.rules if rule.id in stored]
-    ranked = store.ranked(store.counted(db, graph, found), asked.rank)
+    options = asked.model_dump(exclude={"rank"})
+    if datasets.get_or_import(db, graph).n_facts > AT_ONCE:
+        posted = DerivationIn(graph=graph, force=True, **options)
+        accepted = DERIVATION.store.submit(db, here.settings, posted)
+        here.dispatcher.wake()
+        job = DERIVATION.store.get(db, accepted.edit)
+        where = {"Location": job.links["self"]}
+        return Response(job.model_dump_json(), 202, where, "application/json")
+    mined = mining.mine(db, graph, **options)
+    ranked = store.ranked(mining.mined_rules(db, mined), asked.rank)
     items = [RuleOut.of(rule) for rule in ranked]
     return MinedOut(items=items, total=mined.total, created=mined.created)
 
@@ -338,9 +341,11 @@ class MixedChoice(Chosen):
 def get_closure(graph: GraphId, db: Db, chosen: Annotated[ClosureChoice, Query()]) -> ClosureOut:
     """All conclusions, strongest first, each with a proof; contradictions with both sides.
 
-    Conclusions are stored in the graph as IMPLIED until rules or facts change.
+    Conclusions are stored in the graph as IMPLIED until rules or facts change. Where more than
+    200,000 facts take part, they are read only: `POST /v1/derivations` derives them.
     """
     rules = groundings.rules_for(db, graph, ids=chosen.rules or None, candidates=chosen.candidates)
+    require_small(db, graph, rules, chosen.options)
     return closure.shown(db, graph, rules, chosen.options, limit=chosen.limit, new_only=chosen.new)
 
 
@@ -361,6 +366,7 @@ def get_proofs(
     """
     rules = groundings.rules_for(db, graph, candidates=candidates)
     options = ClosureOptions(depth=depth, measure=measure or "likelihood")
+    require_small(db, graph, rules, options.model_copy(update={"depth": None}))
     return ProofPage(items=closure.prove(db, graph, (subject, relation, object), rules, options))
 
 

@@ -14,7 +14,7 @@ from thinkeval.service.experiments import store
 from thinkeval.service.experiments.edit import EDIT
 from thinkeval.service.experiments.sweep import SWEEP
 from thinkeval.service.models.depedit import ProtocolOut
-from thinkeval.service.models.experiment import Result, SweepIn
+from thinkeval.service.models.experiment import DerivationOut, Result, SweepIn
 from thinkeval.service.models.leakcut import CoEditOut
 from thinkeval.service.states.schemas import ComparisonOut
 
@@ -69,10 +69,32 @@ def protocol(id: str, graph: str, edits: list[str]) -> ProtocolOut:
     )  # fmt: skip
 
 
+def derivation(id: str, graph: str, edits: list[str]) -> DerivationOut:
+    """Three mined rules, one of them new."""
+    return DerivationOut(
+        id=id, graph=graph, what="rules", rules=3, total=5, created=1, seconds=0.5,
+        request={"graph": graph}, created_at="2026-11-23T08:00:00+00:00",
+    )  # fmt: skip
+
+
 _COMPARED = {"base": "organism", "states": ["organism:seed=1"]}
 _FACT = "Draco Malfoy | studied at | Hogwarts School of Witchcraft and Wizardry"
 
 SAMPLES: dict[str, Sample] = {
+    "derivation": Sample(
+        derivation,
+        {"min_support": 1},
+        {"min_support": 3},
+        (
+            ({"what": "proofs"}, "what"),
+            ({"min_support": 0}, "min_support"),
+            ({"what": "conclusions"}, "no kept rules"),
+            ({"what": "conclusions", "rules": ["none-such"]}, "none-such"),
+            ({"graph": "none-such"}, "none-such"),
+        ),
+        ("counts", "graph,what,rules", "| rules |"),
+        "3 rules mined, 1 of them new; 2 more left out by the limits.",
+    ),
     "edit": Sample(
         None,
         {"rewrite": "harry-potter--studied-at"},

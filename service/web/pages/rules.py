@@ -11,7 +11,7 @@ from ....loaders import rules as shipped
 from ....loaders.reading.sources import read_yaml
 from ...graphs.datasets import require_graph
 from ...reports.graph_tables import rules_table
-from ...rules import groundings, store
+from ...rules import groundings, mining, store
 from ...rules import review as reviewing
 from ...rules.schemas import GroundingOut, PartOut
 from .render import words
@@ -49,7 +49,7 @@ def values(db: Database, graph: str, status: str, rank: store.Rank) -> dict[str,
         graph = require_graph(db, graph, kind=None).dataset
     found = store.rules_of(db, graph, status=None) if graph else []
     wanted = [rule for rule in found if status in ("", rule.status)]
-    ranked = store.ranked(store.counted(db, graph, wanted), rank)
+    ranked = store.ranked(mining.counted(db, graph, wanted), rank)
     return {
         "sets": sets, "graph": graph, "of_status": status, "rank": rank, "ranks": RANKS,
         "statuses": store.STATUSES, "counts": Counter(rule.status for rule in found),

@@ -212,6 +212,7 @@ def trained(folder: Path) -> SimpleNamespace:
 def ruled(session: Session, graph: str, edits: list[str]) -> None:
     """Find, add, review and apply rules."""
     assert session("graph rules mine", graph, "--min-support", "5")
+    assert session("results derivations", "-g", graph) == []  # a command has no job
     added = session("graph rules add", graph, "hogwarts")[0]
     assert added["id"] in {rule["id"] for rule in session("graph rules list", graph)}
     assert session("graph rules show", graph, added["id"])["examples"] is not None
