@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -134,8 +133,8 @@ def fill(
     code, output = embedded_process.admin(
         [str(java), f"-Xmx{options.heap}", "-Dfile.encoding=UTF-8", opened], jars, home.path,
         [
-            "database", "import", "full", "neo4j", f"--nodes={re.escape(str(nodes))}",
-            f"--relationships={re.escape(str(relationships))}", "--id-type=actual",
+            "database", "import", "full", "neo4j", f"--nodes={os.path.relpath(nodes, home.path)}",
+            f"--relationships={os.path.relpath(relationships, home.path)}", "--id-type=actual",
             f"--array-delimiter=U+{ord(tables.BETWEEN):04X}", "--multiline-fields=true",
             f"--max-off-heap-memory={options.heap}",
         ],

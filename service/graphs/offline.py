@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...cypher import backup as contents
 from ...cypher import rows
@@ -21,6 +21,7 @@ from ...cypher.embedded.artifacts import exclusive, make_folder
 from ...cypher.errors import GraphError, NotEmptyError
 from ...cypher.params import bind
 from ...cypher.room import LEAST_BYTES
+from ...cypher.run import Database
 from ...cypher.sending import batches
 from ...loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, content_digest
 from ..base.backup import require_free, require_left
@@ -29,9 +30,6 @@ from ..base.errors import UsageError
 from ..base.settings import Settings
 from .datasets import Outcome, fact_row, header, list_rewrites
 from .write import BATCH, distinct, entity_row, write_rest
-
-if TYPE_CHECKING:
-    from ...cypher.run import Database
 
 FOLDER = "offline"
 """Folder of the embedded server's home in which the new database is made."""
@@ -98,16 +96,14 @@ def store(settings: Settings, loaded: LoadedGraph, progress: Progress) -> Outcom
     lock = server.home.path / f"{FOLDER}.lock"
     with exclusive(lock, "waiting for another offline import", progress):
         require_empty(settings, progress)
-        own = {"home": folder, "bolt_port": None, "http_port": None, "query_timeout_s": INDEX_S}
-        staged = settings.model_copy(update=own)
-        made = embedded_server(staged)
+        own = {"home": folder, "bolt_port": None, "http_port": None}
+        made = embedded_server(settings.model_copy(update=own))
         try:
             _clear(folder, made)  # of an import that was killed
             needed = BYTES_EACH * (len(graph.facts) + len(graph.entities)) + LOGS_BYTES
             require_free(server.home.path, needed + LEAST_BYTES, "The offline import")
             _fill(made, folder, graph, progress)
-            with connect(staged, progress) as db:
-                done = _complete(db, graph, progress)
+            done = _complete(made, graph, progress)
             _take(server, made, settings, progress)
         finally:
             _clear(folder, made)
@@ -190,18 +186,23 @@ def _fact_rows(
             yield [*ends, "FACT", *map((row | more).get, FACT)]
 
 
-def _complete(db: Database, graph: KnowledgeGraph, progress: Progress) -> rows.CompleteGraphRow:
+def _complete(
+    made: EmbeddedServer, graph: KnowledgeGraph, progress: Progress
+) -> rows.CompleteGraphRow:
     """Write what the importer did not, and compare all with the records."""
-    progress(0, 0, "completing the graph")
-    db.autocommit(int, "graph/fill_lists")
     described = header(graph)
-    done = write_rest(db.write, described, graph.rewrites)
-    progress(0, 0, "comparing the graph with the records")
-    stored = content_digest(
-        db.stream(Entity, "graph/entities", graph=graph.name),
-        db.stream(Fact, "graph/records", graph=graph.name),
-        list_rewrites(db, graph.name),
-    )
+    info = made.ensure_running(progress)
+    with Database(info.bolt, info.user, info.password, timeout_s=INDEX_S, disk=info.home) as db:
+        progress(0, 0, "making the indexes")
+        db.setup_schema()
+        db.autocommit(int, "graph/fill_lists")
+        done = write_rest(db.write, described, graph.rewrites)
+        progress(0, 0, "comparing the graph with the records")
+        stored = content_digest(
+            db.stream(Entity, "graph/entities", graph=graph.name),
+            db.stream(Fact, "graph/records", graph=graph.name),
+            list_rewrites(db, graph.name),
+        )
     if stored != described.content_digest:
         raise GraphError(
             f"The database that Neo4j's importer made of {graph.name!r} differs from the records.",
