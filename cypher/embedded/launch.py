@@ -136,7 +136,7 @@ def fill(
             "database", "import", "full", "neo4j", f"--nodes={os.path.relpath(nodes, home.path)}",
             f"--relationships={os.path.relpath(relationships, home.path)}", "--id-type=actual",
             f"--array-delimiter=U+{ord(tables.BETWEEN):04X}", "--multiline-fields=true",
-            f"--max-off-heap-memory={options.heap}",
+            f"--max-off-heap-memory={options.heap}", "--verbose",
         ],
     )  # fmt: skip
     if not code:

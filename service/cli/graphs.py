@@ -103,10 +103,10 @@ def import_(
     (contradicting objects, objects in their own prompts, near-duplicate names, ...). Importing the
     same file twice changes nothing.
     """
+    from ..graphs import offline as importer
+
     settings = Settings()
     if offline:
-        from ..graphs import offline as importer
-
         with ProgressBars() as progress:
             importer.require_empty(settings, progress)
     loaded = datasets.read(

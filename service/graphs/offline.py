@@ -205,7 +205,8 @@ def _complete(
         )
     if stored != described.content_digest:
         raise GraphError(
-            f"The database that Neo4j's importer made of {graph.name!r} differs from the records.",
+            f"Neo4j's importer wrote {graph.name!r} with other content"
+            " than was read; nothing is stored.",
             remedy="Import without --offline, and report this with the file.",
         )
     return done
