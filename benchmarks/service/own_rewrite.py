@@ -51,7 +51,7 @@ GETS = {
     "the graph": "/v1/graphs/{graph}",
     "the list of graphs": "/v1/graphs",
     "the rewrite requests, with the chains of a pair": "/v1/rewrites?graph={graph}",
-    "the page of facts to edit": "/facts?graph={graph}",
+    "the list of facts to edit, as a page": "/facts?graph={graph}",
     "an edit": "/v1/edits/{edit}",
 }
 """What is read of each graph; `{edit}` is one that was queued for it."""

@@ -195,6 +195,7 @@ def _complete(
     with Database(info.bolt, info.user, info.password, timeout_s=INDEX_S, disk=info.home) as db:
         progress(0, 0, "making the indexes")
         db.setup_schema()
+        progress(0, 0, "completing the graph")
         db.autocommit(int, "graph/fill_lists")
         done = write_rest(db.write, described, graph.rewrites)
         progress(0, 0, "comparing the graph with the records")
