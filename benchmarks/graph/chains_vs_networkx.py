@@ -3,19 +3,23 @@
 KnowGIC's 26 rewrites, then a big synthetic graph with pairs drawn from its facts. Both sides give
 the chains themselves, one an entity sequence; the sets must be equal, and KnowGIC's counts the
 published 24/108/227/428/619. networkx has its graph in memory already; building it is not counted.
-On the big graph a third search checks both: one written for this, cut by the distance to the end.
+On the big graph a third search checks both: one written for this, cut by the distance to the end;
+and rustworkx, which searches in compiled code: `pip install rustworkx`.
 """
 
 from __future__ import annotations
 
+import importlib
 import random
 import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
@@ -45,6 +49,7 @@ class Pair:
     networkx: float
     stopped: bool
     pruned: float
+    rustworkx: float
 
 
 def main() -> int:
@@ -52,13 +57,28 @@ def main() -> int:
     parser = bench.parser(__doc__)
     parser.add_argument("--facts", type=int, default=100_000, help="of the synthetic graph")
     parser.add_argument("--pairs", type=int, default=12, help="of the synthetic graph")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds a pair for networkx")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--limit", type=float, default=30.0, help="seconds a pair for each in Python"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the pairs")
+    parser.add_argument(
+        "--offline",
+        action="store_true",
+        help="only the synthetic graph, imported offline into a home without content, or there",
+    )
     options = parser.parse_args()
-    with bench.server() as server:
-        lines = knowgic(server.db)
-        more, note = big(server.db, options.facts, options.pairs, options.limit, options.seed)
-    return bench.show("chains_vs_networkx", [*lines, *more], [note], as_json=options.json)
+    facts = synthetic.hub_facts(options.facts)
+    name = f"bench-{options.facts}"
+    if options.offline:
+        synthetic.offline_graph(synthetic.loaded(name, facts))
+    with bench.server() as server, ExitStack() as stack:
+        lines = [] if options.offline else knowgic(server.db)
+        if not options.offline:
+            name = stack.enter_context(bench.scratch_graph(server.db, "hubs"))
+            bench.say(f"writing {len(facts):,} facts")
+            datasets.store(server.db, synthetic.loaded(name, facts))
+        more, note = big(server.db, name, facts, options.pairs, options.limit, options.seed)
+        return bench.show("chains_vs_networkx", [*lines, *more], [note], as_json=options.json)
 
 
 def knowgic(db: Database) -> list[bench.Line]:
@@ -100,29 +120,25 @@ def knowgic(db: Database) -> list[bench.Line]:
 
 
 def big(
-    db: Database, n_facts: int, n_pairs: int, limit: float, seed: int
+    db: Database, graph: str, facts: Sequence[Fact], n_pairs: int, limit: float, seed: int
 ) -> tuple[list[bench.Line], str]:
     """Pairs (subject, object) of facts of the synthetic graph, as rewrites are of facts."""
-    facts = synthetic.hub_facts(n_facts, seed)
-    with bench.scratch_graph(db, "hubs") as graph:
-        bench.say(f"writing {n_facts:,} facts")
-        header = rows.GraphHeader(graph, "dataset", graph)
-        rows_ = [datasets.fact_row(f) for f in facts]
-        write_graph(db, header, synthetic.entities_of(facts), rows_)
-        in_memory, search = networkx_graph(facts), PrunedSearch(facts)
-        warm, *drawn = random.Random(seed).sample(facts, n_pairs + 1)
-        cypher_chains(db, graph=graph, subject=warm.subject, object=warm.object)
-        pairs = []
-        for i, fact in enumerate(drawn, 1):
-            pairs.append(measured(db, graph, in_memory, search, fact, limit))
-            bench.say(f"pair {i} of {n_pairs}: {pairs[-1]}")
-    return _summary(pairs, n_facts, limit)
+    in_memory, search = networkx_graph(facts), PrunedSearch(facts)
+    compiled = RustGraph(facts)
+    warm, *drawn = random.Random(seed).sample(facts, n_pairs + 1)
+    cypher_chains(db, graph=graph, subject=warm.subject, object=warm.object)
+    pairs = []
+    for i, fact in enumerate(drawn, 1):
+        pairs.append(measured(db, graph, in_memory, compiled, search, fact, limit))
+        bench.say(f"pair {i} of {n_pairs}: {pairs[-1]}")
+    return _summary(pairs, len(facts), limit)
 
 
 def measured(
     db: Database,
     graph: str,
     in_memory: nx.MultiDiGraph,
+    compiled: RustGraph,
     search: PrunedSearch,
     fact: Fact,
     limit: float,
@@ -134,27 +150,30 @@ def measured(
         began = time.perf_counter()
         found = cypher_chains(db, graph=graph, subject=subject, object=object_)
         times.append(time.perf_counter() - began)
+    theirs, took = limited(lambda: networkx_chains(in_memory, subject, object_), limit)
+    checked, pruned = limited(lambda: set(search.chains(subject, object_)), limit)
     began = time.perf_counter()
-    try:
-        with bench.time_limit(limit):
-            theirs = networkx_chains(in_memory, subject, object_)
-    except bench.OutOfTimeError:
-        theirs = None
-    took = time.perf_counter() - began
-    began = time.perf_counter()
-    checked = set(search.chains(subject, object_))
-    pruned = time.perf_counter() - began
+    others = compiled.chains(subject, object_)
+    rust = time.perf_counter() - began
     where = f"chains from {subject!r} to {object_!r}"
-    bench.agree(found == checked, f"{where}: {len(found)} by Cypher, {len(checked)} by search")
-    if theirs is not None:
-        bench.agree(found == theirs, f"{where}: {len(found)} by Cypher, {len(theirs)} by networkx")
-    return Pair(len(found), statistics.median(times), took, theirs is None, pruned)
+    for name, each in (("search", checked), ("networkx", theirs), ("rustworkx", others)):
+        if each is not None:
+            bench.agree(found == each, f"{where}: {len(found)} by Cypher, {len(each)} by {name}")
+    return Pair(len(found), statistics.median(times), took, theirs is None, pruned, rust)
+
+
+def limited(search: Callable[[], Chains], limit: float) -> tuple[Chains | None, float]:
+    """The chains that a search in Python finds, None if it was stopped; and its seconds."""
+    began = time.perf_counter()
+    found = None
+    with suppress(bench.OutOfTimeError), bench.time_limit(limit):
+        found = search()
+    return found, time.perf_counter() - began
 
 
 def _summary(pairs: list[Pair], n_facts: int, limit: float) -> tuple[list[bench.Line], str]:
-    ours, instead, pruned = (
-        [1e3 * getattr(p, name) for p in pairs] for name in ("cypher", "networkx", "pruned")
-    )
+    names = ("cypher", "networkx", "pruned", "rustworkx")
+    ours, instead, pruned, rust = ([1e3 * getattr(p, name) for p in pairs] for name in names)
     stopped = sum(p.stopped for p in pairs)
     # A median is itself only a bound where a stopped pair is among the middle ones or below.
     half = statistics.median_high(instead) >= 1e3 * limit
@@ -183,6 +202,10 @@ def _summary(pairs: list[Pair], n_facts: int, limit: float) -> tuple[list[bench.
             statistics.median(ours),
             statistics.median(pruned),
             "search of our own in Python, in memory",
+        ),
+        *(
+            bench.Line(f"{what}, {name}", "ms", of(ours), of(rust), "rustworkx, in memory")
+            for name, of in (("median pair", statistics.median), ("slowest pair", max))
         ),
     ]
     note = (
@@ -214,6 +237,32 @@ def networkx_chains(graph: nx.MultiDiGraph, subject: str, object_: str) -> Chain
     """Simple paths pass neither end on the way by themselves; parallel facts are one chain."""
     paths = nx.all_simple_edge_paths(graph, subject, object_, cutoff=STEPS)
     return {(subject, *(edge[1] for edge in path)) for path in paths}
+
+
+class RustGraph:
+    """The facts as a user of rustworkx would hold them."""
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self.rustworkx: Any = importlib.import_module("rustworkx")
+        self.graph = self.rustworkx.PyDiGraph(multigraph=False)
+        self.names: list[str] = []
+        self.numbers: dict[str, int] = {}
+        edges = []
+        for fact in facts:
+            for name in (fact.subject, fact.object):
+                if name not in self.numbers:
+                    self.numbers[name] = len(self.names)
+                    self.names.append(name)
+            edges.append((self.numbers[fact.subject], self.numbers[fact.object]))
+        self.graph.add_nodes_from(self.names)
+        self.graph.add_edges_from_no_data(edges)
+
+    def chains(self, subject: str, object_: str) -> Chains:
+        """Entity sequences of at most STEPS facts."""
+        ends = self.numbers[subject], self.numbers[object_]
+        # Its cutoff counts nodes.
+        paths = self.rustworkx.all_simple_paths(self.graph, *ends, cutoff=STEPS + 1)
+        return {tuple(self.names[number] for number in path) for path in paths}
 
 
 class PrunedSearch:

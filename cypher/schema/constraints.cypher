@@ -126,4 +126,4 @@ UNWIND [
 ] AS property
 CALL db.createProperty(property);
 
-CALL db.awaitIndexes(300);
+CALL db.awaitIndexes(3600);

@@ -167,7 +167,7 @@ def _write(
                     n = reading.counts.n_nodes + reading.counts.n_relationships
                     if n % _LOOK_EVERY == 0:
                         progress(min(n, total), total, stage)
-                        _require_left(out)
+                        require_left(out)
                     yield line.encode() + b"\n"
 
             parts.append(_add(archive, NODES, lines(reading.nodes())))
@@ -239,10 +239,15 @@ def _require_room(file: Path, db: Database, files: int) -> None:
     """Refuse a backup that does not fit on its disk; a database on the same disk needs some too."""
     (size,) = db.read(rows.SizeRow, "backup/size")
     needed = files + _BYTES_EACH * (size.nodes + size.relationships) + LEAST_BYTES
-    _require_free(_existing(file), needed, "The backup")
+    require_free(_existing(file), needed, "The backup")
 
 
-def _require_free(folder: Path, needed: int, purpose: str) -> None:
+def require_free(folder: Path, needed: int, purpose: str) -> None:
+    """Refuse what would fill a disk, before anything is written.
+
+    Raises:
+        DiskFullError: the disk of the folder has fewer bytes free than are needed.
+    """
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise DiskFullError(
@@ -252,7 +257,7 @@ def _require_free(folder: Path, needed: int, purpose: str) -> None:
         )
 
 
-def _require_left(out: Path) -> None:
+def require_left(out: Path) -> None:
     """Stop before the disk is full: a database on it would stop."""
     free = shutil.disk_usage(out.parent).free
     if free < LEAST_BYTES:
@@ -579,7 +584,7 @@ def restore(db: Database, settings: Settings, backup: Backup, progress: Progress
     """
     told = backup.manifest
     missing = _missing_files(settings, backup, progress)
-    _require_free(_existing(settings.home / "x"), sum(each.bytes for each in missing) + LEAST_BYTES,
+    require_free(_existing(settings.home / "x"), sum(each.bytes for each in missing) + LEAST_BYTES,
                   "The restore")  # fmt: skip
     content.begin(db, told.database_schema, backup.path.name)
     written: list[Path] = []
