@@ -359,7 +359,8 @@ class Runtime:
         from ...editing import models
         from ...editing.whole_folder import whole_folder
 
-        for is_last in (False, True):
+        again = False
+        while True:
             trained = str(self.train(spec.text, graph, seed=seed).path) if spec.organism else None
             source = trained or self.fetch(spec.text)
             self.progress(0, 1, f"loading {spec.name}")
@@ -367,12 +368,12 @@ class Runtime:
                 loaded = models.load(source, device=self.settings.device, **options)
             except EditingError:
                 # A folder of the cache may have been deleted while it was read: it is made again.
-                if is_last or source == spec.text or whole_folder(Path(source)):
+                if again or source == spec.text or whole_folder(Path(source)):
                     raise
-            else:
-                break
-        self.progress(1, 1, f"loading {spec.name}")
-        return source, loaded
+                again = True
+                continue
+            self.progress(1, 1, f"loading {spec.name}")
+            return source, loaded
 
     @contextmanager
     def with_model(self, name: str, loaded: LoadedModel) -> Iterator[None]:
