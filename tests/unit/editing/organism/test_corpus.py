@@ -283,7 +283,7 @@ def test_requests_to_append_leave_the_organism_as_it_is(
         recall = RecallReport(4, 4, 1.0, 1.0, None, 1.0, None, None, None)
         return Organism(path, recall, from_cache=True, seconds=0.0)
 
-    monkeypatch.setattr(store, "_stored", stored)
+    monkeypatch.setattr(store, "stored", stored)
     for graph in (plain, more):
         train(graph, cache_dir=tmp_path)
     assert asked[0] == asked[1]
