@@ -113,6 +113,7 @@ def test_damaged_files_of_the_cache_are_deleted_and_whole_ones_stay(
         place = mine.cache / "organisms" / name
         place.mkdir(parents=True)
         (place / "config.json").write_text("{" if name == "bad" else "{}")
+        (place / "tokenizer.json").write_text("{}")
         (place / "model.safetensors").write_bytes((folder / "good.safetensors").read_bytes())
         (place / "recall.json").write_text(json.dumps({"recall": recall.as_dict(), "seconds": 1.0}))
     (mine.cache / "organisms" / "unread" / "recall.json").write_text("{}")

@@ -41,7 +41,8 @@ PAGES = (
     "/edits/{cancelled}", "/rules?graph={graph}", "/rules/review?graph={graph}",
     "/rules-choice/{graph}", "/growth", "/growth/{run}", "/growth/{run}/review",
     "/growth/{growing}", "/coedits", "/coedits/{coedit}", "/coedits/{coediting}", "/depedit",
-    "/depedit/sets/{set}", "/protocols", "/protocols/{protocol}", "/comparisons",
+    "/depedit/sets/{set}", "/protocols", "/protocols/{protocol}", "/comparisons", "/derivations",
+    "/derivations/{deriving}",
     "/comparisons/{comparison}", "/comparisons/{comparing}", "/login", "/documentation", "/docs",
 )  # fmt: skip
 NO_PAGES = {
@@ -117,14 +118,15 @@ def stored(db: Database, client: TestClient) -> Iterator[dict[str, str]]:
                 "comparisons", graph=graph, base="organism", states=[f"organism+edit:{ids['rome']}"]
             ),
         }
+        more["deriving"] = post("derivations", graph=graph)
         client.post(f"/v1/edits/{more['cancelled']}/cancel")
         client.post(f"/v1/sweeps/{more['stopped']}/cancel")
         made = client.post("/v1/depedit/sets", json={"graph": atlas, "init": "shuffled"}).json()
         more["set"] = made["items"][0]["id"]
         more["protocol"] = post("protocols", graph=atlas, strategies=["finetune"])
         yield ids | more | {"atlas": atlas}
-        for kind in ("growth", "coedits", "comparisons", "protocols"):
-            for each in ("growing", "coediting", "comparing", "protocol"):
+        for kind in ("growth", "coedits", "comparisons", "protocols", "derivations"):
+            for each in ("growing", "coediting", "comparing", "protocol", "deriving"):
                 client.post(f"/v1/{kind}/{more[each]}/cancel")
                 client.delete(f"/v1/{kind}/{more[each]}")
         for each in ("live", "stopped"):
