@@ -193,6 +193,7 @@ def test_the_rule_that_leads_back_is_found_and_what_was_only_asked_is_no_fact(
             graph=pair[1].edit,
             pre="likelihood_pre",
             post="likelihood_post",
+            relations=sorted(store.vocabulary(runtime.db, pair[1].edit).relations),
         )
         if not a.implied
     }
