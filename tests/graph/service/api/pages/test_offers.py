@@ -191,7 +191,7 @@ def test_without_tokens_every_page_offers_everything(
 ) -> None:
     everything = operations(client, offered(client, stored, None))
     assert {roles.ROLES[each] for each in everything} == set(ROLES)
-    assert "Left out on this page" not in client.get("/").text
+    assert "This page leaves out" not in client.get("/").text
 
 
 def test_a_page_says_which_role_it_leaves_things_out_for(
@@ -199,10 +199,10 @@ def test_a_page_says_which_role_it_leaves_things_out_for(
 ) -> None:
     headers = {"Authorization": f"Bearer {held['read']}", "Accept": "text/html"}
     told = client.get(f"/growth/{stored['run']}", headers=headers).text
-    assert "what requires a token of role post. The token read has role read" in told
+    assert "that require a token of role post. The token read has role read" in told
     headers["Authorization"] = f"Bearer {held['post']}"
     told = client.get("/data", headers=headers).text
-    assert "what requires a token of role admin. The token post has role post" in told
+    assert "that require a token of role admin. The token post has role post" in told
 
 
 @pytest.mark.parametrize("role", ROLES)
