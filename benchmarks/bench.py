@@ -155,7 +155,7 @@ def median_seconds(function: Callable[[], Any], repeats: int, warm_up: int = 1) 
 
 
 def apart(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function of a module returns in a new process, whose peak memory is its own."""
+    """Call a function of a module in a new process, whose peak memory is its own; its result."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *args).result()
 

@@ -54,7 +54,7 @@ GETS = {
     "the list of facts to edit, as a page": "/facts?graph={graph}",
     "an edit": "/v1/edits/{edit}",
 }
-"""What is read of each graph; `{edit}` is one that was queued for it."""
+"""Addresses that are read of each graph; `{edit}` is one that was queued for it."""
 
 
 def main() -> int:

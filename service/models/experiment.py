@@ -131,7 +131,7 @@ class SweepOut(Result):
 
 
 What = Literal["rules", "conclusions"]
-"""What is derived in a graph."""
+"""The sort of content that a derivation adds to a graph."""
 
 
 class DerivationOut(Result):
