@@ -47,3 +47,38 @@ class Room:
                 f"The disk of {self.folder} has {free // 10**6} MB free; the database needs"
                 f" {LEAST_BYTES // 10**6} MB to write. Nothing was written."
             )
+
+
+def require_free(folder: Path, needed: int, purpose: str) -> None:
+    """Refuse what would fill a disk, before anything is written.
+
+    Args:
+        purpose: the subject of the error's sentence, such as `The backup`.
+
+    Raises:
+        DiskFullError: the disk of the folder has fewer bytes free than are needed.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise DiskFullError(
+            f"{purpose} needs {needed // 10**6} MB on the disk of {folder}, and"
+            f" {free // 10**6} MB are free. Nothing was written.",
+            remedy="Free some space there, or name a place on another disk.",
+        )
+
+
+def require_left(folder: Path, purpose: str) -> None:
+    """Stop before the disk is full: a database on it would stop.
+
+    Args:
+        purpose: what is stopped, such as `the backup`.
+
+    Raises:
+        DiskFullError: the disk of the folder has fewer than `LEAST_BYTES` free.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < LEAST_BYTES:
+        raise DiskFullError(
+            f"The disk of {folder} has {free // 10**6} MB left; {purpose} was stopped.",
+            remedy="Free some space there, or name a place on another disk.",
+        )

@@ -38,7 +38,7 @@ from ...cypher.errors import (
     ParameterError,
 )
 from ...cypher.migrations import latest
-from ...cypher.room import LEAST_BYTES
+from ...cypher.room import LEAST_BYTES, require_free, require_left
 from ...editing.atomic_write import whole_file
 from .. import __version__
 from .errors import ConflictError, UsageError
@@ -167,7 +167,7 @@ def _write(
                     n = reading.counts.n_nodes + reading.counts.n_relationships
                     if n % _LOOK_EVERY == 0:
                         progress(min(n, total), total, stage)
-                        require_left(out)
+                        require_left(out.parent, "the backup")
                     yield line.encode() + b"\n"
 
             parts.append(_add(archive, NODES, lines(reading.nodes())))
@@ -240,31 +240,6 @@ def _require_room(file: Path, db: Database, files: int) -> None:
     (size,) = db.read(rows.SizeRow, "backup/size")
     needed = files + _BYTES_EACH * (size.nodes + size.relationships) + LEAST_BYTES
     require_free(_existing(file), needed, "The backup")
-
-
-def require_free(folder: Path, needed: int, purpose: str) -> None:
-    """Refuse what would fill a disk, before anything is written.
-
-    Raises:
-        DiskFullError: the disk of the folder has fewer bytes free than are needed.
-    """
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise DiskFullError(
-            f"{purpose} needs {needed // 10**6} MB on the disk of {folder}, and"
-            f" {free // 10**6} MB are free. Nothing was written.",
-            remedy="Free some space there, or name a place on another disk.",
-        )
-
-
-def require_left(out: Path) -> None:
-    """Stop before the disk is full: a database on it would stop."""
-    free = shutil.disk_usage(out.parent).free
-    if free < LEAST_BYTES:
-        raise DiskFullError(
-            f"The disk of {out.parent} has {free // 10**6} MB left; the backup was stopped.",
-            remedy="Free some space there, or name a file on another disk.",
-        )
 
 
 def _not_written(file: Path, error: OSError) -> UsageError:

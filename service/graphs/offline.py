@@ -20,11 +20,10 @@ from ...cypher.embedded import EmbeddedServer, tables
 from ...cypher.embedded.artifacts import exclusive, make_folder
 from ...cypher.errors import GraphError, NotEmptyError
 from ...cypher.params import bind
-from ...cypher.room import LEAST_BYTES
+from ...cypher.room import LEAST_BYTES, require_free, require_left
 from ...cypher.run import Database
 from ...cypher.sending import batches
 from ...loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, content_digest
-from ..base.backup import require_free, require_left
 from ..base.database import Progress, connect, embedded_server
 from ..base.errors import UsageError
 from ..base.settings import Settings
@@ -159,7 +158,7 @@ def _entity_rows(
 ) -> Iterator[list[Any]]:
     given = {each.name: entity_row(each) for each in graph.entities}  # of one name the last
     for batch in batches(given.values(), BATCH):
-        require_left(folder)
+        require_left(folder, "the offline import")
         sent = bind(query("graph/merge_entities"), {"graph": graph.name, "rows": batch})
         for row in sent["rows"]:
             number = numbers[row["name"]] = len(numbers)
@@ -172,7 +171,7 @@ def _fact_rows(
 ) -> Iterator[list[Any]]:
     given = distinct(map(fact_row, graph.facts))
     for n, batch in enumerate(batches(given, BATCH)):
-        require_left(folder)
+        require_left(folder, "the offline import")
         progress(n * BATCH, len(given), "writing tables")
         sent = bind(query("graph/create_facts"), {"graph": graph.name, "rows": batch})["rows"]
         known = [row for row in sent if row["subject"] in numbers and row["object"] in numbers]
