@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ConfigDict, Field
 
 from ...loaders.records import digest, slug
-from ..base.errors import ConflictError
 from ..base.formatting import pluralize
 from ..graphs import datasets
 from ..models.edit import Measure, Name
@@ -33,6 +32,13 @@ if TYPE_CHECKING:
 
 AT_ONCE = 200_000
 """Maximum number of facts that one request mines, or derives from; more are for a worker."""
+REQUEST = closure.Bound(
+    facts=AT_ONCE,
+    groundings=20_000,
+    remedy="Derive it as a job: POST /v1/derivations with this graph, `what`: conclusions and the"
+    " same options. Then ask again.",
+)
+"""The closure that one request derives; a larger one is for a worker, and a stored one is read."""
 
 
 class DerivationIn(MiningOptions, ClosureOptions):
@@ -64,24 +70,6 @@ class DerivationIn(MiningOptions, ClosureOptions):
             return []
         return groundings.rules_for(
             db, self.graph, ids=self.rules or None, candidates=self.candidates
-        )
-
-
-def require_small(
-    db: Database, graph: str, rules: list[StoredRule], options: ClosureOptions
-) -> None:
-    """Refuse to derive a large closure within a request; a stored one is read.
-
-    Raises:
-        ConflictError: it is not stored, and more than `AT_ONCE` facts take part.
-    """
-    is_stored, facts = closure.standing(db, graph, rules, options)
-    if not is_stored and facts > AT_ONCE:
-        raise ConflictError(
-            f"The closure of {graph!r} by {pluralize(len(rules), 'rule')} is not stored, and"
-            f" {facts:,} facts take part: too many for a request.",
-            remedy="Derive it as a job: POST /v1/derivations with this graph, `what`: conclusions"
-            " and the same options. Then ask again.",
         )
 
 

@@ -27,6 +27,7 @@ from .engine import (
     HEIGHT,
     LEAVES,
     MOST,
+    MOST_GROUNDINGS,
     MOST_STEPS,
     STRENGTH,
     Best,
@@ -70,6 +71,24 @@ HEIGHT_OF_PROOF = 4
 _BATCH = 5000
 _NO_PROOF = Best(-1.0)
 EDITED = ("target_true", "target_new")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The size of the closure that a caller has the time to derive.
+
+    Attributes:
+        groundings: maximum number.
+        facts: maximum number that take part; None for any.
+        remedy: how to get a larger closure.
+    """
+
+    groundings: int = MOST_GROUNDINGS
+    facts: int | None = None
+    remedy: str = LESS
+
+
+WHOLE = Bound()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +142,7 @@ def closure(
     rules: Sequence[StoredRule],
     options: ClosureOptions | None = None,
     *,
+    bound: Bound = WHOLE,
     progress: Progress = silent,
 ) -> Closure:
     """The closure of a graph of any kind, derived if it is not stored.
@@ -133,7 +153,7 @@ def closure(
     """
     require_graph(db, graph, kind=None)
     with transaction(db, graph, rules) as tx:
-        return within(tx, db, graph, rules, options, progress=progress)
+        return within(tx, db, graph, rules, options, bound=bound, progress=progress)
 
 
 @contextmanager
@@ -161,15 +181,21 @@ def within(
     rules: Sequence[StoredRule],
     options: ClosureOptions | None = None,
     *,
+    bound: Bound = WHOLE,
     progress: Progress = silent,
 ) -> Closure:
     """The closure of a graph, inside an open `transaction` that later queries share.
 
     Only facts are read whose relation is in a rule: no others take part.
+
+    Raises:
+        UsageError: the closure is not stored, and exceeds the bound.
     """
     options = options or ClosureOptions()
     about, name, state = _state(tx.run, graph, rules, options)
     if state.closure != name:
+        if bound.facts is not None and state.facts > bound.facts:
+            raise _too_large(graph, f"{state.facts:,} facts take part", bound)
         tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
         progress(0, 4, "closure: reading facts")
         facts = tx.run(rows.AtomRow, "closure/atoms", graph=graph, **about)
@@ -177,7 +203,7 @@ def within(
         if any(stored.rule.kinds for stored in rules):
             kinds = entity_kinds(db, graph, require_graph(db, graph, kind=None).dataset)
         progress(1, 4, "closure: deriving")
-        derived = _derive(graph, facts, rules, kinds, options)
+        derived = _derive(graph, facts, rules, kinds, options, bound)
         progress(2, 4, "closure: weighing proofs")
         conclusions = _weigh(graph, facts, derived, options)
         progress(3, 4, "closure: storing")
@@ -237,6 +263,7 @@ def _derive(
     rules: Sequence[StoredRule],
     kinds: Mapping[str, str | None],
     options: ClosureOptions,
+    bound: Bound,
 ) -> dict[str, tuple[Grounding, dict[str, Any]]]:
     """Return {id: (grounding, its row)}, sorted by id.
 
@@ -249,22 +276,16 @@ def _derive(
     for fact in facts:
         ids[triple_of(fact)].append(fact.id)
     factor = factors(rules, options)
+    most = bound.groundings
     try:
-        found = ground(ids, rules, kinds, factor, depth=options.depth)
+        found = ground(ids, rules, kinds, factor, depth=options.depth, most=most)
     except UsageError as error:
-        raise UsageError(
-            f"{graph!r}: {error.detail} Nothing was stored.", remedy=LESS, status=409
-        ) from error
+        raise _too_large(graph, error.detail, bound) from error
     first: dict[Triple, int] = {}
     for one, number in found.items():
         first[one.conclusion] = min(number, first.get(one.conclusion, number))
     if len(first) > MOST_CONCLUSIONS:
-        raise UsageError(
-            f"{graph!r} has more than {MOST_CONCLUSIONS:,} conclusions, {len(first):,};"
-            " nothing was stored.",
-            remedy=LESS,
-            status=409,
-        )
+        raise _too_large(graph, f"{len(first):,} conclusions, {MOST_CONCLUSIONS:,} at most", bound)
     for triple, number in first.items():
         if options.depth is None or number < options.depth:
             ids[triple].append(_id(graph, triple))
@@ -278,6 +299,14 @@ def _derive(
                 "conclusion": _id(graph, one.conclusion),
             }  # fmt: skip
     return dict(sorted(out.items()))
+
+
+def _too_large(graph: str, reason: str, bound: Bound) -> UsageError:
+    return UsageError(
+        f"The closure of {graph!r} is too large here: {reason.rstrip('.')}. Nothing was stored.",
+        remedy=bound.remedy,
+        status=409,
+    )
 
 
 def _id(graph: str, triple: Triple) -> str:
@@ -399,6 +428,7 @@ def prove(
     options: ClosureOptions | None = None,
     *,
     most: int = 20,
+    bound: Bound = WHOLE,
     progress: Progress = silent,
 ) -> list[ProofOut]:
     """Return the proofs of a triple from other facts, strongest first.
@@ -414,7 +444,7 @@ def prove(
     require_graph(db, graph, kind=None)
     _require(db, graph, goal, rules)
     whole = options.model_copy(update={"depth": None})
-    found = closure(db, graph, rules, whole, progress=progress)
+    found = closure(db, graph, rules, whole, bound=bound, progress=progress)
     return prover_of(found, options.depth or HEIGHT_OF_PROOF).proofs(goal, most=most)
 
 
@@ -441,6 +471,7 @@ def shown(
     *,
     limit: int = 20,
     new_only: bool = False,
+    bound: Bound = WHOLE,
     progress: Progress = silent,
 ) -> ClosureOut:
     """The closure of a graph, stored if new: the strongest conclusions, each with a proof.
@@ -454,7 +485,7 @@ def shown(
         UsageError: the closure is too large.
     """
     options = options or ClosureOptions()
-    found = closure(db, graph, rules, options, progress=progress)
+    found = closure(db, graph, rules, options, bound=bound, progress=progress)
     stated = found.stated
     listed = [a for a in found.conclusions if not (new_only and triple_of(a) in stated)]
     prover = prover_of(found)

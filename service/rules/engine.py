@@ -43,6 +43,7 @@ def ground(
     factor: Mapping[str, float],
     *,
     depth: int | None = None,
+    most: int = MOST_GROUNDINGS,
 ) -> dict[Grounding, int]:
     """Return {grounding: round that found it} of all rules that have a factor.
 
@@ -51,9 +52,10 @@ def ground(
     Args:
         kinds: {entity: its kind}.
         depth: maximum number of rounds; None: until nothing is new.
+        most: maximum number of groundings.
 
     Raises:
-        UsageError: more than `MOST_GROUNDINGS`.
+        UsageError: more than `most` groundings.
     """
     atoms = defaultdict(list)
     for stored in (stored for stored in rules if stored.id in factor):
@@ -91,10 +93,9 @@ def ground(
             for conclusion, first, second in made:
                 one = Grounding(stored.id, first, second, conclusion, factor[stored.id])
                 found.setdefault(one, number)
-                if len(found) > MOST_GROUNDINGS:  # one entity may have a million pairs of premises
+                if len(found) > most:  # one entity may have a million pairs of premises
                     raise UsageError(
-                        f"The rules have more than {MOST_GROUNDINGS:,} groundings by round"
-                        f" {number}.",
+                        f"The rules have more than {most:,} groundings by round {number}.",
                         remedy="Give fewer rules, or rules with kinds.",
                     )
                 if conclusion not in known:
@@ -212,16 +213,24 @@ def solve(
         without: triples that no proof may pass.
     """
     ways = {t: found for t, found in groundings.items() if t not in without}
-    start = {t: [_fact(t, value)] for t, value in facts.items() if t not in without}
+    premises = {t for found in ways.values() for way in found for t in way.premises}
+    start = {t: [_fact(t, facts[t])] for t in premises if t in facts and t not in without}
     proved, usable = _settle(ways, start, worth, depth=depth)
+    itself = {triple for triple, (best, *_) in proved.items() if triple in best.passes}
+    using: dict[Triple, set[Triple]] = defaultdict(set)
+    for t, found in usable.items():
+        for best in found:
+            for passed in itself & best.passes:
+                using[passed].add(t)
     out = {}
     for triple, (best, *_) in proved.items():
-        if triple in best.passes:
-            # Only proofs that pass the triple change without it.
-            new = {t for t, found in usable.items() if any(triple in b.passes for b in found)}
-            own = {t: start[t] for t in new & start.keys() if t != triple}
-            kept = {t: found for t, found in usable.items() if t not in new} | own
+        if triple in itself:
+            # Only proofs that pass the triple change without it; of the others their premises.
+            new = using[triple]
             below = {t: ways[t] for t in new | {triple} if t in ways}
+            premises = {t for found in below.values() for way in found for t in way.premises}
+            kept = {t: usable[t] for t in premises - new if t in usable}
+            kept |= {t: start[t] for t in new & start.keys() if t != triple}
             again = _settle(below, kept, worth, depth=depth, alone=triple)[0]
             if triple not in again:
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 
 from .engine import STRONG_AND_SMALL, Best, by_conclusion, cone, solve
 from .schemas import Grounding, ProofOut, Triple
@@ -35,6 +36,8 @@ class Prover:
         self.sides = sides
         self.depth = depth
         self.texts = {stored.id: stored.rule.text() for stored in rules}
+        # The best proof of a triple, whatever stands above it; None if it has none.
+        self._solved: dict[Triple, Best[tuple[float, float]] | None] = {}
 
     def proofs(self, goal: Triple, *, most: int = 20) -> list[ProofOut]:
         """One proof for each last grounding of the goal, from other facts, strongest first.
@@ -82,11 +85,21 @@ class Prover:
     ) -> Best[tuple[float, float]] | None:
         if triple not in self.ways or depth == 0:
             return None
+        if triple not in self._solved:
+            ways = cone(self.ways, triple)
+            found = solve(ways, self._values, STRONG_AND_SMALL, depth=self.depth)
+            self._solved |= {t: found.get(t) for t in ways}
+        best = self._solved[triple]
+        if best is None or (best.passes.isdisjoint(above) and best.height <= (depth or math.inf)):
+            return best
+        ways = cone(self.ways, triple)
+        return solve(ways, self._values, STRONG_AND_SMALL, depth=depth, without=above).get(triple)
+
+    @cached_property
+    def _values(self) -> dict[Triple, tuple[float, float]]:
         # Without probabilities all facts count alike, and the smallest proof is the best.
         pre = self.sides[0] or dict.fromkeys(self.facts, 1.0)
-        values = {t: (pre.get(t, 0.0), 1.0) for t in self.facts}
-        ways = cone(self.ways, triple)
-        return solve(ways, values, STRONG_AND_SMALL, depth=depth, without=above).get(triple)
+        return {t: (pre.get(t, 0.0), 1.0) for t in self.facts}
 
     def _joined(self, way: Grounding, premises: list[ProofOut]) -> ProofOut:
         def times(values: list[float | None]) -> float | None:

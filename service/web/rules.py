@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...loaders.rules_yaml import read_rules
 from ..base.paging import LIMIT, offset_page, read_offset
-from ..experiments.derivation import AT_ONCE, DERIVATION, DerivationIn, require_small
+from ..experiments.derivation import AT_ONCE, DERIVATION, REQUEST, DerivationIn
 from ..graphs import datasets
 from ..reports.edit import measure_of
 from ..rules import closure, groundings, implications, mining, omega, review, store
@@ -341,12 +341,14 @@ class MixedChoice(Chosen):
 def get_closure(graph: GraphId, db: Db, chosen: Annotated[ClosureChoice, Query()]) -> ClosureOut:
     """All conclusions, strongest first, each with a proof; contradictions with both sides.
 
-    Conclusions are stored in the graph as IMPLIED until rules or facts change. Where more than
-    200,000 facts take part, they are read only: `POST /v1/derivations` derives them.
+    Conclusions are stored in the graph as IMPLIED until rules or facts change. More than 20,000
+    groundings, or conclusions of more than 200,000 facts, are read only: `POST /v1/derivations`
+    derives them.
     """
     rules = groundings.rules_for(db, graph, ids=chosen.rules or None, candidates=chosen.candidates)
-    require_small(db, graph, rules, chosen.options)
-    return closure.shown(db, graph, rules, chosen.options, limit=chosen.limit, new_only=chosen.new)
+    return closure.shown(
+        db, graph, rules, chosen.options, limit=chosen.limit, new_only=chosen.new, bound=REQUEST
+    )
 
 
 @closure_router.get("/graphs/{graph}/proofs", response_model=ProofPage, summary="Prove one triple")
@@ -366,8 +368,8 @@ def get_proofs(
     """
     rules = groundings.rules_for(db, graph, candidates=candidates)
     options = ClosureOptions(depth=depth, measure=measure or "likelihood")
-    require_small(db, graph, rules, options.model_copy(update={"depth": None}))
-    return ProofPage(items=closure.prove(db, graph, (subject, relation, object), rules, options))
+    goal = (subject, relation, object)
+    return ProofPage(items=closure.prove(db, graph, goal, rules, options, bound=REQUEST))
 
 
 @closure_router.get(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
@@ -45,7 +46,7 @@ def graph(db: Database) -> Iterator[str]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every graph is too large for a request."""
     monkeypatch.setattr(routes, "AT_ONCE", 0)
-    monkeypatch.setattr(derivation, "AT_ONCE", 0)
+    monkeypatch.setattr(routes, "REQUEST", replace(derivation.REQUEST, facts=0))
 
 
 def ended(client: TestClient, worker: Dispatcher, where: str) -> dict:
@@ -82,9 +83,11 @@ def test_a_large_closure_is_derived_by_a_worker_and_then_read(
 ) -> None:
     mined = mining.mine(db, graph, min_support=3)
     store.save(db, graph, mined.rules[:2], status="kept")
+    relation = mined.rules[0].conclusion.relation
+    fact = db.read(rows.FactRow, "graph/facts", graph=graph)[0]
+    goal = {"subject": fact.subject, "relation": relation, "object": fact.object}
     for path in ("closure", "proofs"):
-        goal = {"subject": "a", "relation": "b", "object": "c"} if path == "proofs" else {}
-        refused = client.get(f"/v1/graphs/{graph}/{path}", params=goal)
+        refused = client.get(f"/v1/graphs/{graph}/{path}", params=goal if path == "proofs" else {})
         assert refused.status_code == 409
         assert "/v1/derivations" in refused.text
     assert db.read(rows.StoredGroundingRow, "closure/groundings", graph=graph) == []
@@ -102,6 +105,23 @@ def test_a_large_closure_is_derived_by_a_worker_and_then_read(
     other = closure.ClosureOptions(depth=1)
     closure.closure(db, graph, store.kept_rules(db, graph), other)
     assert client.post("/v1/derivations", json=body).status_code == 202
+
+
+def test_few_facts_with_many_groundings_are_for_a_worker_too(
+    db: Database, client: TestClient, graph: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mined = mining.mine(db, graph, min_support=3)
+    store.save(db, graph, mined.rules[:2], status="kept")
+    most = len(closure.closure(db, graph, store.kept_rules(db, graph)).groundings)
+    db.write(rows.ClearClosureRow, "closure/clear", graph=graph)
+    monkeypatch.setattr(routes, "REQUEST", replace(derivation.REQUEST, groundings=most - 1))
+    refused = client.get(f"/v1/graphs/{graph}/closure")
+    assert refused.status_code == 409
+    assert f"more than {most - 1:,} groundings" in refused.text
+    assert "/v1/derivations" in refused.text
+    assert db.read(rows.StoredGroundingRow, "closure/groundings", graph=graph) == []
+    monkeypatch.setattr(routes, "REQUEST", replace(derivation.REQUEST, groundings=most))
+    assert client.get(f"/v1/graphs/{graph}/closure").json()["groundings"] == most
 
 
 def test_a_stopped_derivation_stores_neither_rules_nor_conclusions(

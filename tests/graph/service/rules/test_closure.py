@@ -315,7 +315,7 @@ def test_bad_input_is_refused_with_a_reason(
         closure.prove(db, graph, ("A", "tt", "C"), rules)
     with monkeypatch.context() as patch:
         patch.setattr(closure, "MOST_CONCLUSIONS", 0)
-        with pytest.raises(UsageError, match="nothing was stored"):
+        with pytest.raises(UsageError, match="Nothing was stored"):
             closure.closure(db, graph, rules)
     assert db.read(rows.StoredGroundingRow, "closure/groundings", graph=graph) == []
 
