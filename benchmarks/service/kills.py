@@ -272,8 +272,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pause", type=float, default=20.0, help="most seconds between two kills")
     parser.add_argument("--engine", choices=("local", "ray"), default="local")
+    parser.add_argument("--targets", nargs="+", choices=OF_RAY, help="only these")
     options = parser.parse_args()
-    targets = OF_RAY if options.engine == "ray" else TARGETS
+    targets = options.targets or (OF_RAY if options.engine == "ray" else TARGETS)
     source = random.Random(options.seed)
     methods = ("rome", "memit", "fine_tuning", "none")
     with tempfile.TemporaryDirectory(prefix="thinkeval-kills-") as folder:
@@ -298,7 +299,10 @@ def main() -> None:
                 running = [each for each in listed(service) if each["status"] == "running"]
                 scored = [each["id"] for each in running]
                 if what in OF_THE_EDIT and any(deaths[edit] == 2 for edit in scored):
-                    what = source.choice([each for each in targets if each not in OF_THE_EDIT])
+                    left = [each for each in targets if each not in OF_THE_EDIT]
+                    if not left:
+                        continue
+                    what = source.choice(left)
                 done = service.disturb(what)
                 kills[what] += done
                 if done and what in OF_THE_EDIT:

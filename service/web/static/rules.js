@@ -4,6 +4,10 @@ import { reviewQueue } from "./review.js";
 
 const get = document.getElementById("get-rules");
 const review = document.getElementById("review");
+const GOT = "thinkeval-got-rules"; // the message that the page shows once it is loaded again
+
+if (get) document.getElementById("got").textContent = sessionStorage.getItem(GOT);
+sessionStorage.removeItem(GOT);
 
 get?.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-load], [data-mine]");
@@ -16,7 +20,7 @@ get?.addEventListener("click", async (event) => {
     location.assign(done.links.page); // a large graph: a worker mines it
     return;
   }
-  document.getElementById("got").textContent = "load" in button.dataset ? `${done.total} rules are kept.` : `${done.total} found, ${done.created} of them new.`;
+  sessionStorage.setItem(GOT, "load" in button.dataset ? `${done.total} rules are kept.` : `${done.total} found, ${done.created} of them new.`);
   location.reload();
 });
 

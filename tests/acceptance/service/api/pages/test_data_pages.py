@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,3 +113,7 @@ def test_rules_are_reviewed_by_keyboard(
     expect(page.locator("#left")).to_have_text(str(left - 1))
     found = service.get(f"/v1/graphs/{graph}/rules", limit=100)["items"]
     assert [each["labels"] for each in found if each["labels"]] == [{"ann": "a"}]
+    page.get_by_role("button", name="Mine the graph").click()
+    expect(page.locator("#got")).to_have_text(re.compile(r"\d+ found, \d+ of them new\."))
+    page.reload()
+    expect(page.locator("#got")).to_have_text("")

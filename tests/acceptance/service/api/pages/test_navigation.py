@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 from support.watching import Open, fits
 
 FIRST = ["Edits", "Facts", "Experiments", "Data"]
-MORE = ["Leaderboard", "Compare", "States", "Rules", "DepEdit", "Co-edits", "Growth", "Neo4j",
-        "API", "Documentation"]  # fmt: skip
+MORE = ["Leaderboard", "Compare", "States", "Rules", "Derivations", "DepEdit", "Co-edits", "Growth",
+        "Neo4j", "API", "Documentation"]  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [390, 1280])
