@@ -292,20 +292,6 @@ def _without_empty(request: RewriteRequest, names: tuple[str, ...]) -> dict[str,
     return {name: value for name, value in every.items() if value or name not in names}
 
 
-def content_digest(
-    entities: Iterable[Entity], facts: Iterable[Fact], rewrites: Iterable[RewriteRequest]
-) -> str:
-    """The digest of a graph's content, whose records are read one by one."""
-    # Not by `asdict`, whose copies take most of the time; both give the same JSON.
-    names = [[each.name for each in fields(of)] for of in (Entity, Fact)]
-    parts = [
-        sorted(digest({name: getattr(x, name) for name in of}) for x in xs)
-        for of, xs in zip(names, (entities, facts), strict=True)
-    ]
-    parts.append(sorted(digest(_digested(x)) for x in rewrites))
-    return digest(parts)
-
-
 @dataclass(frozen=True, slots=True)
 class KnowledgeGraph:
     """A set of facts with its entities and rewrite requests.
@@ -323,7 +309,14 @@ class KnowledgeGraph:
     @property
     def content_digest(self) -> str:
         """Changes with any change of an entity, fact or rewrite, but not with their order."""
-        return content_digest(self.entities, self.facts, self.rewrites)
+        # Not by `asdict`, whose copies take most of the time; both give the same JSON.
+        names = [[each.name for each in fields(of)] for of in (Entity, Fact)]
+        parts = [
+            sorted(digest({name: getattr(x, name) for name in of}) for x in xs)
+            for of, xs in zip(names, (self.entities, self.facts), strict=True)
+        ]
+        parts.append(sorted(digest(_digested(x)) for x in self.rewrites))
+        return digest(parts)
 
     def aliases(self, name: str) -> tuple[str, ...]:
         """The aliases of an entity; empty if it has none or is unknown."""

@@ -62,21 +62,19 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=1, help="of the pairs")
     parser.add_argument(
-        "--offline",
+        "--keep",
         action="store_true",
-        help="only the synthetic graph, imported offline into a home without content, or there",
+        help="only the synthetic graph, which stays in the database for the next run",
     )
     options = parser.parse_args()
     facts = synthetic.hub_facts(options.facts)
     name = f"bench-{options.facts}"
-    if options.offline:
-        synthetic.offline_graph(synthetic.loaded(name, facts))
     with bench.server() as server, ExitStack() as stack:
-        lines = [] if options.offline else knowgic(server.db)
-        if not options.offline:
+        lines = [] if options.keep else knowgic(server.db)
+        if not options.keep:
             name = stack.enter_context(bench.scratch_graph(server.db, "hubs"))
-            bench.say(f"writing {len(facts):,} facts")
-            datasets.store(server.db, synthetic.loaded(name, facts))
+        bench.say(f"writing {len(facts):,} facts")
+        datasets.store(server.db, synthetic.loaded(name, facts))
         more, note = big(server.db, name, facts, options.pairs, options.limit, options.seed)
         return bench.show("chains_vs_networkx", [*lines, *more], [note], as_json=options.json)
 

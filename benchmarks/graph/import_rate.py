@@ -4,9 +4,6 @@ Ours takes the records of a data set, digests their content, checks each row aga
 header and writes them so that no reader sees a part. The other sends rows that were made before by
 a plain driver: all entities, then all facts, 5,000 a transaction. What both have stored is
 compared, property by property. Processor time is that of this process and of the embedded server.
-
-With --offline the other is an import by Neo4j's importer into a new home, with the start of its
-servers and the comparison of all that is stored; each is done once.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from thinkeval.loaders.records import Fact, ImportReport, KnowledgeGraph, Loaded
 from thinkeval.service.base.database import embedded_server
 from thinkeval.service.base.processes import collect_seldom
 from thinkeval.service.base.settings import Settings
-from thinkeval.service.graphs import datasets, offline
+from thinkeval.service.graphs import datasets
 
 BATCH = 5_000
 COMPARED = 5_000
@@ -56,14 +53,9 @@ def main() -> int:
     parser = bench.parser(__doc__)
     parser.add_argument("--facts", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--offline", action="store_true", help="against Neo4j's importer")
     options = parser.parse_args()
     collect_seldom()
     facts = synthetic.hub_facts(options.facts)
-    if options.offline:
-        return bench.show(
-            "import_rate", [against_importer(facts)], ["One import each."], as_json=options.json
-        )
     with bench.server() as server:
         ours: list[Taken] = []
         plain: list[Taken] = []
@@ -105,32 +97,6 @@ def taken(function: Callable[[], object]) -> Taken:
     before = spent()
     took = bench.seconds(function)
     return took, spent() - before
-
-
-def against_importer(facts: Sequence[Fact]) -> bench.Line:
-    """One import online, and one by Neo4j's importer."""
-    began, last = time.perf_counter(), ""
-
-    def tell(_done: int, _total: int, stage: str) -> None:
-        nonlocal last
-        if stage != last:
-            bench.say(f"{time.perf_counter() - began:7.1f} s  {stage}")
-        last = stage
-
-    # In the folder of the home, whose disk is as fast.
-    with TemporaryDirectory(dir=Settings().home) as folder:
-        found = Settings(home=Path(folder), neo4j_uri=None)
-        try:
-            importer = bench.seconds(
-                lambda: offline.store(found, loaded_graph("bench-offline", facts), tell)
-            )
-        finally:
-            embedded_server(found).stop(force=True)
-    with bench.server() as server, bench.scratch_graph(server.db, "online") as graph:
-        online = bench.seconds(stores(server.db, graph, facts))
-        bench.say(f"online {online:.1f} s, offline {importer:.1f} s")
-    what = f"import {len(facts):,} facts by --offline"
-    return bench.Line(what, "s", importer, online, "online import")
 
 
 def loaded_graph(graph: str, facts: Sequence[Fact]) -> LoadedGraph:

@@ -14,9 +14,6 @@ from thinkeval.loaders.records import (
     LoadedGraph,
     RewriteRequest,
 )
-from thinkeval.service.base.database import connect, embedded_server
-from thinkeval.service.base.settings import Settings
-from thinkeval.service.graphs import datasets, offline
 
 MEAN_DEGREE = 4.5
 REVERSED = 0.15
@@ -49,19 +46,6 @@ def hub_facts(n_facts: int, seed: int = 0) -> list[Fact]:
             break
         pairs[object_, subject] = None
     return [_fact(s, rng.randrange(N_RELATIONS), o) for s, o in pairs]
-
-
-def offline_graph(loaded: LoadedGraph) -> None:
-    """Import a graph offline, into a home without content; leave it if it is stored there already.
-
-    It stays in the home, for the next benchmark.
-    """
-    settings = Settings()
-    if embedded_server(settings).home.has_store:
-        with connect(settings) as db:
-            if datasets.compared(db, loaded) == "same":
-                return
-    offline.store(settings, loaded, lambda *_: None)
 
 
 def loaded(graph: str, facts: Sequence[Fact]) -> LoadedGraph:

@@ -4,8 +4,7 @@ Each request of a big graph is followed by one of the same form on the others an
 one process, so that a busy machine slows all; the medians are compared. No POST was sent before, so
 each is looked up in the graph and queued. No worker runs, and what was queued is deleted.
 
-With --offline the biggest graph is imported by Neo4j's importer, in seconds instead of minutes,
-into a THINKEVAL_HOME without content, where it stays for the next run.
+With --keep the biggest graph stays in the database for the next run.
 """
 
 from __future__ import annotations
@@ -62,19 +61,15 @@ def main() -> int:
     parser = bench.parser(__doc__)
     parser.add_argument("--facts", type=int, nargs="+", default=[100_000])
     parser.add_argument("--posts", type=int, default=15, help="of each form and graph, at most 100")
-    parser.add_argument("--offline", action="store_true", help="import the biggest one offline")
+    parser.add_argument("--keep", action="store_true", help="leave the biggest one stored")
     options = parser.parse_args()
     big = {f"bench-{n}": synthetic.hub_facts(n) for n in sorted(options.facts)}
     graphs = {"bench-hogwarts": datasets.read("hogwarts").graph.facts} | big
-    stored = dict(graphs)
-    if options.offline:
-        name, facts = stored.popitem()
-        bench.say(f"importing {len(facts):,} facts offline")
-        synthetic.offline_graph(synthetic.loaded(name, facts))
     with bench.server() as server, ExitStack() as stack:
         db = server.db
-        for name, facts in stored.items():
-            stack.callback(db.autocommit, int, "graph/delete_graph", graph=name)
+        for place, (name, facts) in enumerate(graphs.items()):
+            if not options.keep or place < len(big):
+                stack.callback(db.autocommit, int, "graph/delete_graph", graph=name)
             bench.say(f"writing {len(facts):,} facts")
             datasets.store(db, synthetic.loaded(name, facts))
         for name in graphs:

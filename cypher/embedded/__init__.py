@@ -11,7 +11,6 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +23,7 @@ from ..room import LEAST_BYTES
 from . import artifacts, launch, lock
 from . import process as embedded_process
 from .artifacts import Progress
-from .config import LOOPBACK, write_private
+from .config import LOOPBACK
 from .home import Home, Record
 from .launch import LaunchOptions, PortTakenError
 
@@ -225,52 +224,6 @@ class EmbeddedServer:
             shutil.rmtree(self.home.path / "data")
             shutil.copytree(copy, self.home.path / "data")
             os.truncate(self.home.path / "data" / newest, size - cut)
-
-    def fill(self, nodes: Path, relationships: Path, progress: Progress = None) -> None:
-        """Fill the database of a home where no server ever ran, by Neo4j's importer.
-
-        Raises:
-            DiskFullError, EmbeddedServerError: as `thinkeval.cypher.embedded.launch.fill`.
-        """
-        artifacts.make_folder(self.home.path, 0o700)
-        with self._exclusive(progress), artifacts.disk_errors(self.home.path):
-            launch.fill(self.home, self.options, nodes, relationships, progress)
-
-    def take(
-        self, other: EmbeddedServer, require: Callable[[], object], progress: Progress
-    ) -> None:
-        """Replace the database by that of another home on the same disk; users stay.
-
-        The servers of both are stopped, and are not started again.
-
-        Args:
-            other: its home is of no use afterwards.
-            require: called while no server can be started or stopped, just before this one is
-                stopped; raises to leave everything as it is.
-        """
-        other.stop(force=True)
-        artifacts.make_folder(self.home.path, 0o700)
-        with self._exclusive(progress), artifacts.disk_errors(self.home.path):
-            mine, theirs = self.home.path / "data", other.home.path / "data"
-            require()
-            if process := self._process():
-                embedded_process.end(process, self.home.path, timeout_s=60, force=True)
-            if not self.home.has_store:
-                self.home.make_folders()
-                write_private(self.home.password_file, f"{other.home.stored_password()}\n")
-                shutil.rmtree(mine)
-                theirs.rename(mine)
-                return
-            for folder in ("databases", "transactions"):  # with the users and their passwords
-                shutil.rmtree(theirs / folder / "system")
-                shutil.copytree(mine / folder / "system", theirs / folder / "system")
-            before = other.home.path / "data-before"
-            try:
-                mine.rename(before)
-                theirs.rename(mine)
-            finally:
-                if not mine.exists():
-                    before.rename(mine)
 
     def stop(self, *, force: bool = False, timeout_s: float = 30) -> bool:
         """Stop the server cleanly; True if one was running.

@@ -12,7 +12,7 @@ import psutil
 from ..driver_errors import PANIC
 from ..errors import DiskFullError, EmbeddedServerError, GraphError
 from ..room import LEAST_BYTES
-from . import artifacts, config, lock, tables
+from . import artifacts, config, lock
 from . import process as embedded_process
 from .artifacts import MIN_FREE_BYTES, Progress
 from .home import Home, Record
@@ -106,50 +106,6 @@ def launch(
         raise failure(home, options, offset) from None
     home.write_record(replace(record, pid=pid, create_time=born))
     return process, offset
-
-
-def fill(
-    home: Home, options: LaunchOptions, nodes: Path, relationships: Path, progress: Progress
-) -> None:
-    """Fill the database of a home where no server ever ran, by Neo4j's importer.
-
-    The caller holds the home's lock.
-
-    Args:
-        nodes, relationships: of `thinkeval.cypher.embedded.tables`.
-
-    Raises:
-        DiskFullError: there is no room for it.
-        EmbeddedServerError: the importer cannot be run, or fails; quotes its output.
-    """
-    bundle = lock.of_release(options.release)
-    java = config.java_binary(options.java)
-    jars = artifacts.ensure(
-        options.cache, bundle=bundle, repositories=options.repositories, progress=progress
-    )
-    home.make_folders()
-    # The importer of calendar releases reads its own buffers by reflection.
-    opened = "--add-opens=java.base/java.nio=ALL-UNNAMED"
-    code, output = embedded_process.admin(
-        [str(java), f"-Xmx{options.heap}", "-Dfile.encoding=UTF-8", opened], jars, home.path,
-        [
-            "database", "import", "full", "neo4j", f"--nodes={os.path.relpath(nodes, home.path)}",
-            f"--relationships={os.path.relpath(relationships, home.path)}", "--id-type=actual",
-            f"--array-delimiter=U+{ord(tables.BETWEEN):04X}", "--multiline-fields=true",
-            f"--max-off-heap-memory={options.heap}", "--verbose",
-        ],
-    )  # fmt: skip
-    if not code:
-        return
-    free = shutil.disk_usage(home.path).free
-    if free < LEAST_BYTES or "No space left" in output:
-        raise DiskFullError(
-            f"The disk of {home.path} has {free // 10**6} MB left; Neo4j's importer stopped."
-        )
-    raise EmbeddedServerError(
-        f"Neo4j's importer failed (exit code {code}):\n{output}",
-        remedy="Import without --offline.",
-    )
 
 
 def require_not_newer(home: Home, version: str) -> None:

@@ -55,69 +55,41 @@ def environment() -> dict[str, str]:
 def set_initial_password(java: Path, jars: Path, home: Path, password: str) -> None:
     """Set the password of user ``neo4j`` in a home whose server has never run.
 
+    The password is passed in a private file, because every user of the machine can read another
+    process's command line.
+
     Raises:
         EmbeddedServerError: Neo4j's admin tool failed; quotes its output.
     """
-    arguments = ["dbms", "set-initial-password", password]
-    code, output = admin(
-        [str(java), "-XX:TieredStopAtLevel=1"], jars, home, arguments, timeout_s=_ADMIN_TIMEOUT_S
-    )
-    if code:
-        raise EmbeddedServerError(
-            f"The password of the new database in {home} could not be set"
-            f" (exit code {code}):\n{output.replace(password, '***')}",
-            remedy=JAVA_REMEDY,
-        )
-
-
-def admin(
-    java: Sequence[str],
-    jars: Path,
-    home: Path,
-    arguments: Sequence[str],
-    *,
-    timeout_s: float | None = None,
-) -> tuple[int, str]:
-    """Run Neo4j's admin tool on a home whose server does not run; it ends with this process's call.
-
-    The arguments are passed in a private file, because every user of the machine can read another
-    process's command line.
-
-    Args:
-        java: the Java executable and its options.
-
-    Returns:
-        The exit code and the last lines of the output.
-
-    Raises:
-        EmbeddedServerError: it cannot be run, or does not end in time.
-    """
-    file = home / "conf" / "admin.args"
-    every = ["-cp", f"{jars}/*", _ADMIN_CLASS, *arguments]
-    quoted = (argument.replace("\\", "\\\\").replace('"', '\\"') for argument in every)
+    arguments = ["-cp", f"{jars}/*", _ADMIN_CLASS, "dbms", "set-initial-password", password]
+    file = home / "conf" / "set-password.args"
+    quoted = (argument.replace("\\", "\\\\").replace('"', '\\"') for argument in arguments)
     write_private(file, "\n".join(f'"{argument}"' for argument in quoted))
     env = environment() | {"NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
     try:
         done = subprocess.run(
-            [*java, f"@{file}"],
+            [str(java), "-XX:TieredStopAtLevel=1", f"@{file}"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
-            cwd=home,
             env=env,
             check=False,
-            timeout=timeout_s,
+            timeout=_ADMIN_TIMEOUT_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         # Not str(error): that of a timeout contains the complete command.
-        reason = getattr(error, "strerror", None) or f"no answer within {timeout_s} s"
-        raise EmbeddedServerError(
-            f"{java[0]} cannot be run: {reason}.", remedy=JAVA_REMEDY
-        ) from error
+        reason = getattr(error, "strerror", None) or f"no answer within {_ADMIN_TIMEOUT_S} s"
+        raise EmbeddedServerError(f"{java} cannot be run: {reason}.", remedy=JAVA_REMEDY) from error
     finally:
         file.unlink(missing_ok=True)
-    return done.returncode, "\n".join(error_lines(f"{done.stdout}\n{done.stderr}"))
+    if done.returncode:
+        output = "\n".join(error_lines(f"{done.stdout}\n{done.stderr}"))
+        raise EmbeddedServerError(
+            f"The password of the new database in {home} could not be set"
+            f" (exit code {done.returncode}):\n{output.replace(password, '***')}",
+            remedy=JAVA_REMEDY,
+        )
 
 
 def spawn(command: Sequence[str], *, cwd: Path, log: Path) -> int:

@@ -87,14 +87,6 @@ def import_(
     strict: Annotated[
         bool, typer.Option("--strict", help="Store nothing if the label audit has a finding.")
     ] = False,
-    offline: Annotated[
-        bool,
-        typer.Option(
-            "--offline",
-            help="For a million facts and more: by Neo4j's importer, into a THINKEVAL_HOME without"
-            " any graph. Stops and starts the embedded server.",
-        ),
-    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Import a data set as a graph.
@@ -103,12 +95,6 @@ def import_(
     (contradicting objects, objects in their own prompts, near-duplicate names, ...). Importing the
     same file twice changes nothing.
     """
-    from ..graphs import offline as importer
-
-    settings = Settings()
-    if offline:
-        with ProgressBars() as progress:
-            importer.require_empty(settings, progress)
     loaded = datasets.read(
         path,
         name=name,
@@ -124,12 +110,8 @@ def import_(
         write_bytes(audit, render(Table("audit", "Label audit", columns, found), "csv").encode())
     if strict:
         datasets.require_sound(loaded)
-    with ProgressBars() as progress:
-        if offline:
-            outcome = importer.store(settings, loaded, progress)
-        else:
-            with Runtime(settings, progress) as runtime:
-                outcome = datasets.store(runtime.db, loaded, replace=replace, progress=progress)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        outcome = datasets.store(runtime.db, loaded, replace=replace, progress=progress)
     if outcome.n_outdated:
         of = pluralize(outcome.n_outdated, "edit")
         notice(f"{of} of the former content: tables leave them out; score them again.")

@@ -73,8 +73,8 @@ PANELS: dict[str, tuple[str, ...]] = {
         "confidence", "limit",
     ),
     "Run": (
-        "force", "save_every", "workers", "engine", "ray_address", "offline", "queue", "dry_run",
-        "cancel", "delete", "export",
+        "force", "save_every", "workers", "engine", "ray_address", "queue", "dry_run", "cancel",
+        "delete", "export",
     ),
     "Output": (
         "all_metrics", "json", "csv", "table", "format", "output", "junit", "markdown", "figure",
@@ -99,7 +99,7 @@ BASIC = frozenset((
     "model", "method", "endpoint", "judge_model", "strategies",
     "coedit", "rounds", "per_round", "objective", "leak", "rules", "elicit", "iterations", "judge",
     "depth", "samples", "measure", "batch", "matched", "by_wording",
-    "gates", "budget", "max_calls", "dry_run", "queue", "workers", "offline",
+    "gates", "budget", "max_calls", "dry_run", "queue", "workers",
     "all_metrics", "json", "output", "format", "figures", "figure", "limit",
 ))  # fmt: skip
 """The options that `--help` shows of a command with many; `--help-all` shows the others too."""

@@ -7,7 +7,7 @@ facts take long to measure is written in parts, which stay until another process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...cypher import rows
@@ -135,31 +135,12 @@ def _write(
     run(rows.MergeGraphRow, "graph/merge_graph", **vars(header))
     run(int, "graph/clear_graph", graph=header.graph)
     _write_entities(run, header, entities)
-    given = distinct(facts)
+    given = list({fact["id"]: fact for fact in facts}.values())  # of one id the last
     for start in range(0, len(given), BATCH):
         batch = given[start : start + BATCH]
         run(rows.WrittenRow, "graph/create_facts", graph=header.graph, rows=batch)
         if progress is not None:
             progress(min(start + BATCH, len(given)), len(given), "writing facts")
-    return _complete(run, header, rewrites)
-
-
-def distinct(facts: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """The rows of facts, of those with one id the last."""
-    return list({fact["id"]: fact for fact in facts}.values())
-
-
-def write_rest(
-    run: _Runs, header: rows.GraphHeader, rewrites: Sequence[RewriteRequest] | None = None
-) -> rows.CompleteGraphRow:
-    """Write all but the entities and facts of a graph, and make it visible."""
-    run(rows.MergeGraphRow, "graph/merge_graph", **vars(header))
-    return _complete(run, header, rewrites)
-
-
-def _complete(
-    run: _Runs, header: rows.GraphHeader, rewrites: Sequence[RewriteRequest] | None
-) -> rows.CompleteGraphRow:
     if rewrites is not None:
         keep = [r.id for r in rewrites]
         run(int, "graph/delete_rewrites", dataset=header.dataset, keep=keep)
@@ -195,4 +176,5 @@ def add_facts(db: Database, graph: str, facts: Sequence[Mapping[str, object]]) -
 
 def end_graph(db: Database, header: rows.GraphHeader) -> rows.CompleteGraphRow:
     """Make a graph visible all of whose facts were added; return its counts."""
-    return write_rest(db.write, header)
+    db.write(rows.MergeGraphRow, "graph/merge_graph", **vars(header))
+    return db.write(rows.CompleteGraphRow, "graph/complete_graph", graph=header.graph)[0]
