@@ -288,6 +288,8 @@ def main() -> None:
             reference = {}
             for each in wanted:
                 edit = service.finished(service.submit(each))
+                if edit["status"] != "succeeded":
+                    raise SystemExit(f"Undisturbed, {edit['id']} failed: {edit.get('error')}")
                 reference[edit["id"]] = values(edit)
             ids = [service.submit(each | {"force": True}) for each in wanted]
             kills: Counter[str] = Counter()

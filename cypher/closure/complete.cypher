@@ -4,5 +4,5 @@
 //   $closure  STRING    digest of the rules, options and facts it was computed from
 
 MATCH (g:Graph {id: $graph})
-SET g.closure = $closure
+SET g.closure = $closure, g.closing = null
 RETURN g.id AS graph

@@ -6,7 +6,7 @@
 //   $limit  INTEGER = 9223372036854775807  entities that are deleted at most
 
 OPTIONAL MATCH (g:Graph {id: $graph})
-SET g.complete = false, g.closure = null
+SET g.complete = false, g.closure = null, g.closing = null
 WITH count(g) AS graphs
 CALL () {
   MATCH (x:Grounding)

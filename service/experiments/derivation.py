@@ -101,11 +101,9 @@ def _run(runtime: Runtime, request: DerivationIn, work: Work) -> DerivationOut:
         )  # fmt: skip
         made = {"rules": len(mined.rules), "total": mined.total, "created": mined.created}
     else:
-        with closure.transaction(db, graph, rules) as tx:
-            found = closure.within(
-                tx, db, graph, rules, request.options(), progress=runtime.progress
-            )
-            work.fence(tx.run)
+        found = closure.closure(
+            db, graph, rules, request.options(), fence=work.fence, progress=runtime.progress
+        )
         made = {
             "rules": len(rules), "conclusions": len(found.conclusions),
             "groundings": len(found.groundings), "rounds": found.rounds,

@@ -27,11 +27,15 @@ REWRITE_BATCH = 1_000
 Progress = Callable[[int, int, str], None]
 
 
-class _Runs(Protocol):
-    def __call__(self, row_type: type[Any], name: str, /, **params: Any) -> list[Any]: ...
+class Runs(Protocol):
+    """Runs a query and returns its rows: in a transaction of its own, or in one that is open."""
+
+    def __call__(self, row_type: type[Any], name: str, /, **params: Any) -> list[Any]:
+        """Run the query of a name."""
+        ...
 
 
-Fence = Callable[[_Runs], object]
+Fence = Callable[[Runs], object]
 """Checks, within a transaction, that this process may still write."""
 
 
@@ -93,7 +97,7 @@ def write_graph(
 
     if len(facts) <= TX_LIMIT:
         return db.atomically(whole)
-    run = db.write if fence is None else _fenced(db, fence)
+    run = db.write if fence is None else fenced(db, fence)
     _empty(db, run, header.graph, fence)
     try:
         return _write(run, header, entities, facts, rewrites, progress)
@@ -102,20 +106,20 @@ def write_graph(
         raise
 
 
-def _fenced(db: Database, fence: Fence) -> _Runs:
+def fenced(db: Database, fence: Fence) -> Runs:
     """Runs each query in a transaction that is fenced."""
 
     def run(row_type: type[Any], name: str, /, **params: Any) -> list[Any]:
-        def fenced(tx: Tx) -> list[Any]:
+        def work(tx: Tx) -> list[Any]:
             fence(tx.run)
             return tx.run(row_type, name, **params)
 
-        return db.atomically(fenced)
+        return db.atomically(work)
 
     return run
 
 
-def _empty(db: Database, run: _Runs, graph: str, fence: Fence | None) -> None:
+def _empty(db: Database, run: Runs, graph: str, fence: Fence | None) -> None:
     """Delete a large graph in batches; one whose writing is fenced stays, empty and hidden."""
     if fence is None:
         db.autocommit(int, "graph/delete_graph", graph=graph)
@@ -125,7 +129,7 @@ def _empty(db: Database, run: _Runs, graph: str, fence: Fence | None) -> None:
 
 
 def _write(
-    run: _Runs,
+    run: Runs,
     header: rows.GraphHeader,
     entities: Sequence[Entity],
     facts: Sequence[Mapping[str, object]],
@@ -150,7 +154,7 @@ def _write(
     return run(rows.CompleteGraphRow, "graph/complete_graph", graph=header.graph)[0]
 
 
-def _write_entities(run: _Runs, header: rows.GraphHeader, entities: Sequence[Entity]) -> None:
+def _write_entities(run: Runs, header: rows.GraphHeader, entities: Sequence[Entity]) -> None:
     # A model's graph and an edit's have the entities of their data set, which knows their kinds.
     dataset = None if header.graph == header.dataset else header.dataset
     for start in range(0, len(entities), BATCH):

@@ -1,7 +1,7 @@
 """Forward closure of a graph: derived by the engine, weighted, and stored in the graph.
 
 A closure is stored under a digest of rules, options and facts, and derived again if one of them has
-changed. It is written in one transaction, so readers see a complete closure or none. `shown` gives
+changed. A large one is written in parts; readers see a complete closure or none. `shown` gives
 conclusions with their best proof, and contradictions with the proofs of both sides; `prove` gives
 the proofs of one triple.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -19,10 +19,12 @@ from ...cypher import rows
 from ...cypher.errors import QueryTooLargeError
 from ...loaders.records import digest
 from ..base.database import Progress, silent
-from ..base.errors import NotFoundError, UsageError
+from ..base.errors import ConflictError, NotFoundError, UsageError
 from ..base.formatting import pluralize
+from ..base.leases import new_token
 from ..graphs.datasets import require_graph
 from ..graphs.edges import caption
+from ..graphs.write import fenced
 from .engine import (
     HEIGHT,
     LEAVES,
@@ -54,12 +56,15 @@ from .store import StoredRule
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ...cypher.sending import Tx
+    from ..graphs.write import Fence, Runs
 
 
 FORMAT = 3
 """Format of a stored closure; one of an earlier format is derived again."""
-MOST_CONCLUSIONS = 200_000
-"""Maximum number of conclusions; more do not fit into the memory of one transaction."""
+MOST_CONCLUSIONS = 1_000_000
+"""Maximum number of conclusions."""
+IN_ONE = 20_000
+"""Maximum number of conclusions and groundings that are stored in one transaction."""
 LESS = (
     "Give --depth 1, fewer rules (--rule; `thinkeval graph rules mine --min-confidence`), or"
     " rules with"
@@ -143,17 +148,29 @@ def closure(
     options: ClosureOptions | None = None,
     *,
     bound: Bound = WHOLE,
+    fence: Fence | None = None,
     progress: Progress = silent,
 ) -> Closure:
     """The closure of a graph of any kind, derived if it is not stored.
 
+    Args:
+        fence: called within every transaction that writes; raises to have it rolled back.
+
     Raises:
         NotFoundError: no such graph.
-        UsageError: the closure is too large.
+        UsageError: the closure is not stored, and exceeds the bound.
+        ConflictError: the facts, or another process, have changed it meanwhile.
+        Exception: raised by `fence`.
     """
     require_graph(db, graph, kind=None)
-    with transaction(db, graph, rules) as tx:
-        return within(tx, db, graph, rules, options, bound=bound, progress=progress)
+    options = options or ClosureOptions()
+    about, name, state = _state(db.read, graph, rules, options)
+    if state.closure != name:
+        made = _made(db.read, db, graph, rules, options, state, bound, progress)
+        progress(3, 4, "closure: storing")
+        _replace(db, graph, rules, options, name, made, fence)
+    with db.reading() as tx:
+        return _read(tx.run, graph, rules, options, about)
 
 
 @contextmanager
@@ -180,38 +197,22 @@ def within(
     graph: str,
     rules: Sequence[StoredRule],
     options: ClosureOptions | None = None,
-    *,
-    bound: Bound = WHOLE,
-    progress: Progress = silent,
 ) -> Closure:
-    """The closure of a graph, inside an open `transaction` that later queries share.
+    """The closure of a small graph, inside an open `transaction` that later queries share.
 
     Only facts are read whose relation is in a rule: no others take part.
 
     Raises:
-        UsageError: the closure is not stored, and exceeds the bound.
+        UsageError: the closure is too large.
     """
     options = options or ClosureOptions()
     about, name, state = _state(tx.run, graph, rules, options)
     if state.closure != name:
-        if bound.facts is not None and state.facts > bound.facts:
-            raise _too_large(graph, f"{state.facts:,} facts take part", bound)
         tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
-        progress(0, 4, "closure: reading facts")
-        facts = tx.run(rows.AtomRow, "closure/atoms", graph=graph, **about)
-        kinds: Mapping[str, str | None] = {}
-        if any(stored.rule.kinds for stored in rules):
-            kinds = entity_kinds(db, graph, require_graph(db, graph, kind=None).dataset)
-        progress(1, 4, "closure: deriving")
-        derived = _derive(graph, facts, rules, kinds, options, bound)
-        progress(2, 4, "closure: weighing proofs")
-        conclusions = _weigh(graph, facts, derived, options)
-        progress(3, 4, "closure: storing")
-        _store(tx, graph, conclusions, derived)
+        made = _made(tx.run, db, graph, rules, options, state, WHOLE, silent)
+        _store(tx.run, graph, made)
         tx.run(str, "closure/complete", graph=graph, closure=name)
-    atoms, groundings = _read(tx, graph, rules, options, about)
-    rounds = max((atom.round for atom in atoms.values()), default=0)
-    return Closure(graph, options, rules, atoms, groundings, rounds)
+    return _read(tx.run, graph, rules, options, about)
 
 
 def standing(
@@ -226,11 +227,7 @@ def _state(
     run: Callable[..., list[Any]], graph: str, rules: Sequence[StoredRule], options: ClosureOptions
 ) -> tuple[dict[str, Any], str, rows.ClosureStateRow]:
     """Return what facts are read by, the name of their closure, and the state of the stored one."""
-    about = {
-        "pre": f"{options.measure}_pre",
-        "post": f"{options.measure}_post",
-        "relations": relations_of(rules),
-    }
+    about = _about(rules, options)
     (state,) = run(rows.ClosureStateRow, "closure/state", graph=graph, **about)
     parts = [
         FORMAT,
@@ -241,6 +238,51 @@ def _state(
         repr(state.total),
     ]
     return about, digest(parts), state
+
+
+Made = tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]
+"""The rows of conclusions, and of groundings."""
+
+
+def _made(
+    run: Runs,
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions,
+    state: rows.ClosureStateRow,
+    bound: Bound,
+    progress: Progress,
+) -> Made:
+    """Derive a closure and weigh its proofs; store nothing.
+
+    Only facts are read whose relation is in a rule: no others take part.
+    """
+    if bound.facts is not None and state.facts > bound.facts:
+        raise _too_large(graph, f"{state.facts:,} facts take part", bound)
+    progress(0, 4, "closure: reading facts")
+    facts = [
+        atom
+        for atom in run(rows.AtomRow, "closure/atoms", graph=graph, **_about(rules, options))
+        if not atom.implied
+    ]
+    kinds: Mapping[str, str | None] = {}
+    if any(stored.rule.kinds for stored in rules):
+        kinds = entity_kinds(db, graph, require_graph(db, graph, kind=None).dataset)
+    progress(1, 4, "closure: deriving")
+    derived = _derive(graph, facts, rules, kinds, options, bound)
+    progress(2, 4, "closure: weighing proofs")
+    conclusions = _weigh(graph, facts, derived, options)
+    return conclusions, _supported(graph, conclusions, derived)
+
+
+def _about(rules: Sequence[StoredRule], options: ClosureOptions) -> dict[str, Any]:
+    """Return what facts are read by."""
+    return {
+        "pre": f"{options.measure}_pre",
+        "post": f"{options.measure}_post",
+        "relations": relations_of(rules),
+    }
 
 
 def relations_of(rules: Sequence[StoredRule]) -> list[str]:
@@ -315,13 +357,13 @@ def _id(graph: str, triple: Triple) -> str:
 
 
 def _read(
-    tx: Tx,
+    run: Runs,
     graph: str,
     rules: Sequence[StoredRule],
     options: ClosureOptions,
     about: Mapping[str, Any],
-) -> tuple[dict[str, rows.AtomRow], list[Grounding]]:
-    atoms = {atom.id: atom for atom in tx.run(rows.AtomRow, "closure/atoms", graph=graph, **about)}
+) -> Closure:
+    atoms = {atom.id: atom for atom in run(rows.AtomRow, "closure/atoms", graph=graph, **about)}
     factor = factors(rules, options)
     groundings = [
         Grounding(
@@ -331,10 +373,12 @@ def _read(
             triple_of(atoms[row.conclusion]),
             factor[row.rule],
         )
-        for row in tx.run(rows.StoredGroundingRow, "closure/groundings", graph=graph)
+        for row in run(rows.StoredGroundingRow, "closure/groundings", graph=graph)
     ]
     # A premise that is both a fact and a conclusion has two stored groundings with equal triples.
-    return atoms, list(dict.fromkeys(groundings))
+    distinct = list(dict.fromkeys(groundings))
+    rounds = max((atom.round for atom in atoms.values()), default=0)
+    return Closure(graph, options, rules, atoms, distinct, rounds)
 
 
 def _weigh(
@@ -380,24 +424,90 @@ def _strengths(sizes: Sizes) -> list[float] | None:
     return known if len(known) == len(found) else None
 
 
-def _store(
-    tx: Tx,
+def _supported(
     graph: str,
     conclusions: Sequence[Mapping[str, Any]],
     derived: Mapping[str, tuple[Grounding, Mapping[str, Any]]],
-) -> None:
-    """Store the conclusions, and the groundings without those of circles."""
+) -> list[Mapping[str, Any]]:
+    """Return the rows of groundings without those of circles."""
     kept = {row["id"] for row in conclusions}
     gone = {_id(graph, one.conclusion) for one, _ in derived.values()} - kept
-    ways = [
+    return [
         row
         for _, row in derived.values()
         if gone.isdisjoint((row["premise1"], row["premise2"], row["conclusion"]))
     ]
-    for part in _batches(conclusions):
-        tx.run(rows.WrittenRow, "closure/write_conclusions", graph=graph, rows=part)
-    for part in _batches(ways):
-        tx.run(rows.WrittenRow, "closure/write_groundings", graph=graph, rows=part)
+
+
+def _store(run: Runs, graph: str, made: Made) -> None:
+    for part in _batches(made[0]):
+        run(rows.WrittenRow, "closure/write_conclusions", graph=graph, rows=part)
+    for part in _batches(made[1]):
+        run(rows.WrittenRow, "closure/write_groundings", graph=graph, rows=part)
+
+
+def _replace(
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions,
+    name: str,
+    made: Made,
+    fence: Fence | None,
+) -> None:
+    """Replace the closure of a graph: in one transaction, or a large one in parts.
+
+    No reader finds a closure until its last part is stored. The parts of a process that was killed
+    are deleted by the next one, and of two processes the one that began later stores its own.
+
+    Raises:
+        ConflictError: the facts, or another process, have changed it meanwhile.
+        Exception: raised by `fence`.
+    """
+    token = new_token()
+    is_small = len(made[0]) + len(made[1]) <= IN_ONE
+
+    def hold(run: Runs) -> None:
+        if not run(str, "closure/hold", graph=graph, token=token):
+            raise ConflictError(
+                f"Another process began to store a closure of {graph!r}, or the graph was replaced"
+                " or deleted; this closure is not stored.",
+                remedy="Repeat this once the other process has ended.",
+            )
+
+    def go_on(run: Runs) -> None:
+        hold(run)
+        if fence is not None:
+            fence(run)
+
+    def end(tx: Tx) -> None:
+        go_on(tx.run)
+        if _state(tx.run, graph, rules, options)[1] != name:
+            raise ConflictError(
+                f"The facts of {graph!r} have changed meanwhile; its closure is not stored.",
+                remedy="Repeat this.",
+            )
+        if is_small:
+            _store(tx.run, graph, made)
+        tx.run(str, "closure/complete", graph=graph, closure=name)
+
+    def is_more(run: Runs) -> bool:
+        about = {"graph": graph, "token": token, "limit": IN_ONE}
+        (gone,) = run(rows.ClearClosureRow, "closure/clear", **about)
+        return IN_ONE in (gone.conclusions, gone.groundings)
+
+    more = is_more(db.write if fence is None else fenced(db, fence))
+    while more:
+        more = is_more(fenced(db, go_on))
+    try:
+        if not is_small:
+            _store(fenced(db, go_on), graph, made)
+        db.atomically(end)
+    except BaseException:
+        with suppress(ConflictError):
+            while is_more(fenced(db, hold)):
+                pass
+        raise
 
 
 def _batches(found: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:

@@ -30,7 +30,7 @@ V = TypeVar("V")
 
 MOST = 5
 """Maximum number of facts of a chain, and of a proof by size."""
-MOST_GROUNDINGS = 200_000
+MOST_GROUNDINGS = 1_000_000
 """Maximum number of ground rules of a graph."""
 MOST_STEPS = 50_000
 """Maximum number of steps of the exact searches of one graph."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
 
 import pytest
 
@@ -14,8 +16,9 @@ from support.references.closure_reference import PlainRule, Tree, follows, proof
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import QueryTooLargeError
 from thinkeval.cypher.run import Database
-from thinkeval.service.base.errors import NotFoundError, UsageError
+from thinkeval.service.base.errors import ConflictError, JobInterrupt, NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.write import Fence, Runs
 from thinkeval.service.rules import closure
 from thinkeval.service.rules.proofs import leaves_of
 from thinkeval.service.rules.schemas import ClosureOptions, ProofOut
@@ -323,7 +326,116 @@ def test_bad_input_is_refused_with_a_reason(
         raise QueryTooLargeError("more than the limit 512.0 MiB")
 
     monkeypatch.setattr(closure, "_weigh", too_much)
-    with pytest.raises(UsageError, match="by 1 rule does not fit") as told:
-        closure.closure(db, graph, rules)
+    with (
+        pytest.raises(UsageError, match="by 1 rule does not fit") as told,
+        closure.transaction(db, graph, rules) as tx,
+    ):
+        closure.within(tx, db, graph, rules)
     assert "--depth 1" in told.value.remedy
     assert db.read(rows.StoredGroundingRow, "closure/groundings", graph=graph) == []
+
+
+def chain_of(db: Database, graph: str, n: int) -> list[StoredRule]:
+    """A graph of n spouses and a rule that has n conclusions."""
+    facts: Facts = {(f"A{i}", "r", f"B{i}"): (0.9, 0.1) for i in range(n)}
+    write(db, graph, facts, dict.fromkeys(name for s, _, o in facts for name in (s, o)))
+    return [stored(PlainRule("r", True, None, False, "t"))]
+
+
+def left(db: Database, graph: str) -> tuple[int, int]:
+    """The conclusions and groundings of a graph that are stored, of a whole closure or not."""
+    (gone,) = db.write(rows.ClearClosureRow, "closure/clear", graph=graph)
+    return gone.conclusions, gone.groundings
+
+
+def test_a_closure_in_parts_is_the_one_of_a_single_transaction(
+    db: Database, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = f"{prefix}-parts"
+    rules = chain_of(db, graph, 25)
+    whole = closure.closure(db, graph, rules)
+    monkeypatch.setattr(closure, "IN_ONE", 7)
+    monkeypatch.setattr(closure, "_BATCH", 4)
+    db.write(rows.ClearClosureRow, "closure/clear", graph=graph, limit=3)
+    parts = closure.closure(db, graph, rules)
+    assert (parts.atoms, parts.groundings) == (whole.atoms, whole.groundings)
+    assert len(parts.conclusions) == 25
+    # A smaller one replaces it whole.
+    closure.closure(db, graph, rules, ClosureOptions(confidence=False))
+    assert left(db, graph) == (25, 25)
+
+
+def test_a_closure_in_parts_that_is_stopped_leaves_nothing(
+    db: Database, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = f"{prefix}-stopped"
+    rules = chain_of(db, graph, 25)
+    monkeypatch.setattr(closure, "IN_ONE", 7)
+    monkeypatch.setattr(closure, "_BATCH", 4)
+    calls = count()
+
+    def stop(_: object) -> None:
+        if next(calls) == 5:
+            raise JobInterrupt(cancelled=True)
+
+    with pytest.raises(JobInterrupt):
+        closure.closure(db, graph, rules, fence=stop)
+    assert next(calls) > 5
+    assert left(db, graph) == (0, 0)
+    # A process that is killed leaves its parts, and nobody takes them for a closure.
+    monkeypatch.setattr(closure, "suppress", lambda *_: pytest.fail("killed"))
+    calls = count()
+    with pytest.raises(BaseException, match="killed"):
+        closure.closure(db, graph, rules, fence=stop)
+    assert not closure.standing(db, graph, rules, ClosureOptions())[0]
+    monkeypatch.undo()
+    assert len(closure.closure(db, graph, rules).conclusions) == 25
+    assert left(db, graph) == (25, 25)
+
+
+def test_of_two_that_store_a_closure_the_later_one_stays(
+    db: Database, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = f"{prefix}-two"
+    rules = chain_of(db, graph, 25)
+    monkeypatch.setattr(closure, "IN_ONE", 7)
+    monkeypatch.setattr(closure, "_BATCH", 4)
+    other = ClosureOptions(confidence=False)
+    calls = count()
+
+    real = closure.fenced
+
+    def overtaken(db: Database, fence: Fence) -> Runs:
+        run = real(db, fence)
+
+        def each(*given: Any, **params: Any) -> Any:
+            if next(calls) == 3:
+                closure.closure(db, graph, rules, other)
+            return run(*given, **params)
+
+        return each
+
+    monkeypatch.setattr(closure, "fenced", overtaken)
+    with pytest.raises(ConflictError, match="Another process"):
+        closure.closure(db, graph, rules)
+    assert next(calls) > 4
+    assert closure.standing(db, graph, rules, other)[0]
+    assert left(db, graph) == (25, 25)
+
+
+def test_facts_that_change_meanwhile_are_not_concluded_from(
+    db: Database, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = f"{prefix}-meanwhile"
+    rules = chain_of(db, graph, 5)
+    real = closure._weigh
+
+    def changed(*given: Any) -> Any:
+        chain_of(db, graph, 3)
+        return real(*given)
+
+    monkeypatch.setattr(closure, "_weigh", changed)
+    with pytest.raises(ConflictError, match="changed meanwhile"):
+        closure.closure(db, graph, rules)
+    monkeypatch.undo()
+    assert len(closure.closure(db, graph, rules).conclusions) == 3
