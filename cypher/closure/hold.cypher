@@ -1,10 +1,7 @@
-// Lock a closure that is stored in parts until the transaction ends, if no other process has begun
-// to store one.
+// Lock the closure of a graph until the transaction ends, and say which process stores one in parts.
 // params:
 //   $graph  GRAPH_ID  id of the graph
-//   $token  STRING    of the process, from closure/clear
 
 MATCH (g:Graph {id: $graph})
-WHERE g.closing = $token
-SET g.closing = $token
-RETURN g.id AS graph
+SET g.closing = g.closing
+RETURN g.closing AS token

@@ -30,6 +30,13 @@ class ClosureStateRow(Row):
 
 
 @dataclass(frozen=True)
+class ClosureTokenRow(Row):
+    """The process that stores a closure in parts; None if none does."""
+
+    token: str | None
+
+
+@dataclass(frozen=True)
 class ClearClosureRow(Row):
     """Number of deleted conclusions and groundings."""
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
-from ...cypher.errors import QueryTooLargeError
+from ...cypher.errors import QueryContractError, QueryTooLargeError
 from ...loaders.records import digest
 from ..base.database import Progress, silent
 from ..base.errors import ConflictError, NotFoundError, UsageError
@@ -74,6 +74,8 @@ TIMEOUT_S = 600.0
 HEIGHT_OF_PROOF = 4
 """Premises above each other in a proof that is asked for, by default."""
 _BATCH = 5000
+_TRIES = 3
+"""Number of times that a closure is read, or derived, if others replace it meanwhile."""
 _NO_PROOF = Best(-1.0)
 EDITED = ("target_true", "target_new")
 
@@ -164,13 +166,23 @@ def closure(
     """
     require_graph(db, graph, kind=None)
     options = options or ClosureOptions()
-    about, name, state = _state(db.read, graph, rules, options)
-    if state.closure != name:
-        made = _made(db.read, db, graph, rules, options, state, bound, progress)
-        progress(3, 4, "closure: storing")
-        _replace(db, graph, rules, options, name, made, fence)
-    with db.reading() as tx:
-        return _read(tx.run, graph, rules, options, about)
+    changed: Exception | None = None
+    for _ in range(_TRIES):
+        about, name, state = _state(db.read, graph, rules, options)
+        if state.closure != name:
+            made = _derived(db.read, db, graph, rules, options, state, bound, progress)
+            progress(3, 4, "closure: storing")
+            _replace(db, graph, rules, options, name, made, fence)
+        try:
+            with db.reading() as tx:
+                found = _read(tx.run, graph, rules, options, about)
+                if _state(tx.run, graph, rules, options)[2].closure == name:
+                    return found
+        except (KeyError, QueryContractError) as error:  # a conclusion that is deleted meanwhile
+            changed = error
+    raise ConflictError(
+        f"The closure of {graph!r} was replaced while it was read.", remedy="Repeat this."
+    ) from changed
 
 
 @contextmanager
@@ -209,7 +221,7 @@ def within(
     about, name, state = _state(tx.run, graph, rules, options)
     if state.closure != name:
         tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
-        made = _made(tx.run, db, graph, rules, options, state, WHOLE, silent)
+        made = _derived(tx.run, db, graph, rules, options, state, WHOLE, silent)
         _store(tx.run, graph, made)
         tx.run(str, "closure/complete", graph=graph, closure=name)
     return _read(tx.run, graph, rules, options, about)
@@ -244,7 +256,7 @@ Made = tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 """The rows of conclusions, and of groundings."""
 
 
-def _made(
+def _derived(
     run: Runs,
     db: Database,
     graph: str,
@@ -464,50 +476,67 @@ def _replace(
         ConflictError: the facts, or another process, have changed it meanwhile.
         Exception: raised by `fence`.
     """
-    token = new_token()
-    is_small = len(made[0]) + len(made[1]) <= IN_ONE
+    parts = new_token() if len(made[0]) + len(made[1]) > IN_ONE else None
+    mine = rows.ClosureTokenRow(parts)
+
+    def stands(run: Runs) -> bool:
+        """Lock the closure; return True if another process has stored the same one."""
+        if not run(rows.ClosureTokenRow, "closure/hold", graph=graph):
+            require_graph(db, graph, kind=None)
+        if fence is not None:
+            fence(run)
+        _, now, state = _state(run, graph, rules, options)
+        if now != name:
+            raise ConflictError(
+                f"The facts of {graph!r} have changed meanwhile; its closure is not stored.",
+                remedy="Repeat this.",
+            )
+        return state.closure == name
+
+    def clear(tx: Tx) -> bool:
+        return not stands(tx.run) and _clear(tx.run, graph, parts)
+
+    def give_up(tx: Tx) -> bool:
+        is_mine = tx.run(rows.ClosureTokenRow, "closure/hold", graph=graph) == [mine]
+        return is_mine and _clear(tx.run, graph, parts)
 
     def hold(run: Runs) -> None:
-        if not run(str, "closure/hold", graph=graph, token=token):
+        if run(rows.ClosureTokenRow, "closure/hold", graph=graph) != [mine]:
             raise ConflictError(
                 f"Another process began to store a closure of {graph!r}, or the graph was replaced"
                 " or deleted; this closure is not stored.",
                 remedy="Repeat this once the other process has ended.",
             )
-
-    def go_on(run: Runs) -> None:
-        hold(run)
         if fence is not None:
             fence(run)
 
     def end(tx: Tx) -> None:
-        go_on(tx.run)
-        if _state(tx.run, graph, rules, options)[1] != name:
-            raise ConflictError(
-                f"The facts of {graph!r} have changed meanwhile; its closure is not stored.",
-                remedy="Repeat this.",
-            )
-        if is_small:
+        if parts:
+            hold(tx.run)
+        if stands(tx.run):
+            return
+        if not parts:
+            tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
             _store(tx.run, graph, made)
         tx.run(str, "closure/complete", graph=graph, closure=name)
 
-    def is_more(run: Runs) -> bool:
-        about = {"graph": graph, "token": token, "limit": IN_ONE}
-        (gone,) = run(rows.ClearClosureRow, "closure/clear", **about)
-        return IN_ONE in (gone.conclusions, gone.groundings)
-
-    more = is_more(db.write if fence is None else fenced(db, fence))
-    while more:
-        more = is_more(fenced(db, go_on))
+    while db.atomically(clear):
+        pass
     try:
-        if not is_small:
-            _store(fenced(db, go_on), graph, made)
+        if parts:
+            _store(fenced(db, hold), graph, made)
         db.atomically(end)
     except BaseException:
-        with suppress(ConflictError):
-            while is_more(fenced(db, hold)):
-                pass
+        while parts and db.atomically(give_up):
+            pass
         raise
+
+
+def _clear(run: Runs, graph: str, token: str | None) -> bool:
+    """Delete a part of the stored closure; return True if more may be left."""
+    about = {"graph": graph, "token": token, "limit": IN_ONE}
+    (gone,) = run(rows.ClearClosureRow, "closure/clear", **about)
+    return IN_ONE in (gone.conclusions, gone.groundings)
 
 
 def _batches(found: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 
@@ -383,10 +384,17 @@ def test_a_closure_in_parts_that_is_stopped_leaves_nothing(
     assert next(calls) > 5
     assert left(db, graph) == (0, 0)
     # A process that is killed leaves its parts, and nobody takes them for a closure.
-    monkeypatch.setattr(closure, "suppress", lambda *_: pytest.fail("killed"))
     calls = count()
-    with pytest.raises(BaseException, match="killed"):
-        closure.closure(db, graph, rules, fence=stop)
+
+    def kill(_: object) -> None:
+        if next(calls) == 5:
+            monkeypatch.setattr(closure, "_clear", lambda *_: False)
+            raise JobInterrupt(cancelled=True)
+
+    with pytest.raises(JobInterrupt):
+        closure.closure(db, graph, rules, fence=kill)
+    found = db.read(rows.AtomRow, "closure/atoms", graph=graph, relations=[], pre="x", post="x")
+    assert 0 < len(found) < 25
     assert not closure.standing(db, graph, rules, ClosureOptions())[0]
     monkeypatch.undo()
     assert len(closure.closure(db, graph, rules).conclusions) == 25
@@ -439,3 +447,12 @@ def test_facts_that_change_meanwhile_are_not_concluded_from(
         closure.closure(db, graph, rules)
     monkeypatch.undo()
     assert len(closure.closure(db, graph, rules).conclusions) == 3
+
+
+def test_two_that_derive_a_small_closure_at_once_both_get_it(db: Database, prefix: str) -> None:
+    graph = f"{prefix}-at-once"
+    rules = chain_of(db, graph, 40)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: closure.closure(db, graph, rules), range(8)))
+    assert {len(each.conclusions) for each in found} == {40}
+    assert left(db, graph) == (40, 40)
