@@ -505,7 +505,7 @@ def _replace(
             raise ConflictError(
                 f"Another process began to store a closure of {graph!r}, or the graph was replaced"
                 " or deleted; this closure is not stored.",
-                remedy="Repeat this once the other process has ended.",
+                remedy="Repeat this after the other process is done.",
             )
         if fence is not None:
             fence(run)

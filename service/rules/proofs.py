@@ -36,7 +36,7 @@ class Prover:
         self.sides = sides
         self.depth = depth
         self.texts = {stored.id: stored.rule.text() for stored in rules}
-        # The best proof of a triple, whatever stands above it; None if it has none.
+        # The best proof of a triple by itself, as the top of a tree; None if it has none.
         self._solved: dict[Triple, Best[tuple[float, float]] | None] = {}
 
     def proofs(self, goal: Triple, *, most: int = 20) -> list[ProofOut]:

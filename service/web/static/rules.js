@@ -4,7 +4,7 @@ import { reviewQueue } from "./review.js";
 
 const get = document.getElementById("get-rules");
 const review = document.getElementById("review");
-const GOT = "thinkeval-got-rules"; // the message that the page shows once it is loaded again
+const GOT = "thinkeval-got-rules"; // a message to show after a reload
 
 if (get) document.getElementById("got").textContent = sessionStorage.getItem(GOT);
 sessionStorage.removeItem(GOT);
