@@ -23,7 +23,9 @@ class EditingError(Exception):
 class ModelLoadError(EditingError):
     """The model or its tokenizer could not be loaded."""
 
-    remedy = "Give a hub name or a folder with config.json, weights and tokenizer files."
+    remedy = (
+        "Give a hub name, a GGUF file, or a folder with config.json, weights and tokenizer files."
+    )
 
 
 class FetchError(ModelLoadError):

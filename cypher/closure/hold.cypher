@@ -1,4 +1,5 @@
-// Lock the closure of a graph until the transaction ends, and say which process stores one in parts.
+// Lock the closure of a graph until the transaction ends. Return the token of the process that
+// stores one in parts, null if none does.
 // params:
 //   $graph  GRAPH_ID  id of the graph
 

@@ -463,12 +463,14 @@ def review(
         listed = [RuleOut.of(rule).model_dump() for rule in waiting[:limit]]
         emit_json({"waiting": listed, "total": len(waiting), "agreement": agreed.model_dump()})
         return
+    if given:
+        typer.echo(f"Stored: {', '.join(f'{rule} is {said}' for rule, said in given)}.")
     whose = f" by {annotator}" if annotator else ""
     note = (
         f"{len(waiting)} wait{whose}"
         + (f", the first {limit} are shown" if len(waiting) > limit else "")
         + (
-            ". thinkeval graph rules review DATASET --annotator NAME --label RULE=a"
+            f". thinkeval graph rules review {of} --annotator {annotator or 'NAME'} --label RULE=a"
             if waiting
             else ""
         )

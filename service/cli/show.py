@@ -240,10 +240,17 @@ def show_subject(score: Score) -> None:
         outcome = f"follows {score.target_new}" if fact.outcome == "followed" else fact.outcome
         emit_note(
             f"{score.subject} {fact.relation} {fact.object}: {number(fact.pre)} →"
-            f" {number(fact.post)}, {outcome}; likeliest now: {fact.answer}"
-            f" ({number(fact.answer_likelihood)})",
+            f" {number(fact.post)}, {outcome}; likeliest now of the graph's objects: {fact.answer}"
+            f" ({number(fact.answer_likelihood)}{_unlike(fact.answer_likelihood, score)})",
             indent=2,
         )
+
+
+def _unlike(likelihood: float | None, score: Score) -> str:
+    """Return a warning of an answer that is the likeliest of few, and yet not likely."""
+    if likelihood is None or likelihood >= (known := score.options.counted["known"]):
+        return ""
+    return f", below {known:g}: the model may give an answer that the graph does not have"
 
 
 def show_tree(score: Score, branches: Sequence[Branch], *, depth: int, limit: int) -> None:

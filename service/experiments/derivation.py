@@ -151,7 +151,7 @@ LISTED: list[Column[DerivationOut]] = [
     Column("rules", lambda out: out.rules),
     Column("new rules", lambda out: out.created),
     Column("conclusions", lambda out: out.conclusions),
-    Column("seconds", lambda out: round(out.seconds, 1), optional=1),
+    Column("seconds", lambda out: out.seconds, optional=1),
 ]
 
 DERIVATION = Kind(

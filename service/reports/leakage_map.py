@@ -623,7 +623,8 @@ def draw(
 
     Args:
         rows: chains with their numbers, surviving first, then by part of IFR.
-        limit: surviving chains at most, and a third as many cut ones (at least 1).
+        limit: surviving chains at most, and a third as many cut ones (at least 1); where none
+            survives, as many cut ones.
         edited: the edited fact's old and new form with their roles, drawn beside the chains.
         fit: draw fewer chains, `LEADING` at least, where that many fill more than `FRAME`; and
             spread a drawing that is lower than it.
@@ -641,7 +642,7 @@ def draw(
         return MapDrawing(0, 0, (), (), (), (0, 0), (0, 0))
     most = limit
     while True:
-        few = max(1, most // 3)
+        few = max(1, most // 3) if alive else most
         shown = sorted([*alive[:most], *cut[:few]], key=lambda row: row[0])
         place = partial(_best, shown, edited, roles, subject, target_true, lasting)
         best = place()

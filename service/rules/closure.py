@@ -649,7 +649,6 @@ def prover_of(found: Closure, depth: int | None = None) -> Prover:
 
 
 def _item(atom: rows.AtomRow, stated: set[Triple], prover: Prover) -> ConclusionOut:
-    ways = prover.proofs(triple_of(atom), most=1)
     return ConclusionOut(
         subject=atom.subject,
         relation=atom.relation,
@@ -659,7 +658,7 @@ def _item(atom: rows.AtomRow, stated: set[Triple], prover: Prover) -> Conclusion
         leaves=atom.leaves,
         strength_pre=atom.strength_pre,
         strength_post=atom.strength_post,
-        proof=ways[0] if ways else None,
+        proof=prover.best(triple_of(atom)),
     )
 
 
@@ -670,16 +669,16 @@ def _contradictions(db: Database, found: Closure, prover: Prover) -> list[Contra
     for row in db.read(rows.ContradictionRow, "closure/contradictions", **about)[
         :MOST_CONTRADICTIONS
     ]:
-        mine = prover.proofs((row.subject, row.relation, row.object), most=1)
+        mine = prover.best((row.subject, row.relation, row.object))
         other = (row.subject, row.relation, row.other)
-        against = prover.proofs(other, most=1) if row.implied else [prover.leaf(other)]
+        against = prover.best(other) if row.implied else prover.leaf(other)
         if mine and against:
             out.append(
                 ContradictionOut(
                     subject=row.subject,
                     relation=row.relation,
-                    conclusion=mine[0],
-                    against=against[0],
+                    conclusion=mine,
+                    against=against,
                 )
             )
     return out

@@ -43,7 +43,7 @@ def ground(
     factor: Mapping[str, float],
     *,
     depth: int | None = None,
-    most: int = MOST_GROUNDINGS,
+    most: int | None = None,
 ) -> dict[Grounding, int]:
     """Return {grounding: round that found it} of all rules that have a factor.
 
@@ -52,7 +52,7 @@ def ground(
     Args:
         kinds: {entity: its kind}.
         depth: maximum number of rounds; None: until nothing is new.
-        most: maximum number of groundings.
+        most: maximum number of groundings; None: `MOST_GROUNDINGS`.
 
     Raises:
         UsageError: more than `most` groundings.
@@ -62,6 +62,7 @@ def ground(
         for place, atom in enumerate(stored.rule.premises):
             atoms[atom.relation].append((stored, place, atom))
     near: dict[tuple[str, int, str], list[tuple[str, Triple]]] = defaultdict(list)
+    most = MOST_GROUNDINGS if most is None else most
     found: dict[Grounding, int] = {}
     known = set(facts)
     new, number = sorted(known), 0

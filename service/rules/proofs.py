@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
 
 from .engine import STRONG_AND_SMALL, Best, by_conclusion, cone, solve
 from .schemas import Grounding, ProofOut, Triple
@@ -12,6 +11,8 @@ from .store import StoredRule
 
 Sides = tuple[Mapping[Triple, float], Mapping[Triple, float]]
 """Probability of each fact before and after the edit."""
+Solved = Best[tuple[float, float]]
+"""A proof with its strength and number of facts."""
 
 
 class Prover:
@@ -36,19 +37,43 @@ class Prover:
         self.sides = sides
         self.depth = depth
         self.texts = {stored.id: stored.rule.text() for stored in rules}
-        # The best proof of a triple by itself, as the top of a tree; None if it has none.
-        self._solved: dict[Triple, Best[tuple[float, float]] | None] = {}
+        self._values = {t: (self._strength(t), 1.0) for t in self.facts}
+        # The best proof of a triple; None if it has none.
+        self._solved: dict[Triple, Solved | None] = {}
+
+    def _strength(self, fact: Triple) -> float:
+        # Without probabilities all facts count alike, and the smallest proof is the best.
+        pre = self.sides[0]
+        return pre.get(fact, 0.0) if pre else 1.0
+
+    def best(self, goal: Triple) -> ProofOut | None:
+        """The strongest proof of the goal from other facts, of equal ones the smallest.
+
+        None if there is none.
+        """
+        if goal not in self.ways:
+            return None
+        if goal not in self._solved:
+            ways = cone(self.ways, goal)
+            values = self._values if self.sides[0] else dict.fromkeys(self.facts, (0.0, 1.0))
+            found = solve(ways, values, STRONG_AND_SMALL, depth=self.depth)
+            self._solved |= {t: found.get(t) for t in ways}
+        best = self._solved[goal]
+        return None if best is None else self._tree(goal, best)
 
     def proofs(self, goal: Triple, *, most: int = 20) -> list[ProofOut]:
         """One proof for each last grounding of the goal, from other facts, strongest first.
 
         No proof passes a triple twice from the goal to a fact.
         """
+        left = None if self.depth is None else self.depth - 1
+        below: dict[Triple, Solved] = {}
+        if left != 0:
+            ways = cone(self.ways, goal)
+            below = solve(ways, self._values, STRONG_AND_SMALL, depth=left, without={goal})
         found = []
         for way in dict.fromkeys(self.ways.get(goal, ())):
-            above = frozenset({goal})
-            left = None if self.depth is None else self.depth - 1
-            premises = [self._tree(t, above, left) for t in way.premises]
+            premises = [None if t == goal else self._premise(t, below.get(t)) for t in way.premises]
             proved = [each for each in premises if each is not None]
             if len(proved) == len(premises):
                 found.append(self._joined(way, proved))
@@ -63,43 +88,18 @@ class Prover:
             strength_pre=pre, strength_post=post,
         )  # fmt: skip
 
-    def _tree(self, triple: Triple, above: frozenset[Triple], depth: int | None) -> ProofOut | None:
-        """The best proof that passes no triple of `above`; a fact is its own proof."""
-        if triple in above:
-            return None
-        known = self.sides[0].get(triple) if self.sides[0] else None
-        stated = triple in self.facts
-        best = self._best(triple, above, depth)
-        if stated and (best is None or best.value[0] <= (1.0 if known is None else known)):
+    def _premise(self, triple: Triple, best: Solved | None) -> ProofOut | None:
+        """A fact that no rule proves better is its own proof."""
+        if triple in self.facts and (best is None or best.value[0] <= self._strength(triple)):
             return self.leaf(triple)
-        if best is None or best.way is None:
-            return None
-        way, left = best.way, None if depth is None else depth - 1
-        below = above | {triple}
-        premises = [self._tree(t, below, left) for t in way.premises]
-        proved = [each for each in premises if each is not None]
-        return self._joined(way, proved) if len(proved) == len(premises) else None
+        return None if best is None else self._tree(triple, best)
 
-    def _best(
-        self, triple: Triple, above: frozenset[Triple], depth: int | None
-    ) -> Best[tuple[float, float]] | None:
-        if triple not in self.ways or depth == 0:
-            return None
-        if triple not in self._solved:
-            ways = cone(self.ways, triple)
-            found = solve(ways, self._values, STRONG_AND_SMALL, depth=self.depth)
-            self._solved |= {t: found.get(t) for t in ways}
-        best = self._solved[triple]
-        if best is None or (best.passes.isdisjoint(above) and best.height <= (depth or math.inf)):
-            return best
-        ways = cone(self.ways, triple)
-        return solve(ways, self._values, STRONG_AND_SMALL, depth=depth, without=above).get(triple)
-
-    @cached_property
-    def _values(self) -> dict[Triple, tuple[float, float]]:
-        # Without probabilities all facts count alike, and the smallest proof is the best.
-        pre = self.sides[0] or dict.fromkeys(self.facts, 1.0)
-        return {t: (pre.get(t, 0.0), 1.0) for t in self.facts}
+    def _tree(self, triple: Triple, best: Solved) -> ProofOut:
+        way = best.way
+        if way is None:
+            return self.leaf(triple)
+        parts = zip(way.premises, best.premises, strict=True)
+        return self._joined(way, [self._tree(t, part) for t, part in parts])
 
     def _joined(self, way: Grounding, premises: list[ProofOut]) -> ProofOut:
         def times(values: list[float | None]) -> float | None:

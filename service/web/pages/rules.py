@@ -24,11 +24,11 @@ RANKS: dict[store.Rank, str] = {"lower": "lower bound", "support": "support"}
 SHOWN = 200
 """Rules that `/rules` lists at most; the JSON has all of them."""
 COUNTS = (
-    "Support: groundings whose conclusion the graph has, of body, those of the premises; confidence"
-    " is their ratio. The other columns count a conclusion once. Lower: lower end of the 95 %"
-    " Wilson interval of the fraction of conclusions that the graph has (known); PCA: that"
-    " fraction of the conclusions whose subject has any fact of the relation; coverage: fraction"
-    " of the relation's facts that the rule gives."
+    "Support: groundings whose conclusion the graph has; body: groundings of the premises;"
+    " confidence: support divided by body; lower: lower end of the 95 % Wilson interval of the"
+    " fraction of conclusions, each counted once, that the graph has; known: number of conclusions"
+    " that the graph has; PCA: fraction of the conclusions whose subject has any fact of the"
+    " relation that the graph has; coverage: fraction of the relation's facts that the rule gives."
 )
 EXAMPLES = 2
 """Groundings that are shown of the rule under review."""

@@ -336,6 +336,28 @@ def test_bad_input_is_refused_with_a_reason(
     assert db.read(rows.StoredGroundingRow, "closure/groundings", graph=graph) == []
 
 
+def test_a_fact_that_was_not_probed_is_no_part_of_the_best_proof_shown(
+    db: Database, prefix: str
+) -> None:
+    graph = f"{prefix}-unprobed"
+    unknown: Any = (None, None)
+    facts: Facts = {
+        ("A", "r", "B"): (0.8, 0.4), ("A", "s", "B"): unknown, ("B", "u", "C"): (0.9, 0.5),
+    }  # fmt: skip
+    write(db, graph, facts, KINDS)
+    rules = [
+        stored(PlainRule("r", False, None, False, "s")),
+        stored(PlainRule("s", False, "u", False, "t")),
+    ]
+    shown = closure.shown(db, graph, rules)
+    (item,) = [each for each in shown.items if each.relation == "t"]
+    assert item.proof is not None
+    assert item.strength_pre == pytest.approx(0.72)
+    assert item.proof.strength_pre == item.strength_pre
+    assert item.proof.strength_post == item.strength_post == pytest.approx(0.2)
+    assert closure.prove(db, graph, ("A", "t", "C"), rules) == [item.proof]
+
+
 def chain_of(db: Database, graph: str, n: int) -> list[StoredRule]:
     """A graph of n spouses and a rule that has n conclusions."""
     facts: Facts = {(f"A{i}", "r", f"B{i}"): (0.9, 0.1) for i in range(n)}
