@@ -54,7 +54,8 @@ class Prover:
         if goal not in self.ways:
             return None
         if goal not in self._solved:
-            ways = cone(self.ways, goal)
+            # The first goal may be the only one; of several the cones overlap.
+            ways = self.ways if self._solved else cone(self.ways, goal)
             values = self._values if self.sides[0] else dict.fromkeys(self.facts, (0.0, 1.0))
             found = solve(ways, values, STRONG_AND_SMALL, depth=self.depth)
             self._solved |= {t: found.get(t) for t in ways}
