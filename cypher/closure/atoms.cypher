@@ -5,6 +5,7 @@
 //   $pre        STRING        property with a fact's probability before the edit
 //   $post       STRING        property with the probability after the edit
 //   $relations  LIST<STRING>  relations of the facts, each once
+//   $implied  BOOLEAN = true  the conclusions too
 
 UNWIND $relations AS relation
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
@@ -16,7 +17,7 @@ RETURN f.id AS id, false AS implied, s.name AS subject, f.relation AS relation, 
   f[$post] AS strength_post, true AS sized
 UNION ALL
 MATCH (s:Entity)-[i:IMPLIED]->(o:Entity)
-WHERE i.id STARTS WITH $graph + '|'
+WHERE $implied AND i.id STARTS WITH $graph + '|'
 RETURN i.id AS id, true AS implied, s.name AS subject, i.relation AS relation, o.name AS object,
   'implied' AS role, i.round AS round, coalesce(i.leaves, 0) AS leaves,
   i.strength_pre AS strength_pre, i.strength_post AS strength_post,

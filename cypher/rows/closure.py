@@ -30,10 +30,16 @@ class ClosureStateRow(Row):
 
 
 @dataclass(frozen=True)
-class ClosureTokenRow(Row):
-    """The process that stores a closure in parts; None if none does."""
+class HeldClosureRow(Row):
+    """The closure of a graph, locked.
+
+    Attributes:
+        token: of the process that stores one in parts; None if none does.
+        closure: digest of the stored one, as in `ClosureStateRow`.
+    """
 
     token: str | None
+    closure: str | None
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ REQUEST = closure.Bound(
     facts=AT_ONCE,
     groundings=20_000,
     remedy="Derive it as a job: POST /v1/derivations with this graph, `what`: conclusions and the"
-    " same options. Then ask again.",
+    " same options; for proofs without `depth`, as they are read off the whole closure. Then ask"
+    " again.",
 )
 """The closure that one request derives; a larger one is for a worker, and a stored one is read."""
 
@@ -125,7 +126,7 @@ def _is_whole(db: Database, out: DerivationOut) -> bool:
     if out.what == "rules":
         return True
     request = DerivationIn.model_validate(out.request)
-    return closure.standing(db, out.graph, request.used(db), request.options())[0]
+    return closure.is_stored(db, out.graph, request.used(db), request.options())
 
 
 def _sentences(out: DerivationOut, measure: Measure | None = None) -> list[str]:

@@ -9,7 +9,7 @@ the proofs of one triple.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
@@ -67,8 +67,7 @@ IN_ONE = 20_000
 """Maximum number of conclusions and groundings that are stored in one transaction."""
 LESS = (
     "Give --depth 1, fewer rules (--rule; `thinkeval graph rules mine --min-confidence`), or"
-    " rules with"
-    " kinds."
+    " rules with kinds."
 )
 TIMEOUT_S = 600.0
 HEIGHT_OF_PROOF = 4
@@ -168,15 +167,15 @@ def closure(
     options = options or ClosureOptions()
     changed: Exception | None = None
     for _ in range(_TRIES):
-        about, name, state = _state(db.read, graph, rules, options)
+        name, state = _state(db.read, graph, rules, options)
         if state.closure != name:
-            made = _derived(db.read, db, graph, rules, options, state, bound, progress)
+            made = _made(db.read, db, graph, rules, options, state, bound, progress)
             progress(3, 4, "closure: storing")
             _replace(db, graph, rules, options, name, made, fence)
         try:
             with db.reading() as tx:
-                found = _read(tx.run, graph, rules, options, about)
-                if _state(tx.run, graph, rules, options)[2].closure == name:
+                found = _read(tx.run, graph, rules, options)
+                if _state(tx.run, graph, [], options)[1].closure == name:
                     return found
         except (KeyError, QueryContractError) as error:  # a conclusion that is deleted meanwhile
             changed = error
@@ -218,27 +217,27 @@ def within(
         UsageError: the closure is too large.
     """
     options = options or ClosureOptions()
-    about, name, state = _state(tx.run, graph, rules, options)
+    name, state = _state(tx.run, graph, rules, options)
     if state.closure != name:
         tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
-        made = _derived(tx.run, db, graph, rules, options, state, WHOLE, silent)
+        made = _made(tx.run, db, graph, rules, options, state, WHOLE, silent)
         _store(tx.run, graph, made)
         tx.run(str, "closure/complete", graph=graph, closure=name)
-    return _read(tx.run, graph, rules, options, about)
+    return _read(tx.run, graph, rules, options)
 
 
-def standing(
+def is_stored(
     db: Database, graph: str, rules: Sequence[StoredRule], options: ClosureOptions
-) -> tuple[bool, int]:
-    """Return True if the closure is stored already, and the number of facts that take part."""
-    _, name, state = _state(db.read, graph, rules, options)
-    return state.closure == name, state.facts
+) -> bool:
+    """Return True if the closure is stored already."""
+    name, state = _state(db.read, graph, rules, options)
+    return state.closure == name
 
 
 def _state(
-    run: Callable[..., list[Any]], graph: str, rules: Sequence[StoredRule], options: ClosureOptions
-) -> tuple[dict[str, Any], str, rows.ClosureStateRow]:
-    """Return what facts are read by, the name of their closure, and the state of the stored one."""
+    run: Runs, graph: str, rules: Sequence[StoredRule], options: ClosureOptions
+) -> tuple[str, rows.ClosureStateRow]:
+    """Return the name of the closure of the facts, and the state of the stored one."""
     about = _about(rules, options)
     (state,) = run(rows.ClosureStateRow, "closure/state", graph=graph, **about)
     parts = [
@@ -249,14 +248,14 @@ def _state(
         state.probed,
         repr(state.total),
     ]
-    return about, digest(parts), state
+    return digest(parts), state
 
 
 Made = tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 """The rows of conclusions, and of groundings."""
 
 
-def _derived(
+def _made(
     run: Runs,
     db: Database,
     graph: str,
@@ -273,11 +272,8 @@ def _derived(
     if bound.facts is not None and state.facts > bound.facts:
         raise _too_large(graph, f"{state.facts:,} facts take part", bound)
     progress(0, 4, "closure: reading facts")
-    facts = [
-        atom
-        for atom in run(rows.AtomRow, "closure/atoms", graph=graph, **_about(rules, options))
-        if not atom.implied
-    ]
+    about = _about(rules, options)
+    facts = run(rows.AtomRow, "closure/atoms", graph=graph, implied=False, **about)
     kinds: Mapping[str, str | None] = {}
     if any(stored.rule.kinds for stored in rules):
         kinds = entity_kinds(db, graph, require_graph(db, graph, kind=None).dataset)
@@ -330,9 +326,8 @@ def _derive(
     for fact in facts:
         ids[triple_of(fact)].append(fact.id)
     factor = factors(rules, options)
-    most = bound.groundings
     try:
-        found = ground(ids, rules, kinds, factor, depth=options.depth, most=most)
+        found = ground(ids, rules, kinds, factor, depth=options.depth, most=bound.groundings)
     except UsageError as error:
         raise _too_large(graph, error.detail, bound) from error
     first: dict[Triple, int] = {}
@@ -368,13 +363,8 @@ def _id(graph: str, triple: Triple) -> str:
     return f"{graph}|{' | '.join(triple)}"
 
 
-def _read(
-    run: Runs,
-    graph: str,
-    rules: Sequence[StoredRule],
-    options: ClosureOptions,
-    about: Mapping[str, Any],
-) -> Closure:
+def _read(run: Runs, graph: str, rules: Sequence[StoredRule], options: ClosureOptions) -> Closure:
+    about = _about(rules, options)
     atoms = {atom.id: atom for atom in run(rows.AtomRow, "closure/atoms", graph=graph, **about)}
     factor = factors(rules, options)
     groundings = [
@@ -476,58 +466,57 @@ def _replace(
         ConflictError: the facts, or another process, have changed it meanwhile.
         Exception: raised by `fence`.
     """
-    parts = new_token() if len(made[0]) + len(made[1]) > IN_ONE else None
-    mine = rows.ClosureTokenRow(parts)
+    token = new_token() if len(made[0]) + len(made[1]) > IN_ONE else None
+    overtaken = ConflictError(
+        f"Another process began to store a closure of {graph!r}, or the graph was replaced or"
+        " deleted; this closure is not stored.",
+        remedy="Repeat this after the other process is done.",
+    )
 
-    def stands(run: Runs) -> bool:
-        """Lock the closure; return True if another process has stored the same one."""
-        if not run(rows.ClosureTokenRow, "closure/hold", graph=graph):
-            require_graph(db, graph, kind=None)
+    def hold(run: Runs) -> rows.HeldClosureRow:
+        """Lock the closure until the transaction ends."""
+        found = run(rows.HeldClosureRow, "closure/hold", graph=graph)
+        if not found:
+            raise overtaken
         if fence is not None:
             fence(run)
-        _, now, state = _state(run, graph, rules, options)
-        if now != name:
+        return found[0]
+
+    def clear(tx: Tx) -> bool:
+        return hold(tx.run).closure != name and _clear(tx.run, graph, token)
+
+    def go_on(run: Runs) -> None:
+        if hold(run).token != token:
+            raise overtaken
+
+    def end(tx: Tx) -> None:
+        held = hold(tx.run)
+        if token and held.token != token:
+            raise overtaken
+        if _state(tx.run, graph, rules, options)[0] != name:
             raise ConflictError(
                 f"The facts of {graph!r} have changed meanwhile; its closure is not stored.",
                 remedy="Repeat this.",
             )
-        return state.closure == name
-
-    def clear(tx: Tx) -> bool:
-        return not stands(tx.run) and _clear(tx.run, graph, parts)
-
-    def give_up(tx: Tx) -> bool:
-        is_mine = tx.run(rows.ClosureTokenRow, "closure/hold", graph=graph) == [mine]
-        return is_mine and _clear(tx.run, graph, parts)
-
-    def hold(run: Runs) -> None:
-        if run(rows.ClosureTokenRow, "closure/hold", graph=graph) != [mine]:
-            raise ConflictError(
-                f"Another process began to store a closure of {graph!r}, or the graph was replaced"
-                " or deleted; this closure is not stored.",
-                remedy="Repeat this after the other process is done.",
-            )
-        if fence is not None:
-            fence(run)
-
-    def end(tx: Tx) -> None:
-        if parts:
-            hold(tx.run)
-        if stands(tx.run):
+        if held.closure == name:  # another process has stored the same one
             return
-        if not parts:
+        if not token:
             tx.run(rows.ClearClosureRow, "closure/clear", graph=graph)
             _store(tx.run, graph, made)
         tx.run(str, "closure/complete", graph=graph, closure=name)
 
+    def give_up(tx: Tx) -> bool:
+        found = tx.run(rows.HeldClosureRow, "closure/hold", graph=graph)
+        return [held.token for held in found] == [token] and _clear(tx.run, graph, token)
+
     while db.atomically(clear):
         pass
     try:
-        if parts:
-            _store(fenced(db, hold), graph, made)
+        if token:
+            _store(fenced(db, go_on), graph, made)
         db.atomically(end)
     except BaseException:
-        while parts and db.atomically(give_up):
+        while token and db.atomically(give_up):
             pass
         raise
 

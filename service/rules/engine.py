@@ -214,8 +214,8 @@ def solve(
         without: triples that no proof may pass.
     """
     ways = {t: found for t, found in groundings.items() if t not in without}
-    premises = {t for found in ways.values() for way in found for t in way.premises}
-    start = {t: [_fact(t, facts[t])] for t in premises if t in facts and t not in without}
+    used = facts.keys() & _premises_of(ways) - set(without)
+    start = {t: [_fact(t, facts[t])] for t in used}
     proved, usable = _settle(ways, start, worth, depth=depth)
     itself = {triple for triple, (best, *_) in proved.items() if triple in best.passes}
     using: dict[Triple, set[Triple]] = defaultdict(set)
@@ -229,8 +229,7 @@ def solve(
             # Only proofs that pass the triple change without it; of the others their premises.
             new = using[triple]
             below = {t: ways[t] for t in new | {triple} if t in ways}
-            premises = {t for found in below.values() for way in found for t in way.premises}
-            kept = {t: usable[t] for t in premises - new if t in usable}
+            kept = {t: usable[t] for t in _premises_of(below) - new if t in usable}
             kept |= {t: start[t] for t in new & start.keys() if t != triple}
             again = _settle(below, kept, worth, depth=depth, alone=triple)[0]
             if triple not in again:
@@ -238,6 +237,10 @@ def solve(
             best = again[triple][0]
         out[triple] = best
     return out
+
+
+def _premises_of(groundings: Mapping[Triple, Sequence[Grounding]]) -> set[Triple]:
+    return {t for ways in groundings.values() for way in ways for t in way.premises}
 
 
 def _fact(triple: Triple, value: V) -> Best[V]:

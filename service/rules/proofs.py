@@ -37,19 +37,15 @@ class Prover:
         self.sides = sides
         self.depth = depth
         self.texts = {stored.id: stored.rule.text() for stored in rules}
-        self._values = {t: (self._strength(t), 1.0) for t in self.facts}
+        pre = sides[0]  # without probabilities only the rules' confidences count
+        self._values = {t: (pre.get(t, 0.0) if pre else 1.0, 1.0) for t in self.facts}
         # The best proof of a triple; None if it has none.
         self._solved: dict[Triple, Solved | None] = {}
-
-    def _strength(self, fact: Triple) -> float:
-        # Without probabilities all facts count alike, and the smallest proof is the best.
-        pre = self.sides[0]
-        return pre.get(fact, 0.0) if pre else 1.0
 
     def best(self, goal: Triple) -> ProofOut | None:
         """The strongest proof of the goal from other facts, of equal ones the smallest.
 
-        None if there is none.
+        Without probabilities it is the smallest. None if there is none.
         """
         if goal not in self.ways:
             return None
@@ -91,7 +87,7 @@ class Prover:
 
     def _premise(self, triple: Triple, best: Solved | None) -> ProofOut | None:
         """A fact that no rule proves better is its own proof."""
-        if triple in self.facts and (best is None or best.value[0] <= self._strength(triple)):
+        if triple in self.facts and (best is None or best.value[0] <= self._values[triple][0]):
             return self.leaf(triple)
         return None if best is None else self._tree(triple, best)
 

@@ -6,7 +6,6 @@ Conclusions of the rules: closure of a graph, proofs, implications of an edit, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -285,12 +284,6 @@ QueryText = Annotated[
 ]
 
 
-WHOLE_FIRST = (
-    "Derive it as a job: POST /v1/derivations with this graph, `what`: conclusions, the same"
-    " measure and rules, and no `depth`, as proofs are read off the whole closure. Then ask again."
-)
-
-
 class ProofPage(BaseModel):
     """Proofs of one triple, strongest before the edit first; empty if there is none."""
 
@@ -349,9 +342,8 @@ def get_closure(graph: GraphId, db: Db, chosen: Annotated[ClosureChoice, Query()
     """All conclusions, strongest first, each with a proof; contradictions with both sides.
 
     Conclusions are stored in the graph as IMPLIED until rules or facts change, or the closure by
-    other options is asked for: a graph has one at a time. More than 20,000
-    groundings, or conclusions of more than 200,000 facts, are read only: `POST /v1/derivations`
-    derives them.
+    other options is asked for: a graph has one at a time. More than 20,000 groundings, or
+    conclusions of more than 200,000 facts, are read only: `POST /v1/derivations` derives them.
     """
     rules = groundings.rules_for(db, graph, ids=chosen.rules or None, candidates=chosen.candidates)
     return closure.shown(
@@ -377,8 +369,7 @@ def get_proofs(
     rules = groundings.rules_for(db, graph, candidates=candidates)
     options = ClosureOptions(depth=depth, measure=measure or "likelihood")
     goal = (subject, relation, object)
-    bound = replace(REQUEST, remedy=WHOLE_FIRST)
-    return ProofPage(items=closure.prove(db, graph, goal, rules, options, bound=bound))
+    return ProofPage(items=closure.prove(db, graph, goal, rules, options, bound=REQUEST))
 
 
 @closure_router.get(

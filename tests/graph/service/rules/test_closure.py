@@ -371,14 +371,19 @@ def left(db: Database, graph: str) -> tuple[int, int]:
     return gone.conclusions, gone.groundings
 
 
+def store_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Store small closures as large ones are: 4 rows a transaction, 7 at most in one."""
+    monkeypatch.setattr(closure, "IN_ONE", 7)
+    monkeypatch.setattr(closure, "_BATCH", 4)
+
+
 def test_a_closure_in_parts_is_the_one_of_a_single_transaction(
     db: Database, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = f"{prefix}-parts"
     rules = chain_of(db, graph, 25)
     whole = closure.closure(db, graph, rules)
-    monkeypatch.setattr(closure, "IN_ONE", 7)
-    monkeypatch.setattr(closure, "_BATCH", 4)
+    store_in_parts(monkeypatch)
     db.write(rows.ClearClosureRow, "closure/clear", graph=graph, limit=3)
     parts = closure.closure(db, graph, rules)
     assert (parts.atoms, parts.groundings) == (whole.atoms, whole.groundings)
@@ -393,8 +398,7 @@ def test_a_closure_in_parts_that_is_stopped_leaves_nothing(
 ) -> None:
     graph = f"{prefix}-stopped"
     rules = chain_of(db, graph, 25)
-    monkeypatch.setattr(closure, "IN_ONE", 7)
-    monkeypatch.setattr(closure, "_BATCH", 4)
+    store_in_parts(monkeypatch)
     calls = count()
 
     def stop(_: object) -> None:
@@ -417,7 +421,7 @@ def test_a_closure_in_parts_that_is_stopped_leaves_nothing(
         closure.closure(db, graph, rules, fence=kill)
     found = db.read(rows.AtomRow, "closure/atoms", graph=graph, relations=[], pre="x", post="x")
     assert 0 < len(found) < 25
-    assert not closure.standing(db, graph, rules, ClosureOptions())[0]
+    assert not closure.is_stored(db, graph, rules, ClosureOptions())
     monkeypatch.undo()
     assert len(closure.closure(db, graph, rules).conclusions) == 25
     assert left(db, graph) == (25, 25)
@@ -428,8 +432,7 @@ def test_of_two_that_store_a_closure_the_later_one_stays(
 ) -> None:
     graph = f"{prefix}-two"
     rules = chain_of(db, graph, 25)
-    monkeypatch.setattr(closure, "IN_ONE", 7)
-    monkeypatch.setattr(closure, "_BATCH", 4)
+    store_in_parts(monkeypatch)
     other = ClosureOptions(confidence=False)
     calls = count()
 
@@ -449,7 +452,7 @@ def test_of_two_that_store_a_closure_the_later_one_stays(
     with pytest.raises(ConflictError, match="Another process"):
         closure.closure(db, graph, rules)
     assert next(calls) > 4
-    assert closure.standing(db, graph, rules, other)[0]
+    assert closure.is_stored(db, graph, rules, other)
     assert left(db, graph) == (25, 25)
 
 
