@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import Form as FormBody
 from fastapi import Path as PathParam
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from ....cypher import rows
 from ...base.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, Problem, describe
@@ -29,6 +30,7 @@ from ..state import AppState, Db
 from . import facts, growth, matrix
 from . import facts as comparing
 from .charts import plot
+from .home import last_used
 from .matrix import View
 from .routes import Taken, Word, page
 
@@ -53,6 +55,14 @@ async def view_of(
 
 
 Viewed = Annotated[View, Depends(view_of)]
+
+
+class More(BaseModel):
+    """The form that scores methods on further facts, with the options of the edit `like`."""
+
+    like: str = Field(max_length=400)
+    methods: list[str] = Field(min_length=1, max_length=50)
+    facts: int = Field(ge=1, le=1000)
 
 
 def link(request: Request) -> Callable[..., str]:
@@ -109,6 +119,15 @@ def one_sweep(
     return page(request, "experiments_sweep.html", here="/sweeps", url=link(request), **values)
 
 
+@router.post("/sweeps/more")
+def score_more(asked: Annotated[More, FormBody()], db: Db, here: AppState) -> Response:
+    """Start a sweep on further facts, which are unrelated to those scored by its methods."""
+    wanted = matrix.further_sweep(db, here.boards, asked.like, asked.methods, asked.facts)
+    accepted = SWEEP.store.submit(db, here.settings, wanted)
+    here.dispatcher.wake()
+    return RedirectResponse(f"/sweeps/{quote(accepted.edit)}", 303)
+
+
 @router.post("/sweeps/{sweep}/cancel")
 def cancel(sweep: Id, db: Db, here: AppState) -> Response:
     """Cancel the cells of a sweep that are not scored yet, and show it."""
@@ -132,7 +151,7 @@ def compare(
     """Any number of edits side by side; two of them as their diff."""
     edits = comparing.named(edit or [], a, b)
     if len(edits) > 2:
-        many = comparing.pluralize(db, edits, measure, chains, page_)
+        many = comparing.side_by_side(db, edits, measure, chains, page_)
         return page(
             request, "experiments_several.html", here="/compare", names=MEASURE_NAMES,
             url=link(request), **many,
@@ -185,8 +204,9 @@ ChosenMeasure = Annotated[Measure | None, Query()]
 def _comparison_form(db: Database, edit: str | None) -> dict[str, Any]:
     """The values of the form that starts a comparison; of an edit, of later changes put on it."""
     sets = [graph.id for graph in datasets.list_graphs(db) if graph.kind == "dataset"]
+    used = last_used(db)
     form = {
-        "base": "organism", "states": "", "graph": sets[0] if sets else "", "ask": "watch",
+        "base": used.model, "states": "", "graph": used.graph_of(sets), "ask": "watch",
         "rewrites": "", "forget": "", "samples": 0, "implications": False, "sets": sets,
         "example": "",
     }  # fmt: skip
