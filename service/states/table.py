@@ -336,24 +336,19 @@ def sentences(out: ComparisonOut, wanted: Measure | None = None) -> list[str]:
 
 
 def again(out: ComparisonOut) -> list[str]:
-    """The commands that show more: one request of it, and all in more wordings where they lack."""
-    words = []
-    for state in out.states:
-        if verdict(state, out.measure).lacks_wordings:
-            asked = ComparisonIn.model_validate(out.request)
-            given = asked.model_dump(mode="json", exclude_defaults=True)
-            given = {
-                name: each for name, each in given.items() if name in MeasuredOptions.model_fields
-            }
-            words = ["thinkeval", "compare", out.base.spec, *(s.after.spec for s in out.states)]
-            words += ["-g", out.graph]
-            words += [word for each in asked.rewrites for word in ("-r", each)]
-            words += ["--all"] * asked.all_rewrites
-            words += [word for each in asked.forget for word in ("--forget", each)]
-            words += words_of(MeasuredOptions, given | {"forms": FORMS})
-            break
+    """The commands that show more: all in more wordings where they lack, and one request of it."""
     shown = [f"thinkeval show {each.edit}" for each in out.states[-1].requests[:1]]
-    return [*([shlex.join(words)] if words else []), *shown]
+    if not any(verdict(state, out.measure).lacks_wordings for state in out.states):
+        return shown
+    asked = ComparisonIn.model_validate(out.request)
+    given = asked.model_dump(mode="json", exclude_defaults=True, exclude={"force", "forms"})
+    options = {name: given[name] for name in MeasuredOptions.model_fields if name in given}
+    words = ["thinkeval", "compare", asked.base.spec, *(each.spec for each in asked.states)]
+    words += ["-g", out.graph, *["--all"] * asked.all_rewrites]
+    words += [word for each in asked.rewrites for word in ("-r", each)]
+    words += [word for each in asked.forget for word in ("--forget", each)]
+    words += words_of(MeasuredOptions, options | {"forms": FORMS})
+    return [shlex.join(words), *shown]
 
 
 # How a comparison was computed: notes, states, digests. Folded on its page; `--protocol` prints it.

@@ -139,8 +139,10 @@ def _broken(state: StateComparison) -> str:
 def _of_damage(found: SideEffects) -> list[str]:
     """Say what is not broken, and yet changed; or that damage cannot be judged."""
     chosen = away(found)
+    if found.drift is None:
+        return []
     if chosen is None:
-        n = found.drift.far.n if found.drift and found.drift.far else 0
+        n = found.drift.far.n if found.drift.far else 0
         return [
             f"Damage is not judged: {pluralize(n, 'known fact')} at 2 steps and more from the"
             f" subject, of {damage.LEAST_FAR} that it takes."
