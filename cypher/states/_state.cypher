@@ -2,8 +2,7 @@
 // expects:
 //   pre       FLOAT|NULL    probability in the first state
 //   post      FLOAT|NULL    probability in the second state
-//   replaced  BOOLEAN|NULL  the own answer was right, and is another one now; null: not asked
-//   change    STRING|NULL   what is stored of the fact by the first measure
+//   replaced  BOOLEAN|NULL  the own answer was right, and is another one now; null: undecided
 // binds:
 //   state  STRING  missing, unknown, added, kept, replaced, weakened or lost
 // params:
@@ -17,7 +16,6 @@ WITH *, CASE
     WHEN pre < $known THEN 'added'
     WHEN post >= $kept * pre THEN 'kept'
     WHEN replaced THEN 'replaced'
-    WHEN change = 'weakened' AND replaced = false THEN 'weakened'
-    WHEN post < $lost * pre THEN 'lost'
+    WHEN replaced IS NULL AND post < $lost * pre THEN 'lost'
     ELSE 'weakened'
   END AS state

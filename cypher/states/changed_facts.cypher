@@ -11,7 +11,7 @@
 
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
 WHERE f.id STARTS WITH $graph + '|' AND coalesce(f.role, 'fact') IN ['fact', 'target_true']
-WITH s, f, o, f[$pre] AS pre, f[$post] AS post, f.replaced AS replaced, f.change AS change
+WITH s, f, o, f[$pre] AS pre, f[$post] AS post, f.replaced AS replaced
 // include: states/_state
 WITH s, f, o, pre, post, state
 WHERE state IN ['weakened', 'replaced', 'lost', 'added']
