@@ -44,15 +44,7 @@ WHERE NOT id IN $edited
 MATCH ()-[f:FACT {id: $graph + '|' + id}]->()
 WITH relation, distance, f[$pre] AS pre, f[$post] AS post, f.replaced AS replaced
 WHERE NOT $known_before OR (pre >= $known AND pre > 0)
-WITH relation, distance, pre, post, CASE
-    WHEN pre IS NULL OR post IS NULL THEN 'missing'
-    WHEN pre < $known AND post < $known THEN 'unknown'
-    WHEN pre < $known THEN 'added'
-    WHEN post >= $kept * pre THEN 'kept'
-    WHEN replaced THEN 'replaced'
-    WHEN replaced IS NULL AND post < $lost * pre THEN 'lost'
-    ELSE 'weakened'
-  END AS state
+// include: states/_state
 UNWIND [{by: 'all'}, {by: 'relation', relation: relation}]
   + CASE WHEN distance IS NULL THEN [] ELSE [{by: 'distance', distance: distance}] END
   + CASE WHEN distance >= 2 THEN [{by: 'far'}] ELSE [] END AS line
