@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+from ...editing import registry
 from ..base.errors import NotFoundError
 from ..base.formatting import least, number, percent, pluralize
-from ..models.edit import Measure, MetricValue, Score, SideEffects
+from ..graphs.datasets import OWN
+from ..models.edit import EditOptions, Measure, MetricValue, RewriteIn, Score, SideEffects
+from ..models.options import words_of
 from ..scoring.damage import (
     FAR_KEPT,
     FAR_LINES,
@@ -24,10 +27,11 @@ from ..scoring.damage import (
     far_kept,
 )
 from ..scoring.damage import word as damage_word
-from ..scoring.metrics import chain_rows, told_before
+from ..scoring.metrics import chain_rows, changed_facts
+from ..scoring.request import posted
 
 if TYPE_CHECKING:
-    from ...cypher.rows import ScoredChainRow
+    from ...cypher.rows import ChangedFact, ScoredChainRow
     from ...cypher.run import Database
 
 
@@ -136,7 +140,7 @@ class Verdict:
     unrelated: Part
     nothing: str = ""
     broke: str = ""
-    changed: tuple[ChangedFactRow, ...] = ()
+    changed: tuple[ChangedFact, ...] = ()
     wordings: str = ""
 
     @property
@@ -191,12 +195,12 @@ _DID = {
 """Words for efficacy as the predicate of a sentence, where they are not one themselves."""
 
 
-def changed_words(fact: ChangedFactRow) -> str:
+def changed_words(fact: ChangedFact) -> str:
     """Return a changed fact in words: `People in Lyon speak Italian (was French)`."""
     asked = fact.prompt.replace("{}", fact.subject)
-    if fact.change == "replaced" and fact.says_post:
-        return f"{asked} {fact.says_post} (was {fact.object})"
-    return f"{asked} {fact.object} {fact.change}, {number(fact.pre)} → {number(fact.post)}"
+    if fact.change == "replaced" and fact.says_after:
+        return f"{asked} {fact.says_after} (was {fact.object})"
+    return f"{asked} {fact.object} {fact.change}, {number(fact.before)} → {number(fact.after)}"
 
 
 _HEADLINES = {
@@ -242,7 +246,7 @@ def verdict(
     score: Score,
     measure: Measure,
     chains: Sequence[ScoredChainRow],
-    changed: Sequence[ChangedFactRow] = (),
+    changed: Sequence[ChangedFact] = (),
 ) -> Verdict:
     """The verdict on a scored edit.
 
@@ -509,7 +513,9 @@ def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> P
         sentence += f", and {strong or 'none'} of these {keep} more than {percent(STRONG)}"
     before = score.number("known_before", measure)
     if before is not None and before < BARELY:
-        sentence += f". The model hardly knew the fact before (p {least(before)}), so this says less"
+        sentence += (
+            f". The model hardly knew the fact before: p {least(before)}"
+        )
     return Part(_word(found.value, LEFT), f"{sentence}.", rule, found.value)
 
 
@@ -692,35 +698,43 @@ def _why(least: Score, keep: Sequence[Score], took: int, n: int, measure: Measur
 
 
 def next_steps(score: Score, measure: Measure) -> list[tuple[str, str]]:
-    """Return what to try next as sentences with the commands that do it; empty of an append.
+    """Return what to try next as sentences with the commands that do it.
 
-    Of an edit that leaks the leak cut says more (`service.leakcut.words`).
+    None of an append, and of an edit that leaks: the leak cut (`service.leakcut.words`) says more.
     """
     found = in_a_word(score, measure)
-    if score.append is not None or score.provenance.get("comparison") or found.kind == "leaks":
+    if score.append is not None or "comparison" in score.provenance or found.kind == "leaks":
         return []
-    again = ["thinkeval", "score", score.rewrite, "-g", score.dataset]
-    named = score.provenance.get("model", {}).get("named") or score.model
-    again += ["--model", str(named)]
-    if found.word in ("unknown", "undefined"):
-        ask = ["thinkeval", "probe", score.dataset, "--model", str(named)]
-        return [("See which facts this model knows, and score one of these:", shlex.join(ask))]
-    if found.word == "no change":
-        other = [*again, "--method", score.method, "--target-new", "OTHER"]
-        return [("Name a new object that is not the answer already:", shlex.join(other))]
+    asked = posted(score)
+    model, method = ["--model", str(asked["model"])], ["-m", score.method]
+    data = ["-g", score.dataset]
+    if found.word in ("unknown", UNKNOWN):
+        probe = ["thinkeval", "probe", score.dataset, *model]
+        return [("See which facts this model knows, and score one of these:", shlex.join(probe))]
     if found.kind == "worked":
-        sweep = ["thinkeval", "sweep", "-g", score.dataset, "-m", score.method]
-        return [("Whether it is so on other facts too:", shlex.join([*sweep, *_model(named)]))]
-    tune = ["thinkeval", "model", "tune", "-g", score.dataset, "-m", score.method, *_model(named)]
+        sweep = ["thinkeval", "sweep", *data, *method, *model]
+        return [("See if it is so on other facts too:", shlex.join(sweep))]
+    if score.rewrite.startswith(OWN):
+        own = {name: asked["rewrite"].get(name) for name in RewriteIn.model_fields}
+        words = words_of(RewriteIn, {name: value for name, value in own.items() if value})
+    else:
+        words = [score.rewrite]
+    options = {name: value for name, value in asked.items() if name not in _NAMED_APART}
+    again = ["thinkeval", "score", *words, *data, *model, *words_of(EditOptions, options)]
+    if found.word == "no change":
+        command = shlex.join([*again, *method])
+        return [("Name a new object that is not the answer already:", command)]
     steps = []
-    if found.kind == "broke" and score.method != "none":
-        weaker = [*again, "--method", score.method, "--strength", "0.5"]
-        steps.append(("A weaker edit keeps more of the model:", shlex.join(weaker)))
-    steps.append(("Search hyperparameters that take and keep the model:", shlex.join(tune)))
+    if found.kind == "broke" and score.method not in ("none", "ike"):
+        weaker = [*again, *method, "--strength", "0.5"]
+        steps.append(("Edit less strongly, which keeps more of the model:", shlex.join(weaker)))
     other = "memit" if score.method != "memit" else "rome"
-    steps.append(("Another method on the same fact:", shlex.join([*again, "--method", other])))
+    steps.append(("Try another method:", shlex.join([*again, "-m", other])))
+    if registry.info(score.method).kind == "weights":
+        tune = ["thinkeval", "model", "tune", str(asked["model"]), *data, *method]
+        steps.append(("Search hyperparameters that keep the model:", shlex.join(tune)))
     return steps
 
 
-def _model(named: object) -> list[str]:
-    return ["--model", str(named)]
+_NAMED_APART = ("graph", "rewrite", "model", "method", "hparams", "overrides", "strength", "force")
+"""Fields of a request that the commands of `next_steps` write themselves, or leave out."""
