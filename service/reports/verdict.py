@@ -513,9 +513,7 @@ def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> P
         sentence += f", and {strong or 'none'} of these {keep} more than {percent(STRONG)}"
     before = score.number("known_before", measure)
     if before is not None and before < BARELY:
-        sentence += (
-            f". The model hardly knew the fact before: p {least(before)}"
-        )
+        sentence += f". The model hardly knew the fact before: p {least(before)}"
     return Part(_word(found.value, LEFT), f"{sentence}.", rule, found.value)
 
 
