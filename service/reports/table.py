@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...cypher.metric_options import interval_titles
 from ..base.errors import NothingStoredError
-from ..base.formatting import UNDEFINED, least, with_interval
+from ..base.formatting import UNDEFINED, least, pluralize, with_interval
 from ..models.edit import MEASURE_NAMES, Score
 from ..scoring.generation import MEASURE as TEXT
 from .comparison import COUNTED, family_of
@@ -47,7 +47,8 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     `efficacy`, `ifr_by_steps_<n>` ...) with `<metric>.n`, its number of items, and, where a 95 %
     interval is stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`,
     `consistency`) and side effects, which are by likelihood, are beside every measure: `kl`,
-    `perplexity_ratio`, `update_norm`, `known_kept` of `known.n` facts (`_weakened`, `_removed`),
+    `perplexity_ratio`, `update_norm`, `known_kept` of `known.n` facts (`_weakened`,
+    `_replaced`, `_lost`),
     `change_far`, and `subject_kept` of `subject.n` facts (`_weakened`, `_followed`, `_lost`). Of
     each form, such as `question/3-shot`, `<form>.wins`, `.margin`, `.p_new`, `.n` and `.protocol`.
     """
@@ -94,7 +95,7 @@ def _side_effects(score: Score) -> dict[str, float | None]:
     if effects.drift is not None:
         total, far = effects.drift.total, effects.drift.far
         row |= {"known_kept": total.kept, "known_weakened": total.weakened}
-        row |= {"known_removed": total.removed, "known.n": total.n}
+        row |= {"known_replaced": total.replaced, "known_lost": total.lost, "known.n": total.n}
         if far is not None:
             row |= {"change_far": far.median_change, "change_far.n": far.n}
     if subject is not None:
@@ -363,6 +364,18 @@ def caption(
             f" {'`low`, `high`' if has('IFR low') else '[low, high]'}: 95 % interval {interval}."
         )
     return text
+
+
+def caption_in_brief(scores: Sequence[Score], measure: str) -> str:
+    """Return one line on the numbers of a table: their measure, and the chains that count."""
+    each = {s.rewrite: s.by_step("ifr_by_steps", measure) for s in scores}
+    chains = sum(value.n for steps in each.values() for value in steps.values())
+    steps = max((s.options.max_steps for s in scores), default=0)
+    of = " a method" * (len({s.method for s in scores}) > 1)
+    return (
+        f"{MEASURE_NAMES[measure].capitalize()}; {pluralize(chains, 'known chain')}{of} of at most"
+        f" {steps} facts. `thinkeval report --protocol` prints the rules."
+    )
 
 
 def caption_each(scores: Sequence[Score], measure: str) -> str:

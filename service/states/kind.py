@@ -122,7 +122,7 @@ LISTED: list[Column[ComparisonOut]] = [
     Column("graph", lambda out: out.graph, optional=1),
     Column("requests", lambda out: len(out.states[0].requests)),
     Column("facts", lambda out: out.n_facts),
-    Column("removed", lambda out: out.states[-1].drift[out.states[-1].measure].total.removed),
+    Column("lost", lambda out: out.states[-1].drift[out.states[-1].measure].total.lost),
 ]
 
 COMPARISON = Kind(
@@ -140,7 +140,8 @@ COMPARISON = Kind(
     sentences=table.sentences,
     tables=table.tables,
     further=_further,
-    next=lambda out: [f"thinkeval show {each.edit}" for each in out.states[-1].requests[:1]],
+    next=table.again,
+    protocol=table.protocol,
     figures={"drift": table.figure, "retention": table.retention_figure},
     owns_edits=True,
     again="Submit it again: answers that a state gave are found.",
