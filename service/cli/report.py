@@ -431,10 +431,10 @@ def _by_method(
     from ..reports import paired, table
 
     frame = table.method_table(found.scores, measure, found.families)
-    frame = table.by_ifr(frame, ranked=found.comparable)
+    frame = table.by_rank(frame, found.scores, measure, ranked=found.comparable)
     caption = table.caption(found.scores, measure, columns, found.families)
     best = paired.sentences(pairs)
-    last = table.unranked(frame) if found.comparable else ""
+    last = table.unranked(found.scores, measure) if found.comparable else ""
     return frame, " ".join([*found.warnings, *best, *([last] if last else []), caption])
 
 
