@@ -317,9 +317,14 @@ def broke(score: Score, measure: Measure) -> str:
     ):
         value = score.number(metric, measure)
         if value is not None and value < KEPT[1][0]:
-            near = " near" if metric == "preservation_symmetric" else ""
-            found.append(f"{what} stay{near} {percent(value)} of their probability")
-    return " and ".join(found).replace("stay near", "keep").replace("stay", "keep")
+            found.append(f"{what} keep {percent(value)} of their probability")
+    about = score.about_subject
+    if score.number("subject_retention", measure) is None and about and about.kept is not None:
+        changed = about.n - about.kept
+        if 2 * changed > about.n:
+            known = pluralize(about.n, "known fact")
+            found.append(f"{changed} of {known} about {score.subject} changed")
+    return " and ".join(found)
 
 
 def _harm(found: SideEffects) -> str:
