@@ -125,7 +125,8 @@ def test_the_verdict_of_a_situation(name: str) -> None:
 def test_what_changed_most_is_named_with_what_the_model_says_now() -> None:
     fact = ChangedFact(
         fact="1", subject="Lyon", relation="speaks", object="French", before=0.8, after=0.001,
-        prompt="The language of {} is", change="replaced", says_before="French", says_after="German",
+        prompt="The language of {} is", change="replaced",
+        says_before="French", says_after="German",
     )  # fmt: skip
     weak = fact.model_copy(update={"change": "weakened", "says_after": None, "after": 0.3})
     found = judged(scored(), [fact, weak])

@@ -188,8 +188,8 @@ def test_one_row_an_edit_keeps_counts() -> None:
 
 def test_one_row_an_edit_has_its_side_effects_with_their_n() -> None:
     line = DriftLine(
-        label="all facts", n=9, missing=0, kept=6, weakened=2, replaced=0, lost=1, added=0, unknown=0,
-        mean_moved=0.1, mean_shift=-0.1, median_change=0.97,
+        label="all facts", n=9, missing=0, kept=6, weakened=2, replaced=0, lost=1, added=0,
+        unknown=0, mean_moved=0.1, mean_shift=-0.1, median_change=0.97,
     )  # fmt: skip
     drift = KnownDrift(total=line, far=line.model_copy(update={"n": 4}), excluded=1, unasked=0)
     score = SCORES[0].model_copy(
