@@ -1,4 +1,4 @@
-// Facts that the edit weakened, removed or added, the greatest change first.
+// Facts that the edit weakened, replaced, lost or added, the greatest change first.
 // The edited fact is usually first, once with its old and once with its new object.
 // params:
 //   $edit     STRING  id of the edit

@@ -14,7 +14,7 @@ RETURN f.id AS id, substring(f.id, size(f.graph) + 1) AS fact, s.name AS subject
   f.likelihood_pre AS likelihood_pre, f.likelihood_post AS likelihood_post,
   f.likelihood_norm_pre AS likelihood_norm_pre, f.likelihood_norm_post AS likelihood_norm_post,
   f.answers_pre AS answers_pre, f.answers_post AS answers_post, f.n_samples AS n_samples,
-  f.change AS change, f.paraphrases_p_pre AS paraphrases_p_pre,
+  f.says_pre AS says_pre, f.says_post AS says_post, f.change AS change, f.paraphrases_p_pre AS paraphrases_p_pre,
   f.paraphrases_p_post AS paraphrases_p_post,
   f.paraphrases_likelihood_pre AS paraphrases_likelihood_pre,
   f.paraphrases_likelihood_post AS paraphrases_likelihood_post,

@@ -26,7 +26,9 @@
 //   $rows.answer_post   STRING|NULL  likeliest object after the edit, where it is not kept
 //   $rows.answer_likelihood  PROBABILITY|NULL        its likelihood
 //   $rows.n_samples     INTEGER|NULL            answers that p_pre is a fraction of
-//   $rows.change        STRING(kept|weakened|removed|added)|NULL  effect of the edit on it
+//   $rows.change        STRING(kept|weakened|replaced|lost|added)|NULL  what became of it
+//   $rows.says_{pre,post}  STRING|NULL          the model's own answer; null where not asked
+//   $rows.replaced      BOOLEAN|NULL            whether it is another answer now
 //   $rows.caption       STRING|NULL             caption in Neo4j Browser; null for the relation
 //   $rows.paraphrases_{p,likelihood,likelihood_norm}_{pre,post}  LIST<PROBABILITY>|NULL  one each
 //   $rows.neighborhood  LIST<STRING>|NULL       prompts about other subjects

@@ -119,7 +119,8 @@ class FactRow(Row):
         cases: ids of the rewrite requests that may use it; empty for any.
         listed: False for an edited fact that the data set does not state.
         n_samples: number of answers that p_pre is a fraction of.
-        change: effect of the edit: kept, weakened, removed or added.
+        change: what became of it: kept, weakened, replaced, lost or added.
+        says_pre, says_post: the model's own answer before and after; None where it was not asked.
     """
 
     id: str
@@ -145,6 +146,8 @@ class FactRow(Row):
     answers_pre: tuple[str, ...] | None
     answers_post: tuple[str, ...] | None
     n_samples: int | None
+    says_pre: str | None
+    says_post: str | None
     change: str | None
     paraphrases_p_pre: tuple[float, ...] | None
     paraphrases_p_post: tuple[float, ...] | None

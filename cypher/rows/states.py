@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AliasChoices, BaseModel, Field
 
 from .base import Row
 
@@ -14,13 +14,22 @@ class DriftCounts(BaseModel):
     """Numbers of facts by how far two states differ on them, and how far in the mean."""
 
     n: int = Field(
-        description="Facts that both states were asked for: kept + weakened + removed + added +"
-        " unknown."
+        description="Facts that both states were asked for: kept + weakened + replaced + lost +"
+        " added + unknown."
     )
     missing: int = Field(description="Facts without a probability in one of the states.")
     kept: int = Field(description="Facts known as before: p_post >= .9 p_pre.")
-    weakened: int = Field(description="Facts whose probability fell below .9 of what it was.")
-    removed: int = Field(description="Facts whose probability fell below .1 of what it was.")
+    weakened: int = Field(
+        description="Facts with less than .9 of their probability whose own answer is still right,"
+        " or, where it was not asked, with .1 or more."
+    )
+    replaced: int = Field(
+        default=0, description="Facts whose own answer was right and is another one now."
+    )
+    lost: int = Field(
+        validation_alias=AliasChoices("lost", "removed"),
+        description="Facts with less than .1 of their probability, whose own answer is not known.",
+    )
     added: int = Field(description="Facts that were not known (p_pre < .05), and are now.")
     unknown: int = Field(description="Facts that neither state knows (p below .05 in both).")
     mean_moved: float | None = Field(description="Mean of |p_post - p_pre|; null without facts.")
@@ -28,7 +37,7 @@ class DriftCounts(BaseModel):
     median_change: float | None = Field(
         default=None,
         description="Median of p_post / p_pre over the facts known before, kept + weakened +"
-        " removed; null without one.",
+        " replaced + lost; null without one.",
     )
 
 

@@ -79,6 +79,7 @@ UNWIND [
   'id', 'kind', 'dataset', 'model', 'edit', 'probe', 'content_digest', 'extends', 'complete',
   'n_facts', 'n_entities', 'measures', 'created_at', 'finished_at',
   'key', 'graph', 'name', 'aliases', 'answer_post', 'answer_likelihood',
+  'says_pre', 'says_post', 'replaced',
   'relation', 'prompt', 'question', 'questions', 'paraphrases', 'cases', 'role', 'listed',
   'p_pre', 'p_post', 'likelihood_pre', 'likelihood_post',
   'likelihood_norm_pre', 'likelihood_norm_post',

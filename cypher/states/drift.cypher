@@ -1,9 +1,10 @@
 // How far two states of a model differ on the facts of a graph: all, by relation and by distance.
 // A fact is unknown where both probabilities are below $known, added where only that of the second
-// state is not; the others are kept, weakened or removed by the ratio of their probabilities. Its
-// distance from the subjects is the smallest number of facts, in either direction, between a
-// subject and one of the fact's ends: 0 where it is one of them, 3 for three and more, and for a
-// fact that no subject is connected with. Facts of the roles `fact` and `target_true` count. The
+// state is not; the others are kept by the ratio of their probabilities, replaced or weakened by the
+// model's own answers, or weakened or lost by the ratio where these are not known. The distance of
+// a fact from the subjects is the smallest number of facts, in either direction, between a subject
+// and one of its ends: 0 where it is one of them, 3 for three and more, and for a fact that no
+// subject is connected with. Facts of the roles `fact` and `target_true` count. The
 // row `far` has those at distance 2 and more.
 // params:
 //   $graph         GRAPH_ID           id of the graph with the probabilities of both states
@@ -16,7 +17,7 @@
 //   $post          STRING = p_post    property with the probability in the second state
 //   $known         FLOAT = 0.05       probability from which a fact counts as known
 //   $kept          FLOAT = 0.9        ratio from which a fact counts as kept
-//   $removed       FLOAT = 0.1        ratio below which a fact counts as removed
+//   $lost          FLOAT = 0.1        ratio below which a fact counts as lost
 
 OPTIONAL MATCH (e:Entity)
 WHERE e.key IN [name IN $subjects | $around + '|' + name]
@@ -41,14 +42,15 @@ WITH d.relation AS relation, substring(d.id, size($around) + 1) AS id,
     ELSE 3 END AS distance
 WHERE NOT id IN $edited
 MATCH ()-[f:FACT {id: $graph + '|' + id}]->()
-WITH relation, distance, f[$pre] AS pre, f[$post] AS post
+WITH relation, distance, f[$pre] AS pre, f[$post] AS post, f.replaced AS replaced
 WHERE NOT $known_before OR (pre >= $known AND pre > 0)
 WITH relation, distance, pre, post, CASE
     WHEN pre IS NULL OR post IS NULL THEN 'missing'
     WHEN pre < $known AND post < $known THEN 'unknown'
     WHEN pre < $known THEN 'added'
     WHEN post >= $kept * pre THEN 'kept'
-    WHEN post < $removed * pre THEN 'removed'
+    WHEN replaced THEN 'replaced'
+    WHEN replaced IS NULL AND post < $lost * pre THEN 'lost'
     ELSE 'weakened'
   END AS state
 UNWIND [{by: 'all'}, {by: 'relation', relation: relation}]
@@ -58,10 +60,11 @@ RETURN line.by AS by, line.relation AS relation, line.distance AS distance,
   count(pre + post) AS n, count(*) - count(pre + post) AS missing,
   count(CASE WHEN state = 'kept' THEN 1 END) AS kept,
   count(CASE WHEN state = 'weakened' THEN 1 END) AS weakened,
-  count(CASE WHEN state = 'removed' THEN 1 END) AS removed,
+  count(CASE WHEN state = 'replaced' THEN 1 END) AS replaced,
+  count(CASE WHEN state = 'lost' THEN 1 END) AS lost,
   count(CASE WHEN state = 'added' THEN 1 END) AS added,
   count(CASE WHEN state = 'unknown' THEN 1 END) AS unknown,
   avg(abs(post - pre)) AS mean_moved, avg(post - pre) AS mean_shift,
-  percentileCont(CASE WHEN state IN ['kept', 'weakened', 'removed'] AND pre > 0
+  percentileCont(CASE WHEN state IN ['kept', 'weakened', 'replaced', 'lost'] AND pre > 0
     THEN post / pre END, 0.5) AS median_change
 ORDER BY by, distance, mean_moved DESC, relation

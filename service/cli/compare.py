@@ -86,9 +86,9 @@ def compare(
 ) -> None:
     """Compare states of a model with a base state.
 
-    The result: facts kept, weakened, removed and added, and open routes. A state is a checkpoint
-    plus optional changes: a LoRA adapter, saved edits, fine-tunes, quantisation; or a remote
-    endpoint.
+    The result: facts kept, weakened, replaced, lost and added, and open routes. A state is a
+    checkpoint plus optional changes: a LoRA adapter, saved edits, fine-tunes, quantisation; or a
+    remote endpoint.
 
     [bold]thinkeval compare gpt2-xl ./my-finetune -g knowgic[/bold] watches the whole graph;
     [bold]--all[/bold] or [bold]--rewrite ID[/bold] scores rewrite requests between the states, with
@@ -210,7 +210,7 @@ def diff(
     A delta is always B − A, so for IFR a negative delta means that B leaks less. A chain is
     [bold]opened[/bold] if it is cut after A and survives after B, and [bold]closed[/bold] the other
     way round. A fact is [bold]flipped[/bold] if the edits leave it in another state: kept,
-    weakened, removed or added; or on two sides of 0.5.
+    weakened, replaced, lost or added; or on two sides of 0.5.
 
     Compare two methods on one rewrite, or one method with other hyperparameters. Swapping the
     edits turns every sign; an edit compared with itself differs in nothing. Edits of different

@@ -1,4 +1,4 @@
-"""Edges of model and edit graphs: kept, weakened, removed or added, and their captions."""
+"""Edges of model and edit graphs: what became of a fact, and captions."""
 
 from __future__ import annotations
 
@@ -7,18 +7,30 @@ from ..models.edit import KNOWN
 
 KEPT_RATIO = 0.9
 """p_post / p_pre from which a fact counts as kept."""
-REMOVED_RATIO = 0.1
-"""p_post / p_pre below which a fact counts as removed; between the two it is weakened."""
+LOST_RATIO = 0.1
+"""p_post / p_pre below which a fact counts as lost, unless its own answer says otherwise."""
 
 
-def change(pre: float, post: float) -> str:
-    """`kept`, `weakened`, `removed` or `added`, by the ratio of two probabilities."""
+def change(pre: float, post: float, replaced: bool | None = None) -> str:
+    """Return `kept`, `weakened`, `replaced`, `lost` or `added`: what became of a fact.
+
+    A fact that keeps `KEPT_RATIO` of its probability is kept. Of the others, the model's own answer
+    decides where it is known, else the probability: below `LOST_RATIO` of it the fact is lost,
+    above it weakened. A fact that the model did not know before is added, or stays as it was.
+    `states/drift.cypher` counts by the same rule.
+
+    Args:
+        pre, post: probability of the object before and after.
+        replaced: True if the own answer was right and is another one now, False if it is right now
+            (the fact is weakened); None: undecided, or not asked.
+    """
     if pre < KNOWN:
         return "added" if post >= KNOWN else "kept"
-    ratio = post / pre
-    if ratio >= KEPT_RATIO:
+    if post >= KEPT_RATIO * pre:
         return "kept"
-    return "removed" if ratio < REMOVED_RATIO else "weakened"
+    if replaced is None:
+        return "lost" if post < LOST_RATIO * pre else "weakened"
+    return "replaced" if replaced else "weakened"
 
 
 def caption(relation: str, pre: float | None, post: float | None = None) -> str:

@@ -106,7 +106,8 @@ class FactDelta(BaseModel):
     pre_a: float | None = Field(description="Probability before edit a.")
     post_a: float | None = Field(description="Probability after edit a.")
     change_a: str | None = Field(
-        description="Change by edit a: kept, weakened, removed or added, by the leading measure."
+        description="Change by edit a: kept, weakened, replaced, lost or added, by the first"
+        " measure."
     )
     pre_b: float | None = Field(description="Probability before edit b.")
     post_b: float | None = Field(description="Probability after edit b.")
@@ -126,7 +127,7 @@ class LoneFact(ProbedFact):
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
     role: str = Field(description="fact, target_true, target_new or implication.")
     change: str | None = Field(
-        description="Effect of the edit on the fact: kept, weakened, removed or added; null if not"
+        description="What became of the fact: kept, weakened, replaced, lost or added; null if not"
         " measured."
     )
 

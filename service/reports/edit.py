@@ -68,7 +68,7 @@ class EdgeOut(BaseModel):
     )
     ratio: float | None = Field(description="Post / pre; null where pre is 0.")
     change: str | None = Field(
-        description="Effect of the edit on the fact: kept, weakened, removed or added; null if not"
+        description="What became of the fact: kept, weakened, replaced, lost or added; null if not"
         " measured."
     )
     answers_pre: list[str] = Field(default=[], description="Sampled answers of the unedited model.")
@@ -212,7 +212,8 @@ DRIFT_COUNTS: list[Column[DriftLine]] = [
     Column("n", lambda line: line.n),
     Column("kept", lambda line: line.kept),
     Column("weakened", lambda line: line.weakened),
-    Column("removed", lambda line: line.removed),
+    Column("replaced", lambda line: line.replaced),
+    Column("lost", lambda line: line.lost),
 ]
 """The first columns of each table of drift."""
 

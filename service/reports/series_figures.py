@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Figure of drift: of the facts of each line, how many were kept, weakened, removed, added.
+# Figure of drift: of the facts of each line, how many were kept, weakened, replaced, lost, added.
 #
 # One bar a line, as long as its fractions: all facts, then by distance from a request's subject,
 # then by relation. Beside each bar: the number of facts, and the mean of |p_post − p_pre|.
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 CHANGES: dict[str, tuple[str, str]] = {
     "kept": ("#9bb8cc", ""),
     "weakened": ("#e8b07a", "///"),
-    "removed": (RED, ""),
+    "replaced": ("#8e5aa8", "\\\\\\"),
+    "lost": (RED, ""),
     "added": (GREEN, "xxx"),
     "unknown": ("#e4e4e4", "..."),
 }

@@ -47,7 +47,8 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     `efficacy`, `ifr_by_steps_<n>` ...) with `<metric>.n`, its number of items, and, where a 95 %
     interval is stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`,
     `consistency`) and side effects, which are by likelihood, are beside every measure: `kl`,
-    `perplexity_ratio`, `update_norm`, `known_kept` of `known.n` facts (`_weakened`, `_removed`),
+    `perplexity_ratio`, `update_norm`, `known_kept` of `known.n` facts (`_weakened`,
+    `_replaced`, `_lost`),
     `change_far`, and `subject_kept` of `subject.n` facts (`_weakened`, `_followed`, `_lost`). Of
     each form, such as `question/3-shot`, `<form>.wins`, `.margin`, `.p_new`, `.n` and `.protocol`.
     """
@@ -94,7 +95,7 @@ def _side_effects(score: Score) -> dict[str, float | None]:
     if effects.drift is not None:
         total, far = effects.drift.total, effects.drift.far
         row |= {"known_kept": total.kept, "known_weakened": total.weakened}
-        row |= {"known_removed": total.removed, "known.n": total.n}
+        row |= {"known_replaced": total.replaced, "known_lost": total.lost, "known.n": total.n}
         if far is not None:
             row |= {"change_far": far.median_change, "change_far.n": far.n}
     if subject is not None:

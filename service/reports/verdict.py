@@ -293,7 +293,7 @@ def known_facts(found: SideEffects) -> str:
     drawn = f", {asked} facts drawn" * (drift.unasked > 0)
     sentence = (
         f"Known facts (n = {total.n}{drawn}): {total.kept} kept, {total.weakened} weakened,"
-        f" {total.removed} removed"
+        f" {total.replaced} replaced, {total.lost} lost"
     )
     if drift.far is None or drift.far.median_change is None:
         return f"{sentence}."

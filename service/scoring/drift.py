@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...cypher import rows
 from ...loaders.records import Fact
-from ..graphs.edges import KEPT_RATIO, REMOVED_RATIO
+from ..graphs.edges import KEPT_RATIO, LOST_RATIO
 from ..models.edit import KNOWN, DriftLine, DriftOut, KnownDrift, Measure, SideEffects
 from . import model_graph
 from .probe import Answer, ProbedFact, Question, probe_with
@@ -69,7 +69,7 @@ def drift(
         post=f"{measure}_post",
         known=known,
         kept=KEPT_RATIO,
-        removed=REMOVED_RATIO,
+        lost=LOST_RATIO,
     )
     lines: dict[str, list[DriftLine]] = {"all": [], "far": [], "distance": [], "relation": []}
     for row in found:
@@ -87,7 +87,7 @@ def drift(
 
 
 NOTHING = DriftLine(
-    label=ALL, n=0, missing=0, kept=0, weakened=0, removed=0, added=0, unknown=0,
+    label=ALL, n=0, missing=0, kept=0, weakened=0, replaced=0, lost=0, added=0, unknown=0,
     mean_moved=None, mean_shift=None,
 )  # fmt: skip
 """The drift of a graph without a fact that counts."""

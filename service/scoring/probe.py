@@ -75,6 +75,7 @@ class Answer:
         n_samples: number of decided samples, of which `p` is a fraction; 0 without sampling.
         paraphrases: by measure, one probability for each prompt of `Question.generalization`.
         neighborhood: by measure, one probability for each prompt of `Question.neighborhood`.
+        says: the model's own likeliest answer to the prompt; None where it was not asked.
     """
 
     values: Mapping[str, float]
@@ -82,6 +83,7 @@ class Answer:
     n_samples: int = 0
     paraphrases: Mapping[str, Sequence[float]] = field(default_factory=dict)
     neighborhood: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    says: str | None = None
 
     @property
     def undecided(self) -> int:
@@ -290,7 +292,10 @@ def edge_properties(probed: ProbedFact) -> dict[str, object]:
         properties["answers_post"] = list(probed.post.answers)
         after = probed.post.values.get(leading) if leading else None
         if before is not None and after is not None:
-            properties["change"] = change(before, after)
+            other = replaced(probed)
+            properties["change"] = change(before, after, other)
+            if other is not None:
+                properties["replaced"] = other
             properties["caption"] = caption(fact.relation, before, after)
     if probed.instead is not None:
         name, value = probed.instead
@@ -299,8 +304,25 @@ def edge_properties(probed: ProbedFact) -> dict[str, object]:
     return properties
 
 
+def replaced(probed: ProbedFact) -> bool | None:
+    """Return True if the model's own answer named the object before, and is another one now.
+
+    False where it names the object (or an alias) now; None where neither is decided, or it was not
+    asked.
+    """
+    from ...editing.probe.matching import gives
+
+    if probed.post is None or probed.post.says is None:
+        return None
+    names = (probed.question.fact.object, *probed.question.aliases)
+    now = gives(probed.post.says, names)
+    if now is None or probed.pre.says is None:
+        return None
+    return False if now else gives(probed.pre.says, names) or None
+
+
 def _side(fact: Fact, answer: Answer, side: str) -> dict[str, object]:
-    out: dict[str, object] = {}
+    out: dict[str, object] = {} if answer.says is None else {f"says_{side}": answer.says}
     for measure, value in answer.values.items():
         out[f"{measure}_{side}"] = _checked(fact, f"{measure}_{side}", value)
     for kind, by_measure in (

@@ -122,7 +122,7 @@ LISTED: list[Column[ComparisonOut]] = [
     Column("graph", lambda out: out.graph, optional=1),
     Column("requests", lambda out: len(out.states[0].requests)),
     Column("facts", lambda out: out.n_facts),
-    Column("removed", lambda out: out.states[-1].drift[out.states[-1].measure].total.removed),
+    Column("lost", lambda out: out.states[-1].drift[out.states[-1].measure].total.lost),
 ]
 
 COMPARISON = Kind(

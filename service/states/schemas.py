@@ -386,7 +386,17 @@ class ComparisonOut(Plotted, Result):
         return pd.DataFrame(rows)
 
     def _repr_html_(self) -> str:
-        names = ("label", "n", "kept", "weakened", "removed", "added", "unknown", "mean_moved")
+        names = (
+            "label",
+            "n",
+            "kept",
+            "weakened",
+            "replaced",
+            "lost",
+            "added",
+            "unknown",
+            "mean_moved",
+        )
         rows = []
         for state in self.states:
             drift = state.drift[self.measure]

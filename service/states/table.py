@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 MEANING = (
-    "kept: p_post ≥ .9 p_pre; removed: below .1; weakened: between; added: p_pre < .05 ≤ p_post;"
+    "kept: p_post ≥ .9 p_pre; replaced: it now answers otherwise; lost: below .1;"
+    " weakened: the others; added: p_pre < .05 ≤ p_post;"
     " unknown: both below .05. moved is the mean of |p_post − p_pre|, shift that of p_post − p_pre."
 )
 ROUTES = (
@@ -168,7 +169,17 @@ def _more(rows: Sequence[StateRow], measure: Measure) -> list[Column[StateRow]]:
     """Further numbers of a state and request, for programs: other metrics, and drift."""
     taken = [value for _, request in rows if request for value in request.values]
     metrics = dict.fromkeys(v.metric for v in taken if v.measure == measure and v.step is None)
-    counts = ("n", "kept", "weakened", "removed", "added", "unknown", "mean_shift", "median_change")
+    counts = (
+        "n",
+        "kept",
+        "weakened",
+        "replaced",
+        "lost",
+        "added",
+        "unknown",
+        "mean_shift",
+        "median_change",
+    )
     columns: list[Column[StateRow]] = [
         Column("spec", lambda row: row[0].after.spec),
         *(_number(name, name, measure) for name in metrics if name not in ("ifr", "preservation")),
@@ -409,7 +420,8 @@ def verdict(out: StateComparison, measure: Measure) -> str:
     known = total.n - total.unknown - total.added
     text = (
         f"Of {pluralize(known, 'fact')} that {out.before.name} knows, {total.kept} are kept,"
-        f" {total.weakened} weakened and {total.removed} removed; {total.added} are new."
+        f" {total.weakened} weakened, {total.replaced} replaced and {total.lost} lost;"
+        f" {total.added} are new."
     )
     opened = sum(request.routes[measure].opened for request in out.requests)
     closed = sum(request.routes[measure].closed for request in out.requests)

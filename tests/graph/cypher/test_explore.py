@@ -148,12 +148,12 @@ def test_the_school(db: Database, ask: Ask, school: Score, prefix: str) -> None:
         for row in ask("changed_facts", **some(school, "changed_facts"))
     }
     assert changed == {
-        ("Harry", "Hogwarts"): "removed",
+        ("Harry", "Hogwarts"): "lost",
         ("Harry", "Ilvermorny"): "added",
         ("Harry", "Gryffindor"): "weakened",
         ("Harry", "Ron"): "weakened",
         ("Ron", "Hogwarts"): "weakened",
-        ("Harry", "Hedwig"): "removed",
+        ("Harry", "Hedwig"): "lost",
     }  # the Sorting of .996 → .9 is kept: its ratio is above .9
 
     about = ask("answers", **some(school, "answers"))

@@ -17,7 +17,7 @@ from support.stored_graphs import case_map, scalars, store
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 
-COUNTS = ("n", "kept", "weakened", "removed", "added", "unknown")
+COUNTS = ("n", "kept", "weakened", "lost", "added", "unknown")
 MEANS = ("mean_moved", "mean_shift", "median_change")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from support.references.reference import Case, Chain, Edge, alternatives, reliability
 
-KNOWN, KEPT, REMOVED = 0.05, 0.9, 0.1
+KNOWN, KEPT, LOST = 0.05, 0.9, 0.1
 
 
 def state_of(edge: Edge) -> str:
@@ -18,7 +18,7 @@ def state_of(edge: Edge) -> str:
     if edge.pre < KNOWN:
         return "added" if edge.post >= KNOWN else "unknown"
     ratio = edge.post / edge.pre
-    return "kept" if ratio >= KEPT else "removed" if ratio < REMOVED else "weakened"
+    return "kept" if ratio >= KEPT else "lost" if ratio < LOST else "weakened"
 
 
 def distances(edges: Sequence[Edge], subjects: Iterable[str]) -> dict[str, int]:

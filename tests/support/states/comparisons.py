@@ -21,7 +21,7 @@ from thinkeval.service.states.schemas import (
 def line(label: str, moved: float = 0.2) -> DriftLine:
     """Ten facts, of which one has no probability after the change."""
     return DriftLine(
-        label=label, n=9, missing=1, kept=4, weakened=2, removed=1, added=1, unknown=1,
+        label=label, n=9, missing=1, kept=4, weakened=2, lost=1, added=1, unknown=1,
         mean_moved=moved, mean_shift=-moved / 2,
     )  # fmt: skip
 

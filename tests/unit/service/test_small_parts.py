@@ -56,7 +56,7 @@ def test_model_names() -> None:
 
 @pytest.mark.parametrize(
     ("pre", "post", "word"),
-    [(0.9, 0.9, "kept"), (0.9, 0.5, "weakened"), (0.9, 0.01, "removed"), (0.0, 0.8, "added"),
+    [(0.9, 0.9, "kept"), (0.9, 0.5, "weakened"), (0.9, 0.01, "lost"), (0.0, 0.8, "added"),
      (0.0, 0.0, "kept")],
 )  # fmt: skip
 def test_change_words(pre: float, post: float, word: str) -> None:
@@ -69,7 +69,7 @@ def test_edges_hold_both_sides() -> None:
     properties = edge_properties(ProbedFact(Question(FACT), pre, post))
     assert properties["likelihood_pre"] == 0.9
     assert properties["p_post"] == 0.0
-    assert properties["change"] == "removed"
+    assert properties["change"] == "lost"
     assert properties["answers_post"] == ["Slytherin"]
 
 

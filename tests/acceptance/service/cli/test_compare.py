@@ -31,7 +31,7 @@ def test_an_edit_is_compared_with_its_base(
     assert "Facts to forget" in again.out
     assert "0 steps: facts with the subject at one end" in again.out
     shown = at_once("results", "comparisons", done["id"], "-f", "csv").out.splitlines()
-    assert shown[0].startswith("facts,n,kept,weakened,removed,added")
+    assert shown[0].startswith("facts,n,kept,weakened,replaced,lost,added")
     assert shown[1].startswith(f"all facts,{done['n_facts']},")
     assert done["id"] in at_once("results", "comparisons", "-g", mine.graph).out
     assert "IFR" in at_once("show", replaced["edit"]).out

@@ -83,7 +83,7 @@ def test_the_drift_of_an_edit_is_that_of_two_whole_models(walk: Walk) -> None:
     lines |= {("distance", int(line.label[0])): line for line in found.by_distance}
     assert lines.keys() == wanted.keys()
     for group, line in lines.items():
-        for name in ("n", "kept", "weakened", "removed"):
+        for name in ("n", "kept", "weakened", "lost"):
             assert getattr(line, name) == wanted[group].get(name, 0), (group, name)
         for name in ("mean_moved", "median_change"):
             assert getattr(line, name) == pytest.approx(wanted[group][name], rel=1e-3, abs=1e-5)

@@ -154,7 +154,7 @@ def test_the_edit_graph_holds_both_sides_of_every_edge(
         assert row.answers_pre is not None
         assert row.answers_post is not None
         assert len(row.answers_pre) == len(row.answers_post) == row.n_samples == 5
-        assert row.change in ("kept", "weakened", "removed", "added")
+        assert row.change in ("kept", "weakened", "replaced", "lost", "added")
     new = roles["target_new"]
     assert number(score, "efficacy", "likelihood") == new.likelihood_post
     assert new.paraphrases_likelihood_post is not None

@@ -127,7 +127,7 @@ def test_an_edit_behind_a_server_that_scores_prompts_is_the_same_change(
         found.states[0].drift["likelihood"].total,
         compared.states[0].drift["likelihood"].total,
     )
-    assert (one.kept, one.weakened, one.removed) == (other.kept, other.weakened, other.removed)
+    assert (one.kept, one.weakened, one.lost) == (other.kept, other.weakened, other.lost)
     assert one.mean_moved == pytest.approx(other.mean_moved, abs=1e-5)
 
 
@@ -160,7 +160,7 @@ def test_drift_is_that_of_the_facts(walk: Walk, compared: ComparisonOut) -> None
     assert drift.total.n == len(edges)
     for line in drift.by_relation:
         wanted = counts["relation", line.label]
-        assert (line.n, line.removed) == (wanted["n"], wanted.get("removed", 0))
+        assert (line.n, line.lost) == (wanted["n"], wanted.get("lost", 0))
         assert line.mean_moved == pytest.approx(wanted["mean_moved"])
         assert line.median_change == pytest.approx(wanted["median_change"])
     assert sum(line.n for line in drift.by_distance) == drift.total.n
@@ -202,7 +202,7 @@ def test_a_state_and_itself(walk: Walk) -> None:
         assert request.number("ifr", measure) == 1
         assert request.number("preservation", measure) == 1
         total = found.states[0].drift[measure].total
-        assert (total.weakened, total.removed, total.added, total.mean_moved) == (0, 0, 0, 0)
+        assert (total.weakened, total.lost, total.added, total.mean_moved) == (0, 0, 0, 0)
         routes = request.routes[measure]
         assert (routes.opened, routes.closed) == (0, 0)
         assert routes.before == routes.after
@@ -285,7 +285,7 @@ def test_another_tokenizer_is_said_and_answers_are_compared_by_their_text(
     asked = posted(walk, "", samples=0).model_copy(update={"states": [other]})
     found = compare(walk.runtime, asked)
     assert "different tokenizers" in " ".join(found.notes)
-    assert found.states[0].drift["likelihood"].total.removed > 0.9 * found.n_facts
+    assert found.states[0].drift["likelihood"].total.lost > 0.9 * found.n_facts
 
 
 def test_nothing_is_stored_once_the_lease_belongs_to_another(walk: Walk, edit: Score) -> None:

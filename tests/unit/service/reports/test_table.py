@@ -188,7 +188,7 @@ def test_one_row_an_edit_keeps_counts() -> None:
 
 def test_one_row_an_edit_has_its_side_effects_with_their_n() -> None:
     line = DriftLine(
-        label="all facts", n=9, missing=0, kept=6, weakened=2, removed=1, added=0, unknown=0,
+        label="all facts", n=9, missing=0, kept=6, weakened=2, lost=1, added=0, unknown=0,
         mean_moved=0.1, mean_shift=-0.1, median_change=0.97,
     )  # fmt: skip
     drift = KnownDrift(total=line, far=line.model_copy(update={"n": 4}), excluded=1, unasked=0)
@@ -206,7 +206,7 @@ def test_one_row_an_edit_has_its_side_effects_with_their_n() -> None:
     row = scores_frame([score, SCORES[1]], "p").iloc[0]
     assert (row["seed"], row["weights"], row["hparams"]) == (2, "w", "h")
     assert (row["kl"], row["kl.low"], row["kl.high"], row["kl.n"]) == (0.02, 0.01, 0.03, 60)
-    kept = [row[f"known_{name}"] for name in ("kept", "weakened", "removed")]
+    kept = [row[f"known_{name}"] for name in ("kept", "weakened", "replaced", "lost")]
     assert (*kept, row["known.n"]) == (6, 2, 1, 9)
     assert (row["change_far"], row["change_far.n"]) == (0.97, 4)
     about = [row[f"subject_{name}"] for name in ("kept", "weakened", "followed", "lost")]

@@ -49,7 +49,7 @@ def drifted(median: float, n: int, unasked: int = 0) -> KnownDrift:
 
     def line(label: str, n: int) -> DriftLine:
         return DriftLine(
-            label=label, n=n, missing=0, kept=n - 3, weakened=2, removed=1, added=0, unknown=0,
+            label=label, n=n, missing=0, kept=n - 3, weakened=2, lost=1, added=0, unknown=0,
             mean_moved=0.1, mean_shift=-0.1, median_change=median,
         )  # fmt: skip
 
@@ -88,14 +88,14 @@ def test_known_facts_and_own_texts_give_the_worse_word(
 def test_known_facts_are_counted_in_a_sentence() -> None:
     found = SideEffects(kl=0.01, texts=16, drift=drifted(0.97, 6))
     assert known_facts(found) == (
-        "Known facts (n = 10): 7 kept, 2 weakened, 1 removed; median change at 2 steps and more"
-        " from the subject 0.970 (n = 6)."
+        "Known facts (n = 10): 7 kept, 2 weakened, 0 replaced, 1 lost; median change at 2"
+        " steps and more from the subject 0.970 (n = 6)."
     )
     assert unrelated(found).sentence.endswith(known_facts(found))
     few = SideEffects(kl=0.01, texts=16, drift=drifted(0.97, 4, unasked=6))
     assert known_facts(few) == (
-        "Known facts (n = 10, 14 of 20 facts drawn): 7 kept, 2 weakened, 1 removed; median change"
-        " at 2 steps and more from the subject 0.970 (n = 4, too few to judge by)."
+        "Known facts (n = 10, 14 of 20 facts drawn): 7 kept, 2 weakened, 0 replaced, 1 lost;"
+        " median change at 2 steps and more from the subject 0.970 (n = 4, too few to judge by)."
     )
     assert known_facts(SideEffects(kl=0.01)) == ""
 

@@ -12,7 +12,10 @@ from thinkeval.service.states import table
 
 def test_the_verdict_counts_what_the_first_state_knew() -> None:
     found = table.verdict(state(), "likelihood")
-    assert "Of 7 facts that ab knows, 4 are kept, 2 weakened and 1 removed; 1 are new." in found
+    assert (
+        "Of 7 facts that ab knows, 4 are kept, 2 weakened, 0 replaced and 1 lost; 1 are new."
+        in found
+    )
     assert "8 routes to an old object closed, 2 opened." in found
     assert table.sentences(comparison()) == [found]
     same = state().model_copy(update={"same": True})
@@ -49,7 +52,7 @@ def test_drift_lists_all_facts_then_distances_then_relations() -> None:
     assert len(table.drift_lines(state(), "likelihood", None)) == 18
     (drift, *_) = table.tables(comparison())
     assert len(drift.rows) == 18
-    assert formats.render(drift, "csv").splitlines()[1].startswith("all facts,9,4,2,1,1,1")
+    assert formats.render(drift, "csv").splitlines()[1].startswith("all facts,9,4,2,0,1,1,1")
 
 
 def test_a_measure_that_was_not_taken_is_refused() -> None:
