@@ -8,7 +8,6 @@ clause already: what follows a name is about it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,10 +21,9 @@ from ..evaluation_mode import evaluating
 from ..models import LoadedModel
 from .batching import in_batches, room_for
 from .decoding import Continuation, position_limit, shared_head
-from .matching import first_sentence, sentence_end
 from .prompts import Rendered, Renderer, prompt_ids
-from .reasoning import is_unclosed
 from .sampled import end_tokens
+from .sentences import CLAUSE, clause_end, cut, first_clause, sentence_end
 
 MAX_NEW_TOKENS = 12
 """Maximum length of an answer, as in DepEdit's code for BART."""
@@ -136,13 +134,13 @@ def said(
     Raises:
         ProbeError, DeviceMemoryError: as `written`.
     """
-    marked = tuple(name for name in names if "." in name or _CLAUSE.search(name))
+    marked = tuple(name for name in names if "." in name or CLAUSE.search(name))
 
     def is_complete(text: str) -> bool:
         start = text.lstrip()
         if sentence_end(start, marked, unfinished=True) is not None:
             return True
-        return _clause_end(start, marked) is not None
+        return clause_end(start, marked) is not None
 
     limit = position_limit(loaded.model)
     fitting = [
@@ -151,7 +149,7 @@ def said(
         if limit is None or len(prompt_ids(loaded.tokenizer, prompt)) + MAX_NEW_TOKENS <= limit
     ]
     found = _generated(loaded, fitting, is_complete, MAX_NEW_TOKENS, batch_tokens)
-    return [clause(found[p].text, marked) if p in found else "" for p in prompts]
+    return [first_clause(found[p].text, marked) if p in found else "" for p in prompts]
 
 
 _EMPTY = Rendered("", special=False, lead=None, seed_text="")
@@ -248,48 +246,3 @@ class _Batch:
     def _decode(self, tokens: list[int]) -> str:
         options: dict[str, Any] = {"clean_up_tokenization_spaces": False}
         return self._loaded.tokenizer.decode(tokens, skip_special_tokens=True, **options)
-
-
-def cut(text: str, names: Sequence[str] = ()) -> str:
-    """The first sentence of a text without its closing mark, except for a dot of a name.
-
-    A text that begins with a name that ends in a dot is that name: whether the dot also ends the
-    sentence is ambiguous.
-    """
-    start = text.lstrip()
-    dotted = [n for n in names if n.endswith(".") and f"{start} ".startswith((f"{n} ", f"{n}."))]
-    if dotted:
-        return max(dotted, key=len)
-    sentence = first_sentence(text, names).strip()
-    while sentence and sentence not in names and sentence[-1] in ".!?":
-        sentence = sentence[:-1].rstrip()
-    return sentence
-
-
-_CLAUSE = re.compile(r"[,;:](?=\s)|[，、；：]|\s(?=[(\[–—]|-\s)")
-"""Marks between the first clause of an answer and the next."""
-_QUOTES = "\"'*_`“”‘’«»「」 "
-
-
-def clause(text: str, names: Sequence[str] = ()) -> str:
-    """The first clause of a text without quotes around it; "" of a text that is still reasoning."""
-    sentence = cut(text, names)
-    if is_unclosed(sentence):
-        return ""
-    end = _clause_end(sentence, names)
-    return sentence[:end].strip(_QUOTES)
-
-
-def _clause_end(text: str, names: Sequence[str]) -> int | None:
-    """The place of the first mark that is not within a name, or within what may become one."""
-    for mark in _CLAUSE.finditer(text):
-        starts = [m.end() for m in re.finditer(r"^|\s", text[: mark.start()])]
-        rest = ((start, text[start:].casefold()) for start in starts)
-        if not any(
-            len(name) > mark.start() - start and (part.startswith(low) or low.startswith(part))
-            for start, part in rest
-            for name in names
-            for low in (name.casefold(),)
-        ):
-            return mark.start()
-    return None

@@ -308,12 +308,12 @@ def known_facts(found: SideEffects) -> str:
 
 
 def _moved(score: Score) -> str:
-    """The largest of the facts that are weakened, follow the new object, or are lost."""
+    """The largest of the facts that are weakened, follow the new object, or do neither."""
     found = score.about_subject
     if found is None or found.kept is None or 2 * found.kept > found.n:
         return ""
-    followed, lost = found.followed or 0, found.lost or 0
-    weakened = found.weakened or 0
+    followed, weakened = found.followed or 0, found.weakened or 0
+    lost = (found.replaced or 0) - followed + (found.lost or 0)
     known = f"{pluralize(found.n, 'known fact')} about {score.subject}"
     one = {
         "followed": f"the model moved the subject: {followed} of {known}"
@@ -334,11 +334,9 @@ def subject_sentence(score: Score) -> str:
         return ""
     if found.kept is None:
         return f"Facts kept, weakened and lost are undefined: {found.reason}."
-    counts = [f"{found.kept} kept"]
-    if found.weakened is not None:
-        counts.append(f"{found.weakened} weakened")
+    counts = [f"{found.kept} kept", f"{found.weakened} weakened", f"{found.replaced} replaced"]
     if found.followed is not None:
-        counts.append(f"{found.followed} followed the new object")
+        counts[-1] += f" ({found.followed} of them by what follows from the new object)"
     counts.append(f"{found.lost} lost")
     known = pluralize(found.n, "known fact")
     return f"Of {known} about {score.subject}: {', '.join(counts)} (by likelihood)."

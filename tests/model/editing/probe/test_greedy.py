@@ -12,8 +12,9 @@ from support.tiny_models import ARCHITECTURES, build_tiny
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.models import LoadedModel, ModelInfo
 from thinkeval.editing.probe import ProbeItem, ProbeSettings, own_answers, probe
-from thinkeval.editing.probe.greedy import MAX_NEW_TOKENS, answers, clause, cut
+from thinkeval.editing.probe.greedy import MAX_NEW_TOKENS, answers
 from thinkeval.editing.probe.prompts import Renderer
+from thinkeval.editing.probe.sentences import cut, first_clause
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
@@ -108,7 +109,7 @@ def _decoded(loaded: LoadedModel, tokens: list[int]) -> str:
 
 
 def _changed(prompt: str) -> str:
-    return f"Harry studied at Ilvermorny. {prompt}"
+    return f"Harry Potter. {prompt}"
 
 
 @pytest.mark.parametrize("chat", ["never", "always"])
@@ -118,15 +119,14 @@ def test_own_answers_are_those_of_generation(
     architecture: str, change: Callable[[str], str] | None, chat: str
 ) -> None:
     loaded = _loaded(architecture)
-    loaded.model.config.max_position_embeddings = 128
     loaded.tokenizer.chat_template = TEMPLATE
-    prompts = [*QUESTIONS, f"{QUESTIONS[1]}  "]
+    prompts = [*QUESTIONS[:3], f"{QUESTIONS[1]}  "]
     items = [ProbeItem(str(i), text, "Hogwarts") for i, text in enumerate(prompts)]
     right = []
     for prompt in prompts:
         text = Renderer(loaded.tokenizer, chat, change).cloze(prompt).text
         tokens = _generated(loaded, text, special=chat == "never")
-        right.append(clause(_decoded(loaded, tokens)))
+        right.append(first_clause(_decoded(loaded, tokens)))
     for batch_tokens in (None, 1):
         asked = ProbeSettings(chat=chat, batch_tokens=batch_tokens)
         assert own_answers(loaded, items, asked, prompt_change=change) == right
@@ -174,4 +174,4 @@ def test_an_object_above_one_half_is_the_answer(
 def test_an_own_answer_ends_with_its_first_clause(
     text: str, names: tuple[str, ...], wanted: str
 ) -> None:
-    assert clause(text, names) == wanted
+    assert first_clause(text, names) == wanted

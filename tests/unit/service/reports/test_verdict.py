@@ -181,7 +181,7 @@ def test_preservation_over_few_facts_says_so() -> None:
 def test_the_headline_says_whether_the_subject_was_moved_or_lost(
     counts: tuple[int | None, ...], ending: str
 ) -> None:
-    kept, followed, lost, weakened = (*counts, None)[:4]
+    kept, followed, lost, weakened = (*counts, 0)[:4]
     n = sum(each or 0 for each in counts)
     score = Score(
         edit="e", dataset="d", rewrite="r", subject="Paris", relation="in", prompt="{} is in",
@@ -191,7 +191,8 @@ def test_the_headline_says_whether_the_subject_was_moved_or_lost(
             for name, value in VALUES.items()
         ],
         about_subject=SubjectOutcome(
-            kept=kept, weakened=weakened, followed=followed, lost=lost, n=n, excluded=2,
+            kept=kept, weakened=weakened, replaced=followed or 0, followed=followed, lost=lost, n=n,
+            excluded=2,
             reason=None if n else "the model knows 0 of 2 other facts about Paris",
         ),
     )  # fmt: skip
