@@ -18,13 +18,13 @@ WHERE coalesce(f.role, 'fact') IN ['fact', 'subject'] AND f.relation <> $relatio
   AND f.likelihood_pre IS NOT NULL AND f.likelihood_post IS NOT NULL
 WITH follows, f, o.name AS object, f.likelihood_pre AS pre, f.likelihood_post AS post,
   f.replaced AS replaced
-// include: graph/_change
-WITH follows, f, object, pre, post, change, pre > 0 AND pre >= $known AS known
+// include: states/_state
+WITH follows, f, object, pre, post, state, pre > 0 AND pre >= $known AS known
 ORDER BY f.relation, object
 WITH count(f) AS every, collect(CASE WHEN known THEN {
-    relation: f.relation, object: object, pre: pre, post: post, change: change,
+    relation: f.relation, object: object, pre: pre, post: post, change: state,
     says_pre: f.says_pre, says_post: f.says_post,
-    follows: change = 'replaced' AND (coalesce(f.answer_post IN follows, false)
+    follows: state = 'replaced' AND (coalesce(f.answer_post IN follows, false)
       OR any(e IN $entailed WHERE e.relation = f.relation AND e.object = f.answer_post))
   } END) AS facts
 RETURN CASE WHEN facts <> [] THEN size([x IN facts WHERE x.change = 'kept']) END AS kept,

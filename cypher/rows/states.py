@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, BaseModel, Field
 
 from .base import Row
+from .chains import Link
 
 
 class DriftCounts(BaseModel):
@@ -71,11 +72,41 @@ class RouteCounts(BaseModel):
     closed: int = Field(description="Number of those of the first state alone.")
 
 
+class MovedRoute(BaseModel):
+    """A chain that leads to the old object in one of two states, and not in the other."""
+
+    r_pre: float | None = Field(description="Product of its probabilities in the first state.")
+    r_post: float | None = Field(description="Product of its probabilities in the second state.")
+    links: list[Link] = Field(description="The facts of the chain, in order.")
+
+
+class ChangedFact(BaseModel):
+    """A fact on which two states differ."""
+
+    fact: str = Field(description="Id of the fact within the graph.")
+    subject: str = Field(description="Subject of the fact.")
+    relation: str = Field(description="Relation of the fact.")
+    object: str = Field(description="Object of the fact.")
+    prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")
+    before: float = Field(description="Probability in the first state.")
+    after: float = Field(description="Probability in the second state.")
+    change: Literal["weakened", "replaced", "lost", "added"] = Field(
+        description="What became of the fact."
+    )
+    says_before: str | None = Field(
+        description="The first state's own likeliest answer; null where it was not asked."
+    )
+    says_after: str | None = Field(
+        description="The second state's own likeliest answer; null where it was not asked."
+    )
+
+
 class RoutesRow(RouteCounts):
     """The chains of one rewrite; `missing` of them have a fact that lacks a probability."""
 
     id: str
     missing: int
+    moved: list[MovedRoute]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@
 //   $pre           STRING = p_pre     property with the probability in the first state
 //   $post          STRING = p_post    property with the probability in the second state
 //   $known         FLOAT = 0.05       probability from which a fact counts as known
+//   $kept          FLOAT = 0.9        ratio from which a fact counts as kept
+//   $lost          FLOAT = 0.1        ratio below which a fact counts as lost
 
 OPTIONAL MATCH (e:Entity)
 WHERE e.key IN [name IN $subjects | $around + '|' + name]
@@ -42,19 +44,19 @@ WHERE NOT id IN $edited
 MATCH ()-[f:FACT {id: $graph + '|' + id}]->()
 WITH relation, distance, f[$pre] AS pre, f[$post] AS post, f.replaced AS replaced
 WHERE NOT $known_before OR (pre >= $known AND pre > 0)
-// include: graph/_change
+// include: states/_state
 UNWIND [{by: 'all'}, {by: 'relation', relation: relation}]
   + CASE WHEN distance IS NULL THEN [] ELSE [{by: 'distance', distance: distance}] END
   + CASE WHEN distance >= 2 THEN [{by: 'far'}] ELSE [] END AS line
 RETURN line.by AS by, line.relation AS relation, line.distance AS distance,
   count(pre + post) AS n, count(*) - count(pre + post) AS missing,
-  count(CASE WHEN change = 'kept' THEN 1 END) AS kept,
-  count(CASE WHEN change = 'weakened' THEN 1 END) AS weakened,
-  count(CASE WHEN change = 'replaced' THEN 1 END) AS replaced,
-  count(CASE WHEN change = 'lost' THEN 1 END) AS lost,
-  count(CASE WHEN change = 'added' THEN 1 END) AS added,
-  count(CASE WHEN change = 'unknown' THEN 1 END) AS unknown,
+  count(CASE WHEN state = 'kept' THEN 1 END) AS kept,
+  count(CASE WHEN state = 'weakened' THEN 1 END) AS weakened,
+  count(CASE WHEN state = 'replaced' THEN 1 END) AS replaced,
+  count(CASE WHEN state = 'lost' THEN 1 END) AS lost,
+  count(CASE WHEN state = 'added' THEN 1 END) AS added,
+  count(CASE WHEN state = 'unknown' THEN 1 END) AS unknown,
   avg(abs(post - pre)) AS mean_moved, avg(post - pre) AS mean_shift,
-  percentileCont(CASE WHEN change IN ['kept', 'weakened', 'replaced', 'lost'] AND pre > 0
+  percentileCont(CASE WHEN state IN ['kept', 'weakened', 'replaced', 'lost'] AND pre > 0
     THEN post / pre END, 0.5) AS median_change
 ORDER BY by, distance, mean_moved DESC, relation

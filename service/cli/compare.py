@@ -86,7 +86,8 @@ def compare(
 ) -> None:
     """Compare states of a model with a base state.
 
-    The result: facts kept, weakened, replaced, lost and added, and open routes. A state is a
+    The result: each fact that changed, with both probabilities, and the routes that opened or
+    closed; then how many facts were kept, weakened, replaced, lost or are new. A state is a
     checkpoint plus optional changes: a LoRA adapter, saved edits, fine-tunes, quantisation; or a
     remote endpoint.
 
@@ -119,7 +120,7 @@ def compare(
     }  # fmt: skip
     posted = request_of(ComparisonIn, options)
     settings = Settings(**given(engine=engine, ray_address=ray_address))
-    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
+    with ProgressBars(lines=True) as progress, Runtime(settings, progress) as runtime:
         found = compared(runtime, comparing.ahead(runtime, posted, workers))
         emit_result(runtime.db, COMPARISON, found, printed)
 

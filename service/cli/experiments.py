@@ -79,6 +79,9 @@ class Printed:
     drawing: Annotated[
         str | None, typer.Option("--drawing", help="The figure of --figure; default: the first.")
     ] = None
+    protocol: Annotated[
+        bool, typer.Option("--protocol", help="Print notes, digests and how it was computed too.")
+    ] = False
     json: JsonFlag = False
     output: OutputOption = None
 
@@ -143,8 +146,12 @@ def emit_result(
         rows = each.rows[: printed.limit or None]
         note = " ".join(filter(None, (each.note, more_below(len(each.rows), len(rows)))))
         emit_table(replace(each, rows=rows, note=note))
-    for text in out.notes:
+    protocol = kind.protocol(out)
+    for text in protocol if printed.protocol else () if protocol else out.notes:
         emit_note(text)
+    if protocol and not printed.protocol:
+        notes = f"{pluralize(len(out.notes), 'note')}, " if out.notes else ""
+        emit_note(f"{notes}digests and provenance: --protocol prints them.", "dim")
     emit_note(f"{out.id}{', stored earlier' if out.reused else ''}", "dim")
     for command in kind.next(out):
         emit_command(command)

@@ -347,6 +347,8 @@ class Kind(Generic[RequestT, ResultT]):
             one is wanted.
         further: tables that are read from the database, beside those of the result.
         next: commands that show more of a result.
+        protocol: notes, digests and all else by which a result is checked: a page folds them, and
+            `--protocol` prints them; of a kind without any the notes are printed.
         figures: writes a result as a PNG, SVG or PDF; by name.
         owns_edits: True if its edits and graphs are deleted with it.
         is_whole: returns False if a part of a result was deleted, so that it is made again.
@@ -371,6 +373,7 @@ class Kind(Generic[RequestT, ResultT]):
         lambda db, out, measure: ()
     )
     next: Callable[[ResultT], Sequence[str]] = lambda out: ()
+    protocol: Callable[[ResultT], Sequence[str]] = lambda out: ()
     figures: Mapping[str, Callable[[ResultT, str, Measure | None], bytes]] = field(
         default_factory=dict
     )

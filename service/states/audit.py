@@ -15,7 +15,7 @@ from ...cypher import rows
 from ...cypher.metric_options import displays
 from .. import __version__
 from ..base.errors import NotFoundError, NothingStoredError, UsageError
-from ..base.formatting import percent, pluralize, short
+from ..base.formatting import percent, short
 from ..models.edit import KNOWN, Measure, Score
 from ..reports.verdict import FORGOT, UNKNOWN, Part
 from ..reports.verdict import verdict as of_score
@@ -25,12 +25,14 @@ from ..rules.store import kept_rules
 from ..scoring import metrics, record
 from ..scoring.metrics import chain_rows
 from . import table
+from . import verdict as judging
 from .kind import COMPARISON
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ..rules.store import StoredRule
     from .schemas import ComparedRequest, ComparisonOut, StateComparison, StateOut
+    from .verdict import StateVerdict
 
 
 MOST = 1000
@@ -109,7 +111,7 @@ def chains(db: Database, request: Request, measures: Iterable[Measure]) -> ByCha
     mine = found[request.measure]
     others = {m: {row.entities: row for row in listed} for m, listed in found.items()}
     entries = []
-    for number, row in enumerate(mine, 1):
+    for number, row in enumerate(_of_other_facts(mine, request), 1):
         by = {m: _by(request, m, others[m].get(row.entities)) for m in found}
         entries.append({
             "request": request.edit,
@@ -121,6 +123,15 @@ def chains(db: Database, request: Request, measures: Iterable[Measure]) -> ByCha
             "by": by,
         })  # fmt: skip
     return ByChains(mine, entries)
+
+
+def _of_other_facts(
+    found: Sequence[rows.ScoredChainRow], request: Request
+) -> list[rows.ScoredChainRow]:
+    """The chains without the edited fact itself, which is no route to its object."""
+    return [
+        row for row in found if row.steps > 1 or row.links[0].relation != request.asked.relation
+    ]
 
 
 def _by(request: Request, measure: Measure, row: rows.ScoredChainRow | None) -> dict[str, Any]:
@@ -227,76 +238,38 @@ _DIRECT = {
 }
 
 _CHAINS, _RULES = ("chain of facts", "chains of facts"), ("route by rules", "routes by rules")
-_MARKS = {"erased": "good", "open": "fair", "not erased": "bad", "undefined": "none"}
-"""Grade of each outcome: for a colour beside the word, never in place of it."""
-
-_TITLES = {
-    "not erased": "Not erased", "open": "Routes are open", "undefined": "Not known before",
-    "erased": "Erased",
-}  # fmt: skip
-_ONE = {
-    "not erased": "asked directly, the model still gives the old answer",
-    "open": "the fact is gone when asked directly, and other facts still lead to it",
-    "undefined": "the first state did not know the fact, so that nothing could be forgotten",
-    "erased": "the fact is gone when asked directly, and no measured route leads to it",
-}
-_ALL = "{} gone when asked directly, and no measured route leads to any"
-_ONE_OF = {
-    "not erased": "not gone",
-    "open": "gone when asked directly, with routes that are open",
-    "undefined": "not known before",
-    "erased": "gone, without an open route",
-}
-"""A headline's words for requests by their outcome, worst first."""
 
 
 def verdict(out: StateComparison, parts: Sequence[Parts]) -> dict[str, Any]:
-    """The verdict on all requests, and on the rest of the graph, by the comparison's measure."""
-    requests = [_of_request(*each) for each in parts]
-    count = Counter(each["outcome"] for each in requests)
+    """The comparison's verdict, to which open routes by rules count, and each request's numbers."""
+    open_by_rules = {
+        request.edit: None
+        if rules.summary["problem"]
+        else _open(Counter(each["state"] for each in rules.entries))
+        for request, _, rules in parts
+    }
+    whole = judging.verdict(out, out.measure, open_by_rules)
     return {
         "measure": out.measure,
-        "headline": _headline(count, len(requests)),
-        "grade": _MARKS[_worst(count)],
-        "requests": requests,
-        "rest": table.verdict(out, out.measure),
+        "kind": whole.kind,
+        "headline": whole.headline,
+        "requests": [_of_request(out, whole, each, open_by_rules[each[0].edit]) for each in parts],
+        "rest": " ".join(whole.sentences),
     }
 
 
-def _worst(count: Counter[str]) -> str:
-    order = ("not erased", "open", "undefined", "erased")
-    return next(outcome for outcome in order if count[outcome])
-
-
-def _headline(count: Counter[str], n: int) -> str:
-    """One sentence for all requests."""
-    worst = _worst(count)
-    if n == 1 or count["erased"] == n:
-        said = _ONE[worst] if n == 1 else _ALL.format(pluralize(n, "fact"))
-        return f"{_TITLES[worst]}: {said}."
-    listed = [
-        f"{count[outcome]} of {pluralize(n, 'fact')} {_ONE_OF[outcome]}" for outcome in _ONE_OF
-    ]
-    shown = [text for outcome, text in zip(_ONE_OF, listed, strict=True) if count[outcome]]
-    return f"{_TITLES[worst]}: {'; '.join(shown)}."
-
-
-def _of_request(request: Request, chains: ByChains, rules: ByRules) -> dict[str, Any]:
+def _of_request(
+    out: StateComparison, whole: StateVerdict, parts: Parts, open_by_rules: int | None
+) -> dict[str, Any]:
+    request, chains, rules = parts
     found = of_score(request.score, request.measure, chains.rows)
     by_chains = Counter(each["state"] for each in chains.entries)
     by_rules = Counter(each["state"] for each in rules.entries)
-    left = _open(by_chains) + _open(by_rules)
     gone = _gone(request)
-    word = _word(gone)
-    outcome = "not erased"
-    if word == UNKNOWN:
-        outcome = "undefined"
-    elif word == "took":
-        outcome = "open" if left or rules.summary["problem"] else "erased"
+    kind = judging.judged(request.asked, out.measure, open_by_rules).kind
     return {
         "request": request.edit,
-        "outcome": outcome,
-        "grade": _MARKS[outcome],
+        "kind": "broke" if whole.kind == "broke" else kind,
         "gone": gone,
         "direct": _directly(request, gone, found.installed),
         "leak": _leak(request),

@@ -27,13 +27,22 @@ from ...cypher import rows
 from ...cypher.errors import GraphError
 from ...cypher.metric_options import headlines
 from ...cypher.rows.checks import CheckCounts
+from ...cypher.rows.states import ChangedFact
 from ...loaders.records import RewriteRequest, digest, slug
 from .. import NUMBERS_VERSION
 from ..base.errors import JobInterrupt, LeaseLostError, UsageError
 from ..experiments import store
 from ..experiments.kind import COMMAND, Work
 from ..graphs import datasets
-from ..models.edit import DriftOut, Measure, MeasuredOptions, MetricValue, Score
+from ..graphs.edges import KEPT_RATIO, LOST_RATIO
+from ..models.edit import (
+    KnownDrift,
+    Measure,
+    MeasuredOptions,
+    MetricValue,
+    Score,
+    SideEffects,
+)
 from ..models.forms import FormOut
 from ..scoring import battery, checks, metrics, tasks
 from ..scoring import drift as drifting
@@ -57,6 +66,8 @@ from .schemas import (
     ComparisonOut,
     StateComparison,
     StateOut,
+    Wording,
+    first_measure,
 )
 from .spec import as_change
 
@@ -70,6 +81,7 @@ if TYPE_CHECKING:
 LEAST_REPEATED = 1e-6
 """Differences between two likelihoods of one text above which a note says so."""
 
+NO_TEXTS = "a comparison reads no texts"
 METHOD = "compare"
 """In place of a method, the edits of a comparison have `compare:NAME` of their state."""
 KIND = "comparison"
@@ -269,8 +281,10 @@ def _state(
         edits = [each.edit for each in scored]
         forms = asked_forms.written(run.runtime.db, run.work, run.forms, edits, answers)
         checked = asked_checks.written(run.runtime.db, run.work, run.checks, edits, replies)
-        scores = _scores(run, states, scored, forms, checked)
-        drift, led = _read(run, id, scored, taken)
+        read = _read(run, id, scored, taken)
+        scores = _scores(run, states, scored, forms, checked, read["side_effects"])
+        led = _routes(run, scored, taken)
+        asked_in = {each.edit: _wordings(run, each, forms, taken) for each in scored}
     out = StateComparison(
         id=id,
         spec=spec,
@@ -278,8 +292,11 @@ def _state(
         after=after,
         same=same,
         measures=list(taken),
-        requests=[_compared(each, scores[each.edit], led[each.edit]) for each in scored],
-        drift=drift,
+        requests=[
+            _compared(each, scores[each.edit], led[each.edit], asked_in[each.edit])
+            for each in scored
+        ],
+        **read,
         tasks=tasks.paired(run.solved, solved),
         updates=list(resolved.updates),
         notes=run.notes,
@@ -303,21 +320,42 @@ def _found(run: _Run, id: str) -> StateComparison | None:
     return None
 
 
-def _read(
-    run: _Run, id: str, scored: Sequence[_Scored], taken: Sequence[Measure]
-) -> tuple[dict[Measure, DriftOut], dict[str, Any]]:
-    """Drift over the graph by measure, and the routes of each request."""
-    db = run.runtime.db
+def _routes(run: _Run, scored: Sequence[_Scored], taken: Sequence[Measure]) -> dict[str, Any]:
+    """The routes of each request by measure."""
     led: dict[str, Any] = {}
     for each in scored:
         found = complete(each.probed + each.further)
         own: list[Measure] = [measure for measure in taken if measure in found]
-        led |= routes(db, {each.edit: each.request}, own)
-    subjects = [each.request.rewrite.subject for each in scored]
-    drift: dict[Measure, DriftOut] = {
-        measure: drifting.drift(db, id, measure, subjects, run.posted.known) for measure in taken
-    }
-    return drift, led
+        led |= routes(run.runtime.db, {each.edit: each.request}, own)
+    return led
+
+
+def _read(
+    run: _Run, id: str, scored: Sequence[_Scored], taken: Sequence[Measure]
+) -> dict[str, Any]:
+    """Drift over the graph and the changed facts by measure, and the change of known facts."""
+    db, known = run.runtime.db, run.posted.known
+    rewrites = [each.request.rewrite for each in scored]
+    subjects = [each.subject for each in rewrites]
+    damage = drifting.drift(
+        db, id, first_measure(taken), subjects, known,
+        edited=sorted(drifting.edited_ids(rewrites)), known_before=True,
+    )  # fmt: skip
+    return {
+        "drift": {measure: drifting.drift(db, id, measure, subjects, known) for measure in taken},
+        "changed": {
+            measure: db.read(
+                ChangedFact, "states/changed_facts", graph=id, pre=f"{measure}_pre",
+                post=f"{measure}_post", known=known, kept=KEPT_RATIO, lost=LOST_RATIO,
+            )
+            for measure in taken
+        },
+        "side_effects": SideEffects(
+            reason=NO_TEXTS,
+            drift=KnownDrift(**damage.model_dump(), excluded=0, unasked=0),
+            drift_reason=None,
+        ),
+    }  # fmt: skip
 
 
 def _stored(run: _Run, done: Sequence[_Compared], *, unfinished: bool = False) -> ComparisonOut:
@@ -690,12 +728,14 @@ def _scores(
     scored: Sequence[_Scored],
     forms: Mapping[str, list[FormOut]],
     checked: Mapping[str, list[CheckCounts]],
+    side_effects: SideEffects,
 ) -> dict[str, Score]:
     """The score of each request by its edit.
 
     Args:
         forms: likewise; empty where none were asked for.
         checked: likewise the outcome of the checks.
+        side_effects: of the state, which a verdict on a request reads damage from.
     """
     if not scored:
         return {}
@@ -724,6 +764,7 @@ def _scores(
             provenance=provenance | _implied(each.asked) | battery.recorded(run.posted),
             forms=forms.get(each.edit, []),
             checks=checked.get(each.edit, []),
+            side_effects=side_effects,
         )
         bounded = intervals.with_intervals(db, score, each.probed, run.posted.seed)
         out[each.edit] = score.model_copy(update={"values": bounded})
@@ -735,7 +776,24 @@ def _implied(asked: ProbeBatch) -> dict[str, Any]:
     return {"implications": asked.implied.about()} if asked.implied else {}
 
 
-def _compared(each: _Scored, score: Score, found: Any) -> ComparedRequest:
+def _wordings(
+    run: _Run, each: _Scored, forms: Mapping[str, list[FormOut]], taken: Sequence[Measure]
+) -> list[Wording]:
+    """The old object's probability by the request's own prompt, then in other wordings."""
+    own = [
+        Wording(form=battery.CLOZE, measure=measure, before=pre, after=post)
+        for one in each.probed
+        if one.question.role == "target_true" and one.post is not None
+        for measure in taken
+        if (pre := one.pre.values.get(measure)) is not None
+        and (post := one.post.values.get(measure)) is not None
+    ]
+    forgets = each.request.rewrite.kind == "forget"
+    found = forms.get(each.edit, [])
+    return own + asked_forms.wordings(run.runtime.db, each.edit, found, forgets=forgets)
+
+
+def _compared(each: _Scored, score: Score, found: Any, wordings: list[Wording]) -> ComparedRequest:
     shown = headlines()
     kept: list[MetricValue] = [value for value in score.values if value.metric in shown]
     rewrite = each.request.rewrite
@@ -750,6 +808,7 @@ def _compared(each: _Scored, score: Score, found: Any) -> ComparedRequest:
         edit=each.edit,
         values=[value for value in kept if value.step is None],
         routes=found,
+        wordings=wordings,
     )
 
 
@@ -769,7 +828,7 @@ def _provenance(run: _Run, states: tuple[StateOut, StateOut]) -> dict[str, Any]:
         **({"chat_chosen": run.chat.as_dict()} if run.chat else {}),
         "seed": run.posted.seed,
         **({"tasks": tasks.record(run.posted, run.tasks)} if run.tasks else {}),
-        "queries": query_digests("states/drift", "states/routes"),
+        "queries": query_digests("states/drift", "states/changed_facts", "states/routes"),
         "versions": versions(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ...cypher.rows.forms import FormCounts
 from ..base.errors import UsageError
 from ..forms.asking import outcomes, takes_chat
+from ..models.forms import UNKNOWN_CLOZE
 from ..scoring import battery
+from .schemas import Wording
+from .verdict import WORDINGS
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -133,6 +137,32 @@ def written(
         start = end
         db.atomically(partial(_write, work, edit, units))
         out[edit] = battery.changes(db, edit, each, asked.unedited)
+    return out
+
+
+def wordings(db: Database, edit: str, forms: Sequence[FormOut], *, forgets: bool) -> list[Wording]:
+    """The old object's probability in the wordings by which a fact counts as forgotten.
+
+    A form that is not measurable over the graph tells as much about this fact: the model gave the
+    object in it before the change.
+
+    Args:
+        forgets: True of a request to forget, whose right object is the old one.
+    """
+    if not forms:
+        return []
+    counts = {row.form: row for row in db.read(FormCounts, "forms/outcome", owner=edit)}
+    name = "p_new" if forgets else "p_old"
+    out = []
+    for form in forms:
+        if form.form not in WORDINGS or form.form == battery.CLOZE:
+            continue
+        row = counts.get(form.form)
+        before, after = (getattr(row, f"{name}{side}", None) for side in ("_pre", ""))
+        reason = None if after is not None else form.reason or UNKNOWN_CLOZE
+        out.append(
+            Wording(form=form.form, measure="likelihood", before=before, after=after, reason=reason)
+        )
     return out
 
 

@@ -247,7 +247,7 @@ def of_measures(probed: ProbedFact, taken: Sequence[str]) -> ProbedFact:
 def routes(
     db: Database, requests: Mapping[str, ScoreRequest], measures: Sequence[Measure]
 ) -> dict[str, dict[Measure, RoutesOut]]:
-    """The routes of each request by measure.
+    """The routes of each request by measure: chains of other facts, without the edited fact.
 
     Args:
         requests: by the edit that holds their graph, with the same options of scoring.
@@ -269,7 +269,7 @@ def routes(
             "states/routes",
             cases=cases,
             max_steps=first.max_steps,
-            bare=first.bare,
+            bare="exclude",
             parallel=first.parallel,
             pre=f"{measure}_pre",
             post=f"{measure}_post",
@@ -368,7 +368,7 @@ def _reopened(
         object=request.target_true,
         relation=request.relation,
         max_steps=posted.max_steps,
-        bare=posted.bare,
+        bare="exclude",
         parallel=posted.parallel,
         pre=f"{measure}_pre",
         post=f"{measure}_post",

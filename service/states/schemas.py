@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ...cypher.rows.states import RevivedLink, RouteCounts
+from ...cypher.rows.states import ChangedFact, MovedRoute, RevivedLink, RouteCounts
 from ...loaders.records import RequestKind
 from ..base.errors import UsageError
-from ..models.edit import DriftOut, Measure, MeasuredOptions, MetricValue, Name
+from ..models.edit import DriftOut, Measure, MeasuredOptions, MetricValue, Name, SideEffects
 from ..models.experiment import Result
-from ..models.notebook import Plotted, table_html
+from ..models.notebook import Plotted
 from ..models.options import Option
 from ..models.tasks import TaskOut
 from ..scoring.probe import Answer, Progress, Question
@@ -217,6 +217,21 @@ class RoutesOut(RouteCounts):
     floor: float = Field(
         description="Product of probabilities above which a chain leads to its object."
     )
+    moved: list[MovedRoute] = Field(
+        default=[], description="The strongest of those that opened or closed, at most five."
+    )
+
+
+class Wording(BaseModel):
+    """The old object's probability in one wording of the request's fact."""
+
+    form: str = Field(description="Form and variant, such as `question/3-shot`.")
+    measure: Measure = Field(description="The measure of both probabilities.")
+    before: float | None = Field(
+        description="Probability in the base; null where the form asks facts that it did not know."
+    )
+    after: float | None = Field(description="Probability in the state; null likewise.")
+    reason: str | None = Field(default=None, description="Why it was not asked; else null.")
 
 
 class Reopened(BaseModel):
@@ -274,6 +289,9 @@ class ComparedRequest(BaseModel):
     routes: dict[Measure, RoutesOut] = Field(
         description="Chains that lead from subject to old object, by measure."
     )
+    wordings: list[Wording] = Field(
+        default=[], description="The old object's probability in each wording that was asked."
+    )
     retention: dict[Measure, Retention] = Field(
         default={},
         description="How much of the first state's change is left, by measure; empty where the"
@@ -317,6 +335,16 @@ class StateComparison(BaseModel):
     )
     drift: dict[Measure, DriftOut] = Field(
         description="Drift over the facts of the graph, by measure."
+    )
+    changed: dict[Measure, list[ChangedFact]] = Field(
+        default={},
+        description="Facts that are neither kept nor unknown to both, by measure, the greatest"
+        " change first; at most 1,000 of them, the graph of the comparison has all.",
+    )
+    side_effects: SideEffects = Field(
+        default=SideEffects(),
+        description="Change of the known facts, by the first measure, which damage is read from; no"
+        " texts are read.",
     )
     tasks: list[TaskOut] = Field(
         default=[], description="Tasks of lm-eval in the base and in the state; empty without any."
@@ -369,10 +397,25 @@ class ComparisonOut(Plotted, Result):
         """The measure that tables show first."""
         return first_measure(self.measures)
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row a line of drift: all facts, by distance, by relation; a state and measure."""
+    def to_frame(self, table: Literal["changed", "drift"] = "changed") -> pd.DataFrame:
+        """One row a changed fact, the greatest change first; or a line of drift.
+
+        Args:
+            table: `drift` for the counts: all facts, by distance, by relation.
+        """
         import pandas as pd
 
+        if table == "changed":
+            names = ["state", "measure", *ChangedFact.model_fields]
+            return pd.DataFrame(
+                [
+                    {"state": state.after.name, "measure": measure, **fact.model_dump()}
+                    for state in self.states
+                    for measure, changed in state.changed.items()
+                    for fact in changed
+                ],
+                columns=names,
+            )
         rows = [
             {"state": state.after.name, "measure": measure, "by": by, **line.model_dump()}
             for state in self.states
@@ -385,24 +428,14 @@ class ComparisonOut(Plotted, Result):
         ]  # fmt: skip
         return pd.DataFrame(rows)
 
+    def __repr__(self) -> str:
+        from .table import in_brief
+
+        return in_brief(self)
+
+    __str__ = __repr__
+
     def _repr_html_(self) -> str:
-        names = (
-            "label",
-            "n",
-            "kept",
-            "weakened",
-            "replaced",
-            "lost",
-            "added",
-            "unknown",
-            "mean_moved",
-        )
-        rows = []
-        for state in self.states:
-            drift = state.drift[self.measure]
-            lines = [drift.total, *drift.by_distance, *drift.by_relation[:8]]
-            if len(self.states) > 1:
-                lines = [drift.total.model_copy(update={"label": state.after.name})]
-            rows += [[getattr(line, name) for name in names] for line in lines]
-        names_of = " → ".join([self.base.name, *(state.after.name for state in self.states)])
-        return table_html(f"{names_of}, graph {self.graph}, {self.measure}", names, rows)
+        from .table import as_html
+
+        return as_html(self)

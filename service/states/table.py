@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ...cypher.rows.chains import Link
+from ...cypher.rows.states import ChangedFact, MovedRoute
 from ..base.errors import UsageError
-from ..base.formatting import cell, fine, number, objects, pluralize, signed
-from ..models.edit import MEASURE_NAMES, DriftLine, Measure
+from ..base.formatting import cell, fine, number, objects, pluralize, short, signed
+from ..models.edit import MEASURE_NAMES, DriftLine, Measure, MeasuredOptions
+from ..models.notebook import table_html
+from ..models.options import words_of
 from ..reports import series_figures as drawing
 from ..reports.edit import DRIFT_COUNTS
 from ..reports.figure_style import encode
 from ..reports.formats import Column, Table
 from ..reports.tasks import tasks_table
-from .schemas import ComparedRequest, ComparisonOut, StateComparison
+from .schemas import ComparedRequest, ComparisonIn, ComparisonOut, StateComparison
+from .verdict import FORMS, verdict
 
 if TYPE_CHECKING:
     from ...loaders.records import RequestKind
@@ -69,17 +76,98 @@ def measure_of(out: ComparisonOut, wanted: Measure | None) -> Measure:
 
 
 def tables(out: ComparisonOut, wanted: Measure | None = None) -> list[Table[Any]]:
-    """The tables of a comparison: of one state its drift and its requests; of several a row each.
+    """The tables of a comparison: changed facts and routes first, then counts.
+
+    Of several states a row each comes before them.
 
     Raises:
         UsageError: the states were not compared by the measure.
     """
     measure = measure_of(out, wanted)
     solved = [tasks_table(state.tasks, short_name(state)) for state in out.states if state.tasks]
+    moved = [changed_table(out, measure), *routes_tables(out, measure)]
     if len(out.states) > 1:
-        return [states_table(out, measure), drift_table(out, measure), *solved]
+        return [states_table(out, measure), *moved, drift_table(out, measure), *solved]
     (state,) = out.states
-    return [drift_table(out, measure), *request_tables(state, measure), *solved]
+    return [*moved, *request_tables(state, measure), drift_table(out, measure), *solved]
+
+
+# Facts that changed, and chains that opened or closed, each in words.
+
+ChangedRow = tuple[StateComparison, ChangedFact]
+RouteRow = tuple[StateComparison, ComparedRequest, MovedRoute]
+
+
+def changed_table(out: ComparisonOut, measure: Measure) -> Table[ChangedRow]:
+    """The facts that changed in each state, the greatest change first."""
+    rows = [(state, fact) for state in out.states for fact in state.changed.get(measure, ())]
+    totals = [state.drift[measure].total for state in out.states]
+    n = sum(each.weakened + each.replaced + each.lost + each.added for each in totals)
+    note = f"{pluralize(n, 'fact')} changed."
+    if n > len(rows):
+        note = f"The {len(rows):,} greatest changes of {n:,}; the graph of the comparison has all."
+    several: list[Column[ChangedRow]] = [Column("state", lambda row: short_name(row[0]))]
+    columns: list[Column[ChangedRow]] = [
+        *(several if len(out.states) > 1 else ()),
+        Column("fact", lambda row: stated(row[1])),
+        Column("p", lambda row: f"{short(row[1].before)} → {short(row[1].after)}", whole=True),
+        Column("says now", lambda row: row[1].says_after),
+        Column("said before", lambda row: row[1].says_before, optional=1),
+        Column("became", lambda row: became(row[1])),
+    ]
+    values: list[Column[ChangedRow]] = [Column("state", lambda row: row[0].after.name)]
+    values += [
+        Column(name, lambda row, name=name: getattr(row[1], name))
+        for name in ChangedFact.model_fields
+    ]
+    return Table("changed", "Changed facts", columns, rows, note, values)
+
+
+def stated(fact: ChangedFact | Link) -> str:
+    """Return a fact as a sentence: its cloze with subject and object."""
+    return f"{fact.prompt.replace('{}', fact.subject)} {fact.object}"
+
+
+def became(fact: ChangedFact) -> str:
+    """Return what became of a fact, in words."""
+    if fact.change == "replaced" and fact.says_after:
+        return f"replaced by {fact.says_after}"
+    return "new" if fact.change == "added" else fact.change
+
+
+def routes_tables(out: ComparisonOut, measure: Measure) -> list[Table[RouteRow]]:
+    """The strongest chains that opened, and those that closed; a table of either."""
+    rows = [
+        (state, request, route)
+        for state in out.states
+        for request in state.requests
+        if measure in request.routes
+        for route in request.routes[measure].moved
+    ]
+    several: list[Column[RouteRow]] = [Column("state", lambda row: short_name(row[0]))]
+    columns: list[Column[RouteRow]] = [
+        *(several if len(out.states) > 1 else ()),
+        Column("chain", lambda row: ", ".join(map(stated, row[2].links))),
+        Column("R", lambda row: f"{short(row[2].r_pre)} → {short(row[2].r_post)}", whole=True),
+        Column("fact", lambda row: _fact(row[1]), optional=1),
+    ]
+    found = []
+    for name in ("opened", "closed"):
+        mine = [row for row in rows if _is_opened(row, measure) == (name == "opened")]
+        n = sum(
+            getattr(request.routes[measure], name)
+            for state in out.states
+            for request in state.requests
+            if measure in request.routes
+        )
+        if mine:
+            note = f"{pluralize(n, 'chain')} {name}."
+            found.append(Table(name, f"Chains that {name}", columns, mine, note))
+    return found
+
+
+def _is_opened(row: RouteRow, measure: Measure) -> bool:
+    return (row[2].r_post or 0.0) > row[1].routes[measure].floor
 
 
 def request_tables(state: StateComparison, measure: Measure) -> list[Table[ComparedRequest]]:
@@ -229,7 +317,7 @@ def _again(request: ComparedRequest | None, measure: Measure) -> str:
 
 
 def sentences(out: ComparisonOut, wanted: Measure | None = None) -> list[str]:
-    """The verdict on each state, then how much is left of the change, and through which chain.
+    """The verdict on each state; of several how much is left of the change, and by which chain.
 
     Raises:
         UsageError: the states were not compared by the measure.
@@ -237,7 +325,8 @@ def sentences(out: ComparisonOut, wanted: Measure | None = None) -> list[str]:
     measure = measure_of(out, wanted)
     if len(out.states) == 1:
         (state,) = out.states
-        return [verdict(state, measure), *_unknown(state, measure)]
+        found = verdict(state, measure)
+        return [found.headline, *found.sentences, *_unknown(state, measure)]
     last = out.states[-1]
     found = []
     for request in last.requests:
@@ -251,7 +340,108 @@ def sentences(out: ComparisonOut, wanted: Measure | None = None) -> list[str]:
         else:
             found.append(f"{about}Retention is undefined: {kept.undefined}.")
         found += _revival(out, request, measure)
-    return found or [f"{state.after.name}: {verdict(state, measure)}" for state in out.states]
+    judged = [(state, verdict(state, measure)) for state in out.states]
+    if not found:
+        return [f"{state.after.name}: {each.headline}" for state, each in judged]
+    return [each.headline for _, each in judged if each.kind == "broke"] + found
+
+
+def again(out: ComparisonOut) -> list[str]:
+    """The commands that show more: all in more wordings where they lack, and one request of it."""
+    shown = [f"thinkeval show {each.edit}" for each in out.states[-1].requests[:1]]
+    if not any(verdict(state, out.measure).lacks_wordings for state in out.states):
+        return shown
+    asked = ComparisonIn.model_validate(out.request)
+    given = asked.model_dump(mode="json", exclude_defaults=True, exclude={"force", "forms"})
+    options = {name: given[name] for name in MeasuredOptions.model_fields if name in given}
+    words = ["thinkeval", "compare", asked.base.spec, *(each.spec for each in asked.states)]
+    words += ["-g", out.graph, *["--all"] * asked.all_rewrites]
+    words += [word for each in asked.rewrites for word in ("-r", each)]
+    words += [word for each in asked.forget for word in ("--forget", each)]
+    words += words_of(MeasuredOptions, options | {"forms": FORMS})
+    return [shlex.join(words), *shown]
+
+
+# How a comparison was computed: notes, states, digests. Folded on its page; `--protocol` prints it.
+
+
+def protocol(out: ComparisonOut) -> list[str]:
+    """Return the notes, then a line for the base and for each state with all it was made of."""
+    made = [
+        f"{title}: {', '.join(f'{name} {value}' for name, value in record.items())}."
+        for title, record in records(out)
+    ]
+    return [*out.notes, *made]
+
+
+def records(out: ComparisonOut) -> list[tuple[str, dict[str, object]]]:
+    """Return the base and the states, each with its specification, digests, and what it is of."""
+    found = []
+    for place, state in enumerate([out.base, *(each.after for each in out.states)]):
+        about = {"state": state.spec, "kind": state.kind, "digest": state.digest[:16]}
+        graph = {"graph": out.states[place - 1].id} if place else {}
+        title = f"{'State' if place else 'Base'} {state.name}"
+        found.append((title, {**about, **flat(state.about), **graph}))
+    return found
+
+
+def page_values(out: ComparisonOut) -> dict[str, Any]:
+    """Return the values that the page of a comparison shows beside its tables."""
+    return {
+        "verdict": verdict(out.states[-1], out.measure), "commands": again(out),
+        "records": records(out), "first": BRIEF,
+    }  # fmt: skip
+
+
+def flat(about: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
+    """Return the values of a record by their names; those of records within it by both names."""
+    found: dict[str, object] = {}
+    for name, value in about.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{name} ")
+        elif isinstance(value, list):
+            for place, each in enumerate(value, 1):
+                of = each if isinstance(each, Mapping) else {"": each}
+                found |= flat(of, f"{prefix}{name} {place} ")
+        elif value is not None:
+            found[f"{prefix}{name}".strip().replace("_", " ")] = value
+    return found
+
+
+# In Python.
+
+
+def in_brief(out: ComparisonOut) -> str:
+    """Return the verdict and the greatest changes as lines of text."""
+    table = changed_table(out, out.measure)
+    lines = [
+        f"  {stated(fact)}: {short(fact.before)} → {short(fact.after)}, {became(fact)}"
+        for _, fact in table.rows[:BRIEF]
+    ]
+    if len(table.rows) > BRIEF:
+        lines.append("  … to_frame() has all")
+    said = "\n".join([f"{title(out)}, {out.measure}", *sentences(out), *lines, table.note])
+    return f"<Comparison {out.id}: {said}>"
+
+
+def as_html(out: ComparisonOut) -> str:
+    """Return the verdict and the greatest changes as HTML for a notebook."""
+    table = changed_table(out, out.measure)
+    rows = table.rows[:BRIEF]
+    laid = [column.cells(rows)[0] for column in table.columns]
+    said = "".join(f"<p>{escape(each)}</p>" for each in sentences(out))
+    more = f" {len(rows)} are shown; to_frame() has all." if len(table.rows) > BRIEF else ""
+    return (
+        f"<p><strong>{escape(title(out))}</strong></p>{said}"
+        + table_html(
+            f"{table.title}. {table.note}{more}", [column.header for column in table.columns],
+            zip(*laid, strict=True),
+        )
+    )  # fmt: skip
+
+
+BRIEF = 10
+"""Changed facts that Python shows of a comparison."""
 
 
 def _revival(out: ComparisonOut, request: ComparedRequest, measure: Measure) -> list[str]:
@@ -400,7 +590,7 @@ def figure(out: ComparisonOut, fmt: str, measure: Measure | None = None) -> byte
         drift = state.drift[chosen]
         groups = [[_bar(drift.total)], [_bar(line) for line in drift.by_distance]]
         groups.append([_bar(line) for line in drift.by_relation[:8]])
-        words = f"{MEASURE_NAMES[chosen].capitalize()}. {verdict(state, chosen)} {MEANING}"
+        words = f"{MEASURE_NAMES[chosen].capitalize()}. {verdict(state, chosen).headline} {MEANING}"
     drawn = partial(drawing.draw_drift, groups, title(out), words)
     return encode(drawn, fmt, f"drift {out.id}")
 
@@ -408,26 +598,6 @@ def figure(out: ComparisonOut, fmt: str, measure: Measure | None = None) -> byte
 def _bar(line: DriftLine) -> drawing.Bar:
     counts = {name: getattr(line, name) for name in drawing.CHANGES}
     return drawing.Bar(line.label, counts, line.mean_moved)
-
-
-def verdict(out: StateComparison, measure: Measure) -> str:
-    """One sentence: what changed on the whole graph."""
-    total = out.drift[measure].total
-    if out.same:
-        return "The states are the same: no fact differs."
-    if not total.n:
-        return "The graph has no fact that both states were asked for."
-    known = total.n - total.unknown - total.added
-    text = (
-        f"Of {pluralize(known, 'fact')} that {out.before.name} knows, {total.kept} are kept,"
-        f" {total.weakened} weakened, {total.replaced} replaced and {total.lost} lost;"
-        f" {total.added} are new."
-    )
-    opened = sum(request.routes[measure].opened for request in out.requests)
-    closed = sum(request.routes[measure].closed for request in out.requests)
-    if out.requests:
-        text += f" {pluralize(closed, 'route')} to an old object closed, {opened} opened."
-    return text
 
 
 def forgotten_unknown(requests: Sequence[ComparedRequest], measure: Measure) -> int:

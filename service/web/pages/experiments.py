@@ -24,6 +24,7 @@ from ...leakcut.coedit_kind import COEDIT
 from ...models.edit import MEASURE_NAMES, Measure
 from ...scoring import record
 from ...scoring.request import posted
+from ...states import table as states
 from ...states.kind import COMPARISON
 from ..state import AppState, Db
 from . import facts, growth, matrix
@@ -228,6 +229,7 @@ FORMS: Mapping[str, Form] = {
 """Of kinds that a page starts: the values of the form, and the request that it asks for."""
 MORE: Mapping[str, Callable[[Database, Any, Mapping[str, str]], dict[str, Any]]] = {
     COEDIT.name: lambda db, out, asked: {"plot": plot(out)},
+    COMPARISON.name: lambda db, out, asked: states.page_values(out),
     GROWTH.name: growth.more,
 }
 """Of kinds whose template shows more of a result: its values, by what the address asks for."""

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ def _environment() -> Environment:
         bytes=formatting.file_size,
         laid=laid,
         meanings=meanings,
+        part=part,
     )
     further: dict[str, Any] = {"version": __version__}
     environment.globals.update(further)
@@ -70,6 +72,11 @@ def day(moment: str | None) -> str:
 def laid(table: Table[Any]) -> list[tuple[Column[Any], list[str], bool]]:
     """Return the columns of a table, each with its cells as text, and True if they are numbers."""
     return [(column, *column.cells(table.rows)) for column in table.columns]
+
+
+def part(table: Table[Any], start: int, end: int = 0) -> Table[Any]:
+    """Some rows of a table; the note stays with the first ones."""
+    return replace(table, rows=table.rows[start : end or None], note="" if start else table.note)
 
 
 def meanings(table: Table[Any]) -> tuple[dict[str, str], str]:

@@ -1,10 +1,10 @@
-// The word for what became of a fact between two states, as `service/graphs/edges.py` has it.
+// What became of a fact between two states, as service/graphs/edges.py decides it.
 // expects:
-//   pre       FLOAT|NULL    probability of the object in the first state
-//   post      FLOAT|NULL    probability of the object in the second state
-//   replaced  BOOLEAN|NULL  whether the model's own answer was right and is another one now
+//   pre       FLOAT|NULL    probability in the first state
+//   post      FLOAT|NULL    probability in the second state
+//   replaced  BOOLEAN|NULL  the own answer was right, and is another one now; null: undecided
 // binds:
-//   change    STRING  kept, weakened, replaced, lost, added, unknown or missing
+//   state  STRING  missing, unknown, added, kept, replaced, weakened or lost
 // params:
 //   $known  FLOAT = 0.05  probability from which a fact counts as known
 //   $kept   FLOAT = 0.9   ratio from which a fact counts as kept
@@ -18,4 +18,4 @@ WITH *, CASE
     WHEN replaced THEN 'replaced'
     WHEN replaced IS NULL AND post < $lost * pre THEN 'lost'
     ELSE 'weakened'
-  END AS change
+  END AS state
