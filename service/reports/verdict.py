@@ -407,11 +407,9 @@ def subject_sentence(score: Score) -> str:
         return ""
     if found.kept is None:
         return f"Facts kept, weakened and lost are undefined: {found.reason}."
-    counts = [f"{found.kept} kept"]
-    if found.weakened is not None:
-        counts.append(f"{found.weakened} weakened")
+    counts = [f"{found.kept} kept", f"{found.weakened} weakened", f"{found.replaced} replaced"]
     if found.followed is not None:
-        counts.append(f"{found.followed} followed the new object")
+        counts[-1] += f" ({found.followed} of them by what follows from the new object)"
     counts.append(f"{found.lost} lost")
     known = pluralize(found.n, "known fact")
     return f"Of {known} about {score.subject}: {', '.join(counts)} (by likelihood)."

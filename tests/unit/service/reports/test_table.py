@@ -199,7 +199,7 @@ def test_one_row_an_edit_has_its_side_effects_with_their_n() -> None:
                 kl=0.02, kl_low=0.01, kl_high=0.03, texts=60, perplexity_ratio=1.01, drift=drift
             ),
             "about_subject": SubjectOutcome(
-                kept=1, weakened=2, followed=0, lost=3, n=6, excluded=0
+                kept=1, weakened=2, replaced=1, followed=1, lost=2, n=6, excluded=0
             ),
         }
     )
@@ -209,8 +209,9 @@ def test_one_row_an_edit_has_its_side_effects_with_their_n() -> None:
     kept = [row[f"known_{name}"] for name in ("kept", "weakened", "lost")]
     assert (*kept, row["known.n"]) == (6, 2, 1, 9)
     assert (row["change_far"], row["change_far.n"]) == (0.97, 4)
-    about = [row[f"subject_{name}"] for name in ("kept", "weakened", "followed", "lost")]
-    assert (*about, row["subject.n"]) == (1, 2, 0, 3, 6)
+    changes = ("kept", "weakened", "replaced", "followed", "lost")
+    about = [row[f"subject_{name}"] for name in changes]
+    assert (*about, row["subject.n"]) == (1, 2, 1, 1, 2, 6)
     assert "update_norm" not in row  # not measured: no column, and never 0
 
 
