@@ -70,10 +70,9 @@ def answer_of(text: str) -> str | None:
         return None
     first = _TAG.search(text) if start else None
     answer = _END_OF_CHANNEL.split(text[start:], maxsplit=1)[0]
-    begun = first is not None and not first["close"] and not first["channel"]
-    if begun and not answer.strip():
-        return text[: first.start()]
-    return answer
+    if first is None or first["close"] or first["channel"] or answer.strip():
+        return answer
+    return text[: first.start()]
 
 
 def unclosed_part(text: str) -> tuple[str, str]:

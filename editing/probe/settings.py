@@ -117,6 +117,7 @@ class ProbeItem:
         id: id of the result; names the fact in errors.
         prompt: the cloze with its subject filled in; the object follows it.
         object: the right answer; `aliases` are right as well.
+        longer: names of other entities that contain one of these (`editing.probe.longer`).
         question: required for `ask="question"`.
         paraphrases: additional filled clozes.
         separate: probe the paraphrases regardless of the settings, and exclude them from the mean
@@ -130,6 +131,7 @@ class ProbeItem:
     paraphrases: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     separate: bool = False
+    longer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
