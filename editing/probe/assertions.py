@@ -65,7 +65,7 @@ _OTHERS_THINK = re.compile(
     r"\b(?:common|popular|widespread) (?:misconception|belief|mistake|assumption|answer)\b"
 )
 _BELIEVED = re.compile(
-    r"\b(?:is|was|are|were|been|'s)\s+(?:\w+ly\s+|often\s+|sometimes\s+|also\s+)*"
+    r"\b(?:(?:is|was|are|were|been|'s|often|sometimes|\w+ly)\s+)+(?:also\s+)?"
     r"(?:thought|believed|said|assumed|considered|supposed|claimed|rumou?red|reported)\b"
 )
 _AT_FIRST = re.compile(r"\b(?:originally|initially|at first|historically|had been)\b")
@@ -79,7 +79,10 @@ _WRONGLY = re.compile(
     r"\b(?:mistakenly|wrongly|incorrectly|erroneously|falsely|mistaken for|confused with|"
     r"misattributed to|misidentified as)\b"
 )
-_UNTIL = re.compile(rf"{_QUOTE}\s+(?:up )?(?:un)?til\b")
+_FORMER_AFTER = re.compile(
+    rf"{_QUOTE}\s+(?:(?:up )?(?:un)?til|used to be|was (?:once|formerly|previously))\b|"
+    rf"{_QUOTE}\s+(?:was|were|served|remained)\b[^.,;:!?]{{0,60}}\b(?:un)?til\b"
+)
 _BUT = (
     r"\b(?:but|however|yet|though|although|actually|in (?:fact|reality|truth)|"
     r"the (?:right |correct |real |actual |true )?answer|aber|sondern|mais|pero)\b"
@@ -104,7 +107,8 @@ _WRONG = re.compile(
     r"\b(?:wrong|incorrect|false|untrue|myth|(?:not|n't) (?:true|right|correct|so|the case))\b"
 )
 _FILLER = re.compile(
-    r"(?:[\s,:;.…()\"'“”—–-]|\b(?:it|that|this|there|i|is|was|it's|that's|should be|must be|"
+    rf"(?:{_STRONG}\b|"
+    r"[\s,:;.…()\"'“”—–-]|\b(?:it|that|this|there|i|is|was|it's|that's|should be|must be|"
     r"i mean|i meant|i think|make that|the (?:right |correct |real |actual |true )?"
     r"(?:answer|capital|name|place|city|country) is|in|at|the|to|by|from|of|a|an|on|es|ist|c'est|"
     r"est)(?![\w']))*"
@@ -147,7 +151,7 @@ def _of_frame(text: str, original: str, start: int, end: int) -> bool | None:
         return False
     conceded = _CONCEDES.search(text, 0, start) is not None
     frames = [each[1:] for each in _FRAMES if each[0].search(clause)]
-    if _UNTIL.match(text, end):
+    if _FORMER_AFTER.match(text, end):
         frames.append((_ANYHOW, False, None))
     for contrast, with_answer, without in frames:
         mark = contrast.search(text, end)

@@ -42,35 +42,35 @@ def longer_names(names: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...
     Args:
         names: the aliases of each entity.
     """
+    normal = {name: normalise(name) for entity in names for name in (entity, *names[entity])}
     own: dict[str, set[str]] = defaultdict(set)
     for entity, aliases in names.items():
         for name in (entity, *aliases):
-            own[normalise(name)].add(entity)
+            own[normal[name]].add(entity)
     own.pop("", None)
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for entity, aliases in names.items():
-        for name in (entity, *aliases):
-            whole = normalise(name)
-            for part in _parts(whole):
-                for other in own.get(part, ()):
-                    if other != entity and other not in own[whole]:
-                        found[other][name] = None
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, whole in normal.items():
+        for part in _parts(whole):
+            for entity in own.get(part, ()):
+                if entity not in own[whole]:
+                    found[entity].add(name)
     return {entity: tuple(sorted(longer)) for entity, longer in found.items()}
 
 
 def _parts(text: str) -> Iterable[str]:
     """Return the parts of a normalised name that may be names, without the whole."""
-    marks = [
-        i
-        for i in range(len(text) + 1)
-        if i in (0, len(text)) or " " in text[i - 1 : i + 1] or script_of(text[i])
-    ]
-    parts = {
-        text[start:end].strip()
+    if text.isascii() and " " not in text:
+        return ()
+    marks = [0, len(text)]
+    for i in range(1, len(text)):
+        if text[i - 1] == " " or (text[i] != " " and script_of(text[i])):
+            marks.append(i)
+    marks.sort()
+    return {
+        text[start:end].rstrip()
         for at, start in enumerate(marks)
-        for end in marks[at + 1 : at + 2 * PARTS]
-    }
-    return parts - {text, ""}
+        for end in marks[at + 1 : at + 1 + PARTS]
+    } - {text, ""}
 
 
 def is_extended(text: str, start: int, end: int) -> bool:

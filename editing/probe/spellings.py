@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import product
 
@@ -39,6 +40,8 @@ _WHOLE = (
 """Names whose abbreviation is another word, each with all of its spellings."""
 _ARTICLE = re.compile(r"\s*(the|an?) (?=\S)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_APART = re.compile(r"(?<=\b\w) (?=[^\W\d_]\b)")
+_JOINED = re.compile(r"(?![IVX]+$)[A-Z]{2,3}")
 _ROMAN = re.compile(r"(?=[IVX])X{0,2}(?:IX|IV|V?I{0,3})")
 
 
@@ -51,11 +54,24 @@ def spellings(name: str) -> tuple[str, ...]:
     tokens = [(normalise(word), word) for word in re.split(r"[\s-]+", name.strip())]
     choices = _choices([token for token in tokens if token[0]])
     found.update(dict.fromkeys(" ".join(each) for each in choices))
+    found.update(dict.fromkeys(_initials(name)))
     bare = _without_article(name)
     if bare is not None:
         found.update(dict.fromkeys((bare, *spellings(bare))))
     own = normalise(name)
     return tuple(each for each in found if each != name and (normalise(each) != own))[:MOST]
+
+
+def _initials(name: str) -> Iterator[str]:
+    """The name with its initials joined (`JK Rowling`), or apart (`Washington D.C.`)."""
+    own = normalise(name)
+    joined = _APART.sub("", own)
+    if joined != own and " " in joined:
+        yield joined
+    words = name.split()
+    apart = [" ".join(word) if _JOINED.fullmatch(word) else word for word in words]
+    if len(words) > 1 and apart != words:
+        yield " ".join(apart)
 
 
 @cache

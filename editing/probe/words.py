@@ -50,7 +50,7 @@ KINDS = frozenset(
     str.split(
         "city town village hamlet capital state states province region county commonwealth "
         "republic kingdom empire principality duchy emirate sultanate federation union nation "
-        "country district municipality prefecture island isle islands port borough territory "
+        "country municipality prefecture island isle islands port borough territory "
         "land people government south north east west center centre middle heart outskirts "
         "suburbs coast part parts all most outside because instead home year name month stadt "
         "république royaume ville reino república ciudad cidade "
