@@ -170,7 +170,7 @@ def queries_of(item: ProbeItem, settings: ProbeSettings, renderer: Rendering) ->
         else renderer.cloze(item.prompt)
     )
     more = item.paraphrases if settings.paraphrases or item.separate else ()
-    return [Query(item.id, text, names) for text in (main, *map(renderer.cloze, more))]
+    return [Query(item.id, text, names, item.longer) for text in (main, *map(renderer.cloze, more))]
 
 
 def _measure(
@@ -225,7 +225,7 @@ def _result(
         p=means.get("p"),
         likelihood=means.get("likelihood"),
         likelihood_norm=means.get("likelihood_norm"),
-        n_samples=sum(gives(answer, names) is not None for answer in flat),
+        n_samples=sum(gives(answer, names, longer=item.longer) is not None for answer in flat),
         answers=flat,
         paraphrases={
             name: [value for value in column[1:] if value is not None]

@@ -78,6 +78,8 @@ def show_score(score: Score) -> None:
         console().print(way, highlight=False)
     if score.side_effects.kl is not None:
         console().print(unrelated(score.side_effects).sentence, highlight=False)
+    for sentence in score.notes:
+        emit_note(sentence)
     show_asked(score)
     if score.kind == "append":
         _show_additivity(score)

@@ -137,6 +137,8 @@ def show_edit(
     show_verdict(score, measure, found)
     show_subject(score)
     if not all_metrics:
+        for sentence in score.notes if measure == "p" else ():
+            emit_note(sentence)
         show_asked(score)
     if not found.nothing:
         show_tree(score, chain_tree(rows), depth=depth, limit=limit)

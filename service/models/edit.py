@@ -650,8 +650,17 @@ class Score(ShownScore, EditedFact):
 
     @property
     def notes(self) -> list[str]:
-        """None: a score has no sentences beside its numbers."""
-        return []
+        """Return the number of undecided answers, where answers were sampled and some are."""
+        replies = self.provenance.get("replies", {}) if "p" in self.measures else {}
+        sides = {"pre": "before the edit", "post": "after it"}
+        if not any(replies.get(side, {}).get("undecided") for side in sides):
+            return []
+        counts = ", ".join(
+            f"{replies[side]['undecided']} of {replies[side]['answers']} {when}"
+            for side, when in sides.items()
+            if side in replies
+        )
+        return [f"Sampled answers that are undecided, and in no fraction: {counts}."]
 
     @property
     def kind(self) -> RequestKind:

@@ -128,7 +128,7 @@ def ensure(
     graph = f"{dataset.id}@{asked.name}~{key}"
     if runtime.db.read(rows.GraphRow, "graph/get_graph", graph=graph):
         return graph
-    questions = questions_for(facts, aliases)
+    questions = with_longer(runtime, dataset, settings, questions_for(facts, aliases))
     header = rows.GraphHeader(
         graph,
         "model",
@@ -145,6 +145,40 @@ def ensure(
     header = replace(header, measures=measured(found))
     write_graph(runtime.db, header, entities, _rows(questions, found), progress=runtime.progress)
     return graph
+
+
+def with_longer(
+    runtime: Runtime, dataset: Dataset, settings: ProbeSettings, questions: Sequence[Question]
+) -> list[Question]:
+    """The questions with the graph's names that contain one of their objects', if they are sampled.
+
+    An answer with a longer name is none of the shorter one (`editing.probe.matching`).
+    """
+    from ...editing.probe.longer import longer_names
+
+    if "p" not in settings.measures:
+        return list(questions)
+    key = ("names", dataset.id, dataset.digest)
+    names = runtime.memoised(
+        key,
+        lambda: {
+            row.name: row.aliases
+            for row in runtime.db.read(rows.EntityRow, "graph/entities", graph=dataset.id)
+        },
+    )
+    # A rewrite may have an object that is not in the graph.
+    new = {q.fact.object: q.aliases for q in questions if q.fact.object not in names}
+    longer = runtime.memoised((*key, *sorted(new)), lambda: longer_names({**names, **new}))
+    return [
+        replace(
+            question,
+            longer=longer.get(question.fact.object, ()),
+            neighborhood=tuple(
+                replace(near, longer=longer.get(near.object, ())) for near in question.neighborhood
+            ),
+        )
+        for question in questions
+    ]
 
 
 def _ask_in_parts(

@@ -35,11 +35,16 @@ new object of a co-edit, `context` is a further fact about its subject (`service
 
 @dataclass(frozen=True, slots=True)
 class Neighbor:
-    """A prompt about another subject, and the name with its aliases that is probed there."""
+    """A prompt about another subject, and the name with its aliases that is probed there.
+
+    Attributes:
+        longer: as of `Question`.
+    """
 
     prompt: str
     object: str
     aliases: tuple[str, ...] = ()
+    longer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,8 @@ class Question:
             the edited fact, for specificity.
         role: of the fact in an edit graph.
         listed: True if the data set holds this fact in the scope of the rewrite.
+        longer: names of other entities that contain one of the object's, for sampled answers
+            (`model_graph.with_longer`).
     """
 
     fact: Fact
@@ -62,6 +69,7 @@ class Question:
     neighborhood: tuple[Neighbor, ...] = ()
     role: Role = "fact"
     listed: bool = True
+    longer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +210,7 @@ def _item(key: str, question: Question) -> ProbeItem:
         object=fact.object,
         aliases=question.aliases,
         separate=separate,
+        longer=question.longer,
     )
 
 
@@ -218,9 +227,9 @@ def _near(key: str, question: Question) -> list[_Near]:
 
     The item's own text is the edited fact's, which is probed anyway and computed once.
     """
-    places: dict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)
+    places: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(list)
     for i, neighbor in enumerate(question.neighborhood):
-        places[neighbor.object, neighbor.aliases].append(i)
+        places[neighbor.object, neighbor.aliases, neighbor.longer].append(i)
     return [
         _Near(
             replace(
@@ -229,10 +238,11 @@ def _near(key: str, question: Question) -> list[_Near]:
                 object=name,
                 aliases=aliases,
                 separate=True,
+                longer=longer,
             ),
             tuple(found),
         )
-        for (name, aliases), found in places.items()
+        for (name, aliases, longer), found in places.items()
     ]
 
 

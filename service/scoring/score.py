@@ -308,13 +308,22 @@ def _pre(resolved: Resolved) -> list[ProbedFact]:
     And that once for all edits of a rewrite, whatever the method.
     """
     known, scope = model_graph.answers(resolved), resolved.scope
-    edited = edited_questions(resolved.request.rewrite, scope, resolved.near)
+    edited = _named(resolved, edited_questions(resolved.request.rewrite, scope, resolved.near))
     ids = {question.fact.id for question in edited}
     answers = _asked_once(resolved, "edited", edited)
-    rest = [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids]
+    rest = _named(
+        resolved,
+        [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids],
+    )
     return [ProbedFact(q, known[q.fact.id]) for q in rest] + [
         ProbedFact(q, answer) for q, answer in zip(edited, answers, strict=True)
     ]
+
+
+def _named(resolved: Resolved, questions: Sequence[Question]) -> list[Question]:
+    return model_graph.with_longer(
+        resolved.runtime, resolved.dataset, resolved.request.probe, questions
+    )
 
 
 def _asked_once(resolved: Resolved, what: str, questions: Sequence[Question]) -> Sequence[Answer]:
@@ -356,6 +365,7 @@ def _further(resolved: Resolved, what: str, questions: Sequence[Question]) -> li
     """Additional probes (for implications, co-edits), by themselves: no other answer changes."""
     if not questions:
         return []
+    questions = _named(resolved, questions)
     answers = _asked_once(resolved, what, questions)
     return [ProbedFact(q, answer) for q, answer in zip(questions, answers, strict=True)]
 

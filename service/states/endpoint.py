@@ -312,7 +312,7 @@ class EndpointState:
         answers = [found[query.rendered] for query in queries]
         shares = []
         for query, given in zip(queries, answers, strict=True):
-            verdicts = [matching.gives(text, query.names) for text in given]
+            verdicts = [matching.gives(text, query.names, longer=query.longer) for text in given]
             shares.append(matching.share(verdicts))
             for key, verdict in zip(replies[query.rendered], verdicts, strict=True):
                 self._undecided |= {key} if verdict is None else set()

@@ -48,12 +48,14 @@ class ProbeBatch:
 
     Attributes:
         edited: questions about the edited fact: with target_true, and with target_new if any.
+        others: questions about the other facts of its scope.
         implied: questions about conclusions of rules; None where they are not requested.
     """
 
     request: ScoreRequest
     scope: Scope
     edited: tuple[Question, ...]
+    others: tuple[Question, ...]
     implied: Implied | None = None
 
 
@@ -110,13 +112,23 @@ def build_questions(
 ) -> ProbePlan:
     """Build the questions: of a whole graph, of a large one those in the requests' scopes."""
     content = runtime.content_of(dataset)
+
+    def named(questions: Sequence[Question]) -> tuple[Question, ...]:
+        return tuple(model_graph.with_longer(runtime, dataset, settings, questions))
+
     asked = []
     for request in requests:
         scope = facts_in_scope(runtime.db, request)
         near = neighbors(runtime.db, dataset.id, request.rewrite)
-        edited = edited_questions(request.rewrite, scope, near)
+        edited = named(edited_questions(request.rewrite, scope, near))
+        ids = {question.fact.id for question in edited}
+        others = named(
+            [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids]
+        )
         concluded = implied(runtime.db, request, scope) if request.implications else None
-        asked.append(ProbeBatch(request, scope, tuple(edited), concluded))
+        if concluded is not None:
+            concluded = replace(concluded, questions=named(concluded.questions))
+        asked.append(ProbeBatch(request, scope, edited, others, concluded))
     whole = not asked or dataset.n_facts <= runtime.settings.probe_all_limit
     scoped = {fact.id: fact for each in asked for fact in each.scope.facts}
     facts = content.facts if whole else tuple(scoped.values())
@@ -187,14 +199,8 @@ def of_request(
     asked: ProbeBatch, edited_pre: Sequence[Answer], edited_post: Sequence[Answer], both: Pair
 ) -> list[ProbedFact]:
     """The facts of one request with both answers: its scope, then the edited fact."""
-    ids = {question.fact.id for question in asked.edited}
-    rest = [
-        question
-        for question in questions_for(asked.scope.facts, asked.scope.aliases)
-        if question.fact.id not in ids
-    ]
     pre, post = both
-    probed = [ProbedFact(q, pre.facts[q.fact.id], post.facts[q.fact.id]) for q in rest]
+    probed = [ProbedFact(q, pre.facts[q.fact.id], post.facts[q.fact.id]) for q in asked.others]
     pairs = zip(asked.edited, edited_pre, edited_post, strict=True)
     return probed + [ProbedFact(question, one, other) for question, one, other in pairs]
 
