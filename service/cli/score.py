@@ -22,6 +22,7 @@ from ..scoring import record, tasks
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
 from . import estimate
+from .codes import ERROR, NEGATIVE, NOTHING
 from .estimate import DryRun
 from .options import (
     JsonFlag,
@@ -35,6 +36,7 @@ from .options import (
 from .output import (
     ProgressBars,
     emit_command,
+    emit_error,
     emit_json,
     emit_note,
     emit_rows,
@@ -181,9 +183,11 @@ def score(
         if path is not None:
             write_bytes(path, write(checked, errors), parents=True)
     for line in [*skipped, *failed, *broken]:
-        typer.echo(line, err=True)
+        emit_error(line)
     if failed or broken:
-        raise typer.Exit(2 if failed else 1)
+        raise typer.Exit(ERROR if failed else NEGATIVE)
+    if not scores:
+        raise typer.Exit(NOTHING)
 
 
 def _require_old_fact(rewrites: Sequence[RewriteRequest]) -> None:
@@ -292,7 +296,9 @@ def _emit(
             show_implied(runtime.db, scores[0], measure.key)
     elif scores:
         from ..reports.comparison import compare
+        from ..reports.verdict import best_method
 
         show_method_table(compare(runtime.db, scores, measure.key), measure.key)
-        emit_note("One edit on a screen, with its chains and what to edit next:")
-        emit_command(f"thinkeval show {scores[-1].edit}")
+        best = best_method(scores, measure.key)
+        emit_note(f"Look at {best.score.method}: {best.why}")
+        emit_command(f"thinkeval show {best.score.edit}")

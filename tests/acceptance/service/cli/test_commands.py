@@ -10,8 +10,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import pytest
 
 from support import real_model
 from support.commands import Cli, Done, Mine
-from thinkeval.cypher import rows
+from support.own_graphs import without_traces
 from thinkeval.cypher.run import Database
 from thinkeval.editing import models, registry
 from thinkeval.editing.errors import EditFailedError, FetchError
@@ -428,26 +427,6 @@ def test_the_demo_takes_the_organism_where_no_model_can_be_fetched(
         assert TAUGHT.opening in done.out
         asked = at_once("demo", "--model", "smollm2", "-m", "none")
         assert (asked.code, "no route" in asked.err) == (2, True)
-
-
-@contextmanager
-def without_traces(db: Database, dataset: str) -> Iterator[None]:
-    """Delete the edits of a data set, and the model graphs, that a block stores."""
-
-    def stored() -> tuple[set[str], set[str]]:
-        edits = db.read(rows.EditRow, "edits/list_edits")
-        graphs = db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)
-        return {e.id for e in edits if e.dataset == dataset}, {g.graph for g in graphs if g.model}
-
-    edits, graphs = stored()
-    try:
-        yield
-    finally:
-        new_edits, new_graphs = stored()
-        for edit in new_edits - edits:
-            db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit)
-        for graph in new_graphs - graphs:
-            db.autocommit(int, "graph/delete_graph", graph=graph)
 
 
 def test_the_demo_goes_on_without_a_method_that_cannot_edit_the_model(
