@@ -21,6 +21,7 @@ from typing import Any
 from pydantic import BaseModel
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.markup import escape
 from rich.measure import Measurement, measure_renderables
 from rich.panel import Panel
@@ -508,9 +509,6 @@ class ProgressBars:
             TextColumn("left"),
             TimeRemainingColumn(compact=True),
             console=err,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
             disable=_Said.quiet or not err.is_interactive,
         )
         self._tasks: dict[str, TaskID] = {}
@@ -556,7 +554,13 @@ class ProgressBars:
                 stream = getattr(sys, name)
                 self._streams[name] = stream, _Pausing(stream, self)
                 setattr(sys, name, self._streams[name][1])
-        self._bars.start()
+        if not self._bars.live.is_started:  # one that was stopped erases lines when it starts again
+            self._bars.live = Live(
+                console=self._bars.console, get_renderable=self._bars.get_renderable,
+                transient=True, redirect_stdout=False, redirect_stderr=False,
+                refresh_per_second=10,
+            )  # fmt: skip
+            self._bars.start()
 
     def note(self, text: str) -> None:
         """Print a sentence above the bars, on the standard error."""

@@ -9,25 +9,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
-import termios
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
-import pyte
 import pytest
 
+from support.terminal import on_terminal
 from thinkeval.service.cli import main
-
-TERMINAL = {("TERM", "xterm-256color"), ("LINES", "40")}
-"""Environment of a terminal, beside its width."""
 
 PROGRAM = Path(sys.executable).with_name("thinkeval")
 
@@ -91,41 +85,16 @@ class Cli:
         return Done(int(caught.value.code or 0), *texts)
 
     def on_terminal(self, *args: str | Path, width: int, code: int = 0) -> list[str]:
-        """The command inside this process on a terminal of its own; the lines that are left there.
-
-        Those that were scrolled away are among them; what was erased or overwritten is not.
-        """
-        screen = pyte.HistoryScreen(width, 40, history=10_000, ratio=1)
-        shown = pyte.ByteStream(screen)
-        ours, theirs = pty.openpty()
-        termios.tcsetwinsize(theirs, (40, width))
-
-        def read() -> None:
-            with contextlib.suppress(OSError):  # the other end is closed
-                while part := os.read(ours, 65536):
-                    shown.feed(part)
-
-        reader = Thread(target=read)
-        reader.start()
-        try:
-            with (
-                open(os.dup(theirs), "w", encoding="utf-8", newline="") as out,
-                open(os.dup(theirs), "w", encoding="utf-8", newline="") as err,
-                pytest.MonkeyPatch.context() as patch,
-                contextlib.chdir(self.cwd),
-                contextlib.redirect_stdout(out),
-                contextlib.redirect_stderr(err),
-            ):
-                for key, value in self.env.items() | TERMINAL | {("COLUMNS", str(width))}:
-                    patch.setenv(key, value)
-                with pytest.raises(SystemExit) as caught:
-                    main.main([str(arg) for arg in args])
-        finally:
-            os.close(theirs)
-            reader.join()
-            os.close(ours)
-        scrolled = ["".join(row[x].data for x in range(width)) for row in screen.history.top]
-        lines = [line.rstrip() for line in (*scrolled, *screen.display)]
+        """The command inside this process on a terminal; the lines that are left there."""
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.chdir(self.cwd),
+            on_terminal(width) as lines,
+        ):
+            for key, value in self.env.items():
+                patch.setenv(key, value)
+            with pytest.raises(SystemExit) as caught:
+                main.main([str(arg) for arg in args])
         assert int(caught.value.code or 0) == code, lines
         return lines
 

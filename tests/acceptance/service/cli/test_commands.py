@@ -24,6 +24,7 @@ from thinkeval.cypher.run import Database
 from thinkeval.editing import models, registry
 from thinkeval.editing.errors import EditFailedError, FetchError
 from thinkeval.editing.methods import memit
+from thinkeval.service.cli.codes import NOTHING
 from thinkeval.service.cli.demo import KNOWN, TAUGHT
 from thinkeval.service.cli.show import METRICS
 from thinkeval.service.graphs import datasets
@@ -148,7 +149,7 @@ def test_a_fact_that_the_model_does_not_know_is_not_edited(at_once: Call, mine: 
     own = ("--subject", "Harry Potter", "--relation", "studied at", "--target-true", "Gryffindor")
     args = scoring(mine, *own, "--target-new", "Slytherin", "-m", "none", "--samples", "0")
     done = at_once(*args, "--json")
-    assert (done.code, done.json) == (0, [])
+    assert (done.code, done.json) == (NOTHING, [])
     assert done.err.startswith("not edited: none on ")
     assert "nothing to measure" in done.err
     assert "--anyway" in done.err

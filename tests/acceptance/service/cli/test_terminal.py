@@ -50,11 +50,15 @@ def commands(mine: Mine, edit: str) -> Iterator[tuple[str | Path, ...]]:
     yield ("demo", "--model", "organism", "--samples", "0", "-m", "rome", "-m", "memit")
 
 
-def test_bars_erase_no_line_and_no_word_is_broken(
-    thinkeval: Cli, mine: Mine, organism: RuntimeModel
-) -> None:
+@pytest.fixture(scope="module")
+def edit(thinkeval: Cli, mine: Mine) -> str:
     scored = ("score", REWRITE, "-g", mine.graph, "--model", mine.model, "--samples", "0")
-    edit = thinkeval(*scored, "-m", "rome", "--json").json[0]["edit"]
+    return thinkeval(*scored, "-m", "rome", "--json").json[0]["edit"]
+
+
+def test_bars_erase_no_line_and_no_word_is_broken(
+    thinkeval: Cli, mine: Mine, organism: RuntimeModel, edit: str
+) -> None:
     for command in commands(mine, edit):
         for width in WIDTHS:
             screen = thinkeval.on_terminal(*command, width=width)
@@ -67,3 +71,12 @@ def test_bars_erase_no_line_and_no_word_is_broken(
             shown = [line for line in screen if not line.startswith(FITTED)]
             broken = words(shown) - words((whole.out + whole.err).splitlines())
             assert not broken, (command, width, broken, screen)
+
+
+def test_in_a_c_locale_output_is_ascii_with_escapes(thinkeval: Cli, mine: Mine, edit: str) -> None:
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for command in (("show", edit), ("graph", "rewrites", mine.graph)):
+        shown = thinkeval.process(*command, **locale, COLUMNS="100").out
+        assert shown.isascii()
+        assert "+--" in shown  # frames too
+        assert r"\u2192" in shown
