@@ -153,7 +153,7 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
     over_seeds = (
         f" and exceed twice their standard deviation over {seeds} seeds"
         if seeds > 1
-        else "; the spread over seeds needs several: add --seed 1 --seed 2"
+        else "; of one seed, so without the spread over seeds"
     )
     if not counted:
         emit_note(
