@@ -44,6 +44,7 @@ from .output import (
     write_bytes,
 )
 from .render import (
+    ORDER,
     show_chains,
     show_each_table,
     show_leakage,
@@ -323,6 +324,9 @@ def report(
                     forms=_by_row(frame, by_method(found.scores, found.families)[0]),
                     checks=_by_row(frame, _checks(runtime, found)),
                 )
+        if format == "markdown":
+            empty = [c for c in frame if frame[c].isna().all() and c not in ORDER]
+            frame = frame.drop(columns=empty)
         implied = ""
         if edit and format in ("markdown", TABLE):
             from ..rules.implications import implied_lines

@@ -197,11 +197,9 @@ def _bounds(value: MetricValue | None) -> dict[str, Any]:
 
 def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
     """The edit, the headline, and the four metrics with their words and thresholds."""
-    out = console()
-    out.print(
-        f"{score.subject} {score.relation}: {objects(score.target_true, score.target_new)}",
-        style="bold", highlight=False, markup=False,
-    )  # fmt: skip
+    emit_note(
+        f"{score.subject} {score.relation}: {objects(score.target_true, score.target_new)}", "bold"
+    )
     earlier = ", stored earlier" * score.reused
     about = f"{score.method} on {score.model}, graph {score.dataset}"
     emit_note(f"{score.edit}: {about}{earlier}", "dim")
