@@ -98,7 +98,7 @@ def test_routes_equal_brute_force(db: Database, graph_id: str, seed: int, floor:
         for pre, post in [ref.reliability(chain)]
         if (pre > floor) != (post > floor)
     ]
-    found = {tuple(l.id.partition("|")[2] for l in each.links): each for each in row.moved}
+    found = {tuple(link.id.partition("|")[2] for link in each.links): each for each in row.moved}
     for _, ids, both in moved:
         if (each := found.get(tuple(ids))) is not None:
             assert (each.r_pre, each.r_post) == pytest.approx(both)
