@@ -10,10 +10,14 @@
 //                                 before the edit, which are `links`, or after it, as $parallel
 //                                 says
 //   R_post    FLOAT|NULL          product of $post over `after`; null where one has none
+//   known     BOOLEAN|NULL        whether the model knew it: R >= $known_chain, and each of its facts,
+//                                 $pre >= $known; null where a probability is missing
 // params:
 //   $pre       STRING = p_pre   property with the probability before the edit
 //   $post      STRING = p_post  property with the probability after the edit
 //   $parallel  STRING(before|after) = before  of parallel facts R' takes the likeliest then
+//   $known        FLOAT = 0.05  a fact counts if its p before >= $known; 0 by the papers' rule
+//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
 
 // A missing probability counts as the greatest, so that it is noticed.
 WITH links, CASE WHEN $parallel = 'before' OR size(parallel) = 1 THEN links ELSE
@@ -23,3 +27,5 @@ WITH links, CASE WHEN $parallel = 'before' OR size(parallel) = 1 THEN links ELSE
     THEN f ELSE best END)] END AS after
 WITH links, after, size(links) AS n, reduce(x = 1.0, f IN links | x * f[$pre]) AS R,
   reduce(x = 1.0, f IN after | x * f[$post]) AS R_post
+WITH links, after, n, R, R_post,
+  R >= $known_chain AND all(f IN links WHERE f[$pre] >= $known) AS known

@@ -10,6 +10,7 @@
 //   after   LIST<RELATIONSHIP>  facts that count for R_post: of parallel ones the likeliest before
 //                               the edit, which are `links`, or after it, as $parallel says
 //   R_post  FLOAT|NULL          product of $post over `after`; null where one has none
+//   known   BOOLEAN|NULL        whether the model knew it, as chains/_products says
 
 // include: chains/_chains
 // include: chains/_links

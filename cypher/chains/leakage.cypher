@@ -1,5 +1,5 @@
 // Facts on the surviving chains, by which the old object can still be deduced.
-// A chain survives if the model knew it, R >= $known_chain, and R' > $threshold * R and R' > 0.
+// A chain survives if the model knew it (chains/_products), and R' > $threshold * R and R' > 0.
 // Editing the first fact as well cuts the most chains. A fact on a surviving chain without a
 // probability comes first, with a null.
 // params:
@@ -9,7 +9,6 @@
 //   $rewrite      STRING|NULL = null  id within the data set; null: all facts of the graph
 //   $relation     STRING|NULL = null  the edited relation, where no fact has the role target_true
 //   $threshold    FLOAT = 0.0                   a chain survives if R' > $threshold * R and R' > 0
-//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
 //   $limit        INTEGER(0..1000000) = 100000  maximum number of rows
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
@@ -18,7 +17,7 @@ MATCH (o:Entity {key: $graph + '|' + $object})
 CALL (c, s, o) {
   // include: chains/_scored
   WITH after AS links, CASE WHEN R <> 0 THEN R_post / R / sqrt(n) ELSE 0.0 END AS weight,
-    coalesce(R >= $known_chain AND R_post > $threshold * R AND R_post > 0, true)
+    coalesce(known AND R_post > $threshold * R AND R_post > 0, true)
       AS surviving
   WHERE surviving
   RETURN collect({links: links, weight: weight}) AS leaks

@@ -18,7 +18,7 @@ CALL (paths) {
   WITH r, [f IN r | endNode(f)] AS b
   // include: chains/_links
   // include: chains/_products
-  RETURN collect([links, after, R, R_post]) AS chains
+  RETURN collect([links, after, R, R_post, known]) AS chains
 }
 WITH s, o, c {.*, paths: paths, chains: chains} AS c
 CALL (c, s, o) {

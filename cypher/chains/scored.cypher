@@ -1,7 +1,7 @@
 // The chains of a rewrite with their reliability: R before and R' after the edit.
-// R is the product of the facts' probabilities. The model knew a chain with R >= $known_chain. Such
-// a chain survives if R' > $threshold * R and R' > 0 (ThinkEval, section 5.1). A missing
-// probability makes R null; such chains come first.
+// R is the product of the facts' probabilities. The model knew a chain as
+// chains/_products says. Such a chain survives if R' > $threshold * R and R' > 0 (ThinkEval,
+// section 5.1). A missing probability makes R null; such chains come first.
 // params:
 //   $graph        GRAPH_ID                      id of the graph
 //   $subject      STRING                        name of the subject s0
@@ -9,8 +9,6 @@
 //   $rewrite      STRING|NULL = null  id within the data set; null: all facts of the graph
 //   $relation     STRING|NULL = null  the edited relation, where no fact has the role target_true
 //   $threshold    FLOAT = 0.0                   a chain survives if R' > $threshold * R and R' > 0
-//   $known        FLOAT = 0.05  a fact counts if its p before >= $known; 0 by the papers' rule
-//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
 //   $surviving    BOOLEAN = false               only chains that survive
 //   $limit        INTEGER(0..1000000) = 100000  maximum number of rows
 
@@ -19,10 +17,10 @@ MATCH (s:Entity {key: $graph + '|' + $subject})
 MATCH (o:Entity {key: $graph + '|' + $object})
 CALL (c, s, o) {
   // include: chains/_scored
-  RETURN links, after, n, R, R_post
+  RETURN links, after, n, R, R_post, known
 }
-WITH links, after, n, R, R_post, R >= $known_chain AS known,
-  R >= $known_chain AND R_post > $threshold * R AND R_post > 0 AS surviving
+WITH links, after, n, R, R_post, known,
+  known AND R_post > $threshold * R AND R_post > 0 AS surviving
 WHERE NOT $surviving OR coalesce(surviving, true)
 WITH links, after, n, R, R_post, known, surviving,
   [startNode(links[0]).name] + [f IN links | endNode(f).name] AS entities

@@ -21,8 +21,8 @@ OPTIONAL MATCH (s:Entity {key: $graph + '|' + $subject})
 OPTIONAL MATCH (o:Entity {key: $graph + '|' + $object})
 CALL (c, s, o) {
   // include: chains/_scored
-  WITH n, R, R_post
-  WHERE R * R_post IS NULL OR R >= $known_chain
+  WITH n, R, R_post, known
+  WHERE R * R_post IS NULL OR known
   RETURN collect({n: n, known: R * R_post IS NOT NULL,
     alive: coalesce(R_post > $threshold * R AND R_post > 0, false)}) AS paths
 }

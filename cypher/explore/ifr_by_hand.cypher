@@ -1,6 +1,6 @@
 // Indirect Fact Recovery of this edit, recomputed from its graph: the number of the score.
-// IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains that the model knew, R > 0
-// and R >= $known_chain, n their length (ThinkEval, Definition 3); by steps the weights cancel, and
+// IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains that the model knew, with
+// R > 0, n their length (ThinkEval, Definition 3); by steps the weights cancel, and
 // it is the mean of R'/R.
 // params:
 //   $edit  STRING  id of the edit

@@ -13,9 +13,9 @@ WHERE g.complete AND $measure IN g.measures
 CALL (e, r) {
   // include: explore/_chains
   RETURN count(*) AS chains,
-    sum(CASE WHEN chain.R >= $known_chain AND chain.R_post > $threshold * chain.R
+    sum(CASE WHEN chain.known AND chain.R_post > $threshold * chain.R
       AND chain.R_post > 0 THEN 1 ELSE 0 END) AS surviving,
-    min(CASE WHEN chain.R >= $known_chain AND chain.R_post > $threshold * chain.R
+    min(CASE WHEN chain.known AND chain.R_post > $threshold * chain.R
       AND chain.R_post > 0 THEN chain.n END) AS shortest,
     CASE WHEN count(chain.ratio) > 0 THEN sum(chain.ratio / sqrt(chain.n))
       / sum(CASE WHEN chain.ratio >= 0 THEN 1 / sqrt(chain.n) END)

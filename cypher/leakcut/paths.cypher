@@ -8,6 +8,7 @@
 //   $rewrite   STRING|NULL = null            id within the data set; null: all facts of the graph
 //   $relation  STRING|NULL = null  the edited relation, where no fact has the role target_true
 //   $post      STRING = p_post               property with the probability after the edit
+//   $known     FLOAT = 0.05  a fact counts if its p before >= $known; 0 by the papers' rule
 //   $limit     INTEGER(0..1000000) = 100000  maximum number of rows
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
@@ -25,6 +26,6 @@ WITH path, counted, [startNode(path[0]).name] + [f IN path | endNode(f).name] AS
 RETURN entities, facts,
   reduce(x = 1.0, f IN path | x * f[$pre]) AS r_pre,
   reduce(x = 1.0, f IN path | x * f[$post]) AS r_post,
-  counted
+  all(f IN path WHERE f[$pre] >= $known) AS facts_known, counted
 ORDER BY size(facts), entities, facts
 LIMIT $limit

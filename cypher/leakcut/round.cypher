@@ -1,8 +1,8 @@
 // What a round of co-edits cost, over the facts that were not edited, and what it installed.
-// Each value is a mean of p_post / p_pre over the facts that the model knew, p_pre >= $known and >
-// 0; null where there is none. `preservation`: facts on chains whose subject is not s0.
-// `subject_retention`: facts on chains about s0, without those with the object o0 or of the edited
-// relation. `coedited_retention`: all stored facts about the subjects of the co-edits other than
+// Each value is a mean over the facts that the model knew, p_pre >= $known and > 0; null where there
+// is none. `preservation`: of min(r, 1 / r), r = p_post / p_pre, over facts on chains whose subject
+// is not s0 (metrics/preservation_symmetric). The others are means of r. `subject_retention`: facts
+// on chains about s0, without those with the object o0. `coedited_retention`: all stored facts about the subjects of the co-edits other than
 // s0. None of them counts an edited fact. A fact without a probability makes its value null with n
 // > 0.
 // params:
@@ -29,8 +29,7 @@ CALL (c, s, o, edited) {
   WITH DISTINCT s, o, c, f, edited
   WHERE NOT f.id IN edited
   RETURN collect(CASE WHEN startNode(f) <> s THEN f END) AS context,
-    collect(CASE WHEN startNode(f) = s AND endNode(f) <> o
-      AND NOT coalesce(f.relation = c.relation, false) THEN f END) AS about
+    collect(CASE WHEN startNode(f) = s AND endNode(f) <> o THEN f END) AS about
 }
 CALL (s, edited) {
   UNWIND $edited AS e
@@ -50,7 +49,9 @@ CALL (context, about, beside) {
   UNWIND range(0, 2) AS i
   WITH i, [context, about, beside][i] AS facts
   WITH i, [f IN facts WHERE f[$pre] IS NULL OR f[$post] IS NULL] AS missing,
-    [f IN facts WHERE f[$pre] > 0 AND f[$pre] >= $known | 1.0 * f[$post] / f[$pre]] AS ratios,
+    [f IN facts WHERE f[$pre] > 0 AND f[$pre] >= $known | CASE
+      WHEN i = 0 AND f[$post] > f[$pre] THEN 1.0 * f[$pre] / f[$post]
+      ELSE 1.0 * f[$post] / f[$pre] END] AS ratios,
     size(facts) AS all
   ORDER BY i
   RETURN collect({

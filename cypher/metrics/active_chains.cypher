@@ -1,5 +1,5 @@
 // Active chains: number of chains that survive the edit, by length and in total.
-// A chain survives if the model knew it, R >= $known_chain, and R' > $threshold * R and R' > 0,
+// A chain survives if the model knew it (chains/_products), and R' > $threshold * R and R' > 0,
 // where R and R' are the products of its facts' probabilities before and after the edit. Undefined
 // where no chain counts: the value is null and n is 0. A missing probability is an error: null with
 // n > 0.
@@ -13,15 +13,14 @@
 // over: chain
 // params:
 //   $threshold    FLOAT = 0.0  a chain that counts survives if R' > $threshold * R and R' > 0
-//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
 //   $rule         STRING(known|papers) = known  where nothing counts: null, or by the papers 0
 
 // include: metrics/_cases
 CALL (c, s, o) {
   // include: chains/_scored
   WITH n, count(*) AS chains, count(R * R_post) AS complete,
-    sum(CASE WHEN R >= $known_chain THEN 1 ELSE 0 END) AS counted,
-    sum(CASE WHEN R >= $known_chain AND R_post > $threshold * R AND R_post > 0 THEN 1
+    sum(CASE WHEN known THEN 1 ELSE 0 END) AS counted,
+    sum(CASE WHEN known AND R_post > $threshold * R AND R_post > 0 THEN 1
       ELSE 0 END) AS active
   WITH collect({n: n, chains: chains, complete: complete, counted: counted,
     active: active}) AS found

@@ -1,6 +1,6 @@
 // Indirect Fact Recovery: how much of the old fact can still be deduced after the edit.
 // IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains that the model knew: those
-// with R >= $known_chain and R > 0. R and R' are the products of the probabilities of a chain's n
+// with R > 0 whose facts are known (chains/_products). R and R' are the products of the probabilities of a chain's n
 // facts before and after. Undefined where no chain counts: the value is null and n is 0. A missing
 // probability is an error: null with n > 0.
 // higher-is-better: no
@@ -12,17 +12,16 @@
 // interval: yes
 // over: chain
 // params:
-//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
 //   $rule         STRING(known|papers) = known  where nothing counts: null, or by the papers 0
 
 // include: metrics/_cases
 CALL (c, s, o) {
   // include: chains/_scored
   RETURN count(*) AS chains, count(R * R_post) AS complete,
-    sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 ELSE 0 END) AS used,
-    sum(CASE WHEN R > 0 AND R >= $known_chain THEN R_post / R / sqrt(n)
+    sum(CASE WHEN known AND R > 0 THEN 1 ELSE 0 END) AS used,
+    sum(CASE WHEN known AND R > 0 THEN R_post / R / sqrt(n)
       ELSE 0.0 END) AS numerator,
-    sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 / sqrt(n) ELSE 0.0 END) AS denominator
+    sum(CASE WHEN known AND R > 0 THEN 1 / sqrt(n) ELSE 0.0 END) AS denominator
 }
 RETURN c.id AS id, null AS step,
   CASE WHEN complete < chains THEN null WHEN used > 0 THEN numerator / denominator

@@ -1,21 +1,20 @@
 // n-step IFR: Indirect Fact Recovery, separately for chains of each length.
 // Within one length the weights 1 / sqrt(n) cancel: the mean of R'/R over the chains of n facts
-// that the model knew, R >= $known_chain and R > 0. A table over several cases can pool them: sum
+// that the model knew (chains/_products), with R > 0. A table over several cases can pool them: sum
 // of value * n over sum of n. Undefined where no chain of a length counts: the value is null and n
 // is 0. A missing probability is an error: null with n > 0.
 // higher-is-better: no
 // source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 3, Eq. 6, for one n; Table 3
 // over: chain
 // params:
-//   $known_chain  FLOAT = 0.01  a chain counts if R >= $known_chain; 0 by the papers' rule
 //   $rule         STRING(known|papers) = known  where nothing counts: null, or by the papers 0
 
 // include: metrics/_cases
 CALL (c, s, o) {
   // include: chains/_scored
   WITH n, count(*) AS chains, count(R * R_post) AS complete,
-    sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 ELSE 0 END) AS used,
-    sum(CASE WHEN R > 0 AND R >= $known_chain THEN R_post / R ELSE 0.0 END) AS retained
+    sum(CASE WHEN known AND R > 0 THEN 1 ELSE 0 END) AS used,
+    sum(CASE WHEN known AND R > 0 THEN R_post / R ELSE 0.0 END) AS retained
   WITH collect({n: n, chains: chains, complete: complete, used: used,
     retained: retained}) AS found
   UNWIND range(1, $max_steps) AS step

@@ -2,7 +2,7 @@
 // Every chain begins with a fact about s0. Preservation leaves these facts out, and where they fall
 // IFR falls with them. The mean of p_post / p_pre over the distinct facts on chains of at most
 // $max_steps facts whose subject is s0, without those that the edit is meant to change: facts with
-// the object o0, whatever their relation, and facts of the edited relation, whatever their object.
+// the object o0, whatever their relation. A further object of the edited relation is to be kept.
 // Parallel facts between two entities count each, as in Preservation. Facts that the model did not
 // know, p_pre below $known or 0, are left out and counted. Undefined if none is left: the value is
 // null and n is 0. A missing probability is an error: null with n > 0.
@@ -22,7 +22,7 @@
 CALL (c, s, o) {
   // include: chains/_chains
   WITH DISTINCT r[0] AS f
-  WHERE endNode(f) <> o AND NOT coalesce(f.relation = c.relation, false)
+  WHERE endNode(f) <> o
   RETURN collect(f) AS facts
 }
 WITH c, facts,

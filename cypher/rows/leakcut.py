@@ -16,6 +16,7 @@ class LeakPathRow(Row):
     Attributes:
         facts: ids of its facts within the data set.
         r_pre, r_post: products of their probabilities; None where one has none.
+        facts_known: whether the model knew each of them before; None where one has none.
         counted: whether IFR reads its chain by these facts.
     """
 
@@ -23,6 +24,7 @@ class LeakPathRow(Row):
     facts: tuple[str, ...]
     r_pre: float | None
     r_post: float | None
+    facts_known: bool | None
     counted: bool
 
 

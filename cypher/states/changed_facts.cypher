@@ -7,10 +7,12 @@
 //   $known  FLOAT = 0.05                probability from which a fact counts as known
 //   $kept   FLOAT = 0.9                 ratio from which a fact counts as kept
 //   $lost   FLOAT = 0.1                 ratio below which a fact counts as lost
+//   $roles  LIST<STRING> = []           roles of the facts; by default fact and target_true
 //   $limit  INTEGER(0..1000000) = 1000  maximum number of rows
 
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
-WHERE f.id STARTS WITH $graph + '|' AND coalesce(f.role, 'fact') IN ['fact', 'target_true']
+WHERE f.id STARTS WITH $graph + '|' AND coalesce(f.role, 'fact') IN
+  CASE $roles WHEN [] THEN ['fact', 'target_true'] ELSE $roles END
 WITH s, f, o, f[$pre] AS pre, f[$post] AS post, f.replaced AS replaced
 // include: states/_state
 WITH s, f, o, pre, post, state

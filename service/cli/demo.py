@@ -22,6 +22,7 @@ from ...loaders import graphs
 from ...loaders.records import RewriteRequest
 from ..base.database import embedded_server
 from ..base.errors import in_one_line
+from ..base.formatting import number, percent
 from ..base.settings import Settings
 from ..graphs import datasets
 from ..leakcut import words
@@ -39,7 +40,7 @@ from ..scoring.runtime import ORGANISM, SMOLLM2, Runtime, parse
 from .experiments import emit_result
 from .options import JsonFlag
 from .output import ProgressBars, emit_command, emit_json, emit_note, emit_table
-from .render import show_method_table
+from .render import show_each_table, show_method_table
 from .show import show_tree, show_verdict
 
 if TYPE_CHECKING:
@@ -288,14 +289,20 @@ def demo(
         ),
     ] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda ...")] = None,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details", help="Also print all metrics, the co-edit, the rules, and the seconds."
+        ),
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Edit a fact that a real model knows, and show how it survives.
 
     Starts Neo4j, fetches SmolLM2-135M-Instruct, loads a graph of countries, cities and landmarks,
-    probes the model, edits it by each method, probes again, and prints efficacy, IFR and
-    Preservation. It ends with the method to look at, why, its verdict, and the chains through which
-    the old fact survives. The first time fetches Neo4j and the model (about 250 MB); everything is
+    probes the model, edits it by each method, and probes again. It prints the method to look at,
+    why, its verdict, the chains through which the old fact survives, what else to edit, and all
+    methods as a table. The first time fetches Neo4j and the model (about 250 MB); everything is
     kept after that, and what is interrupted resumes where it stopped.
     With --model organism, or without a network, a model of a million weights is trained on the
     facts of Harry Potter's school, and "Harry Potter studied at Hogwarts" is changed.
@@ -329,33 +336,54 @@ def demo(
                 }
             )
             return
-        show_method_table(compare(runtime.db, found.scores, MEASURE), MEASURE)
         runtime.log(f"what else to edit, by {CO_EDITED}")
         cut, frontier = _what_else(runtime, found, chosen, seed)
+        _show_best(runtime, found)
         if cut is not None and frontier is not None:
-            emit_note(f"{CO_EDITED}: {words.headline(cut)}", "bold")
+            emit_note(f"What else to edit, by {CO_EDITED}: {words.headline(cut)}", "bold")
             if cut.facts:
-                tried = frontier.rounds[-1].coedits
-                emit_note(f"{words.forecast(cut)} Tried here: {len(tried)} of them.")
-            emit_result(runtime.db, COEDIT, frontier)
-        if found.failed:
+                row = frontier.rounds[frontier.chosen]
+                emit_note(
+                    f"Tried: {len(row.coedits)} of them. IFR {number(frontier.rounds[0].ifr)} →"
+                    f" {number(row.ifr)}; the facts around them that were not edited stay within"
+                    f" {percent(row.preservation_unedited)} of what they were"
+                    f" (n = {row.n_preservation_unedited})."
+                    if row.preservation_unedited is not None
+                    else f"Tried: {len(row.coedits)} of them. IFR → {number(row.ifr)}."
+                )
+            if details:
+                emit_result(runtime.db, COEDIT, frontier)
+        if details:
+            compared = compare(runtime.db, found.scores, MEASURE)
+            show_method_table(compared, MEASURE, protocol=True)
+        else:
+            show_each_table(found.scores, MEASURE)
+        if found.failed and details:
             title = "Methods that gave no score"
             emit_table(Table("failed", title, indexed("method", "reason"), found.failed))
-        _show_end(runtime, found, time.perf_counter() - began)
+        elif found.failed:
+            emit_note(f"No score: {', '.join(method for method, _ in found.failed)}.", "dim")
+        if details:
+            stages = ", ".join(f"{name} {spent:.1f}" for name, spent in found.seconds.items())
+            emit_note(f"{time.perf_counter() - began:.1f} s in all: {stages}.", "dim")
+        _show_end(runtime, found)
 
 
-def _show_end(runtime: Runtime, found: Demo, seconds: float) -> None:
-    """The method to look at and why, its verdict and chains, and where to read on."""
+def _show_best(runtime: Runtime, found: Demo) -> None:
+    """Print the method to look at and why, its verdict, and through whom the old fact survives."""
     shown = found.shown.score
     rows = chain_rows(runtime.db, shown, MEASURE)
-    stages = ", ".join(f"{name} {spent:.1f}" for name, spent in found.seconds.items())
-    emit_note(f"{seconds:.1f} s in all: {stages}.", "dim")
     emit_note(f"Look at {shown.method}: {found.shown.why}", "bold")
     found_out = judged(runtime.db, shown, MEASURE, rows)
     show_verdict(shown, MEASURE, found_out)
     if not found_out.nothing:
         show_tree(shown, chain_tree(rows), depth=1, limit=6)
-    emit_note("Next: what to edit as well; all methods as a table; the web UI.")
+
+
+def _show_end(runtime: Runtime, found: Demo) -> None:
+    """Print where to read on."""
+    shown = found.shown.score
+    emit_note("Next: this edit, all methods as a table, the web UI.")
     emit_command(f"thinkeval show {shown.edit}")
     emit_command(f"thinkeval report -g {shown.dataset}")
     emit_command("thinkeval serve")

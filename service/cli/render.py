@@ -22,13 +22,21 @@ from ..base.formatting import (
 )
 from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
 from ..reports.checks import checks_table
-from ..reports.comparison import COUNTED
 from ..reports.edit import ScoreLine, conversation_table, leakage_table, lines, metric_text
 from ..reports.formats import Column, Table, indexed
 from ..reports.forms import answers_table, forms_table, tables_over_edits
-from ..reports.table import STEPS, by_ifr, caption, caption_each, method_table, rows_of, unranked
+from ..reports.table import (
+    STEPS,
+    by_ifr,
+    caption,
+    caption_each,
+    caption_in_brief,
+    method_table,
+    rows_of,
+    unranked,
+)
 from ..reports.tasks import tasks_table
-from ..reports.verdict import unrelated
+from ..reports.verdict import in_a_word, is_bare, rank, unrelated
 from ..scoring.chat import way_of
 from ..scoring.generation import MEASURE as TEXT
 from ..scoring.metrics import chain_rows, leakage_rows
@@ -127,11 +135,14 @@ def show_chains(
     """The chains in their order: entities, relations, p_pre → p_post, retention."""
     rows = chain_rows(db, score, measure, surviving=surviving, steps=steps)
     shown = rows[:limit] if limit else rows
-    alive = sum(r.surviving for r in rows)
+    around = [row for row in rows if not is_bare(row, score)]
+    alive = sum(row.surviving for row in around)
     blocks: list[Text] = []
     for i, row in enumerate(shown, 1):
         text = Text()
         mark = ("● survives", "bold red") if row.surviving else ("○ cut", "dim")
+        if is_bare(row, score):
+            mark = ("the edited fact itself", "dim")
         text.append(f"{i}. ")
         text.append(*mark)
         text.append(
@@ -143,9 +154,10 @@ def show_chains(
             text.append(f"{_link_text(link)}\n")
         blocks.append(text)
     title = (
-        f"{alive} of {pluralize(len(rows), 'chain')} survive{'s' * (alive == 1)}"
+        f"{alive} of {pluralize(len(around), 'chain')} beside the edited fact"
+        f" survive{'s' * (alive == 1)}"
         if not surviving
-        else pluralize(len(rows), "surviving chain")
+        else pluralize(len(around), "surviving chain")
     ) + f" ({MEASURE_NAMES[measure]})"
     note = f"showing {len(shown)} of {len(rows)}" if len(shown) < len(rows) else None
     emit_panel(title, blocks or [Text("none")], note=note)
@@ -247,14 +259,17 @@ COUNTS = ("Model", "rewrites", "families", "chains")
 ORDER = ("Model", "Method", "Efficacy", "IFR", "Preservation", "Subject retention")
 """The columns that come first."""
 
-EACH = ("efficacy", "ifr", "preservation", "subject_retention")
+EACH = ("efficacy", "ifr", "preservation")
 """The metrics of a table with one row an edit."""
 
 
-def show_method_table(found: Comparison, measure: Measure) -> None:
+def show_method_table(found: Comparison, measure: Measure, *, protocol: bool = False) -> None:
     """One row a method, lowest IFR first, those that installed nothing last; a table a model.
 
-    Columns that say the same in every row go below, the model's name into the title.
+    Columns that say the same in every row are left out, the model's name goes into the title.
+
+    Args:
+        protocol: print the rules of the numbers below the table, instead of a line.
     """
     scores, families = found.scores, found.families
     frame = by_ifr(method_table(scores, measure, families), ranked=found.comparable)
@@ -267,8 +282,11 @@ def show_method_table(found: Comparison, measure: Measure) -> None:
     bounds = {f"{title} {end}" for title in bounded for end in ("low", "high")}
     listed = [str(c) for c in frame.columns if c not in (*constant, *bounds)]
     columns = sorted(listed, key=lambda c: ORDER.index(c) if c in ORDER else len(ORDER))
-    said = caption(scores, measure, columns, families)
-    note = " ".join([*found.warnings, *last, f"{', '.join(same)}. " * bool(same) + said])
+    said = caption_in_brief(scores, measure)
+    if protocol:
+        rules = caption(scores, measure, columns, families)
+        said = " ".join([*last, f"{', '.join(same)}. " * bool(same) + rules])
+    note = " ".join([*found.warnings, said])
     models = list(dict.fromkeys(frame["Model"].tolist()))
     laid = [_column(name, name in bounded) for name in columns if name != "Model"]
     for model in models:
@@ -329,33 +347,30 @@ def show_means_table(found: MeansTable) -> None:
         emit_table(Table("means", title, found.columns[1:], shown, note))
 
 
-_LAST = "Edits that did not take (efficacy of .5 or less) are last, whatever their IFR. "
+def show_each_table(scores: Sequence[Score], measure: Measure, *, protocol: bool = False) -> None:
+    """One row an edit in the order to look at them (`reports.verdict.rank`); a table a model.
 
-
-def show_each_table(scores: Sequence[Score], measure: Measure) -> None:
-    """One row an edit, lowest IFR first, those that did not take last; a table a model."""
+    Args:
+        protocol: print the rules of the numbers below the table, instead of a line.
+    """
 
     def value(metric: str) -> Column[Score]:
         title = interval_titles()[metric]
         return Column(title, lambda score: score.number(metric, measure), cell)
 
     columns: list[Column[Score]] = [
-        Column("edit", lambda score: score.edit, whole=True),
+        Column("method", lambda score: score.method, whole=True),
+        Column("verdict", lambda score: in_a_word(score, measure).word, whole=True),
         *map(value, EACH),
-        Column("method", lambda score: score.method, optional=1),
+        Column("edit", lambda score: score.edit, whole=True),
         Column("graph", lambda score: score.dataset, whole=True, optional=2),
         Column("rewrite", lambda score: score.rewrite, whole=True, optional=3),
     ]
-    ordered = sorted(scores, key=lambda score: _place(score, measure))
+    ordered = rank(scores, measure)
     models = list(dict.fromkeys(score.model for score in ordered))
     for model in models:
-        note = f"{_LAST}{caption_each(scores, measure)}" if model == models[-1] else ""
-        title = f"Scores by edit: {MEASURE_NAMES[measure]}, lowest IFR first, on {model}"
+        said = caption_each(scores, measure) if protocol else caption_in_brief(scores, measure)
+        note = said if model == models[-1] else ""
+        title = f"Scores by edit: {MEASURE_NAMES[measure]}, on {model}"
         shown = [score for score in ordered if score.model == model]
         emit_table(Table("edits", title, columns, shown, note))
-
-
-def _place(score: Score, measure: Measure) -> tuple[bool, bool, float]:
-    """Sorts edits by IFR: those of too little efficacy after the others, undefined ones last."""
-    efficacy, ifr = score.number("efficacy", measure), score.number("ifr", measure)
-    return efficacy is None or efficacy <= COUNTED, ifr is None, ifr or 0.0

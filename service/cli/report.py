@@ -217,6 +217,9 @@ def report(
             help="Each row over its own rewrites, not over those that all rows have.",
         ),
     ] = False,
+    protocol: Annotated[
+        bool, typer.Option("--protocol", help="Print the rules of the numbers below the table.")
+    ] = False,
     measure: MeasureOption = MeasureName.likelihood,
     metric: Annotated[
         list[MetricName] | None,
@@ -330,9 +333,9 @@ def report(
             write_figures(runtime, scores, found, edit or [], measure.key, figures, formats)
     if format == TABLE:
         if each or found is None:
-            show_each_table(scores, measure.key)
+            show_each_table(scores, measure.key, protocol=protocol)
         else:
-            show_method_table(found, measure.key)
+            show_method_table(found, measure.key, protocol=protocol)
             show_paired(pairs)
             show_tables(further)
         if implied:

@@ -40,7 +40,7 @@ from .output import (
     emit_rows,
     write_bytes,
 )
-from .render import show_means_table, show_method_table
+from .render import show_each_table, show_means_table, show_method_table
 from .show import AllMetrics, show_edit
 
 if TYPE_CHECKING:
@@ -292,7 +292,13 @@ def _emit(
             show_implied(runtime.db, scores[0], measure.key)
     elif scores:
         from ..reports.comparison import compare
+        from ..reports.verdict import best_method
 
-        show_method_table(compare(runtime.db, scores, measure.key), measure.key)
-        emit_note("One edit on a screen, with its chains and what to edit next:")
-        emit_command(f"thinkeval show {scores[-1].edit}")
+        best = best_method(scores, measure.key)
+        if len({score.rewrite for score in scores}) == 1:
+            show_each_table(scores, measure.key)
+            emit_note(f"Look at {best.score.method}: {best.why}", "bold")
+        else:
+            show_method_table(compare(runtime.db, scores, measure.key), measure.key)
+            emit_note("One edit on a screen, with its chains and what to edit next:")
+        emit_command(f"thinkeval show {best.score.edit}")

@@ -20,7 +20,7 @@ from ..experiments.edit import EDIT
 from ..models.edit import MEASURE_NAMES, Measure, MetricValue, Score
 from ..reports.edit import chain_tree, measure_of
 from ..reports.formats import Column, Table
-from ..reports.verdict import judged
+from ..reports.verdict import judged, next_steps
 from ..scoring import record
 from ..scoring.metrics import chain_rows
 from ..scoring.runtime import Runtime
@@ -140,7 +140,7 @@ def show_edit(
         show_asked(score)
     if not found.nothing:
         show_tree(score, chain_tree(rows), depth=depth, limit=limit)
-        show_next(score, next_cut(db, score, measure))
+    show_next(db, score, measure)
 
 
 def next_cut(db: Database, score: Score, measure: Measure) -> CutOut:
@@ -171,6 +171,7 @@ def _as_dict(db: Database, score: Score, measure: Measure) -> dict[str, Any]:
         "edit": score.edit,
         "measure": measure,
         "headline": found.headline,
+        "kind": found.kind,
         "verdict": [] if found.nothing else parts,
         "about_subject": score.about_subject.model_dump() if score.about_subject else None,
         "side_effects": score.side_effects.model_dump() | {"word": found.unrelated.word},
@@ -181,6 +182,9 @@ def _as_dict(db: Database, score: Score, measure: Measure) -> dict[str, Any]:
             "headline": words.headline(cut),
             "facts": [fact.model_dump() for fact in cut.facts],
             "command": words.next_step(cut, score)[1] if cut.facts else None,
+            "steps": [
+                {"said": said, "command": command} for said, command in next_steps(score, measure)
+            ],
         },
     }
 
@@ -295,10 +299,16 @@ def _branch_text(branch: Branch) -> Text:
     )
 
 
-def show_next(score: Score, cut: CutOut) -> None:
-    """Print the leak cut, and the commands that apply it and that say more."""
+def show_next(db: Database, score: Score, measure: Measure) -> None:
+    """Print what to try next: of an edit that leaks its leak cut, of others a command."""
+    if steps := next_steps(score, measure):
+        for said, command in steps:
+            emit_note(said)
+            emit_command(command)
+        return
     from ..leakcut import words
 
+    cut = next_cut(db, score, measure)
     emit_note(f"Next: {words.headline(cut)}", "bold")
     for fact in cut.facts[:FACTS_SHOWN]:
         closes = pluralize(fact.closes, "chain")

@@ -96,7 +96,8 @@ class Leaks:
         """Return True if the model knew a path before the edit; all count in an unedited graph."""
         if self.score is None or path.r_pre is None:
             return True
-        return path.r_pre >= self.score.options.counted["known_chain"]
+        known_chain = self.score.options.counted["known_chain"]
+        return bool(path.facts_known) and path.r_pre >= known_chain
 
     @cached_property
     def known(self) -> tuple[rows.LeakPathRow, ...]:
@@ -163,7 +164,10 @@ def of_edit(db: Database, score: Score, measure: Measure, max_steps: int = 5) ->
     steps = min(max_steps, score.options.max_steps)
     paths, facts = _read(
         db, where, score.relation, steps, score.options.bare,
-        {"pre": f"{measure}_pre", "post": f"{measure}_post"},
+        {
+            "pre": f"{measure}_pre", "post": f"{measure}_post",
+            "known": score.options.counted["known"],
+        },
     )  # fmt: skip
     ends = (score.subject, score.target_true)
     return Leaks(
@@ -196,7 +200,7 @@ def of_rewrite(db: Database, graph: str, rewrite: RewriteRequest, max_steps: int
 
 def _unweighted(path: rows.LeakPathRow) -> rows.LeakPathRow:
     """A path of a data set: probabilities that it may state are no model's."""
-    return rows.LeakPathRow(path.entities, path.facts, None, None, path.counted)
+    return rows.LeakPathRow(path.entities, path.facts, None, None, None, path.counted)
 
 
 def _read(
@@ -205,7 +209,7 @@ def _read(
     relation: str,
     max_steps: int,
     bare: str,
-    sides: Mapping[str, str],
+    sides: Mapping[str, Any],
 ) -> tuple[tuple[rows.LeakPathRow, ...], dict[str, rows.FactRow]]:
     found = db.read(
         rows.LeakPathRow, "leakcut/paths",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...cypher.metric_options import interval_titles
 from ..base.errors import NothingStoredError
-from ..base.formatting import UNDEFINED, least, with_interval
+from ..base.formatting import UNDEFINED, least, pluralize, with_interval
 from ..models.edit import MEASURE_NAMES, Score
 from ..scoring.generation import MEASURE as TEXT
 from .comparison import COUNTED, family_of
@@ -364,6 +364,18 @@ def caption(
             f" {'`low`, `high`' if has('IFR low') else '[low, high]'}: 95 % interval {interval}."
         )
     return text
+
+
+def caption_in_brief(scores: Sequence[Score], measure: str) -> str:
+    """Return one line on the numbers of a table: their measure, and the chains that count."""
+    each = {s.rewrite: s.by_step("ifr_by_steps", measure) for s in scores}
+    chains = sum(value.n for steps in each.values() for value in steps.values())
+    steps = max((s.options.max_steps for s in scores), default=0)
+    of = " a method" * (len({s.method for s in scores}) > 1)
+    return (
+        f"{MEASURE_NAMES[measure].capitalize()}; {pluralize(chains, 'known chain')}{of} of at most"
+        f" {steps} facts. `thinkeval report --protocol` prints the rules."
+    )
 
 
 def caption_each(scores: Sequence[Score], measure: str) -> str:

@@ -1,15 +1,22 @@
-"""The verdict on a scored edit, and the edit of several to look at first."""
+"""The verdict on a scored edit, the edit of several to look at first, and what to try next.
+
+All screens take their words from here; docs/concepts/verdicts.md says them to readers.
+"""
 
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
+from ...editing import registry
 from ..base.errors import NotFoundError
 from ..base.formatting import least, number, percent, pluralize
-from ..models.edit import Measure, MetricValue, Score, SideEffects
+from ..graphs.datasets import OWN
+from ..models.edit import EditOptions, Measure, MetricValue, RewriteIn, Score, SideEffects
+from ..models.options import words_of
 from ..scoring.damage import (
     FAR_KEPT,
     FAR_LINES,
@@ -20,10 +27,11 @@ from ..scoring.damage import (
     far_kept,
 )
 from ..scoring.damage import word as damage_word
-from ..scoring.metrics import chain_rows, told_before
+from ..scoring.metrics import chain_rows, changed_facts
+from ..scoring.request import posted
 
 if TYPE_CHECKING:
-    from ...cypher.rows import ScoredChainRow
+    from ...cypher.rows import ChangedFact, ScoredChainRow
     from ...cypher.run import Database
 
 
@@ -35,8 +43,25 @@ if TYPE_CHECKING:
 STRONG = 0.7
 """A chain that keeps more than this fraction of its R still leads to the old object strongly."""
 
+Kind = Literal["worked", "leaks", "broke", "nothing"]
+"""Kinds of verdicts: it worked; the old fact leaks; the model broke; it did nothing."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MEANINGS: dict[Kind, str] = {
+    "worked": "worked: it took, the model is kept, and little of the old fact can be deduced",
+    "leaks": "leaks: the old fact can still be deduced, or is still given directly",
+    "broke": "broke: the model lost other knowledge, so that other numbers say little",
+    "nothing": "did nothing: it did not take, or there was nothing to measure",
+}
+"""Each kind in words, for a legend."""
+
 TOOK = ((0.5, "took"), (0.1, "took in part"), (0.0, "did not take"))
 """Words for efficacy: (at least, word), best first."""
+
+GAIN = 0.1
+"""Probability that the new object gained, below which an edit did not take: it was as likely."""
+
+ALREADY = "already the answer"
+"""Word for efficacy where the new object was likelier than .5 before the edit."""
 
 FORGOT = ((0.9, "took"), (0.5, "took in part"), (-math.inf, "did not take"))
 """Words for forgetting, how much of a fact's probability is gone: (at least, word), best first."""
@@ -68,12 +93,14 @@ class Part:
         sentence: a whole sentence with the value.
         rule: definition of the grades.
         value: the metric that was graded; None where it is undefined.
+        kind: of the whole edit, where the part is the verdict in one word.
     """
 
     word: str
     sentence: str
     rule: str
     value: float | None
+    kind: Kind | None = None
 
     @property
     def grade(self) -> str:
@@ -82,7 +109,7 @@ class Part:
 
 
 _GRADES = {
-    "took": "good", "took in part": "fair", "did not take": "bad",
+    "took": "good", "took in part": "fair", "did not take": "bad", ALREADY: "bad",
     "none": "good", "little": "good", "much": "fair", "most": "bad", "more than before": "bad",
     "kept": "good", "mostly kept": "fair", "damaged": "bad",
     "as before": "good", "changed": "fair", "collapsed": "bad",
@@ -95,23 +122,26 @@ class Verdict:
     """The verdict on one edit by one measure.
 
     Attributes:
+        kind: worked, leaks, broke or nothing.
         nothing: a sentence that says why there is nothing to measure; empty where there is. With it
             no part is to be shown: each would be about facts that the model never knew.
         unrelated: the model on texts of its own and on known facts.
-        moved: says by counts that the model moved the subject, or lost its knowledge of it; empty
-            where most known facts about it are kept, or they were not counted.
-        collapsed: the number that says so where the edit collapsed the model, which takes
-            precedence over all other parts; else empty.
+        broke: the damage by which the model broke, in words; empty where it did not.
+        changed: the facts that changed most, without the edited one.
+        wordings: a clause on the wordings in which the edited fact was asked; empty where several
+            agree.
     """
 
+    kind: Kind
     installed: Part
     left: Part
     kept: Part
     subject: Part
     unrelated: Part
     nothing: str = ""
-    moved: str = ""
-    collapsed: str = ""
+    broke: str = ""
+    changed: tuple[ChangedFact, ...] = ()
+    wordings: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -120,28 +150,32 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """One sentence with the answer: success and depth of the edit."""
+        """One or two sentences with the answer: damage first, then success and depth."""
         if self.nothing:
             return self.nothing
-        if self.collapsed:
-            return f"The edit collapsed the model ({self.collapsed}): other results say little."
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
-        took = f"The edit {self.installed.word}"
+        took = f"The edit {_DID.get(self.installed.word, self.installed.word)}"
         if self.installed.word == UNKNOWN:
             took = "The edit of the fact itself was not measured"
-        if self.unrelated.word == "damaged":
-            took += ", but damaged the model"
-        elif self.unrelated.word == "changed":
-            of_text = (self.unrelated.value or 0.0) >= LINES[-1][0]
-            took += f", but changed unrelated {'text' if of_text else 'facts'}"
-        other = ""
-        if self.unrelated.word == "damaged":  # and the facts about the subject with it
-            return f"{took}; {left}."
-        if self.moved:
-            other = f", and {self.moved}"
-        elif self.subject.word == "damaged" and self.subject.value is not None:
-            other = f", and the other facts about the subject keep {percent(self.subject.value)}"
-        return f"{took}; {left}{other}."
+        if self.broke:
+            link = ", but" if self.installed.grade == "good" else ", and"
+            text = f"{took}{link} broke the model: {self.broke}"
+            cut = self.left.word in ("none", "little")
+            text += "; chains are cut because their facts broke" * cut
+        elif self.installed.word in (ALREADY, TOOK[-1][1]):
+            text = took
+        else:
+            text = f"{took}{self._beside()}; {left}"
+            text += f" ({self.wordings})" * bool(self.wordings)
+        named = "; ".join(map(changed_words, self.changed[:NAMED]))
+        return f"{text}." + f" Changed most: {named}." * bool(named)
+
+    def _beside(self) -> str:
+        """Return the change of unrelated texts or facts, as a clause."""
+        if self.unrelated.word != "changed":
+            return ""
+        of_text = (self.unrelated.value or 0.0) >= LINES[-1][0]
+        return f", but changed unrelated {'text' if of_text else 'facts'}"
 
     @property
     def text(self) -> str:
@@ -150,6 +184,23 @@ class Verdict:
             return self.nothing
         parts = (*self.parts, self.unrelated)
         return " ".join(part.sentence for part in parts if part.sentence)
+
+
+NAMED = 3
+"""Facts that a headline names."""
+
+_DID = {
+    ALREADY: "changed nothing: the new object was the answer before",
+}
+"""Words for efficacy as the predicate of a sentence, where they are not one themselves."""
+
+
+def changed_words(fact: ChangedFact) -> str:
+    """Return a changed fact in words: `People in Lyon speak Italian (was French)`."""
+    asked = fact.prompt.replace("{}", fact.subject)
+    if fact.change == "replaced" and fact.says_after:
+        return f"{asked} {fact.says_after} (was {fact.object})"
+    return f"{asked} {fact.object} {fact.change}, {number(fact.before)} → {number(fact.after)}"
 
 
 _HEADLINES = {
@@ -167,16 +218,14 @@ def judged(
     measure: Measure,
     chains: Sequence[ScoredChainRow] | None = None,
 ) -> Verdict:
-    """Return the verdict on a stored edit; reads the model's knowledge of the edited fact.
+    """Return the verdict on a stored edit; reads its chains and the facts that changed most.
 
     Args:
         chains: all its chains by the same measure; None: they are read too.
     """
     if chains is None:
         chains = chain_rows(db, score, measure)
-    unknown = not any(chain.known and chain.r_pre for chain in chains)
-    before = told_before(db, score, measure) if unknown else None
-    return verdict(score, measure, chains, before)
+    return verdict(score, measure, chains, changed_facts(db, score, measure, NAMED))
 
 
 def with_verdict(db: Database, score: Score) -> Score:
@@ -197,52 +246,100 @@ def verdict(
     score: Score,
     measure: Measure,
     chains: Sequence[ScoredChainRow],
-    before: float | None = None,
+    changed: Sequence[ChangedFact] = (),
 ) -> Verdict:
     """The verdict on a scored edit.
 
     Args:
         chains: all its chains by the same measure.
-        before: probability of the edited fact's old object before the edit, if it is known.
+        changed: the facts that changed most.
     """
     return Verdict(
+        in_a_word(score, measure).kind or "nothing",
         _installed(score, measure),
         _left(score, measure, chains),
         _kept(score, measure),
         _subject(score, measure),
         unrelated(score.side_effects),
-        _nothing(score, chains, before),
-        _moved(score),
-        _collapse(score.side_effects),
+        _nothing(score, measure, chains),
+        broke(score, measure),
+        tuple(changed),
+        _wordings(score, measure),
     )
 
 
 def in_a_word(score: Score, measure: Measure) -> Part:
-    """The verdict in one word, for lists: first what makes the other numbers say little.
+    """The verdict in one word and its kind, for lists: first what makes other numbers say little.
 
-    An edit that did not take, or that damaged the model or the subject, is never "deep".
+    An edit that damaged the model or the subject, or that did not take, is never "deep".
     """
-    installed, kept, harm = (
-        _installed(score, measure),
-        _kept(score, measure),
-        unrelated(score.side_effects),
-    )
-    subject, left = _subject(score, measure), score.get("ifr", measure)
+    installed, left = _installed(score, measure), score.get("ifr", measure)
     if left is not None and not left.n and left.excluded:
         said = f"The model knew 0 of {pluralize(left.excluded, 'chain')}: nothing to measure."
-        return Part("unknown", said, "", None)
-    if harm.word == "collapsed":
-        return harm
-    if installed.word != TOOK[0][1]:
-        short = {"did not take": "missed", "took in part": "partial"}
-        return replace(installed, word=short.get(installed.word, installed.word))
-    for part in (harm, subject, kept):
-        if part.word == "damaged":
-            return part
-    if left is None or left.value is None:
-        return installed
+        return Part("unknown", said, "", None, "nothing")
+    if harm := broke(score, measure):
+        word = "collapsed" if unrelated(score.side_effects).word == "collapsed" else "damaged"
+        return Part(word, f"The model broke: {harm}.", DAMAGE, None, "broke")
+    if installed.word not in (TOOK[0][1], UNKNOWN):
+        short = {"did not take": "missed", "took in part": "partial", ALREADY: "no change"}
+        kind: Kind = "leaks" if installed.word == TOOK[1][1] else "nothing"
+        return replace(installed, word=short[installed.word], kind=kind)
+    if installed.word == UNKNOWN or left is None or left.value is None:
+        return replace(installed, kind="nothing" if installed.word == UNKNOWN else "worked")
     said = f"{percent(left.value)} of the old fact can still be deduced."
-    return Part(_word(left.value, DEPTH), said, _rule("IFR", DEPTH), left.value)
+    word = _word(left.value, DEPTH)
+    if word == "deep" and _other_wordings(score, measure):
+        word = "leaky"
+        said += f" {_wordings(score, measure)}."
+    kind = "worked" if word == "deep" else "leaks"
+    return Part(word, said, _rule("IFR", DEPTH), left.value, kind)
+
+
+DAMAGE = (
+    f"broke: collapsed or damaged side effects, or neighbours kept or subject retention below"
+    f" {KEPT[1][0]:g}"
+)
+"""The rule by which a model counts as broken."""
+
+
+def broke(score: Score, measure: Measure) -> str:
+    """Return the damage by which the model broke, in words; empty where it is kept.
+
+    Damage is read before success: where knowledge is lost, chains are cut for that reason, and a
+    model that knows nothing has forgotten nothing.
+    """
+    found, harm = [], unrelated(score.side_effects)
+    if harm.word in ("collapsed", "damaged"):
+        found.append(_harm(score.side_effects))
+    for metric, what in (
+        ("preservation_symmetric", "the facts around it"),
+        ("subject_retention", f"the other facts about {score.subject}"),
+    ):
+        value = score.number(metric, measure)
+        if value is not None and value < KEPT[1][0]:
+            near = " near" if metric == "preservation_symmetric" else ""
+            found.append(f"{what} stay{near} {percent(value)} of their probability")
+    return " and ".join(found).replace("stay near", "keep").replace("stay", "keep")
+
+
+def _harm(found: SideEffects) -> str:
+    """Return the side effect by which the model is damaged, in words."""
+    change = far_change(found)
+    if change is not None and change < FAR_LINES[-1][0]:
+        return f"known facts away from the subject keep {percent(change)}"
+    if found.kl is not None and found.kl >= LINES[1][0]:
+        return f"KL {least(found.kl)} a token on its own texts"
+    return f"its own texts are {number(found.perplexity_ratio)} times as perplexing"
+
+
+def took(score: Score, measure: Measure) -> bool:
+    """Return True if the edit changed the answer: all rankings and marks ask this."""
+    return _installed(score, measure).word == TOOK[0][1]
+
+
+def kept(score: Score, measure: Measure) -> bool:
+    """Return True if the edit left the model's other knowledge in place."""
+    return not broke(score, measure)
 
 
 def unrelated(found: SideEffects) -> Part:
@@ -272,15 +369,6 @@ def unrelated(found: SideEffects) -> Part:
     return Part(word, f"{sentence}. {facts}".rstrip(), rule, found.kl)
 
 
-def _collapse(found: SideEffects) -> str:
-    """The number by which the model collapsed; empty where it did not."""
-    if damage_word(found) != "collapsed":
-        return ""
-    if found.kl is not None and found.kl >= LINES[0][0]:
-        return f"KL {least(found.kl)} a token on its own texts"
-    return f"known facts away from the subject keep {percent(far_change(found) or 0.0)}"
-
-
 def known_facts(found: SideEffects) -> str:
     """The drift of the known facts in a sentence; empty where it was not measured."""
     drift = found.drift
@@ -307,26 +395,6 @@ def known_facts(found: SideEffects) -> str:
     )
 
 
-def _moved(score: Score) -> str:
-    """The largest of the facts that are weakened, follow the new object, or are lost."""
-    found = score.about_subject
-    if found is None or found.kept is None or 2 * found.kept > found.n:
-        return ""
-    followed, lost = found.followed or 0, found.lost or 0
-    weakened = found.weakened or 0
-    known = f"{pluralize(found.n, 'known fact')} about {score.subject}"
-    one = {
-        "followed": f"the model moved the subject: {followed} of {known}"
-        f" follow{'s' * (followed == 1)} {score.target_new}",
-        "lost": f"the model lost {lost} of {known}",
-    }
-    if weakened > max(followed, lost):
-        return f"{weakened} of {known} {'is' if weakened == 1 else 'are'} weakened"
-    if followed and lost and followed == lost:
-        return f"{one['followed']}, and {lost} {'is' if lost == 1 else 'are'} lost"
-    return one["followed" if followed > lost else "lost"]
-
-
 def subject_sentence(score: Score) -> str:
     """The counts of known facts about the subject; empty for a score that has none."""
     found = score.about_subject
@@ -344,10 +412,11 @@ def subject_sentence(score: Score) -> str:
     return f"Of {known} about {score.subject}: {', '.join(counts)} (by likelihood)."
 
 
-def _nothing(score: Score, chains: Sequence[ScoredChainRow], before: float | None) -> str:
+def _nothing(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> str:
     """Return the reason why nothing is measured: the model knows neither the fact nor a chain."""
     if any(chain.known and chain.r_pre for chain in chains):
         return ""
+    before = score.number("known_before", measure)
     known = f"Nothing to measure: the model knows 0 of {pluralize(len(chains), 'chain')}"
     if before is None:
         return f"{known}." if chains else ""
@@ -360,17 +429,49 @@ def _nothing(score: Score, chains: Sequence[ScoredChainRow], before: float | Non
 
 
 def _installed(score: Score, measure: Measure) -> Part:
+    """Grade efficacy; an edit took only if it changed the answer."""
     if score.kind == "forget":
         return _forgotten(score, measure)
-    value = score.number("efficacy", measure)
+    value, before = (score.number(name, measure) for name in ("efficacy", "efficacy_before"))
+    rule = _rule("efficacy", TOOK)
+    if value is None:
+        return Part(UNKNOWN, "The edited fact was not probed.", rule, value)
     word = _word(value, TOOK)
     sentence = (
-        "The edited fact was not probed."
-        if value is None
-        else f"Asked directly, the model answers {score.target_new} with probability"
-        f" {number(value)}."
+        f"Asked directly, the model answers {score.target_new} with probability {number(value)}"
     )
-    return Part(word, sentence, _rule("efficacy", TOOK), value)
+    if before is not None:
+        rule += f"; the new object gains at least {GAIN:g}, and was below {TOOK[0][0]:g} before"
+        if before >= TOOK[0][0] and value >= TOOK[0][0]:
+            word = ALREADY
+        elif value - before < GAIN:
+            word = TOOK[-1][1]
+        if before >= GAIN:
+            sentence += f", before the edit {number(before)}"
+    return Part(word, f"{sentence}.", rule, value)
+
+
+def _wordings(score: Score, measure: Measure) -> str:
+    """Return a clause where the edited fact was asked in one wording, or others disagree."""
+    if score.kind == "forget" or _installed(score, measure).word != TOOK[0][1]:
+        return ""
+    if other := _other_wordings(score, measure):
+        return other
+    asked = score.get("generalization", measure)
+    if (asked is None or not asked.n) and not score.forms:
+        return "asked in one wording only; --forms all asks in others"
+    return ""
+
+
+def _other_wordings(score: Score, measure: Measure) -> str:
+    """Return a clause where the new object is not the answer in other wordings."""
+    asked = score.get("generalization", measure)
+    if asked is None or asked.value is None or not asked.n or asked.value >= TOOK[0][0]:
+        return ""
+    return (
+        f"in {pluralize(asked.n, 'other wording')} the model answers {score.target_new} with"
+        f" {number(asked.value)} only"
+    )
 
 
 def _forgotten(score: Score, measure: Measure) -> Part:
@@ -397,17 +498,32 @@ def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> P
     if found is None or found.value is None or not found.n:
         sentence = f"IFR is undefined: the model knows 0 of {pluralize(len(chains), 'chain')}."
         return Part(UNKNOWN, sentence, rule, None)
-    alive = [chain for chain in chains if chain.surviving]
+    around = [chain for chain in chains if not is_bare(chain, score)]
+    known = [chain for chain in around if chain.known]
+    alive = [chain for chain in known if chain.surviving]
     strong = sum((chain.ratio or 0.0) > STRONG for chain in alive)
-    sentence = (
-        f"{percent(found.value)} of the old fact can still be deduced; {len(alive)} of"
-        f" {_known(found, 'chain')} survive{'s' * (len(alive) == 1)}"
-    )
+    of = f"{len(known)} known of {pluralize(len(around), 'chain')}"
+    if len(known) == len(around):
+        of = pluralize(len(around), "chain")
+    sentence = f"{percent(found.value)} of the old fact can still be deduced"
+    if known:
+        sentence += f"; {len(alive)} of {of} beside it survive{'s' * (len(alive) == 1)}"
     if alive:
         keep = "keeps" if strong == 1 else "keep"
         sentence += f", and {strong or 'none'} of these {keep} more than {percent(STRONG)}"
-    sentence += "."
-    return Part(_word(found.value, LEFT), sentence, rule, found.value)
+    before = score.number("known_before", measure)
+    if before is not None and before < BARELY:
+        sentence += f". The model hardly knew the fact before: p {least(before)}"
+    return Part(_word(found.value, LEFT), f"{sentence}.", rule, found.value)
+
+
+BARELY = 0.2
+"""Probability of the old object before the edit below which IFR is said with it."""
+
+
+def is_bare(chain: ScoredChainRow, score: Score) -> bool:
+    """Return True if the chain is the edited fact by itself: no sentence counts it as surviving."""
+    return chain.steps == 1 and chain.links[0].relation == score.relation
 
 
 def _kept(score: Score, measure: Measure) -> Part:
@@ -422,9 +538,16 @@ def _kept(score: Score, measure: Measure) -> Part:
     part = "" if abs(found.value - 1) < UNCHANGED else f" {percent(found.value)} of"
     on_average = "" if part else " on average" * (found.n != 1)
     sentence = f"{_known(found, 'fact')} around it {keep}{part} {whose} probability{on_average}."
+    near = score.get("preservation_symmetric", measure)
+    graded = found.value
+    if near is not None and near.value is not None:
+        graded = near.value
+        rule = _rule("neighbours kept", KEPT)
+        if found.value - near.value >= UNCHANGED:
+            sentence = f"{sentence[:-1]}; where a rise counts as a change too, {percent(graded)}."
     if found.n < FEW:
         sentence = f"{sentence[:-1]}: it rests on {pluralize(found.n, 'fact')} and says little."
-    return Part(_word(found.value, KEPT), sentence, rule, found.value)
+    return Part(_word(graded, KEPT), sentence, rule, found.value)
 
 
 def _subject(score: Score, measure: Measure) -> Part:
@@ -475,18 +598,9 @@ def _rule(metric: str, grades: Sequence[tuple[float, str]]) -> str:
 
 # The edit of several on one fact that a reader should look at first, and why.
 #
-# Of the edits that took and kept the facts around the edited one, the one that leaves least of the
-# old fact: the others leave its leaks as well. IFR is also low where the other facts about the
-# subject changed, so the reason says what it would be had they been kept.
-
-EFFECTIVE = TOOK[0][0]
-"""Efficacy from which on an edit took."""
-
-INTACT = KEPT[1][0]
-"""Preservation below which an edit is not compared by IFR, unless all that took are below it."""
-
-FORGOTTEN = KEPT[1][0]
-"""Subject retention below which the IFR beyond the subject is named."""
+# Of the edits that took and kept the model, the one that leaves least of the old fact. Where none
+# kept it, the one that did least damage, and it is said so. Demo, reports, pages, sweeps and
+# co-edits rank by this order alone.
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,47 +610,62 @@ class BestMethod:
     Attributes:
         score: of the edit.
         why: sentences on its remarkable values.
+        kept: True if it took and kept the model: only then a mark calls it the best.
     """
 
     score: Score
     why: str
+    kept: bool
+
+
+def rank(scores: Sequence[Score], measure: Measure) -> list[Score]:
+    """Return the scores in the order to look at them; equal ones stay in their order.
+
+    First the edits that took and kept the model, by IFR; then those that took and broke it, by
+    damage; then the others, by efficacy.
+    """
+
+    def place(score: Score) -> tuple[int, float]:
+        if not took(score, measure):
+            return 2, -(score.number("efficacy", measure) or 0.0)
+        if not kept(score, measure):
+            return 1, _damage(score, measure)
+        ifr = score.number("ifr", measure)
+        # Two methods may make the same edit (PRUNE of one fact is MEMIT): the last digits, which
+        # the order of a sum decides, choose none of them.
+        return 0, float("inf") if ifr is None else round(ifr, 9)
+
+    return sorted(scores, key=place)
+
+
+def _damage(score: Score, measure: Measure) -> float:
+    """Return the damage of an edit, to order those that broke the model: 0 for none, 2 at most."""
+    numbers = (score.number(m, measure) for m in ("preservation_symmetric", "subject_retention"))
+    left = min((value for value in numbers if value is not None), default=1.0)
+    return 1 - min(left, 1.0) + (unrelated(score.side_effects).word == "collapsed")
 
 
 def best_method(scores: Sequence[Score], measure: Measure) -> BestMethod:
-    """The edit to look at: of those that took, the one with the lowest IFR.
-
-    An edit that damaged the facts around it is one only where all others that took did so too: IFR
-    is also low where everything is lost. Where none took, the one of the greatest efficacy. An edit
-    without IFR comes last; of equal ones the first is taken.
+    """The edit to look at, see `rank`, and why.
 
     Args:
         scores: at least one; of one rewrite by several methods.
     """
-
-    def value(score: Score, metric: str, missing: float = 0.0) -> float:
-        found = score.number(metric, measure)
-        return missing if found is None else found
-
-    took = [
-        score
-        for score in scores
-        if value(score, "efficacy") >= EFFECTIVE
-        and unrelated(score.side_effects).word != "collapsed"
-    ]
-    if not took:
-        best = max(scores, key=lambda score: value(score, "efficacy"))
-        ruined = value(best, "efficacy") >= EFFECTIVE
-        unharmed = " without a collapse of the model" * ruined
+    best, n = rank(scores, measure)[0], len(scores)
+    those = [score for score in scores if took(score, measure)]
+    if not those:
         return BestMethod(
             best,
-            f"no edit took (efficacy from {EFFECTIVE:g}){unharmed}; {best.method} came nearest with"
-            f" {number(best.number('efficacy', measure))}.",
+            f"no edit took (efficacy from {TOOK[0][0]:g}, and more than before); {best.method} came"
+            f" nearest with {number(best.number('efficacy', measure))}.",
+            kept=False,
         )
-    keep = [score for score in took if value(score, "preservation", 1.0) >= INTACT] or took
-    # Two methods may make the same edit (PRUNE of one fact is MEMIT): the last digits, which the
-    # order of a sum decides, choose none of them.
-    least = min(keep, key=lambda score: round(value(score, "ifr", float("inf")), 9))
-    return BestMethod(least, _why(least, keep, len(took), len(scores), measure))
+    keep = [score for score in those if kept(score, measure)]
+    if not keep:
+        which = f"none of the {len(those)} edits that took (of {n})" if n > 1 else "it took, but"
+        did = "kept the model; it did the least damage" if n > 1 else "broke the model"
+        return BestMethod(best, f"{which} {did}: {broke(best, measure)}.", kept=False)
+    return BestMethod(best, _why(best, keep, len(those), n, measure), kept=True)
 
 
 def _why(least: Score, keep: Sequence[Score], took: int, n: int, measure: Measure) -> str:
@@ -549,10 +678,7 @@ def _why(least: Score, keep: Sequence[Score], took: int, n: int, measure: Measur
     """
     ifr = least.number("ifr", measure)
     if len(keep) < took:
-        rank = (
-            f"of the {took} edits that took (of {n}), {len(keep)} kept the facts around it"
-            f" (Preservation of {INTACT:g} or more)"
-        )
+        rank = f"of the {took} edits that took (of {n}), {len(keep)} kept the model"
         rank += ", of which it leaves the least of the old fact" * (len(keep) > 1)
     elif took > 1:
         rank = f"of the {took} edits that took (of {n}), it leaves the least of the old fact"
@@ -563,22 +689,50 @@ def _why(least: Score, keep: Sequence[Score], took: int, n: int, measure: Measur
     left = f"even so {percent(ifr)} of that fact can still be deduced"
     if ifr < 0.005:  # shown as 0 %
         left = "nearly nothing of that fact can still be deduced"
-    text = f"{rank}; {left} (IFR {number(ifr)})."
-    retention, beyond = (
-        least.number(metric, measure) for metric in ("subject_retention", "ifr_beyond_subject")
-    )
-    if retention is None or beyond is None or retention >= FORGOTTEN:
-        return text
-    text += (
-        f" Part of the drop comes from the subject: the other facts about {least.subject} keep"
-        f" {percent(retention)}; had they been kept, IFR would be {number(beyond)}."
-    )
-    known = [s for s in keep if s.number("ifr_beyond_subject", measure) is not None]
-    other = min(known, key=lambda s: s.number("ifr_beyond_subject", measure) or 0.0)
-    if other.edit != least.edit:
-        text += f" By that number {other.method} leaves least: {_beyond(other, measure)}."
-    return text
+    return f"{rank}; {left} (IFR {number(ifr)})."
 
 
-def _beyond(score: Score, measure: Measure) -> str:
-    return number(score.number("ifr_beyond_subject", measure))
+# What to try next, for each kind of verdict; the leak cut names what else to edit where it leaks.
+
+
+def next_steps(score: Score, measure: Measure) -> list[tuple[str, str]]:
+    """Return what to try next as sentences with the commands that do it.
+
+    None of an append, and of an edit that leaks: the leak cut (`service.leakcut.words`) says more.
+    """
+    found = in_a_word(score, measure)
+    if score.append is not None or "comparison" in score.provenance or found.kind == "leaks":
+        return []
+    asked = posted(score)
+    model, method = ["--model", str(asked["model"])], ["-m", score.method]
+    data = ["-g", score.dataset]
+    if found.word in ("unknown", UNKNOWN):
+        probe = ["thinkeval", "probe", score.dataset, *model]
+        return [("See which facts this model knows, and score one of these:", shlex.join(probe))]
+    if found.kind == "worked":
+        sweep = ["thinkeval", "sweep", *data, *method, *model]
+        return [("See if it is so on other facts too:", shlex.join(sweep))]
+    if score.rewrite.startswith(OWN):
+        own = {name: asked["rewrite"].get(name) for name in RewriteIn.model_fields}
+        words = words_of(RewriteIn, {name: value for name, value in own.items() if value})
+    else:
+        words = [score.rewrite]
+    options = {name: value for name, value in asked.items() if name not in _NAMED_APART}
+    again = ["thinkeval", "score", *words, *data, *model, *words_of(EditOptions, options)]
+    if found.word == "no change":
+        command = shlex.join([*again, *method])
+        return [("Name a new object that is not the answer already:", command)]
+    steps = []
+    if found.kind == "broke" and score.method not in ("none", "ike"):
+        weaker = [*again, *method, "--strength", "0.5"]
+        steps.append(("Edit less strongly, which keeps more of the model:", shlex.join(weaker)))
+    other = "memit" if score.method != "memit" else "rome"
+    steps.append(("Try another method:", shlex.join([*again, "-m", other])))
+    if registry.info(score.method).kind == "weights":
+        tune = ["thinkeval", "model", "tune", str(asked["model"]), *data, *method]
+        steps.append(("Search hyperparameters that keep the model:", shlex.join(tune)))
+    return steps
+
+
+_NAMED_APART = ("graph", "rewrite", "model", "method", "hparams", "overrides", "strength", "force")
+"""Fields of a request that the commands of `next_steps` write themselves, or leave out."""

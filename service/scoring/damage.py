@@ -111,7 +111,10 @@ def word(found: SideEffects) -> str | None:
     kept = far_kept(found)
     if kept is not None and kept < FAR_KEPT:
         reached.append("changed")
-    return min(reached, key=WORDS.index, default=None)
+    worst = min(reached, key=WORDS.index, default=None)
+    # A model that keeps the facts that it knows has not collapsed, whatever its own texts say.
+    facts_kept = kept is not None and kept >= FAR_KEPT
+    return WORDS[1] if worst == WORDS[0] and facts_kept else worst
 
 
 def far_change(found: SideEffects) -> float | None:

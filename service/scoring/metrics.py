@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 
 PREFIX = "metrics/"
-OLD = "target_true"
-"""The role of the edited fact in its old form."""
 
 _CasesOf: TypeAlias = dict[tuple[str, RequestKind, ScoringOptions], list[Mapping[str, Any]]]
 """Cases of one query together: by measure, kind of request and options."""
@@ -184,13 +182,19 @@ def leakage_rows(db: Database, score: Score, measure: str) -> list[rows.LeakageR
     return db.read(rows.LeakageRow, "chains/leakage", **params)
 
 
-def told_before(db: Database, score: Score, measure: str) -> float | None:
-    """The probability of the edited fact's old object before the edit; None if it was not asked."""
-    for row in db.read(rows.FactRow, "graph/facts", graph=score.edit):
-        if row.role == OLD:
-            value: float | None = getattr(row, f"{measure}_pre")
-            return value
-    return None
+def changed_facts(db: Database, score: Score, measure: str, limit: int) -> list[rows.ChangedFact]:
+    """Return the facts that a scored edit changed most, without the edited one.
+
+    Facts outside the chains were asked by likelihood alone.
+    """
+    options = score.options.counted
+    found = db.read(
+        rows.ChangedFact, "states/changed_facts", graph=score.edit, known=options["known"],
+        pre=f"{measure}_pre", post=f"{measure}_post", roles=["fact", "subject", "outside"],
+        limit=limit + 1,
+    )  # fmt: skip
+    edited = (score.subject, score.relation, score.target_true)
+    return [row for row in found if (row.subject, row.relation, row.object) != edited][:limit]
 
 
 def query_params(db: Database, score: Score, measure: str, name: str) -> dict[str, Any]:

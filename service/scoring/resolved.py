@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
 from ...loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
+from ..base.errors import UsageError
 from ..graphs import datasets
 from ..graphs.datasets import Dataset, case, to_fact
 from . import hyperparameters as given
@@ -136,6 +137,7 @@ def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
     from ...editing.architectures import adapter_for
 
     dataset = datasets.dataset(runtime.db, request.graph)
+    require_another(runtime.db, request)
     method = registry.get(request.method)
     hyperparameters(runtime, request)  # an error of theirs comes before the model is loaded
     model = runtime.model_of(request, dataset)
@@ -145,6 +147,29 @@ def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
     settings, chat = settled(runtime, dataset, model.loaded, request.probe)
     request = request.model_copy(update={"chat": settings.chat})
     return Resolved(runtime, request, dataset, model, method, found.values, found, chat)
+
+
+def require_another(db: Database, request: ScoreRequest) -> None:
+    """Refuse a new object that is another name of the old one: nothing would be changed.
+
+    Raises:
+        UsageError: names the entity and its names.
+    """
+    rewrite = request.rewrite
+    new = rewrite.target_new.casefold()
+    if not new or rewrite.kind == "append":
+        return
+    named = db.read(rows.EntityRow, "graph/entities", graph=request.graph, aliased=True)
+    names = {entity.name: (entity.name, *entity.aliases) for entity in named}
+    old = next(
+        (each for each in names.values() if rewrite.target_true in each), (rewrite.target_true,)
+    )
+    if new in (name.casefold() for name in old):
+        raise UsageError(
+            f"{rewrite.target_new!r} is a name of {old[0]!r} in {request.graph}: the edit would"
+            " change nothing.",
+            remedy="Name another object with --target-new, or take the alias out of the graph.",
+        )
 
 
 def require_hparams(runtime: Runtime, requests: Iterable[EditOptions]) -> None:

@@ -141,6 +141,7 @@ def before(resolved: Resolved, probed: Sequence[ProbedFact]) -> list[ProbedFact]
     found = resolved.runtime.db.read(
         rows.FactRow, "probes/about_subject",
         graph=resolved.dataset.id, subject=rewrite.subject, relation=rewrite.relation,
+        objects=[rewrite.target_true, rewrite.target_new],
     )  # fmt: skip
     questions = [
         Question(fact, resolved.scope.aliases.get(fact.object, ()), role="subject", listed=False)

@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ..base.formatting import number, percent, pluralize
 from ..models.edit import KNOWN, Measure
-from ..reports.verdict import FORGOT, TOOK
+from ..reports.verdict import FORGOT, TOOK, Kind
 from ..scoring import damage
 
 if TYPE_CHECKING:
     from ..models.edit import DriftLine, SideEffects
     from .schemas import ComparedRequest, StateComparison, Wording
 
-
-Kind = Literal["worked", "leaks", "broke", "nothing"]
 
 FORMS = "question,paraphrase"
 """The forms in which a fact is asked before it counts as forgotten."""

@@ -74,7 +74,10 @@ class Rule:
 
     def chain(self, chain: Chain) -> bool:
         """Return True if the model had the chain to lose."""
-        return self.papers or not reliability(chain)[0] < self.known_chain
+        if self.papers:
+            return True
+        facts = not any(e.pre < self.known for e in chain)
+        return facts and not reliability(chain)[0] < self.known_chain
 
     def ratio(self, chain: Chain) -> bool:
         """Return True if R'/R of the chain counts."""
@@ -256,10 +259,24 @@ def preservation(
     return Value(fmean(terms) if terms else rule.none(1.0), len(terms), excluded)
 
 
+def preservation_symmetric(
+    edges: Sequence[Edge], case: Case, max_steps: int, bare: str, rule: Rule = KNOWN
+) -> Value:
+    """Return the mean of min(r, 1/r) over the broader context without what co-edits changed."""
+    changed = {(e.subject, e.relation) for e in edges if e.role == "coedit"}
+    context = [
+        e
+        for e in scope(edges, case, max_steps, bare)
+        if e.subject != case.subject and (e.subject, e.relation) not in changed
+    ]
+    ratios = [e.post / e.pre for e in context if rule.fact(e.pre)]
+    near = [min(r, 1 / r) if r else 0.0 for r in ratios]
+    return Value(fmean(near) if near else None, len(near), len(context) - len(near))
+
+
 def kept_subject(edge: Edge, case: Case) -> bool:
     """Return True if the fact is about s0 and not one that the edit is meant to change."""
-    asked_for = edge.object == case.object or edge.relation == case.relation
-    return edge.subject == case.subject and not asked_for
+    return edge.subject == case.subject and edge.object != case.object
 
 
 def subject_retention(found: Iterable[Edge], case: Case, rule: Rule = KNOWN) -> Value:
@@ -353,6 +370,18 @@ def efficacy(edges: Sequence[Edge], case: Case) -> Value:
     """The probability of target_new after the edit."""
     new = target_edge(edges, case, "target_new")
     return Value(new.post, 1) if new else Value(None, 0)
+
+
+def efficacy_before(edges: Sequence[Edge], case: Case) -> Value:
+    """Return the probability of target_new before the edit."""
+    new = target_edge(edges, case, "target_new")
+    return Value(new.pre, 1) if new else Value(None, 0)
+
+
+def known_before(edges: Sequence[Edge], case: Case) -> Value:
+    """Return the probability of target_true before the edit."""
+    old = target_edge(edges, case, "target_true")
+    return Value(old.pre, 1) if old else Value(None, 0)
 
 
 def efficacy_score(edges: Sequence[Edge], case: Case) -> Value:

@@ -121,6 +121,11 @@ def expected_metrics(
         "metrics/ifr_by_steps": dict(ref.ifr_by_steps(of, max_steps, rule)),
         "metrics/ifr_published": {None: ref.ifr_published(of, max_steps, rule)},
         "metrics/preservation": {None: ref.preservation(edges, case, max_steps, bare, unit, rule)},
+        "metrics/preservation_symmetric": {
+            None: ref.preservation_symmetric(edges, case, max_steps, bare, rule)
+        },
+        "metrics/efficacy_before": {None: ref.efficacy_before(edges, case)},
+        "metrics/known_before": {None: ref.known_before(edges, case)},
         "metrics/subject_retention": {
             None: ref.subject_retention(ref.scope(edges, case, max_steps, bare), case, rule)
         },
@@ -227,11 +232,13 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
 
     for least in (0.01, 0.2):
         (counted,) = db.read(rows.KnownChainsRow, "chains/known", **of, known_chain=least)
-        n_known = sum(ref.reliability(chain)[0] >= least for chain in expected.values())
+        known = ref.Rule(known_chain=least)
+        n_known = sum(known.chain(chain) for chain in expected.values())
         assert (counted.chains, counted.known) == (len(expected), n_known)
 
     rule = option["rule"]
-    about |= {"parallel": parallel, "known_chain": in_query(option)["known_chain"]}
+    asked = in_query(option)
+    about |= {"parallel": parallel, **{name: asked[name] for name in ("known", "known_chain")}}
     scored = db.read(rows.ScoredChainRow, "chains/scored", **about, threshold=threshold)
     assert sorted(tuple(link.id for link in chain.links) for chain in scored) == sorted(expected)
     for chain in scored:
