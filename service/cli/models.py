@@ -57,7 +57,7 @@ from .output import (
 if TYPE_CHECKING:
     from ..growth.knowledge import FailureOut, KnowledgeOut
     from ..models.edit import Measure
-    from ..scoring.knowledge import AskedRelation, KnownRewrite, KnownSummary
+    from ..scoring.knowledge import AskedRelation, KnownFact, KnownRewrite, KnownSummary
     from ..scoring.tuning import Plan
 
 
@@ -95,9 +95,15 @@ def show_known(found: KnownSummary, graph: str, measure: Measure) -> None:
         ],
     )
     _show_relations(found)
-    facts = indexed("subject", "relation", "object", measure)
+    facts: list[Column[KnownFact]] = [
+        Column("subject", lambda fact: fact.subject),
+        Column("relation", lambda fact: fact.relation),
+        Column("object", lambda fact: fact.object),
+        Column(measure, lambda fact: fact.p),
+        Column("says", lambda fact: fact.says),
+    ]
     emit_table(Table("best", "Best known facts", facts, found.best))
-    if any(value >= KNOWN for *_, value in found.weakest):
+    if any(fact.p >= KNOWN for fact in found.weakest):
         emit_table(Table("weakest", "Least known facts", facts, found.weakest))
     if found.wordings is not None:
         _show_wordings(found.wordings)
@@ -231,6 +237,7 @@ def probe(
             by_wording=by_wording,
             forms=wanted,
             ask_parts=ask_parts,
+            every=json,
         )
     if json:
         shown = [found.model_dump() for found in summary.forms] if summary.forms else None

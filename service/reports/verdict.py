@@ -317,9 +317,14 @@ def broke(score: Score, measure: Measure) -> str:
     ):
         value = score.number(metric, measure)
         if value is not None and value < KEPT[1][0]:
-            near = " near" if metric == "preservation_symmetric" else ""
-            found.append(f"{what} stay{near} {percent(value)} of their probability")
-    return " and ".join(found).replace("stay near", "keep").replace("stay", "keep")
+            found.append(f"{what} keep {percent(value)} of their probability")
+    about = score.about_subject
+    if score.number("subject_retention", measure) is None and about and about.kept is not None:
+        changed = about.n - about.kept
+        if 2 * changed > about.n:
+            known = pluralize(about.n, "known fact")
+            found.append(f"{changed} of {known} about {score.subject} changed")
+    return " and ".join(found)
 
 
 def _harm(found: SideEffects) -> str:
@@ -402,11 +407,9 @@ def subject_sentence(score: Score) -> str:
         return ""
     if found.kept is None:
         return f"Facts kept, weakened and lost are undefined: {found.reason}."
-    counts = [f"{found.kept} kept"]
-    if found.weakened is not None:
-        counts.append(f"{found.weakened} weakened")
+    counts = [f"{found.kept} kept", f"{found.weakened} weakened", f"{found.replaced} replaced"]
     if found.followed is not None:
-        counts.append(f"{found.followed} followed the new object")
+        counts[-1] += f" ({found.followed} of them by what follows from the new object)"
     counts.append(f"{found.lost} lost")
     known = pluralize(found.n, "known fact")
     return f"Of {known} about {score.subject}: {', '.join(counts)} (by likelihood)."

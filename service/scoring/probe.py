@@ -96,17 +96,21 @@ class ProbedFact:
     """A fact with the answer before and, in an edit graph, after the edit.
 
     Attributes:
-        instead: of a known fact about the edited subject that is not kept, the edited model's
-            likeliest object of the relation, and its likelihood.
+        named: name of the graph that the edited model's own answer gives instead of the object.
     """
 
     question: Question
     pre: Answer
     post: Answer | None = None
-    instead: tuple[str, float] | None = None
+    named: str | None = None
 
 
 Progress = Callable[[int, int, str], None]
+
+EXACT = "likelihood"
+"""The measure that facts beside the chains are asked by."""
+BESIDE: tuple[Role, ...] = ("subject", "outside")
+"""Roles of these facts."""
 
 
 def probe(
@@ -142,6 +146,26 @@ def probe_with(
         replace(answer, neighborhood=_joined(groups, [next(rest) for _ in groups]))
         for answer, groups in zip(answers, near, strict=True)
     ]
+
+
+def own_answers(
+    loaded: LoadedModel,
+    probed: Sequence[tuple[Question, Answer]],
+    settings: ProbeSettings,
+    *,
+    prompt_change: Callable[[str], str] | None = None,
+) -> list[str | None]:
+    """The model's own likeliest answer to each question that it was asked; None without one."""
+    from ...editing.probe import own_answers as asked
+
+    found = asked(
+        loaded,
+        [_item(str(i), question) for i, (question, _) in enumerate(probed)],
+        settings,
+        likelihoods=[answer.values.get(EXACT) for _, answer in probed],
+        prompt_change=prompt_change,
+    )
+    return [text or None for text in found]
 
 
 def spelled_apart(
@@ -297,10 +321,8 @@ def edge_properties(probed: ProbedFact) -> dict[str, object]:
             if other is not None:
                 properties["replaced"] = other
             properties["caption"] = caption(fact.relation, before, after)
-    if probed.instead is not None:
-        name, value = probed.instead
-        properties["answer_post"] = name
-        properties["answer_likelihood"] = _checked(fact, "answer_likelihood", value)
+    if probed.named is not None:
+        properties["answer_post"] = probed.named
     return properties
 
 

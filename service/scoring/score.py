@@ -43,6 +43,7 @@ from . import plan as planning
 from . import record as editrecords
 from .plan import Plan
 from .probe import (
+    BESIDE,
     Answer,
     Neighbor,
     ProbedFact,
@@ -163,10 +164,10 @@ def _score(
         plan.provenance["delta"] = deltas.save(plan, record.edit, effect, edited)
     record.stage("probe post", 0.6)
     with watch.stage("probe post"):
-        probed, further, beside = _post(resolved, effect, pre, further, beside)
+        probed, further, beside, about = _post(resolved, effect, pre, further, beside, about)
         both = chat.measured(model.loaded, request.probe, effect, probed)
         answers = append.both(resolved, effect)
-        shown = side_effects.after(resolved, effect, probed, about)
+        shown = [*probed, *about]
     with watch.stage("forms"):
         asked = battery.both(resolved, effect, shown)
     with watch.stage("checks"):
@@ -174,6 +175,10 @@ def _score(
     with watch.stage("side effects"):
         changed = damage.measured(resolved, effect, edited)
         known = drift.outside(resolved, effect, [*shown, *further, *beside], edited)
+    with watch.stage("own answers"):
+        written = side_effects.own_answers(
+            resolved, effect, [*shown, *further, *beside, *(known.facts if known else ())]
+        )
     with watch.stage("tasks"):
         solved = tasks.both(resolved, effect, harness)
     texts = None
@@ -182,7 +187,6 @@ def _score(
             texts = generation.both(resolved, effect)
     record.stage("write", 0.9)
     with watch.stage("write"):
-        written = [*shown, *further, *beside, *(known.facts if known else ())]
         editrecords.write_edit_graph(record, request, model.name, written, scope.aliases)
         if answers:
             record.write_answers(answers)
@@ -378,10 +382,11 @@ def _post(
 def _asked_after(
     resolved: Resolved, effect: EditEffect, group: Sequence[ProbedFact]
 ) -> list[ProbedFact]:
+    beside = group[0].question.role in BESIDE
     answers = probe(
         resolved.model.loaded,
         [probed.question for probed in group],
-        resolved.request.probe,
+        side_effects.settings_of(resolved) if beside else resolved.request.probe,
         prompt_change=effect.prompt_change,
         progress=resolved.runtime.progress,
     )

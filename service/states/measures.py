@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 from ...cypher import rows
 from ...loaders.records import Fact, RewriteRequest, digest
 from ..base.formatting import fine
+from ..graphs.edges import KEPT_RATIO
 from ..models.edit import KNOWN, MEASURES, Measure
 from ..scoring import model_graph
-from ..scoring.probe import Answer, ProbedFact, Question, questions_for
+from ..scoring.probe import EXACT, Answer, ProbedFact, Question, questions_for
 from ..scoring.request import ScoreRequest
 from ..scoring.resolved import Scope, facts_in_scope, neighbors
 from ..scoring.score import edited_questions
@@ -142,6 +143,44 @@ def answers_of(runtime: Runtime, state: OpenState, asking: ProbePlan) -> Answers
 
     edited, concluded = once("edited facts", asking.edited), once("conclusions", asking.implied)
     return Answers(graph, model_graph.stored_answers(runtime, graph), edited, concluded)
+
+
+def with_own_answers(
+    runtime: Runtime, state: OpenState, asking: ProbePlan, answers: Answers, base: Answers | None
+) -> Answers:
+    """The answers with the state's own ones: to the edited facts, and to those that it knows.
+
+    Of a state that is compared, to those that changed. A state behind an endpoint has the commonest
+    of its samples (`EndpointState.ask`).
+
+    Args:
+        base: None: the state is the base.
+    """
+    loaded = getattr(state, "loaded", None)
+    if loaded is None:
+        return answers
+    facts = [
+        question
+        for question in questions_for(asking.facts, asking.aliases)
+        if _is_asked(answers.facts[question.fact.id], base and base.facts[question.fact.id])
+    ]
+    asked = [(question, answers.facts[question.fact.id]) for question in facts]
+    asked += zip(asking.edited, answers.edited, strict=True)
+    texts = model_graph.own_answers(runtime, loaded, state.about.digest, asked, asking.settings)
+    said = [replace(each, says=text) for (_, each), text in zip(asked, texts, strict=True)]
+    of_facts = {q.fact.id: each for q, each in zip(facts, said, strict=False)}
+    return replace(answers, facts={**answers.facts, **of_facts}, edited=said[len(facts) :])
+
+
+def _is_asked(answer: Answer, before: Answer | None) -> bool:
+    """Return True for a fact that the base knows, or that is another one in a state."""
+    value = answer.values.get(EXACT)
+    if before is None:
+        return value is not None and value >= KNOWN
+    first = before.values.get(EXACT)
+    if value is None or first is None:
+        return before.says is not None
+    return value >= KNOWN if first < KNOWN else value < KEPT_RATIO * first
 
 
 def of_request(

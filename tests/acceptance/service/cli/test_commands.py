@@ -119,7 +119,12 @@ def test_probe_says_what_the_model_knows(at_once: Call, mine: Mine, db: Database
     # Of several friends of Harry's none can be likelier than 1/2 to be named first.
     asked = Counter((f.subject, f.prompt) for f in datasets.stored_graph(db, mine.graph).facts)
     assert known["n_known"] >= 0.98 * sum(n == 1 for n in asked.values())
+    assert known["n_known"] == known["known"]["0.05"]
     assert known["graph"].startswith(f"{mine.graph}@")
+    assert len(known["facts"]) == 108
+    for fact in known["facts"]:
+        if fact["p"] > 0.5:
+            assert fact["says"] == fact["object"]
     assert at_once(*args).json == known
     assert "Least known facts" in at_once(*args[:-1]).out
 
@@ -130,7 +135,7 @@ def test_probe_ends_with_the_rewrites_that_are_worth_scoring(at_once: Call, mine
     assert set(found["known"]) == {"0.5", "0.2", "0.05"}
     assert sum(row["facts"] for row in found["relations"]) == 108
     assert sum(row["known"]["0.5"] for row in found["relations"]) == found["known"]["0.5"]
-    assert found["best"] == sorted(found["best"], key=lambda fact: -fact[3])
+    assert found["best"] == sorted(found["best"], key=lambda fact: -fact["p"])
     assert set(found["wordings"][0]["means"]) >= {"cloze", "question"}
     rewrites = found["rewrites"]
     assert len(rewrites) == 6
