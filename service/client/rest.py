@@ -180,7 +180,7 @@ class Experiments:
         """The drift of each state of a comparison: all facts, by distance, by relation."""
         out = cast(ComparisonOut, self.get("comparisons", comparison).result)
         chosen = measure or out.measure
-        rows = out.to_frame()
+        rows = out.to_frame("drift")
         shown = rows[rows["measure"] == chosen].drop(columns=["measure", "by"])
         columns = dict.fromkeys(("state", "label", *DriftLine.model_fields))
         return shown[list(columns)].reset_index(drop=True)

@@ -439,19 +439,24 @@ def _installed(score: Score, measure: Measure) -> Part:
     rule = _rule("efficacy", TOOK)
     if value is None:
         return Part(UNKNOWN, "The edited fact was not probed.", rule, value)
-    word = _word(value, TOOK)
+    word = took_word(value, before)
     sentence = (
         f"Asked directly, the model answers {score.target_new} with probability {number(value)}"
     )
     if before is not None:
         rule += f"; the new object gains at least {GAIN:g}, and was below {TOOK[0][0]:g} before"
-        if before >= TOOK[0][0] and value >= TOOK[0][0]:
-            word = ALREADY
-        elif value - before < GAIN:
-            word = TOOK[-1][1]
         if before >= GAIN:
             sentence += f", before the edit {number(before)}"
     return Part(word, f"{sentence}.", rule, value)
+
+
+def took_word(value: float, before: float | None) -> str:
+    """Return the word for efficacy, by the new object's probability after and before the edit."""
+    if before is not None and min(value, before) >= TOOK[0][0]:
+        return ALREADY
+    if before is not None and value - before < GAIN:
+        return TOOK[-1][1]
+    return _word(value, TOOK)
 
 
 def _wordings(score: Score, measure: Measure) -> str:

@@ -794,7 +794,7 @@ def _wordings(
 
 
 def _compared(each: _Scored, score: Score, found: Any, wordings: list[Wording]) -> ComparedRequest:
-    shown = headlines()
+    shown = (*headlines(), "efficacy_before")
     kept: list[MetricValue] = [value for value in score.values if value.metric in shown]
     rewrite = each.request.rewrite
     return ComparedRequest(

@@ -374,7 +374,7 @@ def _reopened(
         object=request.target_true,
         relation=request.relation,
         max_steps=posted.max_steps,
-        bare="exclude",
+        bare=posted.bare,
         parallel=posted.parallel,
         pre=f"{measure}_pre",
         post=f"{measure}_post",
