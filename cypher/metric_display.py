@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -55,6 +56,12 @@ class MetricDisplay:
     def title(self) -> str:
         """The label as the title of a column: `short` with a capital letter."""
         return self.short[:1].upper() + self.short[1:]
+
+    @property
+    def good(self) -> float | None:
+        """The best value, as the meaning says it; None where it names none."""
+        found = re.search(r"good: (\d+)", self.meaning)
+        return float(found[1]) if found else None
 
 
 def read_display(name: str, fields: Mapping[str, str]) -> MetricDisplay:

@@ -7,7 +7,7 @@
 // headline: yes
 // order: 8
 // short: deep edited
-// meaning: 1 if no chain survives
+// meaning: 1 if no chain survives; good: 1
 // integer: yes
 // over: chain
 // params:

@@ -36,7 +36,9 @@ class Connection:
         self.settings = settings
         self.browser = ""
         """Address of Neo4j Browser with server and user filled in; empty while it is unknown."""
-        self.problem = "The database is being started or connected to."
+        self.problem = "The database is starting."
+        self.starting = True
+        """True until it was connected to for the first time, or could not be."""
         self._database: Database | None = None
         self._changed = threading.Condition()
         self._end = threading.Event()
@@ -96,11 +98,12 @@ class Connection:
             started = time.monotonic()
             database = connect(self.settings, self._progress)
         except GraphError as error:
-            self.problem = f"{error.detail} {error.remedy}"
+            self.starting, self.problem = False, f"{error.detail} {error.remedy}"
             log.warning("no database: %s", error.detail)
             return
         self.browser = browser_start(self.settings) or ""
         log.info("database at %s after %.1f s", database.uri, time.monotonic() - started)
+        self.starting = False
         with self._changed:
             ended = self._end.is_set()
             if not ended:
@@ -153,4 +156,6 @@ class Connection:
                 database.close()
 
     def _progress(self, done: int, total: int, stage: str) -> None:
-        self.problem = f"The database is being started: {stage} ({done} of {total})."
+        self.problem = f"The database is starting. Now {stage}" + (
+            f": {done} of {total}." if total else "."
+        )

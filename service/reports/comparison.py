@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from ...cypher import rows
+from ..base.errors import UsageError
 from ..base.formatting import pluralize
+from ..graphs import datasets
+from ..graphs.requests import of_one_kind
 from ..models.edit import Score, ScoringOptions
 from ..scoring.metrics import case_of
 
@@ -47,6 +50,30 @@ def families(db: Database, scores: Sequence[Score]) -> dict[str, str]:
             facts[of[row.id]].update(f"{_dataset(of[row.id])}|{fact}" for fact in row.facts)
     named = components(facts)
     return {score.edit: named[_rewrite(score)] for score in scores}
+
+
+def unrelated(db: Database, graph: str, scored: Collection[str], n: int) -> list[str]:
+    """Name up to n rewrites of a data set that share no chain fact with those scored, or another.
+
+    Raises:
+        UsageError: there is none.
+    """
+    requests = {r.id: r for r in of_one_kind(datasets.list_rewrites(db, graph)) if r.target_new}
+    facts = {id: {f"of {request.subject}"} for id, request in requests.items()}
+    cases = [datasets.case(graph, request) for request in requests.values()]
+    for row in db.read(rows.ChainFactsRow, "chains/facts", cases=cases):
+        facts[row.id].update(row.facts)
+    family = components(facts)
+    found: dict[str, str] = {family[id]: "" for id in scored if id in family}
+    for id in requests:
+        found.setdefault(family[id], id)
+    names = [id for id in found.values() if id]
+    if not names:
+        raise UsageError(
+            f"{graph} has no further fact that is unrelated to those scored.",
+            remedy="Import a data set with more facts, and score the methods on it.",
+        )
+    return names[:n]
 
 
 def family_of(score: Score, families: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -212,14 +213,9 @@ class Difference:
         if self.equal:
             return f"no difference: equal on {pluralize(self.n, 'rewrite')}"
         few = self.families < inference.RELIABLE and self.interval is not None
-        unreliable = "interval unreliable" * few
         if self.beyond_rewrites is None:
-            over = f" over {self.comparisons} comparisons"
-            over *= inference.least_p(self.families) <= inference.LEVEL
-            counted = "family" if self.families == 1 else "families"
-            limit = f"G = {self.families} {counted}: cannot reach .05{over}"
-            return f"unknown: {limit}{'; ' * few}{unreliable}"
-        few = f"; G = {self.families}: {unreliable}" * few
+            return "unknown"
+        few = f"; G = {self.families}: interval unreliable" * few
         if self.beyond_rewrites:
             return f"real{few}"
         if self.detectable is not None and abs(self.value) < self.detectable:
@@ -517,12 +513,27 @@ class Against:
         rows: other method minus `best`, by method in the order of their IFR, those that did not
             take last, and by metric.
         refused: sentences on methods that are not paired, and why.
+        like: a score by `best`, whose request further ones repeat.
     """
 
     model: str
     best: str
     rows: tuple[Difference, ...]
     refused: tuple[str, ...] = ()
+    like: Score | None = None
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that are compared, the best one first."""
+        return [self.best, *dict.fromkeys(row.first for row in self.rows)]
+
+    @property
+    def command(self) -> str:
+        """The command that scores the methods on all facts of the graph; empty where unknown."""
+        if self.like is None:
+            return ""
+        named = [word for method in self.methods for word in ("-m", method)]
+        return shlex.join(["thinkeval", "sweep", "-g", self.like.dataset, *named])
 
     def of(self, metric: str) -> list[Difference]:
         """The differences in one metric, one a method."""
@@ -582,7 +593,8 @@ def _against(
         for method, reason in unlike.items()
         if reason
     )
-    return Against(model, best, tuple(differences([curves], pairs)), refused)
+    like = next(reversed(methods[best].values()))
+    return Against(model, best, tuple(differences([curves], pairs)), refused, like)
 
 
 def _unlike(one: Mapping[str, Score], other: Mapping[str, Score], measure: Measure) -> str:
@@ -634,33 +646,57 @@ def _sentence(against: Against, metric: str, named: bool, brief: bool) -> str:
     over = pluralize(sizes.pop(), "common rewrite") if len(sizes) == 1 else "the rewrites both have"
     parts = ", ".join(f"{row.first} {difference_text(row)}" for row in rows)
     listed = f" IFR of the others minus its own, paired over {over}: {parts}." * (not brief)
-    return f"{start}{listed} {verdict(rows)}{end}"
+    return f"{start}{listed} {verdict(rows, '' if brief else against.command)}{end}"
 
 
-def verdict(rows: Sequence[Difference]) -> str:
-    """Return the differences that exceed chance, in words, or why that is unknown."""
+def fewest(comparisons: int) -> int:
+    """Return how many unrelated facts can show a difference, where so many are compared."""
+    families = range(2, inference.EXACT + 1)
+    enough = (n for n in families if comparisons * inference.least_p(n) <= inference.LEVEL)
+    return next(enough, inference.EXACT + 1)
+
+
+def further(rows: Sequence[Difference]) -> int:
+    """Return how many unrelated facts are missing to show a difference; 0 where none is."""
+    unknown = [row for row in rows if row.beyond_rewrites is None]
+    return max((fewest(row.comparisons) - row.families for row in unknown), default=0)
+
+
+def verdict(rows: Sequence[Difference], command: str = "") -> str:
+    """Return the differences that exceed chance, in words, or why that is unknown.
+
+    Args:
+        command: scores more facts, where too few are scored.
+    """
     counted = [row.first for row in rows if row.beyond_rewrites]
     within = [row for row in rows if row.beyond_rewrites is False]
     unknown = [row for row in rows if row.beyond_rewrites is None]
-    limits = sorted({row.answer.partition(": ")[2] for row in unknown})
     seen = max((row.detectable or 0.0 for row in within if not row.equal), default=0.0)
     missed = f" (could have seen ≥ {short(seen)})" * bool(seen)
     if not rows:
         return ""
-    if not counted and not within:
-        return f"Unknown whether the differences exceed chance: {'; '.join(limits)}."
-    if not within and not unknown:
-        return "The difference to every other method exceeds chance."
-    if not counted and not unknown:
-        return f"No difference to another method exceeds chance{missed}."
     parts = [f"The difference exceeds chance for {', '.join(counted)}"] if counted else []
+    if counted and not within and not unknown:
+        return "The difference to every other method exceeds chance."
+    if within and not counted and not unknown:
+        return f"No difference to another method exceeds chance{missed}."
     if within:
         named = f"not for {', '.join(row.first for row in within)}{missed}"
         parts.append(named if counted else named.replace("not for", "No difference from chance:"))
-    if unknown:
-        names = ", ".join(row.first for row in unknown)
-        parts.append(f"unknown for {names}: {'; '.join(limits)}")
-    return "; ".join(parts) + "."
+    if unknown and parts:
+        parts.append(f"unknown for {', '.join(row.first for row in unknown)}")
+    said = f"{'; '.join(parts)}. " if parts else ""
+    return said + (_too_few(unknown, command) if unknown else "")
+
+
+def _too_few(unknown: Sequence[Difference], command: str) -> str:
+    """Return that so few facts cannot show a difference, and how many can."""
+    families = max(row.families for row in unknown)
+    alone = "One fact" if max(row.n for row in unknown) == 1 else "Facts that are all related"
+    have = alone if families == 1 else f"{families} unrelated facts"
+    needed = max(fewest(row.comparisons) for row in unknown)
+    text = f"{have} cannot show which method is better. Score {needed} or more unrelated facts"
+    return f"{text}: `{command}`" if command else f"{text}."
 
 
 def difference_text(row: Difference) -> str:
@@ -705,7 +741,7 @@ def table(against: Against) -> Table[Difference]:
     )
     if len(rows) < len(against.rows):
         note += " The other metrics are in --json."
-    said = [note, verdict(against.of("ifr")), *against.refused]
+    said = [note, verdict(against.of("ifr"), against.command), *against.refused]
     title = f"Is the difference real? Each method minus {against.best}, on {against.model}"
     return Table("paired", title, COLUMNS, rows, " ".join(each for each in said if each))
 

@@ -30,6 +30,7 @@ ROLES: dict[str, AccessRole] = {
     # Forms of the web UI.
     "POST /comparisons": "post",
     "POST /growth": "post",
+    "POST /sweeps/more": "post",
     "POST /sweeps/{sweep}/cancel": "post",
     "POST /edits/{edit}/delete": "admin",
     "POST /graphs/{graph}/delete": "admin",

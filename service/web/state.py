@@ -119,9 +119,10 @@ def database_of(request: Request) -> Database:
     Raises:
         ServerUnavailableError: as `database`.
     """
+    connected = state(request).connection.get()
     if request.state.unchecked:
         raise ServerUnavailableError("The database does not answer yet.", remedy=WAIT)
-    return state(request).connection.get()
+    return connected
 
 
 async def settings(request: Request) -> Settings:

@@ -10,7 +10,7 @@ from typing import Any
 from ...leakcut import coedit_kind
 from ...models.leakcut import CoEditOut
 from ...reports import figure_style
-from ...reports.paired import Against, Difference, verdict
+from ...reports.paired import Against, Difference, further, verdict
 from ...reports.table import STEPS
 
 # Geometry of the leaderboard's two charts; the template writes it as SVG.
@@ -95,17 +95,20 @@ class Axis:
         return [(self.at(i * step), f"{i * step:g}") for i in range(first, last + 1)]
 
 
-def series(rows: Sequence[dict[str, Any]]) -> list[Series]:
-    """One per row of the table; named with the model if there are several."""
+def marked(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a table by method, each with its `series`; of several models that is named."""
     models = sorted({row["Model"] for row in rows})
     placed = figure_style.places(row["Method"] for row in rows)
     return [
-        Series(
-            f"{row['Method']} · {row['Model']}" if len(models) > 1 else row["Method"],
-            i,
-            placed[row["Method"]],
-            models.index(row["Model"]),
-        )
+        row
+        | {
+            "series": Series(
+                f"{row['Method']} · {row['Model']}" if len(models) > 1 else row["Method"],
+                i,
+                placed[row["Method"]],
+                models.index(row["Model"]),
+            )
+        }
         for i, row in enumerate(rows)
     ]
 
@@ -116,58 +119,46 @@ def _vertical(values: Sequence[float], low: float = 0.0) -> Axis:
 
 
 def curves(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """IFR by steps: one line per method, with a gap where there is no chain of that length."""
+    """IFR by steps: one line a marked row, with a gap where there is no chain of that length."""
     known = [row[f"{n}-step"] for row in rows for n in STEPS if _is(row[f"{n}-step"])]
     y = _vertical(known)
     x = Axis(STEPS[0], STEPS[-1], LEFT + 12, WIDTH - RIGHT - 12)
     lines = []
-    for row, drawn in zip(rows, series(rows), strict=True):
+    for row in rows:
         points = [(x.at(n), y.at(v), n, v) for n in STEPS if _is(v := row[f"{n}-step"])]
         path = " ".join(
             f"{'L' if i and points[i - 1][2] == n - 1 else 'M'}{px} {py}"
             for i, (px, py, n, _) in enumerate(points)
         )
-        lines.append({"series": drawn, "path": path, "points": points})
+        lines.append({"series": row["series"], "path": path, "points": points})
     ticks = [(x.at(n), str(n)) for n in STEPS]
     return {"lines": lines, "x_ticks": ticks, "y_ticks": y.ticks}
 
 
 def scatter(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """IFR against Preservation: one point per method with its intervals; best is up and left."""
-    shown = [
-        (row, drawn)
-        for row, drawn in zip(rows, series(rows), strict=True)
-        if _is(row["IFR"]) and _is(row["Preservation"])
-    ]
-    beyond = [row[BEYOND] for row, _ in shown if _is(row.get(BEYOND))]
-    right = max([1.0, *(row["IFR"] for row, _ in shown), *beyond])
+    """IFR against Preservation: one point a marked row with its intervals; best is up and left."""
+    shown = [row for row in rows if _is(row["IFR"]) and _is(row["Preservation"])]
+    beyond = [row[BEYOND] for row in shown if _is(row.get(BEYOND))]
+    right = max([1.0, *(row["IFR"] for row in shown), *beyond])
     x = Axis(0.0, math.ceil(right * 10) / 10, LEFT + 8, WIDTH - RIGHT - 8)
-    kept = [row["Preservation"] for row, _ in shown]
-    ends = [row["Preservation low"] for row, _ in shown if _is(row["Preservation low"])]
+    kept = [row["Preservation"] for row in shown]
+    ends = [row["Preservation low"] for row in shown if _is(row["Preservation low"])]
     low = math.floor(10 * (min([1.0, *kept, *ends]) - 0.05)) / 10  # from 0, all are at the top
     y = _vertical(kept, max(0.0, low))
-    at_of = [(x.at(row["IFR"]), y.at(row["Preservation"])) for row, _ in shown]
-    lines = [
-        (at[0], x.at(row[BEYOND]), at[1])
-        for (row, _), at in zip(shown, at_of, strict=True)
-        if _is(row.get(BEYOND))
+    points = [
+        {
+            "series": row["series"],
+            "at": (x.at(row["IFR"]), y.at(row["Preservation"])),
+            "ifr": row["IFR"],
+            "preservation": row["Preservation"],
+            "ifr_beyond": row.get(BEYOND),
+            "beyond": x.at(row[BEYOND]) if _is(row.get(BEYOND)) else None,
+            "across": _bar(row, "IFR", x),
+            "up": _bar(row, "Preservation", y),
+        }
+        for row in shown
     ]
-    labels = _labels([(drawn.name, at) for (_, drawn), at in zip(shown, at_of, strict=True)], lines)
-    points = []
-    for (row, drawn), at, label in zip(shown, at_of, labels, strict=True):
-        points.append(
-            {
-                "series": drawn,
-                "at": at,
-                "ifr": row["IFR"],
-                "preservation": row["Preservation"],
-                "ifr_beyond": row.get(BEYOND),
-                "beyond": x.at(row[BEYOND]) if _is(row.get(BEYOND)) else None,
-                "across": _bar(row, "IFR", x),
-                "up": _bar(row, "Preservation", y),
-                "label": label,
-            }
-        )
+    _label(points)
     return {"points": points, "x_ticks": x.ticks, "y_ticks": y.ticks}
 
 
@@ -212,34 +203,29 @@ class Label:
         return left, self.y - LINE + 2, left + wide, self.y + 2
 
 
-def _labels(
-    named: Sequence[tuple[str, Point]], lines: Sequence[tuple[float, float, float]]
-) -> list[Label | None]:
-    """Places where no name covers another one, a mark or a line, in order; None without room.
+def _label(points: Sequence[dict[str, Any]]) -> None:
+    """Give each point a `label`: a place where its name covers no other name, mark or line.
 
-    Args:
-        named: names with their points.
-        lines: level lines as start, end and height; at the end is another mark.
+    A point without room has None. A level line leads to the point's IFR beyond the subject.
     """
+    lines = [(p["at"][0], p["beyond"], p["at"][1]) for p in points if p["beyond"] is not None]
     marks = [
         (mx - MARK, my - MARK, mx + MARK, my + MARK)
-        for mx, my in (*(at for _, at in named), *((end, my) for _, end, my in lines))
+        for mx, my in (*(p["at"] for p in points), *((end, my) for _, end, my in lines))
     ]
     marks += [(min(a, b), my - 1, max(a, b), my + 1) for a, b, my in lines]
     taken: list[tuple[float, float, float, float]] = []
-    found: list[Label | None] = []
-    for name, at in named:
-        label = next(
+    for point in points:
+        name = point["series"].name
+        point["label"] = next(
             (
-                label for label in _candidates(at)
+                label for label in _candidates(point["at"])
                 if _inside(box := label.box(name)) and not _meets(box, [*taken, *marks])
             ),
             None,
         )  # fmt: skip
-        if label is not None:
-            taken.append(label.box(name))
-        found.append(label)
-    return found
+        if point["label"] is not None:
+            taken.append(point["label"].box(name))
 
 
 def _candidates(at: Point) -> Iterator[Label]:
@@ -325,6 +311,8 @@ class PairedTable:
         scale: the value at either edge.
         comparisons: the number that p is adjusted over.
         refused: sentences on methods that are not paired.
+        methods: those compared; `like` is an edit whose request further ones repeat.
+        more: unrelated facts that are missing to show a difference.
     """
 
     model: str
@@ -334,6 +322,9 @@ class PairedTable:
     scale: float
     comparisons: int
     refused: tuple[str, ...]
+    methods: tuple[str, ...]
+    like: str
+    more: int
 
 
 def tables(found: Sequence[Against]) -> list[PairedTable]:
@@ -362,5 +353,6 @@ def _table(against: Against) -> PairedTable:
     )
     comparisons = max((row.comparisons for row in rows), default=0)
     return PairedTable(
-        against.model, against.best, verdict(rows), drawn, scale, comparisons, against.refused
-    )
+        against.model, against.best, verdict(rows), drawn, scale, comparisons, against.refused,
+        tuple(against.methods), against.like.edit if against.like else "", further(rows),
+    )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote, urlencode
@@ -43,7 +43,7 @@ from ...reports.leakage_map import BANDS, draw, page_svg
 from ...reports.leakage_selection import Length, Selection
 from ...reports.table import STEPS
 from ...reports.tasks import tasks_table
-from ...reports.verdict import Verdict, judged
+from ...reports.verdict import LEFT, Verdict, judged
 from ...rules.implications import GOOD, MEANINGS, implications
 from ...rules.omega import KINDS, WAYS, Chosen, mixed, omega
 from ...rules.store import kept_rules
@@ -71,6 +71,9 @@ DRAWN = 8
 LISTED = 10
 """Rows of a list at first: more would be longer than a screen."""
 
+MOVED = "-moved"
+"""Order of the facts where none is chosen: those first whose probability changed most."""
+
 TABS = {
     "": "Map",
     "chains": "Chains",
@@ -93,12 +96,14 @@ class Asked:
 
     Attributes:
         draw: surviving chains that the map draws at most; `show`: rows of a list.
+        sort: a column of the facts, with "-" before it for the largest first.
     """
 
     measure: Measure | None = None
     selection: Selection = field(default_factory=Selection)
     draw: int = DRAWN
     show: int = LISTED
+    sort: str = MOVED
 
     def query(self, **changed: object) -> str:
         """These parameters as the query of an address; defaults are left out."""
@@ -109,6 +114,8 @@ class Asked:
             pairs["draw"] = self.draw
         if self.show != LISTED:
             pairs["show"] = self.show
+        if self.sort != MOVED:
+            pairs["sort"] = self.sort
         selected = self.selection.query()
         both = urlencode(pairs | changed)
         return "&".join(text for text in (both, selected) if text)
@@ -422,6 +429,8 @@ BRANCHES = 6
 """Branches of the chain tree that are listed at first, at each level."""
 TOP = 3
 """Branches that the first screen lists."""
+LEAKS = LEFT[-2][0]
+"""IFR from which on something leaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -487,6 +496,7 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
             "tree": chain_tree(view.rows),
             "branches": BRANCHES,
             "top": TOP,
+            "leaks": LEAKS,
             "methods": len(
                 {score.method}
                 | {row.method for row in _others(view.db, score) if row.model == score.model}
@@ -534,13 +544,58 @@ def chain_values(view: View, browser: str) -> dict[str, Any]:
     )
 
 
+FACT_COLUMNS: Mapping[str, tuple[str, Callable[[EdgeOut], Any]]] = {
+    "fact": ("Fact", lambda edge: (edge.source, edge.relation, edge.target)),
+    "pre": ("p before", lambda edge: edge.pre),
+    "post": ("p after", lambda edge: edge.post),
+    "moved": ("difference", lambda edge: _moved(edge)),
+    "ratio": ("retention", lambda edge: edge.ratio),
+    "change": ("change", lambda edge: edge.change),
+    "chains": ("chains", lambda edge: edge.chains),
+    "surviving": ("surviving", lambda edge: edge.surviving),
+}
+"""Columns of the facts by the name in the address: the heading and the value to sort by."""
+
+FACTS_FIRST = 30
+"""Facts that are listed at first."""
+
+
+def _moved(edge: EdgeOut) -> float | None:
+    """How far the probability of a fact moved, up or down."""
+    return None if edge.pre is None or edge.post is None else abs(edge.post - edge.pre)
+
+
+def sorted_facts(edges: Sequence[EdgeOut], sort: str) -> list[EdgeOut]:
+    """The facts in the order of a column; those without a value come last in either direction."""
+    value = FACT_COLUMNS[sort.removeprefix("-")][1]
+    known = [edge for edge in edges if value(edge) is not None]
+    known.sort(key=value, reverse=sort.startswith("-"))
+    return known + [edge for edge in edges if value(edge) is None]
+
+
+def _heading(view: View, name: str) -> dict[str, Any]:
+    """A heading of the facts; its link sorts by it, numbers from the largest at first."""
+    sort = view.asked.sort
+    chosen = sort.removeprefix("-") == name
+    up = not sort.startswith("-") if chosen else name not in ("fact", "change")
+    longer = replace(view.asked, sort=f"-{name}" if up else name)
+    return {
+        "name": name,
+        "title": FACT_COLUMNS[name][0],
+        "link": view.address("facts", longer.query()),
+        "order": ("descending" if sort.startswith("-") else "ascending") if chosen else "",
+    }
+
+
 def fact_values(view: View) -> dict[str, Any]:
     """Values of `edit_facts.html`: all facts of the edit graph, and those that leak most."""
     graph = graph_of(view.db, view.score, view.measure, view.rows)
-    edges = sorted(graph.edges, key=lambda edge: (-edge.surviving, -edge.chains))
+    edges = sorted_facts(graph.edges, view.asked.sort)
+    view = replace(view, asked=replace(view.asked, show=max(FACTS_FIRST, view.asked.show)))
     leaks = metrics.leakage_rows(view.db, view.score, view.measure)
     return view.values("facts") | {
-        "edges": edges[: view.asked.show],
+        "headings": [_heading(view, name) for name in FACT_COLUMNS],
+        "edges": [(edge, _moved(edge)) for edge in edges[: view.asked.show]],
         "n_edges": len(edges),
         "leaks": leakage_table(leaks[:LISTED], lambda fact: fact_address(view, fact.id)),
         "n_leaks": len(leaks),
@@ -781,6 +836,7 @@ def _asked(
     surviving: bool = False,
     draw: Annotated[int, Query(ge=1, le=1000)] = DRAWN,
     show: Annotated[int, Query(ge=1, le=100_000)] = LISTED,
+    sort: Annotated[str, Query(pattern=f"^-?({'|'.join(FACT_COLUMNS)})$")] = MOVED,
 ) -> Asked:
     """The parameters of an address; without a length chains of all lengths are shown."""
     picked = Selection(
@@ -792,7 +848,7 @@ def _asked(
         min_ratio=min_ratio,
         surviving=surviving,
     )
-    return Asked(measure, picked, draw, show)
+    return Asked(measure, picked, draw, show, sort)
 
 
 WhichView = Annotated[Asked, Depends(_asked)]

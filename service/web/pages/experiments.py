@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import Form as FormBody
 from fastapi import Path as PathParam
 from fastapi.responses import RedirectResponse, Response
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from ....cypher import rows
 from ...base.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, Problem, describe
@@ -31,6 +32,7 @@ from ..state import AppState, Db
 from . import facts, growth, matrix
 from . import facts as comparing
 from .charts import plot
+from .home import last_used
 from .matrix import View
 from .routes import Taken, Word, page
 
@@ -55,6 +57,14 @@ async def view_of(
 
 
 Viewed = Annotated[View, Depends(view_of)]
+
+
+class More(BaseModel):
+    """The form that scores methods on further facts, with the options of the edit `like`."""
+
+    like: str = Field(max_length=400)
+    methods: list[str] = Field(min_length=1, max_length=50)
+    facts: int = Field(ge=1, le=1000)
 
 
 def link(request: Request) -> Callable[..., str]:
@@ -111,6 +121,15 @@ def one_sweep(
     return page(request, "experiments_sweep.html", here="/sweeps", url=link(request), **values)
 
 
+@router.post("/sweeps/more")
+def score_more(asked: Annotated[More, FormBody()], db: Db, here: AppState) -> Response:
+    """Start a sweep on further facts, which are unrelated to those scored by its methods."""
+    wanted = matrix.further_sweep(db, here.boards, asked.like, asked.methods, asked.facts)
+    accepted = SWEEP.store.submit(db, here.settings, wanted)
+    here.dispatcher.wake()
+    return RedirectResponse(f"/sweeps/{quote(accepted.edit)}", 303)
+
+
 @router.post("/sweeps/{sweep}/cancel")
 def cancel(sweep: Id, db: Db, here: AppState) -> Response:
     """Cancel the cells of a sweep that are not scored yet, and show it."""
@@ -134,7 +153,7 @@ def compare(
     """Any number of edits side by side; two of them as their diff."""
     edits = comparing.named(edit or [], a, b)
     if len(edits) > 2:
-        many = comparing.pluralize(db, edits, measure, chains, page_)
+        many = comparing.side_by_side(db, edits, measure, chains, page_)
         return page(
             request, "experiments_several.html", here="/compare", names=MEASURE_NAMES,
             url=link(request), **many,
@@ -196,8 +215,9 @@ def _comparison_form(db: Database, edit: str | None) -> dict[str, Any]:
         for row in db.read(rows.PageEditRow, "edits/page_edits", status="succeeded", limit=EDITS)
         if not row.method.startswith("compare:")
     ]
+    used = last_used(db)
     form = {
-        "base": "organism", "states": "", "graph": sets[0] if sets else "", "ask": "watch",
+        "base": used.model, "states": "", "graph": used.graph_of(sets), "ask": "watch",
         "rewrites": "", "forget": "", "samples": 0, "implications": False, "sets": sets,
         "put": f"+edit:{edit}" if edit else "", "source": "", "place": "", "bits": "",
         "models": sorted({"organism", SMOLLM2, *(row.model for row in newest)}),

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....cypher import rows
-from ....cypher.metric_options import headlines, integers
+from ....cypher.metric_options import displays, headlines, integers
 from ...base.errors import NotFoundError, UsageError
 from ...base.formatting import pluralize as count_words
 from ...graphs import datasets
-from ...models.edit import MEASURE_NAMES, Measure, MetricValue, Score
+from ...models.edit import MEASURE_NAMES, Measure, Score
 from ...reports import diff as diffs
 from ...reports import figure_style
 from ...reports.comparison import COUNTED, compare
-from ...reports.paired import Difference, difference_text, paired
+from ...reports.paired import Difference, difference_text, further, paired
+from ...reports.paired import verdict as paired_verdict
 from ...reports.table import STEPS
 from ...scoring import record
 from ...scoring.intervals import MEASURE as SAMPLED
 from . import charts, matrix
+from .home import last_used
 from .matrix import View, Which, stored_scores
 
 if TYPE_CHECKING:
@@ -104,18 +106,18 @@ def list_values(
         NotFoundError: no such data set.
     """
     sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
-    graph = graph or (sets[0] if sets else "")
+    graph = last_used(db).graph_of(sets, graph)
     scores: list[Score] = []
     requests: list[RewriteRequest] = []
     if graph:
         datasets.require_graph(db, graph)
         scores = stored_scores(db, boards, graph)[0]
         requests = datasets.list_rewrites(db, graph)
-    columns, table = matrix.table(matrix.of_scores(scores), view.measure)
+    table = matrix.table(matrix.of_scores(scores), view.measure)
     by_rewrite = {row.entry.rewrite: row for row in table}
     words = text.lower().split()
     found = [
-        _listed(request, by_rewrite.get(request.id), columns)
+        _listed(request, by_rewrite.get(request.id))
         for request in requests
         if all(word in _text(request) for word in words)
     ]
@@ -139,17 +141,13 @@ def _text(request: RewriteRequest) -> str:
     return f"{fact} {request.target_true} {request.target_new} {request.id}".lower()
 
 
-def _listed(
-    request: RewriteRequest,
-    row: matrix.MatrixRow | None,
-    columns: Sequence[tuple[str, str]],
-) -> Listed:
+def _listed(request: RewriteRequest, row: matrix.MatrixRow | None) -> Listed:
     if row is None:
         return Listed(request, None, None)
     took = [
         (method, cell)
-        for (_, method), cell in zip(columns, row.cells, strict=True)
-        if cell and cell.took and cell.ifr is not None
+        for (_, method), cell in row.cells.items()
+        if cell.took and cell.ifr is not None
     ]
     return Listed(request, row, min(took, key=lambda item: item[1].ifr or 0.0, default=None))
 
@@ -184,8 +182,9 @@ def values(
     measures = [m for m in MEASURE_NAMES if any(m in score.measures for score in scores)]
     measure = asked.measure or first(measures)
     scores = [score for score in scores if measure in score.measures]
-    scores.sort(key=lambda s: (_number(s, "ifr", measure, 9.0), s.method))
     took = [s for s in scores if _number(s, "efficacy", measure, 0.0) > COUNTED]
+    scores.sort(key=lambda s: (s not in took, _number(s, "ifr", measure, 9.0), s.method))
+    took.sort(key=scores.index)
     best = took[0] if took else None
     over = _over(db, boards, every, model, measure, best)
     table = _rows(db, scores, best, over, measure)
@@ -203,6 +202,7 @@ def values(
         "best": best,
         "sampled": measure == SAMPLED,
         "verdict": _verdict(table, best),
+        "more": further(list(over.values())),
         "grid": matrix.shown(found, asked.chains, asked.page),
         "columns": [(row.score, row.series) for row in table],
         "bands": matrix.BANDS,
@@ -284,8 +284,7 @@ def _rows(
                 _plot(score, measure, highest),
             )
         )
-    # An edit that did not take is not what a reader compares first.
-    return sorted(found, key=lambda row: not row.took)
+    return found
 
 
 def _interval(db: Database, best: Score, score: Score) -> tuple[float, float] | None:
@@ -341,10 +340,7 @@ def _real(over: Difference | None, best: str, name: str) -> str:
         return "Whether that holds for other facts is unknown: no other fact has both methods."
     n = count_words(over.n, "rewrite")
     if over.beyond_rewrites is None:
-        return (
-            f"Whether that is chance is {over.answer}. Both were scored on {n}; those of one"
-            " subject, or that share chain facts, count as one family."
-        )
+        return paired_verdict([over])
     direction = "more" if over.value > 0 else "less"
     real = "exceeds chance" if over.beyond_rewrites else "is within chance"
     return (
@@ -377,7 +373,7 @@ def named(edits: Sequence[str], a: str, b: str) -> list[str]:
     return found
 
 
-def pluralize(
+def side_by_side(
     db: Database, edits: Sequence[str], measure: Measure | None, which: matrix.Which, page: int
 ) -> dict[str, Any]:
     """Three edits or more: their scores as columns, and their chains where they have the same.
@@ -413,7 +409,7 @@ def pluralize(
         "one_fact": len({s.rewrite for s in scores}) == 1,
         "measures": common,
         "measure": by,
-        "metrics": [(name, _across(scores, name, by)) for name in COMPARED],
+        "metrics": [name for name in COMPARED if any(s.get(name, by) for s in scores)],
         "grid": matrix.shown(matrix.read(db, scores, by), which, page) if alike else None,
         "bands": matrix.BANDS,
     }
@@ -423,10 +419,6 @@ COMPARED = (
     "efficacy", "generalization", "ifr", "ifr_beyond_subject", "preservation", "subject_retention",
 )  # fmt: skip
 """The metrics of a table of several edits."""
-
-
-def _across(scores: Sequence[Score], metric: str, measure: Measure) -> list[MetricValue | None]:
-    return [score.get(metric, measure) for score in scores]
 
 
 def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str, Any]:
@@ -459,9 +451,23 @@ def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str,
     return {"choices": choices, "a": a, "b": b, "counts": integers()} | found
 
 
-def _headline(diff: Diff) -> list[MetricDelta]:
-    """The headline metrics in the order of a score: overall values, then IFR by steps."""
+def _headline(diff: Diff) -> list[tuple[MetricDelta, str]]:
+    """The headline metrics in the order of a score, then IFR by steps; B is better, worse or "".
+
+    The better value is nearer to the best one: a Preservation of 1.8 is worse than one of 0.9.
+    """
     shown = [m for m in diff.metrics if m.measure == diff.measure]
     whole = {m.metric: m for m in shown if m.step is None}
+    best = displays()
     by_steps = [m for m in shown if m.metric == "ifr_by_steps" and m.n_a != 0]
-    return [whole[name] for name in headlines() if name in whole] + by_steps
+    return [
+        *((whole[name], _judged(whole[name], best[name].good)) for name in headlines()
+          if name in whole),
+        *((metric, _judged(metric, best["ifr"].good)) for metric in by_steps),
+    ]  # fmt: skip
+
+
+def _judged(metric: MetricDelta, best: float | None) -> str:
+    if best is None or metric.a is None or metric.b is None or not metric.delta:
+        return ""
+    return "better" if abs(metric.b - best) < abs(metric.a - best) else "worse"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -17,6 +18,7 @@ from ...models.edit import ENDED, Score, Status
 from ...reports.verdict import in_a_word
 from ...rules import store as rule_store
 from ...scoring import metrics, record
+from ...scoring.request import posted
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
@@ -259,14 +261,39 @@ def _key(graph: rows.GraphRow | rows.GraphRow) -> tuple[str, str, int]:
     return graph.graph, graph.created_at, graph.n_facts
 
 
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Choices with which forms begin: those of the newest edit, or of the demo without any."""
+
+    graph: str = DEMO_GRAPH
+    rewrite: str = DEMO_REWRITE
+    model: str = "organism"
+    method: str = DEMO_METHOD
+
+    def graph_of(self, sets: Sequence[str], asked: str = "") -> str:
+        """The graph that was asked for, or else the one used last, or the first; "" of none."""
+        return asked or next((name for name in (self.graph, *sets) if name in sets), "")
+
+
+def last_used(db: Database) -> Used:
+    """The choices of the newest edit, as a form takes them."""
+    found = db.read(rows.PageEditRow, "edits/page_edits", limit=1, scores=True, rounds=False)
+    if not found:
+        return Used()
+    (row,) = found
+    score = record.readable(row.score)
+    asked = posted(score) if score else json.loads(row.request or "{}")
+    return Used(row.dataset, row.rewrite, asked.get("model", Used().model), row.method)
+
+
 def form(db: Database, stored: list[DataSet], preset: dict[str, str]) -> dict[str, Any]:
-    """Choices of the form, with the demo edit (or the one in the address) preselected."""
+    """Choices of the form: those in the address, or else those of the newest edit."""
     ids = [g.id for g in stored]
-    graph = preset.get("graph", "")
-    if graph not in ids:
-        graph = DEMO_GRAPH if DEMO_GRAPH in ids else (ids[0] if ids else "")
+    used = last_used(db)
+    asked = preset.get("graph", "")
+    graph = used.graph_of(ids, asked if asked in ids else "")
     rewrites = datasets.list_rewrites(db, graph) if graph else []
-    wanted = preset.get("rewrite") or DEMO_REWRITE
+    wanted = preset.get("rewrite") or used.rewrite
     chosen = next((r.id for r in rewrites if r.id.startswith(wanted)), "")
     counts = next((g.chains for g in stored if g.id == graph), None)
     return {
@@ -276,8 +303,8 @@ def form(db: Database, stored: list[DataSet], preset: dict[str, str]) -> dict[st
         "rewrite": chosen,
         "rules": rules(db, graph),
         "methods": [registry.info(name) for name in registry.names()],
-        "method": preset.get("method") or DEMO_METHOD,
-        "model": preset.get("model") or "organism",
+        "method": preset.get("method") or used.method,
+        "model": preset.get("model") or used.model,
         "shipped": [name for name in graphs.names() if name not in ids],
     }
 

@@ -18,6 +18,7 @@ from ...reports.paired import paired
 from ...reports.table import by_ifr, caption, method_table, rows_of, unranked
 from ...scoring import record
 from . import charts
+from .home import last_used
 
 if TYPE_CHECKING:
     from ....cypher.run import Database
@@ -74,7 +75,7 @@ def board(
         methods: of comparable coverage, as one method with few rewrites would leave few in common.
     """
     sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
-    graph = graph or _newest(db) or (sets[0] if sets else "")
+    graph = last_used(db).graph_of(sets, graph)
     state = db.read(rows.ScoredStateRow, "edits/scored_state", dataset=graph or None)[0]
     key = (graph, model, measure, rewrites, methods, state)
     return boards.get(key, lambda: _board(db, graph, model, measure, rewrites, methods)) | {
@@ -111,7 +112,7 @@ def _board(
         # Incomparable methods are not ranked.
         frame = by_ifr(method_table(shown, by, families), ranked=found.comparable)
         last = unranked(frame) if found.comparable else ""
-        table = rows_of(frame)
+        table = charts.marked(rows_of(frame))
     forms = by_method(shown, families)
     figures = FIGURES if forms[0] else FIGURES[:-1]
     asked = {"graph": graph, "model": model, "measure": by}
@@ -129,14 +130,13 @@ def _board(
         "ranked": found.comparable,
         "last": last,
         "rows": table,
-        "by_model": [list(rows) for _, rows in groupby(enumerate(table), lambda r: r[1]["Model"])],
+        "by_model": [list(rows) for _, rows in groupby(table, lambda row: row["Model"])],
         "few": [f"{method} ({n} of {most})" for (_, method), (n, most) in sorted(few.items())],
         "columns": COLUMNS,
         "more_columns": MORE_COLUMNS,
         "meanings": MEANINGS,
         "figures": figures,
         "figure_query": urlencode({k: v for k, v in asked.items() if v}),
-        "series": charts.series(table),
         "caption": caption(shown, by, COLUMNS, families) if shown else "",
         "asked": methods_table(*forms),
         "checked": checks.methods_table(checks.by_method(db, shown, families)),
@@ -159,8 +159,3 @@ def _few(scores: Sequence[Score]) -> dict[tuple[str, str], tuple[int, int]]:
         for key, rewrites in own.items()
         if len(rewrites) < COVERED * most[key[0]]
     }
-
-
-def _newest(db: Database) -> str:
-    found = db.read(rows.PageEditRow, "edits/page_edits", status="succeeded", limit=1)
-    return found[0].dataset if found else ""

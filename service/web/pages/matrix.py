@@ -15,17 +15,18 @@ from ....editing import registry
 from ...base.errors import NothingStoredError
 from ...experiments import sweep as edit_sweeps
 from ...graphs import datasets
-from ...models.edit import MEASURE_NAMES, Measure, Score
-from ...models.experiment import SweepOut
-from ...reports.comparison import COUNTED, Comparison, compare
+from ...models.edit import MEASURE_NAMES, Measure, Score, SharedOptions
+from ...models.experiment import SweepIn, SweepOut
+from ...reports.comparison import COUNTED, Comparison, compare, unrelated
 from ...reports.paired import paired
 from ...reports.pooling import pooled, terms
 from ...scoring import record
 from ...scoring.metrics import chain_rows
+from ...scoring.request import posted
 from . import charts
+from .home import last_used
 
 if TYPE_CHECKING:
-    from ....cypher.rows import ScoredChainRow
     from ....cypher.run import Database
     from ...base.cache import Cache
 
@@ -86,17 +87,21 @@ class Cell:
         return band(self.ifr) if self.took else ""
 
 
+Key = tuple[str, str]
+"""A column of the matrix: (model, method)."""
+
+
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One rewrite, its cells in the order of the columns; None without an edit."""
+    """One rewrite and its cells by column; a column without an edit of it has none."""
 
     entry: Entry
-    cells: tuple[Cell | None, ...]
+    cells: Mapping[Key, Cell]
 
     @property
     def known(self) -> list[Cell]:
         """The cells that took and have an IFR."""
-        return [cell for cell in self.cells if cell and cell.took and cell.ifr is not None]
+        return [cell for cell in self.cells.values() if cell.took and cell.ifr is not None]
 
     @property
     def mean(self) -> float | None:
@@ -110,25 +115,20 @@ class MatrixRow:
         return max(values) - min(values) if values else 0.0
 
 
-Columns = tuple[tuple[str, str], ...]
-"""(model, method) of each column."""
-
-
 @dataclass(frozen=True, slots=True)
 class Matrix:
     """One page of the matrix.
 
     Attributes:
-        columns: (model, method) of each column.
         several: True if there are several models, which then head the columns.
-        foot: IFR of each column pooled over the rewrites common to all; None without any.
+        foot: IFR by column, pooled over the rewrites common to all; undefined ones are left out.
         total: rewrites on all pages.
     """
 
-    columns: Columns
+    columns: tuple[Key, ...]
     several: bool
     rows: tuple[MatrixRow, ...]
-    foot: tuple[float | None, ...]
+    foot: Mapping[Key, float]
     page: int
     total: int
 
@@ -167,18 +167,13 @@ def of_rows(found: Iterable[rows.PageEditRow], scores: Mapping[str, Score]) -> l
     ]  # fmt: skip
 
 
-def table(
-    entries: Sequence[Entry], measure: str, *, by_model: bool = True
-) -> tuple[Columns, list[MatrixRow]]:
-    """The columns, and every row in the order in which its rewrite first comes."""
-    grouped: dict[tuple[str, str], dict[tuple[str, str], list[Entry]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
+def table(entries: Sequence[Entry], measure: str, *, by_model: bool = True) -> list[MatrixRow]:
+    """Every row, in the order in which its rewrite first comes."""
+    grouped: dict[tuple[str, str], dict[Key, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
         column = (entry.model if by_model else "", entry.method)
         grouped[entry.dataset, entry.rewrite][column].append(entry)
-    columns = tuple(sorted({column for row in grouped.values() for column in row}))
-    return columns, [_row(cells, columns, measure) for cells in grouped.values()]
+    return [_row(by_column, measure) for by_column in grouped.values()]
 
 
 def build(
@@ -196,14 +191,15 @@ def build(
         compared: the scores that the last line pools; without, it is empty.
         by_model: False where the edits are of one model, whose name a worker may still complete.
     """
-    columns, found = table(entries, measure, by_model=by_model)
+    found = table(entries, measure, by_model=by_model)
+    columns = tuple(sorted({column for row in found for column in row.cells}))
     found.sort(key=_order(order))
     page = min(max(page, 1), max(1, -(-len(found) // ROWS)))
     return Matrix(
         columns=columns,
         several=len({model for model, _ in columns}) > 1,
         rows=tuple(found[(page - 1) * ROWS : page * ROWS]),
-        foot=_foot(columns, compared, measure, by_model),
+        foot=_foot(compared, measure, by_model),
         page=page,
         total=len(found),
     )
@@ -217,22 +213,15 @@ def _order(order: Order) -> Callable[[MatrixRow], tuple[Any, ...]]:
     return lambda row: (row.entry.fact, row.entry.rewrite)
 
 
-def _row(
-    by_column: Mapping[tuple[str, str], Sequence[Entry]],
-    columns: Sequence[tuple[str, str]],
-    measure: str,
-) -> MatrixRow:
-    cells = [_cell(by_column[c], measure) if c in by_column else None for c in columns]
-    took = [cell.ifr for cell in cells if cell and cell.took and cell.ifr is not None]
+def _row(by_column: Mapping[Key, Sequence[Entry]], measure: str) -> MatrixRow:
+    cells = {column: _cell(entries, measure) for column, entries in by_column.items()}
+    took = [cell.ifr for cell in cells.values() if cell.took and cell.ifr is not None]
     lowest = min(took) if len(took) > 1 else None
-    marked = tuple(_marked(cell, lowest) for cell in cells)
+    marked = {
+        column: replace(cell, best=lowest is not None and cell.took and cell.ifr == lowest)
+        for column, cell in cells.items()
+    }
     return MatrixRow(next(iter(by_column.values()))[0], marked)
-
-
-def _marked(cell: Cell | None, lowest: float | None) -> Cell | None:
-    if cell is None or lowest is None or not cell.took or cell.ifr != lowest:
-        return cell
-    return Cell(cell.edit, cell.status, cell.error, cell.ifr, cell.efficacy, cell.n, best=True)
 
 
 def _cell(entries: Sequence[Entry], measure: str) -> Cell:
@@ -260,21 +249,14 @@ def _mean(entries: Sequence[Entry], metric: str, measure: str) -> float | None:
     return fmean(values) if values else None
 
 
-def _foot(
-    columns: Sequence[tuple[str, str]],
-    compared: Comparison | None,
-    measure: str,
-    by_model: bool,
-) -> tuple[float | None, ...]:
-    """Pooled IFR (Definition 3 over the chains of all rewrites) of each column."""
-    of: dict[tuple[str, str], list[Score]] = defaultdict(list)
+def _foot(compared: Comparison | None, measure: str, by_model: bool) -> dict[Key, float]:
+    """Pooled IFR (Definition 3 over the chains of all rewrites) by column."""
+    of: dict[Key, list[Score]] = defaultdict(list)
     for score in compared.scores if compared and compared.comparable else ():
         if measure in score.measures:
             of[score.model if by_model else "", score.method].append(score)
-    found = [
-        pooled(terms(of[column], measure))[1] if of.get(column) else None for column in columns
-    ]
-    return tuple(None if value is None or math.isnan(value) else value for value in found)
+    found = {column: pooled(terms(scores, measure))[1] for column, scores in of.items()}
+    return {column: value for column, value in found.items() if not math.isnan(value)}
 
 
 # Chains by edits: how much of each chain's reliability every one of several edits leaves.
@@ -304,20 +286,20 @@ class GridCell:
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """One chain; a cell is None where that edit does not count the chain.
+    """One chain and its cells by edit; an edit that does not count the chain has none.
 
     Attributes:
-        compared: places of the edits by which the chain's kind and spread are taken.
+        compared: the edits by which the chain's kind and spread are taken.
     """
 
     entities: tuple[str, ...]
     steps: int
-    cells: tuple[GridCell | None, ...]
-    compared: tuple[int, ...]
+    cells: Mapping[str, GridCell]
+    compared: frozenset[str]
 
     @property
     def _compared(self) -> list[GridCell]:
-        return [cell for place in self.compared if (cell := self.cells[place])]
+        return [cell for edit, cell in self.cells.items() if edit in self.compared]
 
     @property
     def kind(self) -> Which:
@@ -354,26 +336,23 @@ class Grid:
 
 
 def read(db: Database, scores: Sequence[Score], measure: Measure) -> list[GridRow]:
-    """Every chain of these edits, of one subject and old object, in the order of the scores.
+    """Every chain of these edits, which are of one subject and old object.
 
     Chains differ by the edits that took (efficacy above .5), if two did: one that installs nothing
     leaves every chain.
     """
-    took = [i for i, s in enumerate(scores) if (s.number("efficacy", measure) or 0.0) > COUNTED]
-    compared = tuple(took) if len(took) > 1 else tuple(range(len(scores)))
-    of = [{row.entities: row for row in chain_rows(db, score, measure)} for score in scores]
-    chains = {entities: row for each in of for entities, row in each.items()}
+    took = {s.edit for s in scores if (s.number("efficacy", measure) or 0.0) > COUNTED}
+    compared = frozenset(took if len(took) > 1 else {score.edit for score in scores})
+    chains: dict[tuple[str, ...], dict[str, GridCell]] = defaultdict(dict)
+    for score in scores:
+        for row in chain_rows(db, score, measure):
+            chains[row.entities][score.edit] = GridCell(row.ratio, row.surviving)
     found = [
-        GridRow(entities, row.steps, tuple(_grid_cell(each.get(entities)) for each in of), compared)
-        for entities, row in chains.items()
+        GridRow(entities, len(entities) - 1, cells, compared) for entities, cells in chains.items()
     ]
     kinds = ("differ", "survive", "cut")
     found.sort(key=lambda row: (kinds.index(row.kind), -row.spread, row.steps, row.entities))
     return found
-
-
-def _grid_cell(row: ScoredChainRow | None) -> GridCell | None:
-    return None if row is None else GridCell(row.ratio, row.surviving)
 
 
 def shown(found: Sequence[GridRow], which: Which, page: int) -> Grid:
@@ -422,7 +401,8 @@ def progress(sweep: SweepOut) -> dict[str, Any]:
 def list_values(db: Database, graph: str, page: int) -> dict[str, Any]:
     """The form, one page of the sweeps, and the data sets whose matrix can be opened."""
     sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
-    graph = graph or (sets[0] if sets else "")
+    used = last_used(db)
+    graph = used.graph_of(sets, graph)
     if graph:
         datasets.require_graph(db, graph)
     every = db.read(rows.SweepRow, "jobs/sweeps")
@@ -436,6 +416,7 @@ def list_values(db: Database, graph: str, page: int) -> dict[str, Any]:
         "rewrites": datasets.list_rewrites(db, graph) if graph else [],
         "methods": [registry.info(name) for name in registry.names()],
         "ticked": CHOSEN,
+        "model": used.model,
         "sweeps": [(sweep, progress(sweep)) for sweep in shown],
         "total": len(every),
         "page": page,
@@ -488,6 +469,36 @@ def graph_values(
         "models": models,
         **_shown(of_scores(scores), scores, compared, view, by_model=True),
     }
+
+
+def further_sweep(
+    db: Database, boards: Cache[dict[str, Any]], like: str, methods: Sequence[str], n: int
+) -> SweepIn:
+    """Return the request of a sweep on further facts, with the options of an edit.
+
+    Args:
+        like: id of the edit.
+        n: number of facts that are unrelated to those scored by one of the methods.
+
+    Raises:
+        NotFoundError, NothingStoredError: there is no such edit, or it is not scored.
+        UsageError: the graph has no such fact.
+    """
+    score = record.get_score(db, like)
+    scored = {
+        each.rewrite
+        for each in stored_scores(db, boards, score.dataset)[0]
+        if each.model == score.model and each.method in methods
+    }
+    asked = posted(score)
+    shared = {name: asked[name] for name in SharedOptions.model_fields if name in asked}
+    return SweepIn(
+        **shared,
+        rewrites=unrelated(db, score.dataset, scored, n),
+        models=[asked["model"]],
+        methods=list(methods),
+        seeds=[asked.get("seed", 0)],
+    )
 
 
 def stored_scores(

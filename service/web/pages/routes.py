@@ -29,7 +29,7 @@ from ...reports.graph_tables import GRAPHS
 from ...rules import store
 from ...scoring import deltas, record
 from ..roles import Offers
-from ..state import AppState, Db, InForce
+from ..state import AppState, Db, InForce, state
 from . import depedit, home
 from . import leaderboard as board
 from . import render as rendering
@@ -156,7 +156,10 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
 
 
 def error_page(request: Request, problem: Problem, headers: Mapping[str, str]) -> Response:
-    """An error as a page; one for a 503 reloads itself until the service is ready."""
+    """An error as a page; one for a 503 reloads itself until the service is ready.
+
+    A database that starts is no error for a reader: its page says how far it is.
+    """
     response = page(
         request,
         "error.html",
@@ -166,6 +169,7 @@ def error_page(request: Request, problem: Problem, headers: Mapping[str, str]) -
         detail=problem.detail,
         remedy=problem.remedy,
         reload=problem.status == 503 and request.method == "GET",
+        starting=problem.status == 503 and state(request).connection.starting,
     )
     response.headers.update(headers)
     return response

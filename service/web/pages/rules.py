@@ -14,6 +14,7 @@ from ...reports.graph_tables import rules_table
 from ...rules import groundings, mining, store
 from ...rules import review as reviewing
 from ...rules.schemas import GroundingOut, PartOut
+from .home import last_used
 from .render import words
 
 if TYPE_CHECKING:
@@ -38,13 +39,13 @@ def values(db: Database, graph: str, status: str, rank: store.Rank) -> dict[str,
     """Values of `rules.html`.
 
     Args:
-        graph: "" for the first data set that has rules, or the first of all.
+        graph: "" for the data set used last of those that have rules, or of all.
         status: "" for any.
     """
     sets = [row.graph for row in db.read(rows.GraphRow, "graph/list_graphs", kind="dataset")]
     if not graph:
         having = {row.dataset for row in db.read(rows.RuleRow, "rules/list_rules")}
-        graph = next((name for name in sets if name in having), sets[0] if sets else "")
+        graph = last_used(db).graph_of([name for name in sets if name in having] or sets)
     else:
         graph = require_graph(db, graph, kind=None).dataset
     found = store.rules_of(db, graph, status=None) if graph else []

@@ -5,8 +5,8 @@ import { at } from "./root.js";
 const MOST = 6;
 const PAUSE_MS = 1000;
 
-/** Follow the elements with data-live (address of their record) inside root; `ended` is called when one of them is finished. */
-export function follow(root, ended) {
+/** Follow the elements with data-live (address of their record) inside root; `changed` is called when one has another status than the page shows. */
+export function follow(root, changed) {
   const elements = [...root.querySelectorAll("[data-live]")];
   // Running jobs first, then those queued longest (the list is newest first).
   elements.sort((a, b) => value(b) - value(a)).splice(MOST);
@@ -19,7 +19,7 @@ export function follow(root, ended) {
     if (now) {
       if (typeof now.progress === "number") element.querySelector("progress").value = now.progress;
       element.querySelector("[data-stage]").textContent = now.stage ?? now.status;
-      if (!["queued", "running"].includes(now.status)) return ended(now);
+      if (now.status !== element.dataset.status) return changed(now);
     }
     setTimeout(() => poll(element), PAUSE_MS);
   };

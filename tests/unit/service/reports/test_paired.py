@@ -18,7 +18,16 @@ from thinkeval.service.base import inference
 from thinkeval.service.base.formatting import short
 from thinkeval.service.models.edit import MetricValue, Score, ScoringOptions
 from thinkeval.service.reports.comparison import Comparison, common
-from thinkeval.service.reports.paired import by_row, notes, out, paired, sentences, table
+from thinkeval.service.reports.paired import (
+    by_row,
+    fewest,
+    further,
+    notes,
+    out,
+    paired,
+    sentences,
+    table,
+)
 
 
 def _score(method: str, rewrite: str, ifr: float, *, efficacy: float = 1.0, n: int = 4) -> Score:
@@ -103,7 +112,10 @@ def test_two_rewrites_are_too_few_for_an_interval() -> None:
     assert row.value == pytest.approx(0.8)
     assert (row.interval, row.beyond_rewrites) == (None, None)
     (text,) = sentences([against], brief=True)
-    assert "Unknown whether the differences exceed chance: G = 2 families: cannot reach" in text
+    assert "2 unrelated facts cannot show which method is better. Score 7 or more" in text
+    assert "thinkeval" not in text, "a figure's caption"
+    assert "facts: `thinkeval sweep -g d -m low -m high`" in sentences([against])[0]
+    assert further(against.rows) == 5
     assert not math.isnan(out([against])[0].value)
 
 
@@ -235,7 +247,7 @@ def test_two_equal_methods_have_no_difference() -> None:
 
 def test_five_families_cannot_show_a_difference_and_six_can() -> None:
     for families, answer in (
-        (5, "unknown: G = 5 families: cannot reach .05; interval unreliable"),
+        (5, "unknown"),
         (6, "real; G = 6: interval unreliable"),
     ):
         found = _of_families(families, 3, shift=0.5)
@@ -243,7 +255,8 @@ def test_five_families_cannot_show_a_difference_and_six_can() -> None:
         (row,) = against.rows
         assert row.answer == answer
         assert row.beyond_rewrites is (None if families == 5 else True)
-        assert answer.partition(": ")[2] in table(against).note or families == 6
+        told = "5 unrelated facts cannot show which method is better. Score 6 or more"
+        assert (told in table(against).note) == (families == 5)
 
 
 def test_many_comparisons_need_more_families() -> None:
@@ -251,7 +264,8 @@ def test_many_comparisons_need_more_families() -> None:
     (against,) = paired(_of_families(6, 3, shift=0.5), "likelihood", best="a")
     (row,) = against.of("ifr")
     assert (row.p, row.p_adjusted) == (0.03125, 0.125)
-    assert row.answer.startswith("unknown: G = 6 families: cannot reach .05 over 4 comparisons")
+    assert row.answer == "unknown"
+    assert fewest(row.comparisons) == 8
 
 
 def test_a_small_difference_says_what_could_have_been_seen() -> None:

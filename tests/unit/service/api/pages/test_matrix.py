@@ -46,10 +46,9 @@ def test_the_best_cell_of_a_row_is_the_lowest_that_took() -> None:
     assert [method for _, method in found.columns] == ["memit", "none", "rome"]
     assert not found.several
     first, second = found.rows
-    assert [cell.best for cell in first.cells if cell] == [True, False, False]
-    assert [cell.best for cell in second.cells if cell] == [False, False, True]
-    none = first.cells[1]
-    assert none is not None
+    assert [method for (_, method), cell in first.cells.items() if cell.best] == ["memit"]
+    assert [method for (_, method), cell in second.cells.items() if cell.best] == ["rome"]
+    none = first.cells["m", "none"]
     assert (none.took, none.band, none.ifr) == (False, "", 0.0), "lowest, and installs nothing"
 
 
@@ -67,18 +66,15 @@ def test_open_and_failed_edits_are_shown_where_nothing_is_scored() -> None:
         _open("memit", "r1", "failed", "no covariance"),
     ]
     (row,) = matrix.build(entries, "likelihood").rows
-    memit, rome = row.cells
-    assert memit is not None
+    memit, rome = row.cells["m", "memit"], row.cells["m", "rome"]
     assert (memit.status, memit.error, memit.ifr) == ("failed", "no covariance", None)
-    assert rome is not None
     assert (rome.status, rome.ifr, rome.n) == ("succeeded", 0.3, 1)
 
 
 def test_several_seeds_are_a_mean_and_say_how_many() -> None:
     scores = [_score("rome", "r1", ifr, seed=i) for i, ifr in enumerate((0.1, 0.4, 0.7))]
     (row,) = matrix.build(matrix.of_scores(scores), "likelihood").rows
-    (cell,) = row.cells
-    assert cell is not None
+    (cell,) = row.cells.values()
     assert (cell.n, cell.ifr) == (3, pytest.approx(0.4))
 
 
@@ -97,7 +93,10 @@ def test_the_last_line_pools_common_rewrites_only() -> None:
     scores = [*SCORES, _score("rome", "r3", 0.9)]
     compared = common(scores, "likelihood")
     found = matrix.build(matrix.of_scores(scores), "likelihood", compared)
-    assert found.foot == pytest.approx((fmean((0.1, 0.9)), 0.5, fmean((0.3, 0.5))))
+    pooled = {method: value for (_, method), value in found.foot.items()}
+    assert pooled == pytest.approx(
+        {"memit": fmean((0.1, 0.9)), "none": 0.5, "rome": fmean((0.3, 0.5))}
+    )
     assert found.total == 3, "the rewrite of one method is still shown"
 
 
@@ -107,15 +106,18 @@ def test_a_page_beyond_the_last_is_the_last() -> None:
     assert (found.page, found.pages, len(found.rows)) == (2, 2, 3)
 
 
-def _chain(name: str, cells: list[tuple[float, bool]], compared: tuple[int, ...]) -> GridRow:
-    found = tuple(GridCell(ratio, surviving) for ratio, surviving in cells)
-    return GridRow(("s", name, "o"), 2, found, compared)
+def _chain(name: str, cells: list[tuple[float, bool]]) -> GridRow:
+    found = {
+        edit: GridCell(ratio, surviving)
+        for edit, (ratio, surviving) in zip(("rome", "memit", "none"), cells, strict=True)
+    }
+    return GridRow(("s", name, "o"), 2, found, frozenset({"rome", "memit"}))
 
 
 def test_chains_differ_by_the_edits_that_took() -> None:
-    left = _chain("a", [(0.9, True), (0.8, True), (1.0, True)], (0, 1))
-    cut = _chain("b", [(0.0, False), (0.0, False), (1.0, True)], (0, 1))
-    some = _chain("c", [(0.9, True), (0.0, False), (1.0, True)], (0, 1))
+    left = _chain("a", [(0.9, True), (0.8, True), (1.0, True)])
+    cut = _chain("b", [(0.0, False), (0.0, False), (1.0, True)])
+    some = _chain("c", [(0.9, True), (0.0, False), (1.0, True)])
     assert [row.kind for row in (left, cut, some)] == ["survive", "cut", "differ"]
     assert cut.spread == 0.0, "the edit without effect is not compared"
     found = grid.shown([left, cut, some], "differ", 1)

@@ -7,6 +7,7 @@ import pytest
 from thinkeval.service.reports.paired import Against, Difference
 from thinkeval.service.web.pages import charts
 from thinkeval.service.web.pages.render import _environment
+from thinkeval.service.web.roles import Offers
 
 
 def _row(method: str, value: float, interval: tuple[float, float] | None) -> Difference:
@@ -28,7 +29,7 @@ def _page(found: Against) -> str:
         '{% from "_experiments_paired.html" import paired with context %}'
         "{{ paired(table, false, 'title') }}"
     )
-    return _environment().from_string(source).render(table=table)
+    return _environment().from_string(source).render(table=table, may=Offers(None))
 
 
 def test_bars_are_on_one_scale_around_zero() -> None:
@@ -54,7 +55,10 @@ def test_each_row_says_in_words_what_its_mark_says() -> None:
 
 def test_without_an_interval_it_is_unknown() -> None:
     found = Against("m", "best", (_row("other", 0.4, None),))
-    assert "unknown: G = 3 families: cannot reach .05" in _page(found)
+    text = _page(found)
+    assert "3 unrelated facts cannot show which method is better" in text
+    assert "<td>unknown</td>" in text
+    assert "<form" not in text, "the edit whose options it repeats is unknown"
     assert charts.tables([Against("m", "best", ())]) == []
 
 

@@ -143,16 +143,20 @@ def row(name: str, ifr: float, preservation: float, steps: list[float]) -> dict[
 ROWS = [row(f"method-{i}", 0.3 + 0.01 * i, 0.99, [0.1, math.nan, 0.2, 0.3, 1.2]) for i in range(11)]
 
 
+def series_of(rows: list[dict[str, Any]]) -> list[charts.Series]:
+    return [each["series"] for each in charts.marked(rows)]
+
+
 def test_every_method_has_a_look_of_its_own_without_colour() -> None:
-    looks = {(s.marker, "hollow" in s.css) for s in charts.series(ROWS)}
+    looks = {(s.marker, "hollow" in s.css) for s in series_of(ROWS)}
     assert len(looks) == len(ROWS)
 
 
 def test_a_method_looks_the_same_in_charts_and_figures_whichever_others_there_are() -> None:
     """rome was a blue disc in the web UI, and a light blue triangle in the figure."""
-    few = {s.name: s for s in charts.series([row("rome", 0.3, 1.0, []), row("ike", 0.2, 1.0, [])])}
+    few = {s.name: s for s in series_of([row("rome", 0.3, 1.0, []), row("ike", 0.2, 1.0, [])])}
     every = figure_style.METHODS
-    many = {s.name: s for s in charts.series([row(name, 0.3, 1.0, []) for name in every])}
+    many = {s.name: s for s in series_of([row(name, 0.3, 1.0, []) for name in every])}
     drawn = figure_style.looks(every)
     assert (few["rome"].css, few["rome"].marker) == (many["rome"].css, many["rome"].marker)
     for name, each in many.items():
@@ -193,12 +197,12 @@ def luminance(colour: str) -> float:
 
 
 def test_preservation_near_1_is_not_squeezed_to_the_top_of_the_chart() -> None:
-    ticks = charts.scatter([row(name, 0.3, 0.97, []) for name in NAMES])["y_ticks"]
+    ticks = charts.scatter(charts.marked([row(name, 0.3, 0.97, []) for name in NAMES]))["y_ticks"]
     assert float(ticks[0][1]) >= 0.9
 
 
 def test_a_length_without_chains_is_a_gap_in_the_curve() -> None:
-    drawn = charts.curves(ROWS)["lines"][0]
+    drawn = charts.curves(charts.marked(ROWS))["lines"][0]
     assert [n for _, _, n, _ in drawn["points"]] == [1, 3, 4, 5]
     assert re.sub(r"[\d. ]+", "", drawn["path"]) == "MMLL"
     heights = [y for _, y, _, _ in drawn["points"]]
@@ -207,7 +211,7 @@ def test_a_length_without_chains_is_a_gap_in_the_curve() -> None:
 
 
 def test_a_point_without_a_value_is_not_drawn() -> None:
-    points = charts.scatter([*ROWS, row("undefined", math.nan, 1.0, [])])["points"]
+    points = charts.scatter(charts.marked([*ROWS, row("undefined", math.nan, 1.0, [])]))["points"]
     assert len(points) == len(ROWS)
 
 
@@ -233,7 +237,7 @@ NAMES = tuple(WIDTHS)
 )  # fmt: skip
 def test_every_name_of_a_crowded_chart_is_legible(rows: list[dict[str, Any]]) -> None:
     """No two boxes of text meet, and none lies on a mark or beyond the frame."""
-    points = charts.scatter(rows)["points"]
+    points = charts.scatter(charts.marked(rows))["points"]
     boxes = []
     for point in points:
         place, name = point["label"], point["series"].name
