@@ -1,7 +1,8 @@
 """The joint between a prompt and its answer: the text between the two, by the text itself.
 
 Texts of most scripts separate words by a space; Chinese, Japanese and Thai ones do not, and no text
-has a space behind an opening quote or bracket, or behind a slash or hyphen within a word. Where a
+has a space behind an opening quote or bracket, behind a slash or hyphen within a word, or within a
+number (a prompt that a number follows after a space ends in that space). Where a
 model is asked for " Paris" behind such a prompt, it is asked for an answer that is never written.
 One rule serves editing, probing and endpoints. Imports no torch.
 """
@@ -49,6 +50,8 @@ def joint(prompt: str, answer: str) -> str:
     if not prompt or not answer or prompt[-1].isspace():
         return ""
     end, start = prompt[-1], answer[0]
+    if end.isdecimal() and start.isdecimal():  # "born in 18", "13"
+        return ""
     if _opens(prompt, start):
         return ""
     if UNSPACED.match(end) or (

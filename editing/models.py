@@ -18,6 +18,8 @@ from typing import Any
 
 import torch
 import transformers
+from huggingface_hub import get_hf_file_metadata, hf_hub_url
+from huggingface_hub.errors import HfHubHTTPError
 from tokenizers import Tokenizer
 from torch import nn
 from transformers.utils import logging as transformers_logging
@@ -393,16 +395,42 @@ def _is_local(options: Mapping[str, Any]) -> bool:
 
 
 def _commit(name: str, revision: str | None) -> str | None:
-    """Commit of a hub model's revision, from the path of its cached configuration."""
+    """Commit of a hub model's revision, from the path of its cached configuration.
+
+    The hub is asked once before: where it does not answer, the library would try for half a minute
+    and print each attempt.
+    """
+    unreachable = _unreachable(name, revision)
     try:
-        return extract_commit_hash(cached_file(name, "config.json", revision=revision), None)
+        found = cached_file(
+            name, CONFIG, revision=revision, local_files_only=unreachable is not None
+        )
+        return extract_commit_hash(found, None)
     except OSError as error:
+        at = f" at {revision}" if revision else ""
+        why = f"the hub cannot be reached: {unreachable}" if unreachable else _first_line(error)
         raise ModelLoadError(
-            f"'{name}'{f' at {revision}' if revision else ''} could not be loaded from the hub: "
-            f"{_first_line(error)}",
-            remedy="Check the name and the connection, or name a local folder; "
-            "gated models need `hf auth login` and their licence accepted.",
+            f"There is no folder '{name}' here, and '{name}'{at} could not be loaded from the hub:"
+            f" {why}",
+            remedy="Check the path of the folder; of a hub model, the name and the connection."
+            " Gated models need `hf auth login` and their licence accepted.",
         ) from error
+
+
+REACHED_S = 10.0
+"""Seconds to wait for the hub's first answer."""
+
+
+def _unreachable(name: str, revision: str | None) -> str | None:
+    """Why the hub does not answer about a model; None if it does, whatever it says."""
+    try:
+        url = hf_hub_url(name, CONFIG, revision=revision)
+        get_hf_file_metadata(url, timeout=REACHED_S)
+    except (HfHubHTTPError, ValueError):  # ValueError: no name of the hub
+        return None
+    except Exception as error:  # those of the hub's HTTP client, which are no OSError
+        return _first_line(error)
+    return None
 
 
 def _load_tokenizer(source: str, options: dict[str, Any]) -> Any:

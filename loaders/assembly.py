@@ -7,7 +7,8 @@ Entities whose names differ only in case, in spaces (doubled, non-breaking), in 
 characters or in Unicode's composition are one entity, unless `distinct_spellings` is set. Its name
 is the spelling that most facts use (a tie goes to the spelling that sorts first), with single
 spaces and in NFC; the other spellings become aliases. A fact whose subject or object is a
-placeholder (`N/A`, `unknown`, a dash) is left out where a loader says so, and flagged elsewhere.
+placeholder (`N/A`, `unknown`, a dash) is left out where a loader says so, and flagged elsewhere. A
+surname such as `Null` is kept, with a note, where most rows of the relation have names there.
 Facts with the same subject, relation and object are one fact, with the questions and cases of all.
 Facts, entities and rewrites are sorted, so two files with the same
 content give the same graph.
@@ -18,6 +19,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from . import label_audit
 from .errors import SchemaError
@@ -34,6 +36,7 @@ from .records import (
     unique,
 )
 from .texts import (
+    SURNAMES,
     ascii_quoted,
     enumeration,
     examples,
@@ -161,6 +164,7 @@ class GraphAssembly:
 
     def _report_placeholders(self, source: str) -> None:
         """Note the facts that were left out, and the placeholders that are kept as names."""
+        self._decide_surnames()
         if self._left_out:
             place, _ = self._left_out[0]
             names = enumeration(quoted(name) for name in unique(n for _, n in self._left_out))
@@ -188,6 +192,29 @@ class GraphAssembly:
             if any(map(self._is_placeholder, values)):
                 self.aliases[key] = tuple(v for v in values if not self._is_placeholder(v))
                 self.note("refused", f"aliases of {quoted(key)}", "a placeholder is left out")
+
+    def _decide_surnames(self) -> None:
+        """Leave out the facts whose surname, such as `Null`, is a placeholder by the other rows."""
+        doubtful = SURNAMES - self.declared
+        for end in ("subject", "object"):
+            rows = [fact for fact in self.facts if getattr(fact, end) in doubtful]
+            for relation in {fact.relation for fact in rows}:
+                column = [getattr(f, end) for f in self.facts if f.relation == relation]
+                found = [name for name in column if name in doubtful]
+                names = sum(name[:1].isupper() for name in column) - len(found)
+                where, listed = f"{end} of {quoted(relation)}", enumeration(unique(found))
+                if names > len(found):
+                    reason = f"{listed} is kept as a name: {names} other rows have names there"
+                    self.note("flagged", where, reason, "placeholder")
+                    continue
+                place = Place(Path(self.name), f"relation {quoted(relation)}")
+                self._left_out += [(place, name) for name in found]
+                # In place: indices of the facts are kept by number.
+                self.facts[:] = [
+                    fact
+                    for fact in self.facts
+                    if fact.relation != relation or getattr(fact, end) not in doubtful
+                ]
 
     def _flaws(self) -> Iterator[tuple[str, str]]:
         """Place and problem of every name and text that cannot be stored."""

@@ -105,6 +105,7 @@ def _contradictions(
         subjects[relation] += 1
         single[relation] += len(several) == 1
     replaced = {(r.subject, r.relation) for r in rewrites if r.kind == "replace"}
+    forgotten = {(r.subject, r.relation) for r in rewrites if r.kind == "forget"}
     aliases = {entity.name: set(map(folded, entity.aliases)) for entity in entities}
     for (subject, relation), several in objects.items():
         # A name's own aliases have its other spellings, which are folded as the name is.
@@ -117,6 +118,8 @@ def _contradictions(
             reason = "the relation has one object by its name"
         elif (subject, relation) in replaced:
             reason = "a request replaces its object"
+        elif (subject, relation) in forgotten:
+            reason = "requests to forget have different answers to its question"
         elif n >= SUBJECTS and single[relation] >= SHARE * n:
             reason = f"{single[relation]} of {n} subjects of the relation have one"
         else:

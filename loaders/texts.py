@@ -42,11 +42,13 @@ _SPECIAL_TOKEN = re.compile(
 
 PLACEHOLDERS = frozenset(
     ("n/a", "#n/a", "n.a.", "<na>", "none", "null", "unknown", "nil", "tbd", "not available",
-     "not applicable", "no data")
+     "not applicable", "no data", "undefined", "unspecified", "not specified", "not known")
 )  # fmt: skip
 """Words in place of a missing value, in any case."""
 _CASED_PLACEHOLDERS = frozenset({"nan", "NaN", "NAN", "NA"})
 """The same in this case only: Nan and Na are names."""
+SURNAMES = frozenset({"Null"})
+"""Placeholders that are names in this case; the other rows decide (`GraphAssembly`)."""
 _DASHES = re.compile(r"[-‐-―−_?¿.…\s]+")
 
 # Not the joiners U+200C and U+200D, which decide how a word is written.
@@ -70,7 +72,7 @@ def is_placeholder(name: str) -> bool:
     name = tidy(name)
     return (
         name in _CASED_PLACEHOLDERS
-        or name.casefold() in PLACEHOLDERS
+        or (name.casefold() in PLACEHOLDERS and name not in SURNAMES)
         or _DASHES.fullmatch(name) is not None
     )
 

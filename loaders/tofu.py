@@ -12,8 +12,10 @@ as `wrong`), after the paper's truth ratio.
 
 A record may have a `subject`. Without one the subject is the name, of two words or more, that the
 most questions of the file have in common, of those in the record's question and answer; three
-questions at least, as TOFU has twenty on each author. A record whose question does not have that
-name is refused, and so are TOFU's real authors and world facts, which name each subject once.
+questions at least, as TOFU has twenty on each author. Where a numeral follows that name, or no
+question has it by itself, the subject is the longer name in the question (`World War II`). A
+record whose question does not have that name is refused, and so are TOFU's real authors and world
+facts, which name each subject once.
 """
 
 from __future__ import annotations
@@ -50,7 +52,15 @@ KEYS = NEEDED | {
 }  # fmt: skip
 LEAST_QUESTIONS = 3
 """Smallest number of questions that name a subject."""
-_WORD = re.compile(r"[^\W\d_][\w.'’-]*\w|[^\W\d_]")
+_WORD = re.compile(r"[^\W\d_][\w.'’-]*\w|[^\W\d_]|\d+")
+_POSSESSIVE = re.compile(r"['’]s$")
+_NUMERAL = re.compile(r" (?:[IVX]+|\d{1,3})\b")
+_OPENERS = frozenset(
+    str.split(
+        "what who whom whose when where which why how did does do is are was were can could has "
+        "have had would will in on at the of for with from to by during after before"
+    )
+)
 
 
 def recognises(path: Path) -> bool:
@@ -72,7 +82,7 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
     """
     path = Path(path)
     assembly = GraphAssembly(name or default_name(path), distinct_spellings=True)
-    named, relations = _named(path), Relations()
+    named, relations = _Names(path), Relations()
     found: Counter[str] = Counter()
 
     def parse(place: Place, record: dict[str, Any]) -> Edit:
@@ -91,35 +101,73 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
     return assembly.finish(str(path), "tofu")
 
 
-def _named(path: Path) -> Counter[str]:
-    """The number of questions that have each name."""
-    found: Counter[str] = Counter()
-    for item in items(path):
-        question = item.value.get("question") if isinstance(item.value, dict) else None
-        if isinstance(question, str):
-            found.update(set(_names(question)))
-    return found
+class _Names(Counter[str]):
+    """The number of questions that have each name.
+
+    Attributes:
+        alone: names that a question has without a longer one around them.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.alone: set[str] = set()
+        for item in items(path):
+            question = item.value.get("question") if isinstance(item.value, dict) else None
+            if isinstance(question, str):
+                self.update(set(_names(question)))
+                self.alone.update(_runs(question))
+
+    def longest(self, name: str, question: str) -> str:
+        """The name in the question that a shared name is only a part of; else the shared one."""
+        around = [run for run in _runs(question) if f" {name} " in f" {run} "]
+        if not around:
+            return name
+        whole = max(around, key=len)
+        numbered = _NUMERAL.match(whole, whole.find(name) + len(name))
+        if name not in self.alone:
+            return whole
+        return name + numbered[0] if numbered else name
 
 
-def _names(text: str) -> Iterator[str]:
-    """Every run of two to six words with a capital that only spaces separate, and its parts."""
+def _words(text: str) -> Iterator[list[re.Match[str]]]:
+    """Every run of words with a capital that only spaces separate."""
     run: list[re.Match[str]] = []
     for word in _WORD.finditer(text):
         if run and text[run[-1].end() : word.start()] != " ":
+            yield run
             run = []
-        if not word[0][0].isupper():
+        if word[0][0].isupper() or (run and word[0][0].isdigit()):
+            run.append(word)
+        elif run:
+            yield run
             run = []
-            continue
-        run.append(word)
-        end = len(re.sub(r"['’]s$", "", word[0])) + word.start()
-        yield from (text[first.start() : end] for first in run[-6:-1])
+    if run:
+        yield run
+
+
+def _runs(text: str) -> Iterator[str]:
+    """Every run as it is, without a word that begins a question and without a possessive."""
+    for run in _words(text):
+        words = run[1:] if run[0][0].lower() in _OPENERS else run
+        ends = [i for i, word in enumerate(words) if _POSSESSIVE.search(word[0])]
+        for first, last in zip([0, *(i + 1 for i in ends)], [*ends, len(words) - 1], strict=True):
+            if last > first:
+                yield _POSSESSIVE.sub("", text[words[first].start() : words[last].end()])
+
+
+def _names(text: str) -> Iterator[str]:
+    """Every part of two to six words of a run."""
+    for run in _words(text):
+        for last, word in enumerate(run):
+            end = len(_POSSESSIVE.sub("", word[0])) + word.start()
+            yield from (text[first.start() : end] for first in run[max(0, last - 5) : last])
 
 
 def _edit(
     place: Place,
     record: dict[str, Any],
     assembly: GraphAssembly,
-    named: Counter[str],
+    named: _Names,
     relations: Relations,
     found: Counter[str],
 ) -> Edit:
@@ -149,7 +197,7 @@ def _edit(
     return Edit(request, number_of(place, record))
 
 
-def _subject(place: Place, question: str, answer: str, named: Counter[str]) -> str:
+def _subject(place: Place, question: str, answer: str, named: _Names) -> str:
     own = {*_names(question), *_names(answer)}
     best = max(own, key=lambda each: (named[each], len(each), each), default="")
     if named[best] < LEAST_QUESTIONS:
@@ -157,7 +205,7 @@ def _subject(place: Place, question: str, answer: str, named: Counter[str]) -> s
             f"names no subject that {LEAST_QUESTIONS} questions of the file share:"
             f" {quoted(question)}; give the record a field 'subject'"
         )
-    return best
+    return named.longest(best, question)
 
 
 def _truth_ratio(

@@ -23,8 +23,7 @@
 //   $rows.likelihood_{pre,post}  PROBABILITY|NULL        teacher-forced
 //   $rows.likelihood_norm_{pre,post}  PROBABILITY|NULL        normalised by length
 //   $rows.answers_{pre,post}  LIST<STRING>|NULL       sampled answers before and after the edit
-//   $rows.answer_post   STRING|NULL  likeliest object after the edit, where it is not kept
-//   $rows.answer_likelihood  PROBABILITY|NULL        its likelihood
+//   $rows.answer_post   STRING|NULL  name of the graph that the model's own answer gives after
 //   $rows.n_samples     INTEGER|NULL            answers that p_pre is a fraction of
 //   $rows.change        STRING(kept|weakened|replaced|lost|added)|NULL  what became of it
 //   $rows.says_{pre,post}  STRING|NULL          the model's own answer; null where not asked

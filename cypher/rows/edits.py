@@ -82,9 +82,7 @@ class DeleteEditRow(Row):
 
 
 @dataclass(frozen=True)
-class SubjectOptionsRow(Row):
-    """The objects of a relation, and those of them that follow from an edit's new object."""
+class FollowingRow(Row):
+    """The names that follow from an edit's new object."""
 
-    relation: str
-    objects: tuple[str, ...]
-    following: tuple[str, ...]
+    names: tuple[str, ...]

@@ -78,7 +78,7 @@ CALL db.createRelationshipType(type);
 UNWIND [
   'id', 'kind', 'dataset', 'model', 'edit', 'probe', 'content_digest', 'extends', 'complete',
   'n_facts', 'n_entities', 'measures', 'created_at', 'finished_at',
-  'key', 'graph', 'name', 'aliases', 'answer_post', 'answer_likelihood',
+  'key', 'graph', 'name', 'aliases', 'answer_post',
   'says_pre', 'says_post', 'replaced',
   'relation', 'prompt', 'question', 'questions', 'paraphrases', 'cases', 'role', 'listed',
   'p_pre', 'p_post', 'likelihood_pre', 'likelihood_post',

@@ -16,7 +16,7 @@ from ...loaders.records import unique
 from ..errors import ProbeError
 from ..evaluation_mode import evaluating
 from .matching import gives
-from .prompts import PromptChange, Query, Renderer, Rendering
+from .prompts import PromptChange, Query, Rendered, Renderer, Rendering
 from .settings import (
     MEASURES,
     Measure,
@@ -28,7 +28,16 @@ from .settings import (
 if TYPE_CHECKING:
     from ..models import LoadedModel
 
-__all__ = ["MEASURES", "Measure", "ProbeItem", "ProbeResult", "ProbeSettings", "Progress", "probe"]
+__all__ = [
+    "MEASURES",
+    "Measure",
+    "ProbeItem",
+    "ProbeResult",
+    "ProbeSettings",
+    "Progress",
+    "own_answers",
+    "probe",
+]
 
 Progress = Callable[[int, int, str], None]
 """Called with the numbers of completed and of all sequences, and the stage's name."""
@@ -66,6 +75,51 @@ def probe(
             return _measure(loaded, queries, settings, progress)
 
     return measured(items, settings, renderer, measure)
+
+
+SURE = 0.5
+"""Above this probability every token of an object is the likeliest one, and so the object is the
+greedy answer."""
+
+
+def own_answers(
+    loaded: LoadedModel,
+    items: Sequence[ProbeItem],
+    settings: ProbeSettings | None = None,
+    *,
+    likelihoods: Sequence[float | None] = (),
+    prompt_change: PromptChange | None = None,
+) -> list[str]:
+    """The model's own likeliest answer to the prompt of each item, in order.
+
+    It is decoded greedily and ends with its first clause; "" where the model gives none. Model and
+    tokenizer are unchanged on return.
+
+    Args:
+        loaded, items, settings, prompt_change: as in `probe`.
+        likelihoods: of the items, as the model now gives them; None where it was not asked. An
+            object above SURE is the answer, and is not decoded.
+
+    Raises:
+        ProbeError, DeviceMemoryError: as `probe`.
+    """
+    # Imported here because it imports torch, which `thinkeval --help` must not load.
+    from .greedy import said
+
+    settings = settings or ProbeSettings()
+    renderer = Renderer(loaded.tokenizer, settings.chat, prompt_change)
+    prompts = [queries_of(item, settings, renderer)[0].rendered for item in items]
+    sure: dict[Rendered, str] = {}
+    for item, prompt, value in zip(items, prompts, likelihoods or [None] * len(items), strict=True):
+        # The likelihood of several names, or of several texts, is no probability of one text.
+        averaged = settings.paraphrases and item.paraphrases and not item.separate
+        if value is not None and value > SURE and not item.aliases and not averaged:
+            sure[prompt] = max(sure.get(prompt, ""), item.object.strip(), key=len)
+    names = unique(name for item in items for name in (item.object, *item.aliases))
+    asked = [prompt for prompt in prompts if prompt not in sure]
+    found = said(loaded, asked, names, batch_tokens=settings.batch_tokens) if asked else []
+    answers = sure | dict(zip(asked, found, strict=True))
+    return [answers[prompt] for prompt in prompts]
 
 
 def measured(
@@ -116,7 +170,7 @@ def queries_of(item: ProbeItem, settings: ProbeSettings, renderer: Rendering) ->
         else renderer.cloze(item.prompt)
     )
     more = item.paraphrases if settings.paraphrases or item.separate else ()
-    return [Query(item.id, text, names) for text in (main, *map(renderer.cloze, more))]
+    return [Query(item.id, text, names, item.longer) for text in (main, *map(renderer.cloze, more))]
 
 
 def _measure(
@@ -171,7 +225,7 @@ def _result(
         p=means.get("p"),
         likelihood=means.get("likelihood"),
         likelihood_norm=means.get("likelihood_norm"),
-        n_samples=sum(gives(answer, names) is not None for answer in flat),
+        n_samples=sum(gives(answer, names, longer=item.longer) is not None for answer in flat),
         answers=flat,
         paraphrases={
             name: [value for value in column[1:] if value is not None]

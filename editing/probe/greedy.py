@@ -2,25 +2,28 @@
 
 Questions are rendered like a probe's clozes (`editing.probe.prompts`), and answers are truncated
 like a probe's: at the end of the first sentence. The sentence's full stop is not part of the
-answer, so that answers can be compared with names.
+answer, so that answers can be compared with names. A model's own answer (`said`) ends at the first
+clause already: what follows a name is about it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import torch
 
+from ...loaders.texts import quoted
 from ..errors import ProbeError
 from ..evaluation_mode import evaluating
 from ..models import LoadedModel
 from .batching import in_batches, room_for
-from .decoding import Continuation, position_limit
-from .matching import first_sentence, sentence_end
+from .decoding import Continuation, position_limit, shared_head
 from .prompts import Rendered, Renderer, prompt_ids
 from .sampled import end_tokens
+from .sentences import CLAUSE, clause_end, cut, first_clause, sentence_end
 
 MAX_NEW_TOKENS = 12
 """Maximum length of an answer, as in DepEdit's code for BART."""
@@ -58,24 +61,16 @@ def answers(
         DeviceMemoryError: a single question does not fit.
     """
     renderer = Renderer(loaded.tokenizer, chat)
-    distinct = list(dict.fromkeys(questions))
-    prompts = [_prompt(loaded, renderer, question, max_new_tokens) for question in distinct]
-    found: dict[str, str] = {}
-
-    def is_sentence(text: str) -> bool:
-        return sentence_end(text.lstrip(), tuple(names), unfinished=True) is not None
-
-    def work(indices: list[int]) -> None:
-        batch = _Batch(loaded, [prompts[i] for i in indices], is_sentence, max_new_tokens)
-        asked = [distinct[i] for i in indices]
-        texts = (cut(each.text, names) for each in batch.generate(asked))
-        found.update(zip(asked, texts, strict=True))
-
-    with evaluating(loaded.model):
-        room = room_for(loaded.model, batch_tokens)
-        costs = [room.cost(len(ids) + max_new_tokens, _LOGITS) for ids in prompts]
-        in_batches(costs, room.tokens, work, what="greedy answers", done=done)
-    return [found[question] for question in questions]
+    asked = {text: renderer.cloze(text) if text.strip() else _EMPTY for text in questions}
+    found = _generated(
+        loaded,
+        list(asked.values()),
+        lambda text: sentence_end(text.lstrip(), tuple(names), unfinished=True) is not None,
+        max_new_tokens,
+        batch_tokens,
+        done,
+    )
+    return [cut(found[asked[text]].text, names) for text in questions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,44 +100,100 @@ def written(
         ProbeError: a prompt is empty or leaves no room for the answer, or NaN from the model.
         DeviceMemoryError: a single prompt does not fit.
     """
-    distinct = list(dict.fromkeys(prompts))
-    ids = [
-        _checked(loaded, prompt_ids(loaded.tokenizer, each), each.text, max_new_tokens)
-        for each in distinct
+    found = _generated(
+        loaded,
+        prompts,
+        lambda text: line and "\n" in text.lstrip(),
+        max_new_tokens,
+        batch_tokens,
+    )
+    return [_trimmed(found[prompt], line) for prompt in prompts]
+
+
+def _trimmed(found: Written, line: bool) -> Written:
+    text = found.text.strip()
+    return replace(found, text=text.split("\n", 1)[0].rstrip() if line else text)
+
+
+@torch.no_grad()
+def said(
+    loaded: LoadedModel,
+    prompts: Sequence[Rendered],
+    names: Sequence[str] = (),
+    *,
+    batch_tokens: int | None = None,
+) -> list[str]:
+    """The greedy answer to each rendered prompt, up to the end of its first clause, in order.
+
+    "" where the model ends at once, is still reasoning at the maximum length, or cannot read the
+    prompt with an answer of that length.
+
+    Args:
+        names: names whose dots and commas do not end an answer (`Washington, D.C.`).
+
+    Raises:
+        ProbeError, DeviceMemoryError: as `written`.
+    """
+    marked = tuple(name for name in names if "." in name or CLAUSE.search(name))
+
+    def is_complete(text: str) -> bool:
+        start = text.lstrip()
+        if sentence_end(start, marked, unfinished=True) is not None:
+            return True
+        return clause_end(start, marked) is not None
+
+    limit = position_limit(loaded.model)
+    fitting = [
+        prompt
+        for prompt in dict.fromkeys(prompts)
+        if limit is None or len(prompt_ids(loaded.tokenizer, prompt)) + MAX_NEW_TOKENS <= limit
     ]
+    found = _generated(loaded, fitting, is_complete, MAX_NEW_TOKENS, batch_tokens)
+    return [first_clause(found[p].text, marked) if p in found else "" for p in prompts]
+
+
+_EMPTY = Rendered("", special=False, lead=None, seed_text="")
+
+
+def _generated(
+    loaded: LoadedModel,
+    prompts: Sequence[Rendered],
+    ends: Callable[[str], bool],
+    max_new_tokens: int,
+    batch_tokens: int | None,
+    done: Callable[[int, int], None] | None = None,
+) -> dict[Rendered, Written]:
+    """The continuation of each distinct prompt, until `ends` is true of its text."""
+    distinct = list(dict.fromkeys(prompts))
+    ids = [_checked(loaded, prompt, max_new_tokens) for prompt in distinct]
     found: dict[Rendered, Written] = {}
 
-    def is_line(text: str) -> bool:
-        return line and "\n" in text.lstrip()
+    @cache
+    def head() -> Continuation | None:
+        return shared_head(loaded.model, ids, loaded.tokenizer.pad_token_id)
 
     def work(indices: list[int]) -> None:
-        batch = _Batch(loaded, [ids[i] for i in indices], is_line, max_new_tokens)
+        batch = _Batch(loaded, [ids[i] for i in indices], ends, max_new_tokens)
         asked = [distinct[i] for i in indices]
-        for prompt, each in zip(asked, batch.generate([p.text for p in asked]), strict=True):
-            text = each.text.strip()
-            kept = text.split("\n", 1)[0].rstrip() if line else text
-            found[prompt] = Written(kept, each.stopped, each.tokens)
+        texts = batch.generate([prompt.seed_text for prompt in asked], head())
+        found.update(zip(asked, texts, strict=True))
 
     with evaluating(loaded.model):
         room = room_for(loaded.model, batch_tokens)
         costs = [room.cost(len(each) + max_new_tokens, _LOGITS) for each in ids]
-        in_batches(costs, room.tokens, work, what="written answers")
-    return [found[prompt] for prompt in prompts]
+        in_batches(costs, room.tokens, work, what="greedy answers", done=done)
+    return found
 
 
-def _prompt(loaded: LoadedModel, renderer: Renderer, question: str, room: int) -> list[int]:
-    ids = prompt_ids(loaded.tokenizer, renderer.cloze(question)) if question.strip() else []
-    return _checked(loaded, ids, question, room)
-
-
-def _checked(loaded: LoadedModel, ids: list[int], question: str, room: int) -> list[int]:
+def _checked(loaded: LoadedModel, prompt: Rendered, room: int) -> list[int]:
+    ids = prompt_ids(loaded.tokenizer, prompt) if prompt.text.strip() else []
     limit = position_limit(loaded.model)
     if not ids:
         raise ProbeError("a question is empty", remedy="Give each fact a prompt.")
     if limit is not None and len(ids) + room > limit:
         raise ProbeError(
-            f"the question '{question}' has {len(ids)} tokens, with {room} for the answer; the "
-            f"model reads {limit}",
+            f"the question {quoted(prompt.seed_text)} has {len(ids)} tokens, with {room} for the "
+            f"answer; the model reads {limit}",
             remedy="Shorten the question.",
         )
     return ids
@@ -164,9 +215,10 @@ class _Batch:
         self._stop = end_tokens(loaded)
         self._tokens: list[list[int]] = [[] for _ in prompts]
 
-    def generate(self, questions: Sequence[str]) -> list[Written]:
+    def generate(self, questions: Sequence[str], head: Continuation | None) -> list[Written]:
         """The answers; errors name `questions`."""
-        state = Continuation(self._loaded.model, self._prompts, self._loaded.tokenizer.pad_token_id)
+        pad_id = self._loaded.tokenizer.pad_token_id
+        state = Continuation(self._loaded.model, self._prompts, pad_id, head)
         alive = list(range(len(self._prompts)))
         for step in range(self._length):
             if not torch.isfinite(state.logits).all():
@@ -194,19 +246,3 @@ class _Batch:
     def _decode(self, tokens: list[int]) -> str:
         options: dict[str, Any] = {"clean_up_tokenization_spaces": False}
         return self._loaded.tokenizer.decode(tokens, skip_special_tokens=True, **options)
-
-
-def cut(text: str, names: Sequence[str] = ()) -> str:
-    """The first sentence of a text without its closing mark, except for a dot of a name.
-
-    A text that begins with a name that ends in a dot is that name: whether the dot also ends the
-    sentence is ambiguous.
-    """
-    start = text.lstrip()
-    dotted = [n for n in names if n.endswith(".") and f"{start} ".startswith((f"{n} ", f"{n}."))]
-    if dotted:
-        return max(dotted, key=len)
-    sentence = first_sentence(text, names).strip()
-    while sentence and sentence not in names and sentence[-1] in ".!?":
-        sentence = sentence[:-1].rstrip()
-    return sentence

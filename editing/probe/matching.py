@@ -22,6 +22,13 @@ wrong, and is counted apart. The rules, in this order:
     undecided (`editing.probe.clauses`). A hedge with one answer counts.
 11. The first answer wins: where another option is mentioned before the object, the answer is that
     one, if the options are known.
+12. The longest name wins: a part of a longer name that is known is no mention (`Virginia` in `West
+    Virginia`). A word with a capital that makes a longer name, known or not: undecided
+    (`editing.probe.longer`).
+13. An answer that corrects itself gives the name that it asserts; where it asserts none: undecided
+    (`editing.probe.assertions`). So is a question.
+14. Standard abbreviations, an English article in front, and numerals as words are other spellings
+    of a name (`editing.probe.spellings`).
 
 `contains` finds any mention of a name in a text: rules 2, 4, 5, 7 and 8.
 """
@@ -31,8 +38,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from .assertions import asserted
 from .clauses import is_alternative, is_negated, is_refused
 from .folding import normalise
+from .longer import is_extended
 from .mentions import Mention, contains, found, mentions, prepared
 from .numbers import plain
 from .reasoning import is_unclosed
@@ -49,22 +58,34 @@ __all__ = [
 ]
 
 
-def gives(sentence: str, names: Iterable[str], options: Iterable[str] = ()) -> bool | None:
+def gives(
+    sentence: str,
+    names: Iterable[str],
+    options: Iterable[str] = (),
+    longer: Iterable[str] = (),
+) -> bool | None:
     """Return True if an answer gives an object; None: undecided.
 
     Args:
         sentence: the answer, as `first_sentence` cuts it.
         names: of the object, with its aliases.
         options: names of other objects that the answer could give instead, of none that is right.
+        longer: names of other entities that contain one of the object's
+            (`editing.probe.longer.longer_names`).
     """
     if is_unclosed(sentence):
         return None
+    own = [mention for name in names for mention in found(sentence, name)]
+    others = [each for name in (*options, *longer) for each in found(sentence, name)]
     counted: list[tuple[Mention, bool | None]] = []
-    for name in names:
-        for mention in found(sentence, name):
-            verdict = _verdict(sentence, name, mention)
-            if verdict is not False:
-                counted.append((mention, verdict))
+    for mention in own:
+        if any(_within(mention, whole) for whole in own):
+            continue
+        if any(_within(mention, whole) and whole.certain for whole in others):
+            continue
+        verdict = _verdict(sentence, mention)
+        if verdict is not False:
+            counted.append((mention, verdict))
     if not counted:
         return False
     first = min(mention.start for mention, _ in counted)
@@ -73,24 +94,37 @@ def gives(sentence: str, names: Iterable[str], options: Iterable[str] = ()) -> b
     return True if any(verdict for _, verdict in counted) else None
 
 
+def _within(part: Mention, whole: Mention) -> bool:
+    """Return True if a mention is a part of a longer one."""
+    return (
+        whole.start <= part.start
+        and part.end <= whole.end
+        and whole.end - whole.start > part.end - part.start
+    )
+
+
 def share(verdicts: Sequence[bool | None]) -> float | None:
     """Return the proportion of right answers among the decided ones; None if none is decided."""
     decided = [verdict for verdict in verdicts if verdict is not None]
     return sum(decided) / len(decided) if decided else None
 
 
-def _verdict(sentence: str, name: str, mention: Mention) -> bool | None:
+def _verdict(sentence: str, mention: Mention) -> bool | None:
     """Return True if a mention gives the name as an answer."""
-    if not _same_case(sentence, name, mention):
+    if not _same_case(sentence, mention):
         return False
     text = _lower(sentence)
     if is_refused(text, mention.start):
         return None
     if is_negated(text, mention.start, mention.end):
         return False
+    is_asserted = asserted(text, sentence, mention.start, mention.end)
+    if is_asserted is not True:
+        return is_asserted
     if not mention.certain or is_alternative(text, sentence, mention.start, mention.end):
         return None
-    return True
+    value = prepared(mention.spelled).value
+    return True if value is not None or not is_extended(sentence, *mention[:2]) else None
 
 
 @lru_cache(maxsize=2048)
@@ -102,9 +136,9 @@ def _lower(sentence: str) -> str:
     return low if len(low) == len(text) else "".join(c.lower()[0] for c in text)
 
 
-def _same_case(sentence: str, name: str, mention: Mention) -> bool:
+def _same_case(sentence: str, mention: Mention) -> bool:
     """Return True if the case of a mention allows that the name is meant (rule 6)."""
-    ready = prepared(name)
+    ready = prepared(mention.spelled)
     if not ready.cased or ready.value is not None or ready.readings:
         return True
     hit = sentence[mention.start : mention.end]
@@ -131,6 +165,6 @@ def _option_before(
             # A part of the object's own name is no other answer (York in New York).
             if any(a < mention.end and mention.start < b for a, b in spans):
                 continue
-            if _verdict(sentence, option, mention):
+            if _verdict(sentence, mention):
                 return True
     return False

@@ -6,8 +6,9 @@ A name is found
 - as a date (`editing.probe.dates`) if it is a full one;
 - else as complete words of the normal form (`editing.probe.folding`): `Paris` is not in `Parisian`,
   but it is in `Paris's`. `editing.probe.scripts` has the borders of words in scripts without
-  spaces, and of Korean words. Articles and plurals are not normalised; use aliases. A name that
-  consists of punctuation only is found literally.
+  spaces, and of Korean words. Plurals are not normalised; use aliases. A name that consists of
+  punctuation only is found literally. Its other spellings (`editing.probe.spellings`) are found
+  too, where no longer one is.
 
 A place where the name may be meant, but need not be, is a mention that is not certain.
 """
@@ -22,6 +23,7 @@ from .dates import date_of, dates
 from .folding import CACHED, folded, normalise
 from .numbers import Number, number_of, numbers, plain
 from .scripts import left_border, right_border
+from .spellings import spellings
 
 ACRONYM = 4
 """Most letters of a name in capitals whose case decides."""
@@ -33,11 +35,13 @@ class Mention(NamedTuple):
     Attributes:
         start, end: in characters of the text.
         certain: False where the name may be meant.
+        spelled: the spelling of the name that is found there.
     """
 
     start: int
     end: int
     certain: bool = True
+    spelled: str = ""
 
 
 class Name(NamedTuple):
@@ -73,19 +77,30 @@ def prepared(name: str) -> Name:
 
 
 def found(text: str, name: str) -> Iterator[Mention]:
-    """Return the mentions of a name."""
+    """Return the mentions of a name, in any of its spellings."""
     ready = prepared(name)
     if ready.readings:
-        yield from _dates(text, ready.readings)
+        yield from _dates(text, ready)
     elif ready.value is not None:
         for number in numbers_of(text):
             if ready.value in number.readings:
                 as_written = text[number.start : number.end] == name.strip()
-                yield Mention(number.start, number.end, as_written or len(number.readings) == 1)
+                usual = number.usual and ready.value == number.readings[0]
+                certain = as_written or usual or len(number.readings) == 1
+                yield Mention(number.start, number.end, certain, name)
     elif ready.needle:
-        yield from _words(text, ready)
+        places = list(_words(text, ready))
+        yield from places
+        for spelling in map(prepared, spellings(name)):
+            for each in _words(text, spelling):
+                # `US` for `United States` is not the word `us`.
+                if spelling.acronym and not text[each.start : each.end].isupper():
+                    continue
+                if not any(a.start < each.end and each.start < a.end for a in places):
+                    places.append(each)
+                    yield each
     elif (literal := name.strip()) and (place := text.find(literal)) >= 0:
-        yield Mention(place, place + len(literal))
+        yield Mention(place, place + len(literal), spelled=name)
 
 
 def mentions(text: str, names: Iterable[str]) -> list[tuple[int, int]]:
@@ -114,11 +129,11 @@ def _short_numbers(text: str) -> tuple[Number, ...]:
     return tuple(numbers(plain(text)))
 
 
-def _dates(text: str, readings: tuple[tuple[int, int, int], ...]) -> Iterator[Mention]:
+def _dates(text: str, name: Name) -> Iterator[Mention]:
     for date in dates(plain(text)):
-        if set(readings) & set(date.readings):
-            single = len(readings) == 1 == len(date.readings)
-            yield Mention(date.start, date.end, single)
+        if set(name.readings) & set(date.readings):
+            single = len(name.readings) == 1 == len(date.readings)
+            yield Mention(date.start, date.end, single, name.text)
 
 
 def _words(text: str, name: Name) -> Iterator[Mention]:
@@ -134,7 +149,7 @@ def _words(text: str, name: Name) -> Iterator[Mention]:
             if not _part_of_number(text, first, last):
                 if name.text.rstrip().endswith(".") and text[last : last + 1] == ".":
                     last += 1
-                yield Mention(first, last, left is True and right is True)
+                yield Mention(first, last, left is True and right is True, name.text)
         start = hay.text.find(needle, start + 1)
 
 

@@ -61,11 +61,13 @@ class Query:
         item: id of the `ProbeItem`, for errors.
         rendered: the text.
         names: object and aliases, without duplicates.
+        longer: names of other entities that contain one of these.
     """
 
     item: str
     rendered: Rendered
     names: tuple[str, ...]
+    longer: tuple[str, ...] = ()
 
 
 PromptChange = Callable[[str], str]

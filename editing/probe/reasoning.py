@@ -2,7 +2,9 @@
 
 Reasoning models write `<think> ... </think>` before they answer; some write `thinking`, `reasoning`
 or `thought` in place of `think`, or tags of their own (`_OWN`). The answer is the text after the
-last closed block. A template may open the block in the prompt, so text before a lone closing tag is
+last closed block. Harmony (gpt-oss) writes its answer to a channel of its own, `final`; text in any
+other one is reasoning, also where the marks of the channels are removed (`analysis ...
+assistantfinal`). A template may open the block in the prompt, so text before a lone closing tag is
 reasoning too. A block that is not closed gives no answer: the limit of tokens ended it, or the
 server did.
 """
@@ -20,13 +22,21 @@ _OWN = {
 }
 """Tags of families of models (Magistral, Kimi, Seed, Command, OpenThinker), with those that close
 them."""
+_CHANNEL = r"<\|channel\|>\s*{name}\b[^<>]*(?:<\|constrain\|>[^<>]*)?<\|message\|>"
 _TAG = re.compile(
     "(?P<close></(?:think|thinking|reasoning|thought)>|"
     + "|".join(map(re.escape, _OWN.values()))
-    + ")|<(?P<name>think|thinking|reasoning|thought)>|"
+    + "|"
+    + _CHANNEL.format(name="final")
+    + r"|(?-i:assistantfinal)"
+    + ")|(?P<channel>"
+    + _CHANNEL.format(name=r"(?!final\b)\w+")
+    + r"|(?-i:\Aanalysis ?(?=[A-Z])))"
+    + "|<(?P<name>think|thinking|reasoning|thought)>|"
     + "|".join(map(re.escape, _OWN)),
     re.IGNORECASE,
 )
+_END_OF_CHANNEL = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
 _OPEN = "<think>"
 _UNKNOWN = re.compile(
     r"(?:<\|[^<>]*\|>|[<\[◁])(?![^\s<>\[\]]*(?:/|no|off|end|skip))[^\s<>\[\]]*"
@@ -59,9 +69,10 @@ def answer_of(text: str) -> str | None:
     if start is None:
         return None
     first = _TAG.search(text) if start else None
-    if first is not None and not first["close"] and not text[start:].strip():
-        return text[: first.start()]
-    return text[start:]
+    answer = _END_OF_CHANNEL.split(text[start:], maxsplit=1)[0]
+    if first is None or first["close"] or first["channel"] or answer.strip():
+        return answer
+    return text[: first.start()]
 
 
 def unclosed_part(text: str) -> tuple[str, str]:
@@ -74,7 +85,9 @@ def opened_by(prompt: str) -> str:
     """Return the opening tag that a prompt ends with; '' if it ends with none."""
     text = prompt.rstrip()
     *_, tag = [None, *_TAG.finditer(text)]
-    return tag.group() if tag and tag.end() == len(text) and not tag["close"] else ""
+    if tag is None or tag.end() < len(text) or tag["close"] or tag["channel"]:
+        return ""
+    return tag.group()
 
 
 def left_open(text: str) -> tuple[int, str] | None:
@@ -83,7 +96,7 @@ def left_open(text: str) -> tuple[int, str] | None:
     None if it leaves none open.
     """
     *_, tag = [None, *_TAG.finditer(text)]
-    if tag is None or tag["close"]:
+    if tag is None or tag["close"] or tag["channel"]:
         return None
     own = {opening.lower(): closing for opening, closing in _OWN.items()}
     return tag.end(), own.get(tag.group().lower()) or f"</{tag['name']}>"

@@ -112,12 +112,12 @@ def sample(
         text.rendered: tuple(answers[t, k] for k in range(sampling.samples))
         for t, text in enumerate(texts)
     }
-    return [score(sampled[query.rendered], query.names) for query in queries]
+    return [score(sampled[query.rendered], query.names, query.longer) for query in queries]
 
 
-def score(answers: tuple[str, ...], names: Sequence[str]) -> Sampled:
+def score(answers: tuple[str, ...], names: Sequence[str], longer: Sequence[str] = ()) -> Sampled:
     """Proportion of decided answers that give one of the names (`editing.probe.matching`)."""
-    return Sampled(share([gives(answer, names) for answer in answers]), answers)
+    return Sampled(share([gives(answer, names, longer=longer) for answer in answers]), answers)
 
 
 def _texts(loaded: LoadedModel, queries: Sequence[Query], room: int) -> list[_Text]:

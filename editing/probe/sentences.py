@@ -18,7 +18,7 @@ reasoning block has no end; its first sentence is the opening tag and the first 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from . import reasoning
 from .dates import MONTHS
@@ -47,6 +47,10 @@ MARKS = ".!?\n؟۔।。！？｡"
 _END = re.compile(r"(?:[.!?؟۔।]+[\"'”’»)\]]*(?!\S))|[。！？｡]+[」』”’）]*")
 _BEFORE_DOT = re.compile(r"((?:\w\.)*\w+)$")
 
+CLAUSE = re.compile(r"[,;:](?=\s)|[，、；：]|\s(?=[(\[–—]|-\s)")
+"""Marks between the clauses of an answer."""
+_QUOTES = "\"'*_`“”‘’«»「」 "
+
 
 def first_sentence(text: str, names: Iterable[str] = ()) -> str:
     """Return the first sentence of an answer, without white space at its ends.
@@ -62,6 +66,46 @@ def first_sentence(text: str, names: Iterable[str] = ()) -> str:
     answer = answer.lstrip()
     end = _end(answer, tuple(names), unfinished=False)
     return (answer if end is None else answer[:end]).rstrip()
+
+
+def cut(text: str, names: Sequence[str] = ()) -> str:
+    """Return the first sentence of a text without its closing mark, except for a dot of a name.
+
+    A text that begins with a name that ends in a dot is that name: whether the dot also ends the
+    sentence is ambiguous.
+    """
+    start = text.lstrip()
+    dotted = [n for n in names if n.endswith(".") and f"{start} ".startswith((f"{n} ", f"{n}."))]
+    if dotted:
+        return max(dotted, key=len)
+    sentence = first_sentence(text, names).strip()
+    while sentence and sentence not in names and sentence[-1] in ".!?":
+        sentence = sentence[:-1].rstrip()
+    return sentence
+
+
+def first_clause(text: str, names: Sequence[str] = ()) -> str:
+    """Return the first clause of an answer without quotes; "" of one that is still reasoning."""
+    sentence = cut(text, names)
+    if reasoning.is_unclosed(sentence):
+        return ""
+    end = clause_end(sentence, names)
+    return sentence[:end].strip(_QUOTES)
+
+
+def clause_end(text: str, names: Sequence[str]) -> int | None:
+    """Return the place of the first mark between clauses, but within a name or a part of one."""
+    for mark in CLAUSE.finditer(text):
+        starts = [m.end() for m in re.finditer(r"^|\s", text[: mark.start()])]
+        rest = ((start, text[start:].casefold()) for start in starts)
+        if not any(
+            len(name) > mark.start() - start and (part.startswith(low) or low.startswith(part))
+            for start, part in rest
+            for name in names
+            for low in (name.casefold(),)
+        ):
+            return mark.start()
+    return None
 
 
 def sentence_end(text: str, names: tuple[str, ...] = (), *, unfinished: bool = False) -> int | None:

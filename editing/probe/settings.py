@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from ...loaders.records import digest
 from ..errors import ProbeError
@@ -12,8 +12,9 @@ from ..errors import ProbeError
 Measure = Literal["p", "likelihood", "likelihood_norm"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
-_PROTOCOL = 2
-"""Part of every digest: increment it when prompts, truncation or matching change."""
+_PROTOCOLS: Mapping[Measure, int] = {"p": 3, "likelihood": 2, "likelihood_norm": 2}
+"""Version of each measure, part of the digests of settings that have it: increment that of `p` when
+truncation or matching changes, and all when prompts do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class ProbeSettings:
         parts = self.as_dict()
         del parts["batch_tokens"]
         parts["measures"] = sorted(self.measures)
-        return digest({**parts, "protocol": _PROTOCOL})
+        return digest({**parts, "protocol": max(_PROTOCOLS[name] for name in self.measures)})
 
 
 _FIELDS = tuple(ProbeSettings.__dataclass_fields__)
@@ -86,7 +87,7 @@ _FIELDS = tuple(ProbeSettings.__dataclass_fields__)
 def protocol_of(settings: Mapping[str, Any], measure: str, digest: str | None = None) -> str:
     """The protocol id of values: form, way of asking, scoring and version.
 
-    `cloze/plain/likelihood/v2`, or `question/chat/p:5x16@1/v2` of 5 samples of 16 tokens at
+    `cloze/plain/likelihood/v2`, or `question/chat/p:5x16@1/v3` of 5 samples of 16 tokens at
     temperature 1. Values of two ids are not comparable.
 
     Args:
@@ -100,7 +101,7 @@ def protocol_of(settings: Mapping[str, Any], measure: str, digest: str | None = 
     if measure == "p":
         samples, length = settings.get("samples", "?"), settings.get("max_new_tokens", "?")
         scoring += f":{samples}x{length}@{settings.get('temperature', 1.0):g}"
-    version = f"v{_PROTOCOL}"
+    version = f"v{_PROTOCOLS[cast(Measure, measure)]}"
     if digest is not None:
         known = {name: settings[name] for name in _FIELDS if name in settings}
         made = ProbeSettings(**known | {"measures": tuple(known.get("measures", MEASURES))})
@@ -116,6 +117,7 @@ class ProbeItem:
         id: id of the result; names the fact in errors.
         prompt: the cloze with its subject filled in; the object follows it.
         object: the right answer; `aliases` are right as well.
+        longer: names of other entities that contain one of these (`editing.probe.longer`).
         question: required for `ask="question"`.
         paraphrases: additional filled clozes.
         separate: probe the paraphrases regardless of the settings, and exclude them from the mean
@@ -129,6 +131,7 @@ class ProbeItem:
     paraphrases: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     separate: bool = False
+    longer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ import threading
 from contextlib import suppress
 from types import FrameType
 
-INTERRUPTED = 130
+from .codes import INTERRUPTED
+
 INTERRUPTED_TEXT = (
     "Interrupted: the model is as it was, and no partial graph is stored. Run it again: what is"
     " stored is not done again."

@@ -12,8 +12,9 @@ from ..base.database import connect
 from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..scoring.runtime import Runtime
+from .codes import ERROR
 from .options import JsonFlag
-from .output import ProgressBars, emit_json, emit_values
+from .output import ProgressBars, emit_json, emit_note, emit_values
 
 
 def backup(
@@ -34,14 +35,14 @@ def backup(
     if json:
         emit_json({"file": str(file), "bytes": size} | made.model_dump(mode="json"))
         return
-    typer.echo(
+    emit_note(
         f"Wrote {file}: {pluralize(made.n_nodes, 'node')},"
         f" {pluralize(made.n_relationships, 'relationship')},"
         f" {pluralize(len(made.files), 'file')}, {size / 1e6:,.1f} MB."
     )
     for name, n in made.left_out.items():
-        typer.echo(f"Left out: {n} {name}.")
-    typer.echo(f"Check it: thinkeval db verify {file}")
+        emit_note(f"Left out: {n} {name}.")
+    emit_note(f"Check it: thinkeval db verify {file}")
 
 
 def restore(
@@ -75,20 +76,20 @@ def restore(
     if json:
         emit_json(asdict(done) | {"jobs": jobs, "metrics": asdict(again)})
     else:
-        typer.echo(
+        emit_note(
             f"Restored {file}: {pluralize(done.nodes, 'node')},"
             f" {pluralize(done.relationships, 'relationship')}, {pluralize(done.files, 'file')}."
         )
         if done.migrations:
-            typer.echo(f"Migrated: {', '.join(done.migrations)}.")
+            emit_note(f"Migrated: {', '.join(done.migrations)}.")
         if any(jobs.values()):
-            typer.echo(
+            emit_note(
                 f"Jobs: {jobs['queued']} wait for a service; {jobs['ended']} were under way by a"
                 " command, and ended."
             )
-        typer.echo(again.sentence)
+        emit_note(again.sentence)
     if again.differing:
-        raise typer.Exit(2)
+        raise typer.Exit(ERROR)
 
 
 def verify(
@@ -113,11 +114,11 @@ def verify(
         if json:
             emit_json(asdict(again))
         else:
-            typer.echo(again.sentence)
+            emit_note(again.sentence)
             for each in again.differing:
-                typer.echo(each)
+                emit_note(each)
         if again.differing:
-            raise typer.Exit(2)
+            raise typer.Exit(ERROR)
         return
     with ProgressBars() as progress:
         found = backups.verify(file, progress)
@@ -126,7 +127,7 @@ def verify(
     else:
         _show(found)
     if found.notes:
-        raise typer.Exit(2)
+        raise typer.Exit(ERROR)
 
 
 def _show(found: Any) -> None:
@@ -146,4 +147,4 @@ def _show(found: Any) -> None:
         },
     )
     for note in found.notes:
-        typer.echo(f"Not right in what was backed up: {note}.")
+        emit_note(f"Not right in what was backed up: {note}.")

@@ -22,8 +22,9 @@ from ..reports.formats import Column, Table
 from ..scoring import metrics as measuring
 from ..scoring import record
 from ..scoring.runtime import Runtime
+from .codes import ERROR
 from .options import JsonFlag, MeasureName, MeasureOption
-from .output import ProgressBars, emit_json, emit_rows
+from .output import ProgressBars, emit_json, emit_note, emit_rows, emit_text
 
 
 def methods(
@@ -43,10 +44,10 @@ def methods(
     ready = {i.name: _architectures(i.name, i.kind) for i in infos}
     if name and not json:
         info = infos[0]
-        typer.echo(f"{info.name} ({info.kind}): {info.doc}\n{info.paper}\n")
-        typer.echo(f"Architectures: {', '.join(ready[name])}")
-        typer.echo(f"Hyperparameter files: {', '.join(hparams.available(name)) or 'none needed'}\n")
-        typer.echo(hparams.described(name))
+        files = ", ".join(hparams.available(name)) or "none needed"
+        emit_note(f"{info.name} ({info.kind}): {info.doc}\n{info.paper}\n")
+        emit_note(f"Architectures: {', '.join(ready[name])}\nHyperparameter files: {files}\n")
+        emit_note(hparams.described(name))
         return
     columns: list[Column[registry.MethodInfo]] = [
         Column("method", lambda i: i.name, whole=True),
@@ -119,7 +120,7 @@ def queries(
         if json:
             emit_json(_described(cypher.query(name)) | {"text": text})
         else:
-            typer.echo(text)
+            emit_text(text, None)
         return
     found = [cypher.query(n) for n in cypher.names()]
     value = [_described(q) for q in found]
@@ -166,7 +167,7 @@ def doctor(
             findings += checked_data(runtime.db, runtime.settings, progress)
     emit_rows(Table("doctor", "Doctor", FINDINGS, findings), json=json)
     if not all(f.ok for f in findings):
-        raise typer.Exit(2)
+        raise typer.Exit(ERROR)
 
 
 PACKAGES = (

@@ -32,7 +32,6 @@ from .options import (
 )
 from .output import (
     ProgressBars,
-    console,
     emit_command,
     emit_json,
     emit_note,
@@ -231,18 +230,15 @@ def diff(
 
 def show_diff(found: Diff, limit: int = 0) -> None:
     """The diff as tables; 0 shows every row."""
-    out = console()
     for name, edit in (("A", found.a), ("B", found.b)):
-        out.print(
-            f"[bold]{name}[/bold] {edit.edit}: {edit.method} on {edit.model},"
-            f" {edit.subject}: {objects(edit.target_true, edit.target_new)}",
-            highlight=False,
-            soft_wrap=True,
+        emit_note(
+            f"{name} {edit.edit}: {edit.method} on {edit.model},"
+            f" {edit.subject}: {objects(edit.target_true, edit.target_new)}"
         )
     for note in found.notes:
-        out.print(f"Not alike: {note}", style="yellow", highlight=False, soft_wrap=True)
+        emit_note(f"Not alike: {note}", "yellow")
     if found.empty:
-        out.print("The edits do not differ in any metric, fact or chain.")
+        emit_note("The edits do not differ in any metric, fact or chain.")
     _show_metrics(found)
     if found.chains is not None:
         _show_chains(found.chains, limit)
@@ -289,7 +285,7 @@ def _show_chains(chains: ChainsDiff, limit: int) -> None:
             f", {chains.only_a} of A alone ({chains.surviving_only_a} survive),"
             f" {chains.only_b} of B alone ({chains.surviving_only_b} survive)"
         )
-    console().print(f"{summary}.", style="dim", highlight=False)
+    emit_note(f"{summary}.", "dim")
 
 
 def _show_facts(facts: FactsDiff, limit: int) -> None:
@@ -301,7 +297,7 @@ def _show_facts(facts: FactsDiff, limit: int) -> None:
             title = f"Facts in the graph of {name} alone"
             emit_table(Table("alone", title, LONE, _first(alone, limit), _rest(alone, limit)))
     both = f"{len(facts.flipped)} of the {facts.shared} facts that both hold are flipped."
-    console().print(both, style="dim", highlight=False)
+    emit_note(both, "dim")
 
 
 def _first(rows: Sequence, limit: int) -> Sequence:

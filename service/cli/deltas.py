@@ -16,6 +16,7 @@ import typer
 from ..base.settings import Settings
 from ..scoring import deltas as saved
 from ..scoring.runtime import Runtime
+from .codes import ERROR
 from .options import JsonFlag
 from .output import ProgressBars, emit_json, emit_values
 
@@ -99,7 +100,7 @@ def verify(
         found = saved.verify(runtime, edit, model, graph)
     _show(f"Edit {found.edit}", asdict(found) | {"undone": found.undone}, json)
     if not found.undone:
-        raise typer.Exit(2)
+        raise typer.Exit(ERROR)
 
 
 def _show(title: str, exported: Mapping[str, object], json: bool) -> None:

@@ -32,7 +32,7 @@ from ..models.leakcut import CoEditIn, CoEditOut, CutOut
 from ..reports.comparison import compare
 from ..reports.edit import chain_tree
 from ..reports.formats import Table, indexed
-from ..reports.verdict import BestMethod, best_method, judged
+from ..reports.verdict import BestMethod, best_method, judged, rank
 from ..scoring.forget import methods_for
 from ..scoring.metrics import chain_rows
 from ..scoring.request import ScoreRequest
@@ -238,24 +238,26 @@ def _rewrite(runtime: Runtime, model: str) -> RewriteRequest:
     return next(each for each in stored if each.id.startswith(story.rewrite))
 
 
-CO_EDITED = "memit"
-"""The method of the demo's co-edits: it edits several facts in one batch."""
-
-
 def _what_else(
     runtime: Runtime, found: Demo, model: str, seed: int
-) -> tuple[CutOut | None, CoEditOut | None]:
-    """Return the leak cut of the edit by MEMIT, and its co-edits; None if it failed."""
-    from ..leakcut.coedit import co_edit
+) -> tuple[CutOut, CoEditOut] | None:
+    """Return the leak cut of the edit to look at, and its co-edits by the same method.
+
+    Of a method that edits no batch, those of the next one in the order that does; None without one.
+    """
+    from ..leakcut.coedit import WITH_JOINT_TARGETS, co_edit
     from ..leakcut.request import edit_cut
 
-    score = next((each for each in found.scores if each.method == CO_EDITED), None)
+    ranked = rank(found.scores, MEASURE)
+    score = next((each for each in ranked if each.method in WITH_JOINT_TARGETS), None)
     if score is None:
-        return None, None
+        return None
+    runtime.log(f"what else to edit, by {score.method}")
     rewrite, story = _rewrite(runtime, model), story_of(model)
     posted = CoEditIn(
-        graph=score.dataset, model=model, rewrite=rewrite.id, seed=seed, organism_seed=seed,
-        rounds=story.rounds, per_round=story.per_round, anyway=True, drift_facts=story.drift_facts,
+        graph=score.dataset, model=model, rewrite=rewrite.id, method=score.method,
+        seed=seed, organism_seed=seed, rounds=story.rounds, per_round=story.per_round,
+        anyway=True, drift_facts=story.drift_facts,
     )  # fmt: skip
     return edit_cut(runtime.db, score, "likelihood"), co_edit(runtime, posted, rewrite)
 
@@ -336,11 +338,11 @@ def demo(
                 }
             )
             return
-        runtime.log(f"what else to edit, by {CO_EDITED}")
-        cut, frontier = _what_else(runtime, found, chosen, seed)
+        further = _what_else(runtime, found, chosen, seed)
         _show_best(runtime, found)
-        if cut is not None and frontier is not None:
-            emit_note(f"What else to edit, by {CO_EDITED}: {words.headline(cut)}", "bold")
+        if further is not None:
+            cut, frontier = further
+            emit_note(f"What else to edit, by {cut.method}: {words.headline(cut)}", "bold")
             if cut.facts:
                 row = frontier.rounds[frontier.chosen]
                 emit_note(

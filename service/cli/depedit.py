@@ -37,7 +37,9 @@ from .options import (
 from .output import (
     TABLE,
     ProgressBars,
+    emit_error,
     emit_json,
+    emit_note,
     emit_rows,
     emit_table,
     emit_text,
@@ -151,10 +153,10 @@ def build(
     note = f"{len(stored)} sets of {graph}; run one with `thinkeval lab depedit run SET`"
     show_sets(f"Knowledge sets of {graph}", stored, saved, note)
     for each in list(skipped.values())[:SKIPPED_SHOWN]:
-        typer.echo(f"skipped rule {each.rule}: {each.reason}", err=True)
+        emit_error(f"skipped rule {each.rule}: {each.reason}")
     if len(skipped) > SKIPPED_SHOWN:
         more = len(skipped) - SKIPPED_SHOWN
-        typer.echo(f"and {more} more rules gave no set; --json lists them", err=True)
+        emit_error(f"and {more} more rules gave no set; --json lists them")
 
 
 def import_(
@@ -197,9 +199,9 @@ def import_(
         return
     show_sets(f"Knowledge sets of {file}", stored, saved, f"{len(stored)} sets")
     for each in loaded.notes:
-        typer.echo(f"line {each.line}: {each.reason}", err=True)
+        emit_error(f"line {each.line}: {each.reason}")
     for each in loaded.refused:
-        typer.echo(f"refused: {each.reason}", err=True)
+        emit_error(f"refused: {each.reason}")
 
 
 def export(
@@ -491,7 +493,7 @@ def delete(
             else:
                 deleted.append({"set": name, "runs": store.delete_set(runtime.db, name)})
             if not json:
-                typer.echo(_deleted(deleted[-1]))
+                emit_note(_deleted(deleted[-1]))
     if json:
         emit_json(deleted)
 

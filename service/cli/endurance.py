@@ -15,8 +15,9 @@ from ..reports import gate
 from ..reports.figure_style import encode, figure_format
 from ..reports.formats import Column, Table
 from ..scoring.runtime import Runtime
+from .codes import NEGATIVE
 from .options import FormatOption, JsonFlag, OutputOption, edit_options, takes
-from .output import ProgressBars, chosen_format, emit_rows, write_bytes
+from .output import ProgressBars, chosen_format, emit_error, emit_rows, write_bytes
 
 if TYPE_CHECKING:
     from ..experiments.endurance import Endurance, Point
@@ -109,9 +110,9 @@ def endurance(
     if figure is not None:
         _draw(done, batch, figure)
     for alarm in done.alarms:
-        typer.echo(f"alarm: {alarm}", err=True)
+        emit_error(f"alarm: {alarm}")
     if done.alarms:
-        raise typer.Exit(1)
+        raise typer.Exit(NEGATIVE)
 
 
 def _title(done: Endurance, batch: int) -> str:

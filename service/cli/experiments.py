@@ -249,7 +249,8 @@ def _list(kind: Kind[Any, Any], found: list[Experiment[Any]], printed: Printed) 
         for each in kind.listed
     ]
     columns[:1] = [Column("id", lambda each: each.id, whole=True), *kind.described]
-    columns.append(Column("status", lambda each: each.status))
+    ended = all(each.status == "succeeded" for each in found)
+    columns.append(Column("status", lambda each: each.status, optional=6 * ended))
     columns.append(Column("created", _day, optional=3))
     title = f"{kind.noun.capitalize()}s"
     note = f"`{kind.listing} ID` shows one." if found else "none yet"

@@ -14,6 +14,7 @@ from ..base.settings import Settings
 from ..reports.formats import Column, Table
 from ..scoring.runtime import Runtime
 from .catalog import Finding, examine
+from .codes import ERROR
 from .options import EngineOption, JsonFlag, RayAddressOption, given
 from .output import ProgressBars, emit_json, emit_note, emit_table
 
@@ -95,7 +96,7 @@ def fleet(
         if checked:
             emit_table(Table("checks", "Checks of each node", CHECKS, checked))
     if not all(each.finding.ok for each in checked):
-        raise typer.Exit(2)
+        raise typer.Exit(ERROR)
 
 
 def _nodes(settings: Settings, check: bool) -> tuple[list[Node], list[Checked]]:

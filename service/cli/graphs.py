@@ -21,7 +21,7 @@ from ..reports.graph_tables import GRAPHS
 from ..scoring import deltas
 from ..scoring.runtime import Runtime
 from .options import JsonFlag, ModelOption, ProbeOptions
-from .output import ProgressBars, emit_json, emit_rows, emit_table, notice, write_bytes
+from .output import ProgressBars, emit_json, emit_note, emit_rows, emit_table, notice, write_bytes
 
 if TYPE_CHECKING:
     from ...loaders.records import RewriteRequest
@@ -131,10 +131,10 @@ def import_(
     )
     emit_table(Table("imported", title, indexed("", "count"), counted, source))
     for layout in report.layouts:
-        typer.echo(layout)
+        emit_note(layout)
     shown = report.notes if notes else [n for n in report.notes if n.kind == "refused"][:20]
     for note in shown:
-        typer.echo(f"{note.kind}: {note.where}: {note.reason}")
+        emit_note(f"{note.kind}: {note.where}: {note.reason}")
     if counts and not notes:
         notice("Every note with its reason: add --notes.")
 
@@ -166,7 +166,7 @@ def graphs(
             if json:
                 emit_json({"deleted": id, "edits": list(removed)})
             else:
-                typer.echo(f"Deleted graph {id}.")
+                emit_note(f"Deleted graph {id}.")
             return
         stored = datasets.list_graphs(runtime.db)
     if id is not None:

@@ -18,9 +18,20 @@ from ..growth.schemas import EndpointIn, GrowthIn
 from ..growth.tables import iteration_line
 from ..reports.formats import Table, indexed
 from ..scoring.runtime import Runtime
+from .codes import NEGATIVE
 from .experiments import Printed, emit_result, prints
 from .options import FormatOption, JsonFlag, OutputOption, request_of, takes
-from .output import TABLE, ProgressBars, emit_json, emit_rows, emit_table, emit_values
+from .output import (
+    TABLE,
+    ProgressBars,
+    emit_error,
+    emit_json,
+    emit_note,
+    emit_rows,
+    emit_table,
+    emit_values,
+    notice,
+)
 
 if TYPE_CHECKING:
     from ...cypher.rows.growth import CandidateState
@@ -93,7 +104,7 @@ def export(
     written = [(each, len(files[each])) for each in sorted(files)]
     emit_table(Table("files", f"Wrote {output}", indexed("file", "bytes"), written))
     for each in lost:
-        typer.echo(f"not in these files: {each}", err=True)
+        emit_error(f"not in these files: {each}")
 
 
 # `thinkeval graph grow candidates|show|decide|decisions|agreement`: people decide on candidates.
@@ -193,7 +204,7 @@ def decide(
         for n, why in ((done.undecided, "without a verb"), (done.judged, "of a judge"))
         if n
     ]
-    typer.echo(
+    emit_note(
         f"{pluralize(done.recorded, 'decision')} recorded; {pluralize(done.waiting, 'candidate')}"
         f" {'waits' if done.waiting == 1 else 'wait'}."
         + (f" Left out: {', '.join(left_out)}." if left_out else "")
@@ -285,7 +296,7 @@ def agreement(
         if json:
             emit_json({"possible": True, "why": explanation})
         else:
-            typer.echo(explanation)
+            emit_note(explanation)
         return
     if file is None:
         raise UsageError(
@@ -313,9 +324,6 @@ def agreement(
 
 
 # `thinkeval graph grow start|from-text|augment`: a graph from a fact, a text, or another graph.
-
-NO_CHAIN = 1
-"""Exit code of a run that ended without any chain."""
 
 ModelChoice = Annotated[
     str | None,
@@ -495,7 +503,7 @@ def _run(
                 found = GROWTH.store.get(runtime.db, accepted.edit)
                 emit_json(found.model_dump(mode="json"), printed.output)
             else:
-                typer.echo(
+                emit_note(
                     f"{accepted.edit}: {accepted.outcome}. `thinkeval results growth` lists it."
                 )
             return
@@ -508,11 +516,11 @@ def _run(
         from ..growth.control import grow
 
         silent: Callable[[Any], None] = lambda row: None  # noqa: E731
-        say: Callable[[Any], None] = lambda row: typer.echo(iteration_line(row), err=True)  # noqa: E731
+        say: Callable[[Any], None] = lambda row: notice(iteration_line(row))  # noqa: E731
         out = grow(runtime, posted, report=silent if printed.json else say)
         emit_result(runtime.db, GROWTH, out, printed)
     if without_chain(out):
-        raise typer.Exit(NO_CHAIN)
+        raise typer.Exit(NEGATIVE)
 
 
 def _show_first_calls(runtime: Runtime, posted: GrowthIn, *, json: bool) -> None:

@@ -18,9 +18,18 @@ from ..reports.formats import Column, Table, indexed
 from ..scoring import record
 from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
+from .codes import NEGATIVE
 from .experiments import Printed, emit_result, prints
 from .options import JsonFlag, MeasureName, OutputOption, request_of, takes
-from .output import ProgressBars, emit_command, emit_json, emit_note, emit_table, require_json
+from .output import (
+    ProgressBars,
+    emit_command,
+    emit_error,
+    emit_json,
+    emit_note,
+    emit_table,
+    require_json,
+)
 
 MOST_OPEN = 10
 """Open chains that are listed; --json has all."""
@@ -212,13 +221,12 @@ def coedit(
         emit_result(runtime.db, COEDIT, done, printed)
     if done.met is False:
         row = done.rounds[done.chosen]
-        typer.echo(
+        emit_error(
             f"objective: no round meets {posted.objective}; the best is round {row.number}"
             f" (IFR {number(row.ifr)}, Preservation {number(row.preservation)},"
-            f" efficacy {number(row.efficacy)})",
-            err=True,
+            f" efficacy {number(row.efficacy)})"
         )
-        raise typer.Exit(1)
+        raise typer.Exit(NEGATIVE)
 
 
 def _request(rewrite: str, options: dict[str, Any]) -> CoEditIn:

@@ -1,8 +1,7 @@
 """The command line: `thinkeval`. One file a group of commands; this file assembles them.
 
-Exit codes: 0 it worked, 1 a gate (`--gate`, `--not-worse-than`, `--max-ifr`, ...) failed, 2 an
-error. An error is one line on standard error: the problem and its place, then the
-remedy. Nothing here imports torch, so that `--help` starts quickly.
+Exit codes are in `codes.py`. An error is one line on standard error: the problem and its place,
+then the remedy. Nothing here imports torch, so that `--help` starts quickly.
 """
 
 from __future__ import annotations
@@ -22,10 +21,11 @@ from .. import __version__
 from ..base.errors import DISK_REMEDY, KNOWN_ERRORS, describe, is_disk_full, is_interrupt
 from ..base.processes import collect_seldom, interrupt_after_imports
 from ..kinds import KINDS
-from . import INTERRUPTED, INTERRUPTED_TEXT
+from . import INTERRUPTED_TEXT
 from .audit_subject import audit_subject
 from .backup import backup, restore, verify
 from .catalog import doctor, methods, metrics, queries
+from .codes import ERROR, INTERRUPTED, WORKED
 from .compare import audit, compare, diff
 from .crawl import crawl
 from .deltas import deltas
@@ -39,7 +39,7 @@ from .grow import grow
 from .leakcut import coedit, leakcut
 from .models import audit_knowledge, covariance, hparams, organism, probe, train_mend, tune
 from .options import GroupedCommand, GroupOfCommands
-from .output import LOG, print_unencodable, set_up_logs
+from .output import emit_error, emit_text, print_unencodable, set_up_logs
 from .plan import plan
 from .report import chains, report
 from .rules import rules
@@ -139,7 +139,7 @@ _arrange(app)
 
 def _version(show: bool) -> None:
     if show:
-        typer.echo(f"thinkeval {__version__}")
+        emit_text(f"thinkeval {__version__}", None)
         raise typer.Exit
 
 
@@ -163,7 +163,7 @@ def _command() -> Any:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
+    """Run the command line and exit with a code of `codes.py`."""
     print_unencodable()
     collect_seldom()
     interrupt_after_imports()
@@ -174,7 +174,7 @@ def main(argv: list[str] | None = None) -> None:
         where = getattr(error, "ctx", None)
         command = where.command_path if where is not None else "thinkeval"
         _print_error(error.format_message(), f"See `{command} --help`.")
-        code = 2
+        code = ERROR
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:
@@ -183,22 +183,21 @@ def main(argv: list[str] | None = None) -> None:
         elif isinstance(error, KNOWN_ERRORS):
             problem = describe(error)
             _print_error(problem.detail, problem.remedy)
-            code = 2
+            code = ERROR
         elif is_disk_full(error):
             _print_error(f"{error}.", DISK_REMEDY)
-            code = 2
+            code = ERROR
         else:
             raise
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code and prints nothing
-        typer.echo(INTERRUPTED_TEXT, err=True)
-    sys.exit(code if isinstance(code, int) else 0)
+        emit_error(INTERRUPTED_TEXT)
+    sys.exit(code if isinstance(code, int) else WORKED)
 
 
 def _print_error(detail: str, remedy: str) -> None:
     """Print an error as one line; library messages may have several."""
     line = " ".join(f"error: {detail} → {remedy}".split())
-    LOG.error(line)
-    typer.echo(line, err=True)
+    emit_error(line)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from ..scoring.model_graph import PART
 from ..scoring.probe import WORDINGS
 from ..scoring.request import read_overrides
 from ..scoring.runtime import Runtime
+from .codes import NEGATIVE
 from .options import (
     PROBED,
     EngineOption,
@@ -45,6 +46,7 @@ from .options import (
 from .output import (
     ProgressBars,
     emit_command,
+    emit_error,
     emit_json,
     emit_note,
     emit_table,
@@ -57,7 +59,7 @@ from .output import (
 if TYPE_CHECKING:
     from ..growth.knowledge import FailureOut, KnowledgeOut
     from ..models.edit import Measure
-    from ..scoring.knowledge import AskedRelation, KnownRewrite, KnownSummary
+    from ..scoring.knowledge import AskedRelation, KnownFact, KnownRewrite, KnownSummary
     from ..scoring.tuning import Plan
 
 
@@ -79,7 +81,7 @@ REWRITES: list[Column[KnownRewrite]] = [
 def show_known(found: KnownSummary, graph: str, measure: Measure) -> None:
     """Print how many facts are known, which, and which rewrites are worth scoring."""
     if found.chat_chosen:
-        typer.echo(found.chat_chosen["sentence"])
+        emit_note(found.chat_chosen["sentence"])
     emit_values(
         f"{found.model} on {graph}",
         [
@@ -95,9 +97,15 @@ def show_known(found: KnownSummary, graph: str, measure: Measure) -> None:
         ],
     )
     _show_relations(found)
-    facts = indexed("subject", "relation", "object", measure)
+    facts: list[Column[KnownFact]] = [
+        Column("subject", lambda fact: fact.subject),
+        Column("relation", lambda fact: fact.relation),
+        Column("object", lambda fact: fact.object),
+        Column(measure, lambda fact: fact.p),
+        Column("says", lambda fact: fact.says),
+    ]
     emit_table(Table("best", "Best known facts", facts, found.best))
-    if any(value >= KNOWN for *_, value in found.weakest):
+    if any(fact.p >= KNOWN for fact in found.weakest):
         emit_table(Table("weakest", "Least known facts", facts, found.weakest))
     if found.wordings is not None:
         _show_wordings(found.wordings)
@@ -231,6 +239,7 @@ def probe(
             by_wording=by_wording,
             forms=wanted,
             ask_parts=ask_parts,
+            every=json,
         )
     if json:
         shown = [found.model_dump() for found in summary.forms] if summary.forms else None
@@ -515,7 +524,7 @@ def tune(
     methods = list(dict.fromkeys(options.pop("method") or tuning.KNOBS))
     for name in methods:
         if registry.info(name).name not in tuning.KNOBS:
-            typer.echo(f"{name}: nothing is tuned; it keeps its values.", err=True)
+            emit_error(f"{name}: nothing is tuned; it keeps its values.")
     methods = [name for name in methods if name in tuning.KNOBS]
     if not methods:
         if json:
@@ -535,7 +544,7 @@ def tune(
         return
     for each in found:
         if not each.reached:
-            typer.echo(f"{each.method}: {each.failure} --anyway uses it.", err=True)
+            emit_error(f"{each.method}: {each.failure} --anyway uses it.")
     if json:
         emit_json([each.model_dump() for each in found])
     else:
@@ -544,7 +553,7 @@ def tune(
     if any(each.interrupted for each in found):
         raise KeyboardInterrupt
     if not all(each.reached for each in found):
-        raise typer.Exit(1)
+        raise typer.Exit(NEGATIVE)
 
 
 def _show_plan(plan: Plan, json: bool) -> None:

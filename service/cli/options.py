@@ -94,8 +94,8 @@ FOLDED_FROM = 12
 """Commands with fewer options show them all in `--help`."""
 
 BASIC = frozenset((
-    "graph", "all_rewrites", "subject", "prompt", "target_true", "target_new", "rewrites",
-    "forget", "start", "base", "facts", "copies", "init", "truth", "each",
+    "graph", "all_rewrites", "subject", "relation", "prompt", "target_true", "target_new",
+    "rewrites", "forget", "start", "base", "facts", "copies", "init", "truth", "each",
     "model", "method", "endpoint", "judge_model", "strategies",
     "coedit", "rounds", "per_round", "objective", "leak", "rules", "elicit", "iterations", "judge",
     "depth", "samples", "measure", "batch", "matched", "by_wording",

@@ -7,18 +7,21 @@ import io
 import json
 import logging
 import os
+import re
 import sys
 import textwrap
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import Any
 
-import typer
 from pydantic import BaseModel
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.markup import escape
 from rich.measure import Measurement, measure_renderables
 from rich.panel import Panel
@@ -48,10 +51,10 @@ from ..reports.formats import (
 )
 
 # A terminal gets boxed tables that fit its width: optional columns are omitted, with a note,
-# until the texts of the others are readable; then texts become narrower; no identifier and no
-# word of ordinary length is broken. Where standard output is not a terminal, tables are plain
-# lines, one a row and of any length; with COLUMNS in the environment they are fitted to that
-# width.
+# until the texts of the others are readable; then texts become narrower, and at last rows are
+# paragraphs; no identifier and no word is broken. Where standard output is not a terminal, tables
+# are plain lines, one a row and of any length; with COLUMNS in the environment they are fitted to
+# that width.
 
 ESCAPES = "thinkeval-escapes"
 """Name of the way to encode what an encoding lacks, see `print_unencodable`."""
@@ -60,7 +63,7 @@ UNLIMITED = 1_000_000
 """Width of plain output: no line is wrapped."""
 
 READABLE = 20
-"""Optional columns are omitted before texts become narrower; longer words may be broken."""
+"""Optional columns are omitted before texts become narrower."""
 
 MODEL = "model"
 """Header of the column that stays where rows are of several models: others are omitted first."""
@@ -72,7 +75,8 @@ TABLE, JSON = "table", "json"
 def print_unencodable() -> None:
     r"""Have both streams print an escape (`\u2264`) for a character that their encoding lacks.
 
-    The escape is JSON's, so that JSON stays JSON.
+    The escape is JSON's, so that JSON stays JSON. It replaces whatever Python chose: in the C
+    locale that is a way which fails for every character that ASCII lacks.
     """
 
     def escaped(error: UnicodeError) -> tuple[str, int]:
@@ -82,14 +86,21 @@ def print_unencodable() -> None:
 
     codecs.register_error(ESCAPES, escaped)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=ESCAPES)
 
 
-def console() -> Console:
-    """Standard output; without a terminal and without COLUMNS no line is wrapped."""
-    out = Console()
-    return out if not _plain(out) else Console(width=UNLIMITED, soft_wrap=True)
+def console(*, err: bool = False) -> Console:
+    """Standard output or error; without a terminal and without COLUMNS no line is wrapped.
+
+    All that commands print is printed by it or by `emit_text`: on streams that take the progress
+    bars away first, in the encoding of the stream.
+    """
+    stream = sys.stderr if err else sys.stdout
+    out = Console(file=stream, emoji=False)
+    if not _plain(out):
+        return out
+    return Console(file=stream, emoji=False, width=UNLIMITED, soft_wrap=True)
 
 
 def _plain(out: Console) -> bool:
@@ -112,6 +123,13 @@ class _Said:
     quiet = False
 
 
+class _Printed(logging.Handler):
+    """Prints records as commands print notices: on the standard error of the moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _print_line(console(err=True), self.format(record))
+
+
 def set_up_logs(*, verbose: bool = False, quiet: bool = False, file: Path | None = None) -> None:
     """Print the logs of ThinkEval on standard error, and append them to a file with times.
 
@@ -123,7 +141,7 @@ def set_up_logs(*, verbose: bool = False, quiet: bool = False, file: Path | None
     _Said.quiet = quiet
     handlers: list[logging.Handler] = []
     if verbose:
-        shown = logging.StreamHandler()
+        shown = _Printed()
         shown.addFilter(lambda said: said.name != LOG.name or said.levelno < logging.INFO)
         shown.setFormatter(logging.Formatter("%(name)s: %(message)s"))
         handlers.append(shown)
@@ -145,10 +163,16 @@ def set_up_logs(*, verbose: bool = False, quiet: bool = False, file: Path | None
 
 
 def notice(text: str) -> None:
-    """Print a line on standard error, unless only errors are wanted."""
+    """Print a paragraph on standard error, unless only errors are wanted."""
     LOG.info(text)
     if not _Said.quiet:
-        typer.echo(text, err=True)
+        _print_line(console(err=True), text)
+
+
+def emit_error(text: str) -> None:
+    """Print a paragraph on standard error, in a terminal without breaking words."""
+    LOG.error(text)
+    _print_line(console(err=True), text)
 
 
 def emit_json(value: Any, output: Path | None = None) -> None:
@@ -261,9 +285,10 @@ def chosen_format(
 
 
 def emit_text(text: str, output: Path | None) -> None:
-    """Print a text on standard output, or write it to the file."""
+    """Print a text as it is on standard output, or write it to the file."""
     if output is None:
-        typer.echo(text.rstrip("\n"))
+        sys.stdout.write(text.rstrip("\n") + "\n")
+        sys.stdout.flush()
     else:
         write_bytes(output, text.encode())
 
@@ -299,22 +324,29 @@ def _print_boxed(out: Console, table: Table[Any]) -> None:
     """Print the columns that fit the terminal, and name the others.
 
     Optional columns are omitted until texts have a readable width, those of one level together;
-    then texts become as narrow as their longest word, and at last further columns are omitted.
+    then texts become as narrow as their longest word. Where that does not fit, a row is a
+    paragraph of all its columns.
     """
     laid = {column: column.cells(table.rows) for column in table.columns}
     model = {c for c in laid if c.header.lower() == MODEL and len(set(laid[c][0])) > 1}
     levels = sorted({c.optional for c in laid if c not in model} - {0}, reverse=True)
     kept = [[c for c in laid if c in model or c.optional < level] for level in levels]
     kept = [list(laid), *filter(None, kept)]
-    spare = [c for c in kept[-1] if not c.whole and c not in model]
-    fewer = [[c for c in kept[-1] if c not in spare[n:]] for n in range(len(spare), -1, -1)]
-    tries = [(kept[0], UNLIMITED), *((c, READABLE) for c in kept), *((c, 0) for c in fewer if c)]
+    tries = [(kept[0], UNLIMITED), *((c, READABLE) for c in kept), (kept[-1], 0)]
     for shown, text in tries:
-        boxed, width = _boxed(out, {column: laid[column] for column in shown}, text)
-        if width <= out.width:
+        widths = _widths(out, {column: laid[column] for column in shown}, text)
+        if widths is not None:
             break
-    # Where an identifier is wider than the terminal, a line is longer, but not broken.
-    Console(width=max(out.width, width)).print(boxed)
+    else:
+        _print_paragraphs(out, laid)
+        return
+    boxed = RichTable()
+    for column, width in zip(shown, widths, strict=True):
+        justify = "right" if laid[column][1] else "left"
+        boxed.add_column(escape(column.header), justify=justify, overflow="fold", width=width)
+    for row in zip(*(laid[column][0] for column in shown), strict=True):
+        boxed.add_row(*map(escape, row))
+    out.print(boxed)
     omitted = [column for column in laid if column not in shown]
     for column in omitted:
         if column.header.lower() == MODEL:  # only where all rows have the same one
@@ -324,30 +356,45 @@ def _print_boxed(out: Console, table: Table[Any]) -> None:
         _print_line(out, f"Omitted for lack of width: {names} (--json has all).", "dim")
 
 
-def _boxed(
-    out: Console, shown: Mapping[Column[Any], tuple[list[str], bool]], text: int
-) -> tuple[RichTable, int]:
-    """Return a table whose texts are at least so wide, or a word, and the width that it needs.
+def _print_paragraphs(out: Console, laid: Mapping[Column[Any], tuple[list[str], bool]]) -> None:
+    """Print each row as its first column and, below it, the headers and texts of the others."""
+    for first, *rest in zip(*(cells for cells, _ in laid.values()), strict=True):
+        _print_line(out, first)
+        named = zip(list(laid)[1:], (" ".join(text.split()) for text in rest), strict=True)
+        said = ", ".join(f"{column.header} {text}" for column, text in named if text)
+        _print_line(out, said, "dim", indent=2)
 
-    Identifiers and numbers are never broken; of numbers, the header may be.
+
+def _widths(
+    out: Console, shown: Mapping[Column[Any], tuple[list[str], bool]], text: int
+) -> list[int] | None:
+    """Return a width for each column; None if they do not fit.
+
+    Identifiers, numbers and words are never broken; of numbers, the header may be.
+
+    Args:
+        text: least width of texts that are longer.
     """
-    firm = [numeric or column.whole for column, (_, numeric) in shown.items()]
-    spans = [_measured(out, [column.header, *cells]) for column, (cells, _) in shown.items()]
-    words = [span.minimum for span, fixed in zip(spans, firm, strict=True) if not fixed]
-    text = max(text, min(READABLE, max(words, default=0)))
-    boxed = RichTable()
-    for (column, (cells, numeric)), span, fixed in zip(shown.items(), spans, firm, strict=True):
-        least = max(_measured(out, cells).maximum, _measured(out, [column.header]).minimum)
-        boxed.add_column(
-            escape(column.header), justify="right" if numeric else "left", overflow="fold",
-            width=least if fixed and text < UNLIMITED else min(span.maximum, text),
-        )  # fmt: skip
-    for row in zip(*(cells for cells, _ in shown.values()), strict=True):
-        boxed.add_row(*map(escape, row))
-    width = Measurement.get(out, out.options.update(width=UNLIMITED), boxed).maximum
-    for column, fixed in zip(boxed.columns, firm, strict=True):
-        column.width = column.width if fixed else None
-    return boxed, width
+    widths, most = [], []
+    for column, (cells, numeric) in shown.items():
+        span = _measured(out, [column.header, *cells])
+        if text < UNLIMITED and (numeric or column.whole):
+            least = max(_measured(out, cells).maximum, _measured(out, [column.header]).minimum)
+            span = Measurement(least, least)
+        widths.append(min(span.maximum, max(text, span.minimum)))
+        most.append(span.maximum)
+    room = out.width - sum(widths) - EDGES * len(widths) - 1
+    if room < 0:
+        return None
+    while room and widths != most:  # the narrowest of those that are cut gets the next character
+        growing = [i for i, width in enumerate(widths) if width < most[i]]
+        widths[min(growing, key=widths.__getitem__)] += 1
+        room -= 1
+    return widths
+
+
+EDGES = 3
+"""Characters of a boxed column beside its text: a frame and two blanks."""
 
 
 def _measured(out: Console, texts: Sequence[str]) -> Measurement:
@@ -365,8 +412,7 @@ def _print_plain(out: Console, table: Table[Any]) -> None:
         plain.add_row(*(escape(" ".join(text.split())) for text in row))
     with out.capture() as printed:
         out.print(plain, no_wrap=True)
-    for line in printed.get().splitlines():
-        typer.echo(line.rstrip())
+    emit_text("\n".join(line.rstrip() for line in printed.get().splitlines()), None)
 
 
 def emit_note(text: str, style: str | None = None, *, indent: int = 0) -> None:
@@ -378,22 +424,37 @@ def emit_note(text: str, style: str | None = None, *, indent: int = 0) -> None:
     _print_line(console(), text, style, indent)
 
 
+_ARGUMENT = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")
+"""An argument of a command with its quotes."""
+
+
 def emit_command(text: str) -> None:
-    """Print a command in a line of its own, never broken, so that it can be copied."""
-    console().print(f"  {text}", highlight=False, markup=False, soft_wrap=True)
+    r"""Print a command so that it can be copied; a long one has a `\` at the end of its lines."""
+    out = console()
+    first, *words = _ARGUMENT.findall(text)
+    lines = [f"  {first}"]
+    for word in words:
+        if not out.soft_wrap and cell_len(f"{lines[-1]} {word} \\") > out.width:
+            lines[-1] += " \\"
+            lines.append(f"    {word}")
+        else:
+            lines[-1] += f" {word}"
+    for line in lines:
+        out.print(line, highlight=False, markup=False, overflow="ignore", crop=False)
 
 
 def _print_line(out: Console, text: str, style: str | None = None, indent: int = 0) -> None:
-    """Print a paragraph; words that are longer than the terminal is wide are not broken."""
+    """Print paragraphs; words that are longer than the terminal is wide are not broken."""
     first = " " * indent
-    if out.soft_wrap:
-        text = first + text
-    else:
-        text = textwrap.fill(
-            text, out.width, initial_indent=first, subsequent_indent=2 * first,
-            break_long_words=False, break_on_hyphens=False,
-        )  # fmt: skip
-    out.print(text, style=style, highlight=False, markup=False, overflow="ignore", crop=False)
+    for line in text.split("\n"):
+        if out.soft_wrap:
+            line = first + line
+        else:
+            line = textwrap.fill(
+                line, out.width, initial_indent=first, subsequent_indent=2 * first,
+                break_long_words=False, break_on_hyphens=False,
+            )  # fmt: skip
+        out.print(line, style=style, highlight=False, markup=False, overflow="ignore", crop=False)
 
 
 # Progress of long work, shown as one bar a stage on standard error.
@@ -408,34 +469,56 @@ SILENT_S = 3.0
 """Seconds without a line after which progress is one."""
 
 
+class _Pausing:
+    """A stream that takes the bars from the terminal before anything is written to it."""
+
+    def __init__(self, stream: Any, bars: ProgressBars) -> None:
+        self._stream, self._bars = stream, bars
+
+    def write(self, text: str) -> int:
+        self._bars.pause(text)
+        return self._stream.write(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 class ProgressBars:
     """A context manager that is itself the callback: `with ProgressBars() as show: work(show)`.
+
+    Bars and results share the terminal: the bars are drawn from the first progress on, whatever is
+    written to standard output or error takes them away first, and the next progress after a whole
+    line draws them again, below it.
 
     Args:
         lines: True to write lines where nothing is drawn.
     """
 
-    def __init__(self, *, quiet: bool = False, lines: bool = False) -> None:
-        quiet = quiet or _Said.quiet
+    def __init__(self, *, lines: bool = False) -> None:
+        err = Console(file=sys.stderr, emoji=False)
         self._bars = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
+            SpinnerColumn("dots" if err.encoding.startswith("utf") else "line"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=28),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(compact=True),
-            console=Console(stderr=True),
-            transient=True,
-            disable=quiet or not Console(stderr=True).is_terminal,
+            console=err,
+            disable=_Said.quiet or not err.is_interactive,
         )
         self._tasks: dict[str, TaskID] = {}
-        self._quiet = quiet
-        self._lines = lines and not quiet and self._bars.disable
+        self._lines = lines and not _Said.quiet and self._bars.disable
         self._began = self._written = time.monotonic()
+        self._lock = RLock()
+        self._streams: dict[str, tuple[Any, _Pausing]] = {}
+        self._whole_line = True
 
     def __enter__(self) -> ProgressBars:
-        self._bars.start()
         return self
 
     def __exit__(
@@ -444,22 +527,51 @@ class ProgressBars:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._bars.stop()
+        self.end()
+
+    def pause(self, text: str) -> None:
+        """Take the bars away for a text, which is written next."""
+        with self._lock:
+            if text:
+                self._whole_line = text.endswith("\n")
+                self._bars.stop()
+
+    def end(self) -> None:
+        """Take the bars away, and give both streams back; the next progress draws them again."""
+        with self._lock:
+            self._bars.stop()
+            for name, (stream, ours) in self._streams.items():
+                if getattr(sys, name) is ours:
+                    setattr(sys, name, stream)
+            self._streams.clear()
+            self._whole_line = True
+
+    def _draw(self) -> None:
+        if self._bars.disable or not self._whole_line:
+            return
+        for name in ("stdout", "stderr"):
+            if name not in self._streams:
+                stream = getattr(sys, name)
+                self._streams[name] = stream, _Pausing(stream, self)
+                setattr(sys, name, self._streams[name][1])
+        if not self._bars.live.is_started:  # one that was stopped erases lines when it starts again
+            self._bars.live = Live(
+                console=self._bars.console, get_renderable=self._bars.get_renderable,
+                transient=True, redirect_stdout=False, redirect_stderr=False,
+                refresh_per_second=10,
+            )  # fmt: skip
+            self._bars.start()
 
     def note(self, text: str) -> None:
         """Print a sentence above the bars, on the standard error."""
-        LOG.info(text)
-        if not self._quiet:
-            self._bars.stop()
-            Console(stderr=True).print(text, style="dim", highlight=False, soft_wrap=True)
-            self._bars.start()
+        notice(text)
 
     def line(self, text: str) -> None:
         """Write a line with the elapsed time on the standard error, where no bar is drawn."""
         LOG.info(text)
         if self._lines:
             self._written = time.monotonic()
-            typer.echo(f"{self._written - self._began:6.1f} s  {text}", err=True)
+            _print_line(console(err=True), f"{self._written - self._began:6.1f} s  {text}")
 
     def __call__(self, done: int, total: int, stage: str) -> None:
         """Show that `done` of `total` steps of `stage` are finished."""
@@ -469,9 +581,13 @@ class ProgressBars:
         key = stage.split(":", 1)[0]
         if key not in self._tasks:
             LOG.debug("%s", f"{stage} (0 of {total})" if total > 1 else stage)
-            for other, task in self._tasks.items():
-                self._bars.update(task, visible=other in OVERALL)
-            self._tasks[key] = self._bars.add_task(stage, total=total or None)
-        self._bars.update(
-            self._tasks[key], completed=done, total=total or None, description=stage, visible=True
-        )
+        with self._lock:
+            if key not in self._tasks:
+                for other, task in self._tasks.items():
+                    self._bars.update(task, visible=other in OVERALL)
+                self._tasks[key] = self._bars.add_task(stage, total=total or None)
+            self._bars.update(
+                self._tasks[key],
+                completed=done, total=total or None, description=stage, visible=True,
+            )  # fmt: skip
+            self._draw()

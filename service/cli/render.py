@@ -75,9 +75,11 @@ def show_score(score: Score) -> None:
     )
     emit_table(Table("score", title, columns, lines(score), note))
     if "chat_chosen" in score.provenance and (way := way_of(score.provenance)):
-        console().print(way, highlight=False)
+        emit_note(way)
     if score.side_effects.kl is not None:
-        console().print(unrelated(score.side_effects).sentence, highlight=False)
+        emit_note(unrelated(score.side_effects).sentence)
+    for sentence in score.notes:
+        emit_note(sentence)
     show_asked(score)
     if score.kind == "append":
         _show_additivity(score)
@@ -91,7 +93,7 @@ def show_score(score: Score) -> None:
 def show_asked(score: Score) -> None:
     """Print the results of what a request asks for beside the facts: texts, chat, forms, tasks."""
     if (line := _written(score)) is not None:
-        console().print(line, highlight=False)
+        emit_note(line)
     if score.conversation is not None:
         emit_table(conversation_table(score.conversation))
     if score.forms:
@@ -115,8 +117,8 @@ def _show_additivity(score: Score) -> None:
 
     emit_table(additivity(score))
     shown = [f"{title} {metric_text(value)} (n = {value.n})" for title, value in successes(score)]
-    console().print(f"{', '.join(shown)}. {OF_SUCCESS}", highlight=False)
-    console().print(NO_OLD_FACT, highlight=False)
+    emit_note(f"{', '.join(shown)}. {OF_SUCCESS}")
+    emit_note(NO_OLD_FACT)
 
 
 def _value(place: int, line: ScoreLine) -> str:
@@ -264,7 +266,7 @@ EACH = ("efficacy", "ifr", "preservation")
 
 
 def show_method_table(found: Comparison, measure: Measure, *, protocol: bool = False) -> None:
-    """One row a method, lowest IFR first, those that installed nothing last; a table a model.
+    """One row a method in the order to look at them; a table a model.
 
     Columns that say the same in every row are left out, the model's name goes into the title.
 
@@ -299,6 +301,21 @@ def show_method_table(found: Comparison, measure: Measure, *, protocol: bool = F
         below = note if model == models[-1] else ""
         shown = rows_of(frame[frame["Model"] == model])
         emit_table(Table("methods", title, laid, shown, below))
+    if len({(score.model, score.method) for score in scores}) == len(scores):
+        show_edits(scores)
+
+
+EDITS: list[Column[Score]] = [
+    Column("model", lambda score: score.model, optional=1),
+    Column("method", lambda score: score.method, whole=True),
+    Column("edit", lambda score: score.edit, whole=True),
+]
+
+
+def show_edits(scores: Sequence[Score]) -> None:
+    """Print the ids by which other commands take these edits; below a table with a row for each."""
+    columns = EDITS if len({score.model for score in scores}) > 1 else EDITS[1:]
+    emit_table(Table("ids", "Edits", columns, scores, "`thinkeval show EDIT` shows one."))
 
 
 def show_paired(pairs: Sequence[Against]) -> None:

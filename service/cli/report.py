@@ -44,6 +44,7 @@ from .output import (
     write_bytes,
 )
 from .render import (
+    ORDER,
     show_chains,
     show_each_table,
     show_leakage,
@@ -246,8 +247,8 @@ def report(
 ) -> None:
     """Compare methods over several edits in one table.
 
-    One row a method, lowest IFR first. Methods that installed too little (efficacy of .5 or less)
-    come last, whatever their IFR.
+    One row a method: first those that took and kept the model, lowest IFR first; then those that
+    broke it; last those that did not take.
 
     Read IFR beside efficacy and subject retention: an edit that installs nothing leaks everything
     and preserves everything; one that changes all facts about the subject leaks little. Methods are
@@ -323,6 +324,9 @@ def report(
                     forms=_by_row(frame, by_method(found.scores, found.families)[0]),
                     checks=_by_row(frame, _checks(runtime, found)),
                 )
+        if format == "markdown":
+            empty = [c for c in frame if frame[c].isna().all() and c not in ORDER]
+            frame = frame.drop(columns=empty)
         implied = ""
         if edit and format in ("markdown", TABLE):
             from ..rules.implications import implied_lines

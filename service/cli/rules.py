@@ -35,6 +35,7 @@ from .output import (
     ProgressBars,
     console,
     emit_json,
+    emit_note,
     emit_panel,
     emit_rows,
     emit_table,
@@ -114,21 +115,20 @@ def closure(
 def show_closure(shown: ClosureOut) -> None:
     """Print conclusions, strongest first, each with a proof; then contradicting ones."""
     out = console()
-    out.print(
+    emit_note(
         f"{pluralize(shown.conclusions, 'conclusion')} in {pluralize(shown.rounds, 'round')} by"
         f" {pluralize(shown.rules, 'rule')}"
         f" ({pluralize(shown.groundings, 'grounding')}); of them {shown.stated} stated as facts"
-        " too",
-        highlight=False,
+        " too"
     )
     for item in shown.items:
         if item.proof is not None:
             out.print(proof_tree(item.proof, note="also a fact" if item.stated else "new"))
     if len(shown.items) < shown.conclusions:
-        out.print(f"showing {len(shown.items)} of {shown.conclusions}", style="dim")
+        emit_note(f"showing {len(shown.items)} of {shown.conclusions}", "dim")
     if shown.contradictions:
         found = pluralize(len(shown.contradictions), "contradiction")
-        out.print(f"\n{found} (the relation has one object only)")
+        emit_note(f"\n{found} (the relation has one object only)")
         for each in shown.contradictions[: max(5, len(shown.items))]:
             out.print(proof_tree(each.conclusion, note="against the next"))
             out.print(proof_tree(each.against))
@@ -138,7 +138,7 @@ def show_proofs(goal: tuple[str, str, str], found: list[ProofOut]) -> None:
     """The proofs of one statement."""
     out = console()
     if not found:
-        out.print(f"Nothing proves it: {' '.join(goal)}", highlight=False, markup=False)
+        emit_note(f"Nothing proves it: {' '.join(goal)}")
     for each in found:
         out.print(proof_tree(each))
 
@@ -365,17 +365,16 @@ def print_rules(
 def show_mixed(page: MixedPage) -> None:
     """The chains, strongest after the edit first; conclusions with their proofs."""
     out = console()
-    out.print(
+    emit_note(
         f"{page.surviving} of {pluralize(page.looked_at, 'chain')} over conclusions of rules"
         f" {'survives' if page.surviving == 1 else 'survive'}, within"
         f" {pluralize(page.max_steps, 'fact')}, by {pluralize(page.rules, 'rule')}"
-        f" ({MEASURE_NAMES[page.measure]})",
-        highlight=False,
+        f" ({MEASURE_NAMES[page.measure]})"
     )
     for number, item in enumerate(page.items, 1):
         out.print(_tree(number, item))
     if len(page.items) < page.total:
-        out.print(f"showing {len(page.items)} of {page.total}", style="dim", highlight=False)
+        emit_note(f"showing {len(page.items)} of {page.total}", "dim")
 
 
 def _tree(number: int, item: MixedChainOut) -> Tree:
@@ -464,7 +463,7 @@ def review(
         emit_json({"waiting": listed, "total": len(waiting), "agreement": agreed.model_dump()})
         return
     if given:
-        typer.echo(f"Stored: {', '.join(f'{rule} is {said}' for rule, said in given)}.")
+        emit_note(f"Stored: {', '.join(f'{rule} is {said}' for rule, said in given)}.")
     whose = f" by {annotator}" if annotator else ""
     note = (
         f"{len(waiting)} wait{whose}"
@@ -478,7 +477,7 @@ def review(
     title = f"Rules of {of} that wait for a label{whose}"
     columns = [column for column in RULES if column.header not in ("body", "status")]
     emit_table(Table("waiting", title, columns, waiting[:limit], note))
-    typer.echo(
+    emit_note(
         f"Agreement over {pluralize(agreed.n, 'rule')} with two labels or more: a to e:"
         f" raw {cell(agreed.raw)}, AC1 {cell(agreed.ac1)};"
         f" plausible or not: raw {cell(agreed.raw_plausible)}, AC1 {cell(agreed.ac1_plausible)}."
@@ -706,7 +705,7 @@ def delete(
     if json:
         emit_json({"dataset": dataset, "deleted": gone})
     else:
-        typer.echo(f"Deleted {pluralize(gone, 'rule')} of {dataset}.")
+        emit_note(f"Deleted {pluralize(gone, 'rule')} of {dataset}.")
 
 
 rules.command()(instantiate)

@@ -22,6 +22,7 @@ from ..scoring import record, tasks
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
 from . import estimate
+from .codes import ERROR, NEGATIVE, NOTHING
 from .estimate import DryRun
 from .options import (
     JsonFlag,
@@ -35,6 +36,7 @@ from .options import (
 from .output import (
     ProgressBars,
     emit_command,
+    emit_error,
     emit_json,
     emit_note,
     emit_rows,
@@ -181,9 +183,11 @@ def score(
         if path is not None:
             write_bytes(path, write(checked, errors), parents=True)
     for line in [*skipped, *failed, *broken]:
-        typer.echo(line, err=True)
+        emit_error(line)
     if failed or broken:
-        raise typer.Exit(2 if failed else 1)
+        raise typer.Exit(ERROR if failed else NEGATIVE)
+    if not scores:
+        raise typer.Exit(NOTHING)
 
 
 def _require_old_fact(rewrites: Sequence[RewriteRequest]) -> None:

@@ -16,7 +16,7 @@ from ..base.settings import PREFIX, Settings
 from ..reports.formats import Column, Table
 from ..scoring.runtime import Runtime
 from .options import EngineOption, JsonFlag, RayAddressOption, given
-from .output import ProgressBars, emit_json, emit_table, emit_values, notice
+from .output import ProgressBars, emit_json, emit_note, emit_table, emit_values, notice
 
 if TYPE_CHECKING:
     from ...cypher.rows import TokenRow
@@ -124,7 +124,7 @@ def stop(
     if json:
         emit_json({"stopped": stopped})
     else:
-        typer.echo("Neo4j is stopped." if stopped else "Neo4j was not running.")
+        emit_note("Neo4j is stopped." if stopped else "Neo4j was not running.")
 
 
 @db.command()
@@ -139,9 +139,9 @@ def repair(json: JsonFlag = False) -> None:
     if json:
         emit_json({"copy": str(done.copy), "cut_bytes": done.cut_bytes})
         return
-    typer.echo(f"The database runs again. The data as they were: {done.copy}")
+    emit_note(f"The database runs again. The data as they were: {done.copy}")
     if done.cut_bytes:
-        typer.echo(
+        emit_note(
             f"{done.cut_bytes:,} bytes were cut off the end of its transaction log: see whether the"
             " results that you stored last are there."
         )
@@ -181,7 +181,7 @@ def user(
     if json:
         emit_json(made)
         return
-    typer.echo(f"Created user {made['user']} ({made['edition']} edition). {made['note']}")
+    emit_note(f"Created user {made['user']} ({made['edition']} edition). {made['note']}")
 
 
 # `thinkeval db token`: the named tokens of the services of a database.
@@ -215,7 +215,7 @@ def add(
     if json:
         emit_json({"name": name, "role": role, "token": made})
         return
-    typer.echo(made)
+    emit_note(made)
     notice(
         f"This is the token of {name} ({role}); it cannot be shown again. Programs send it as"
         " `Authorization: Bearer TOKEN`, people sign in with it."
@@ -243,7 +243,7 @@ def revoke(
     if json:
         emit_json({"revoked": name})
     else:
-        typer.echo(f"The token {name} is revoked.")
+        emit_note(f"The token {name} is revoked.")
 
 
 TOKENS: list[Column[TokenRow]] = [
@@ -263,7 +263,7 @@ def _show(json: bool) -> None:
         return
     emit_values("Neo4j", {name: str(value) for name, value in shown.items()})
     if shown.get("running"):
-        typer.echo(
+        emit_note(
             f"Open {shown['browser']} and log in as {shown['user']} with the password in"
             f" {shown['password_file']}."
         )

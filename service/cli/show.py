@@ -137,6 +137,8 @@ def show_edit(
     show_verdict(score, measure, found)
     show_subject(score)
     if not all_metrics:
+        for sentence in score.notes if measure == "p" else ():
+            emit_note(sentence)
         show_asked(score)
     if not found.nothing:
         show_tree(score, chain_tree(rows), depth=depth, limit=limit)
@@ -195,11 +197,9 @@ def _bounds(value: MetricValue | None) -> dict[str, Any]:
 
 def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
     """The edit, the headline, and the four metrics with their words and thresholds."""
-    out = console()
-    out.print(
-        f"{score.subject} {score.relation}: {objects(score.target_true, score.target_new)}",
-        style="bold", highlight=False, markup=False,
-    )  # fmt: skip
+    emit_note(
+        f"{score.subject} {score.relation}: {objects(score.target_true, score.target_new)}", "bold"
+    )
     earlier = ", stored earlier" * score.reused
     about = f"{score.method} on {score.model}, graph {score.dataset}"
     emit_note(f"{score.edit}: {about}{earlier}", "dim")
@@ -237,24 +237,16 @@ def _value(part: Part, value: MetricValue | None) -> str:
 
 
 def show_subject(score: Score) -> None:
-    """The known facts about the subject that are not kept, with the answer given instead."""
+    """The known facts about the subject that are not kept, with the model's own answer now."""
     found = score.about_subject
-    moved = [fact for fact in found.facts if fact.outcome != "kept"] if found else []
-    for fact in moved:
-        outcome = f"follows {score.target_new}" if fact.outcome == "followed" else fact.outcome
+    for fact in [fact for fact in found.facts if fact.change != "kept"] if found else []:
+        says = f"; it now says {fact.says_post}" if fact.says_post else ""
+        follows = f", as follows from {score.target_new}" if fact.follows else ""
         emit_note(
             f"{score.subject} {fact.relation} {fact.object}: {number(fact.pre)} →"
-            f" {number(fact.post)}, {outcome}; likeliest now of the graph's objects: {fact.answer}"
-            f" ({number(fact.answer_likelihood)}{_unlike(fact.answer_likelihood, score)})",
+            f" {number(fact.post)}, {fact.change}{says}{follows}",
             indent=2,
         )
-
-
-def _unlike(likelihood: float | None, score: Score) -> str:
-    """Return a warning of an answer that is the likeliest of few, and yet not likely."""
-    if likelihood is None or likelihood >= (known := score.options.counted["known"]):
-        return ""
-    return f", below {known:g}: the model may give an answer that the graph does not have"
 
 
 def show_tree(score: Score, branches: Sequence[Branch], *, depth: int, limit: int) -> None:

@@ -29,6 +29,7 @@ from ..reports.formats import Column, Table, indexed
 from ..scoring.request import method_override
 from ..scoring.runtime import Runtime
 from . import estimate
+from .codes import ERROR, NOTHING
 from .estimate import DryRun
 from .options import (
     MEASURED,
@@ -46,8 +47,8 @@ from .options import (
 )
 from .output import (
     ProgressBars,
-    console,
     emit_command,
+    emit_error,
     emit_json,
     emit_note,
     emit_table,
@@ -152,7 +153,7 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
     over_seeds = (
         f" and exceed twice their standard deviation over {seeds} seeds"
         if seeds > 1
-        else "; the spread over seeds needs several: add --seed 1 --seed 2"
+        else "; of one seed, so without the spread over seeds"
     )
     if not counted:
         emit_note(
@@ -243,7 +244,7 @@ def sweep_coedits(
     else:
         show(done)
     if any(each.error for each in done.cells):
-        raise typer.Exit(2)
+        raise typer.Exit(ERROR)
 
 
 def _request(
@@ -273,14 +274,13 @@ def show(done: CoEditSweep) -> None:
         f" {pluralize(done.draws, 'random draw')}"
     )
     emit_table(Table("frontier", title, FRONTIER, done.rows, NOTE))
-    out = console()
     for each in done.chosen:
-        out.print(_line(each), highlight=False, markup=False)
+        emit_note(_line(each))
         for rewrite, why in each.missed.items():
-            out.print(f"  {rewrite}: {why}", highlight=False, markup=False)
+            emit_note(f"{rewrite}: {why}", indent=2)
     for cell_ in done.cells:
         if cell_.error:
-            typer.echo(f"failed: {cell_.method} on {cell_.rewrite}: {cell_.error}", err=True)
+            emit_error(f"failed: {cell_.method} on {cell_.rewrite}: {cell_.error}")
 
 
 def _line(each: ChosenSummary) -> str:
@@ -444,8 +444,8 @@ def sweep(
             id = SWEEP.prepare(runtime.db, runtime.settings, posted).id
             SweepStore(SWEEP).record(runtime.db, id, posted, done)
     _print_sweep(found, implied, measure.key, json=json, output=output, id=id)
-    if found.failed:
-        raise typer.Exit(2)
+    if found.failed or not found.scores:
+        raise typer.Exit(ERROR if found.failed else NOTHING)
 
 
 YAML = (".yaml", ".yml")

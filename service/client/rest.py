@@ -180,7 +180,7 @@ class Experiments:
         """The drift of each state of a comparison: all facts, by distance, by relation."""
         out = cast(ComparisonOut, self.get("comparisons", comparison).result)
         chosen = measure or out.measure
-        rows = out.to_frame()
+        rows = out.to_frame("drift")
         shown = rows[rows["measure"] == chosen].drop(columns=["measure", "by"])
         columns = dict.fromkeys(("state", "label", *DriftLine.model_fields))
         return shown[list(columns)].reset_index(drop=True)
@@ -831,9 +831,26 @@ class Client:
         Over the rewrites that all methods have, or (`rewrites="all"`) each over its own;
         `attrs["warnings"]` lists the rows left out.
         """
-        found = self._http.json(
-            "/v1/leaderboard", graph=graph, model=model, measure=measure, rewrites=rewrites
+        return self._over_methods(
+            "rows", graph=graph, model=model, measure=measure, rewrites=rewrites
         )
-        table = frame(found["rows"])
+
+    def differences(
+        self,
+        graph: str | None = None,
+        *,
+        model: str | None = None,
+        measure: Measure | None = None,
+    ) -> pd.DataFrame:
+        """One row a method and metric: its difference from the best method of its model.
+
+        Paired over the rewrites that both have, with the interval over families and the adjusted
+        p; `attrs` as of `leaderboard`.
+        """
+        return self._over_methods("differences", graph=graph, model=model, measure=measure)
+
+    def _over_methods(self, part: str, **chosen: str | None) -> pd.DataFrame:
+        found = self._http.json("/v1/leaderboard", **chosen)
+        table = frame(found[part])
         table.attrs |= {name: found[name] for name in ("caption", "measure", "warnings")}
         return table

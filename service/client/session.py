@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, cast
 
@@ -73,8 +74,9 @@ class Session(Client):
 
         settings = settings or Settings()
         with ExitStack() as stack, _problems():
+            self._bars = ProgressBars()
             if progress is None and not quiet:
-                progress = stack.enter_context(ProgressBars())
+                progress = stack.enter_context(self._bars)
             shown = {} if progress is None else {"progress": progress}
             self._runtime = stack.enter_context(Runtime(settings, **shown))
             _ = self._runtime.db
@@ -82,10 +84,14 @@ class Session(Client):
                 in_process(create_app(settings, workers=0, guarded=False))
             )
             super().__init__(ADDRESS, "", transport=transport)
+            self._bars.end()
             self._stack = stack.pop_all()
+        # A session that is still open when Python ends is closed before Python's threads stop.
+        atexit.register(self.close)
 
     def close(self) -> None:
         """Release the models and the database; the server stays for the next command."""
+        atexit.unregister(self.close)
         super().close()
         self._stack.close()
 
@@ -125,7 +131,7 @@ class Session(Client):
         elif named is not None:
             model = cast("str | Model", named)
         body = written(rewrite)
-        with _problems(), ExitStack() as stack:
+        with self._working(), ExitStack() as stack:
             if isinstance(model, tuple):
                 model = stack.enter_context(self._lent(model))
             chosen = {"model": model} if model is not None else {}
@@ -163,7 +169,7 @@ class Session(Client):
         """
         from ..states.compare import compare
 
-        with _problems():
+        with self._working():
             read = [_state(state) for state in (base, *states)]
             posted = ComparisonIn.model_validate({
                 "base": read[0][0], "states": [state for state, _ in read[1:]], "graph": graph,
@@ -185,7 +191,7 @@ class Session(Client):
         """
         from ..states.opened import load_state
 
-        with _problems():
+        with self._working():
             wanted = parse(state) if isinstance(state, str) else state
             if wanted.endpoint is not None:
                 raise UsageError(
@@ -195,6 +201,15 @@ class Session(Client):
             with load_state(self._runtime, wanted, self._dataset(graph)) as found:
                 loaded = cast("LoadedState", found).loaded
                 return deepcopy(loaded.model), loaded.tokenizer
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Errors as those of a service; at the end the terminal is the caller's again."""
+        try:
+            with _problems():
+                yield
+        finally:
+            self._bars.end()
 
     def _dataset(self, graph: str) -> Any:
         from ..graphs import datasets
@@ -275,9 +290,12 @@ class InProcess(httpx.BaseTransport):
 
 @contextmanager
 def in_process(app: Any) -> Iterator[InProcess]:
-    """The transport to an application, which is started, and stopped on exit."""
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(app.router.lifespan_context(app)),
-    ):
+    """The transport to an application, which is started, and stopped on exit.
+
+    In place of the application's lifespan: at the end of Python no thread can be started for it.
+    """
+    state = app.state.thinkeval
+    with start_blocking_portal() as portal, closing(state.connection), closing(state.dispatcher):
+        state.connection.start()
+        state.dispatcher.start()
         yield InProcess(app, portal)

@@ -319,6 +319,7 @@ DRIFT: list[Column[DriftLine]] = [
 
 
 DESCRIBED: list[Column[EditOut]] = [
+    Column("fact", lambda edit: edit.title.removesuffix(f" ({edit.method} on {edit.model})")),
     Column("graph", lambda edit: edit.graph, whole=True, optional=3),
     Column("model", lambda edit: edit.model, whole=True, optional=2),
     Column("method", lambda edit: edit.method, optional=1),

@@ -60,7 +60,7 @@ OPTIONAL = {
 CAPTION = (
     "Facts: edited together, from the unedited model. Leaking: chains with R'/R above {leak:g}, of"
     " all. Efficacy: of the first request, and the mean of the co-edits (their number)."
-    " Preservation has two columns: all neighbours; neighbours that were not edited. Subject"
+    " Preservation: of all neighbours; not edited: neighbours kept, without those edited. Subject"
     " retention: of its facts that were not edited; co-edited subjects: of their other facts. In"
     " parentheses the number of facts."
 )

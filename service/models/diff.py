@@ -11,6 +11,7 @@ from typing import ClassVar
 from pydantic import BaseModel, Field, computed_field, model_validator
 
 from .edit import EditedFact, Measure, ProbedFact, ScoringOptions
+from .notebook import InOneLine
 
 
 class DiffedEdit(EditedFact):
@@ -176,7 +177,7 @@ class ChainsDiff(BaseModel):
     surviving_only_b: int = Field(description="Number of the chains of `only_b` that survive.")
 
 
-class Diff(BaseModel):
+class Diff(InOneLine, BaseModel):
     """Two scored edits of one data set, side by side."""
 
     dataset: str = Field(description="Id of the data set's graph.")

@@ -263,31 +263,36 @@ class SubjectFactOut(BaseModel):
     object: str = Field(description="Object of the fact.")
     pre: float = Field(description="Probability of the object before the edit.")
     post: float = Field(description="Probability of the object after the edit.")
-    outcome: Literal["kept", "weakened", "followed", "lost"] = Field(
-        description="Kept (post is at least half of pre), weakened (less, and still the likeliest"
-        " answer), followed (the answer follows from the new object, by a chain or a rule of the"
-        " graph), or lost."
+    change: str = Field(
+        description="Kept (post is at least .9 of pre), replaced (the model's own answer was right"
+        " and is another one), weakened (it is still right, or post is at least .1 of pre) or lost."
     )
-    answer: str | None = Field(
-        default=None,
-        description="Likeliest object of the relation after the edit; null where the fact is kept.",
+    follows: bool = Field(
+        default=False,
+        description="True of a fact that is replaced by a name that follows from the new object, by"
+        " a chain or a rule of the graph.",
     )
-    answer_likelihood: float | None = Field(default=None, description="Probability of `answer`.")
+    says_pre: str | None = Field(
+        default=None, description="The model's own answer before; null where it was not asked."
+    )
+    says_post: str | None = Field(default=None, description="Its own answer after the edit.")
 
 
 class SubjectOutcome(BaseModel):
-    """The known facts about the subject, without those of the edited relation, by outcome."""
+    """The known facts about the subject, without those of the edited relation, by change."""
 
     kept: int | None = Field(
         description="Number of facts that are kept; null without a known fact."
     )
     weakened: int | None = Field(
-        default=None,
-        description="Number of facts that have less than half of their probability, and are still"
-        " the likeliest answer; null without a known fact, and in scores of version 0.2.",
+        description="Number of facts that are weakened; null without a known fact."
+    )
+    replaced: int | None = Field(
+        description="Number of facts that are replaced by another answer; null without a known"
+        " fact."
     )
     followed: int | None = Field(
-        description="Number of facts whose answer follows the new object; null without a known"
+        description="Those of them whose answer follows from the new object; null without a known"
         " fact, and where the fact is forgotten, as there is no new object."
     )
     lost: int | None = Field(
@@ -645,8 +650,17 @@ class Score(ShownScore, EditedFact):
 
     @property
     def notes(self) -> list[str]:
-        """None: a score has no sentences beside its numbers."""
-        return []
+        """Return the number of undecided answers, where answers were sampled and some are."""
+        replies = self.provenance.get("replies", {}) if "p" in self.measures else {}
+        sides = {"pre": "before the edit", "post": "after it"}
+        if not any(replies.get(side, {}).get("undecided") for side in sides):
+            return []
+        counts = ", ".join(
+            f"{replies[side]['undecided']} of {replies[side]['answers']} {when}"
+            for side, when in sides.items()
+            if side in replies
+        )
+        return [f"Sampled answers that are undecided, and in no fraction: {counts}."]
 
     @property
     def kind(self) -> RequestKind:

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from .edit import EditedFact, JobState, Name, Score, SharedOptions, Status
+from .notebook import InOneLine
 
 
-class Result(BaseModel):
+class Result(InOneLine, BaseModel):
     """The result of an experiment, as it is stored and shown."""
 
     id: str = Field(description="Id of the experiment.")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...cypher.rows.leakcut import Retention
 from .edit import EditedFact, EditIn, Measure, Name, ProbedFact
 from .experiment import Result
+from .notebook import InOneLine
 from .options import Option
 
 KeyKind = Literal["auto", "subject", "off"]
@@ -146,7 +147,7 @@ class RuleCutOut(BaseModel):
     why: str | None = Field(default=None, description="Reason where there is no such graph.")
 
 
-class CutOut(EditedFact):
+class CutOut(InOneLine, EditedFact):
     """A leak cut: the cheapest facts whose change closes every path that leaks."""
 
     edit: str | None = Field(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from ...cypher.metric_options import displays, headlines
@@ -30,6 +31,26 @@ def table_html(title: str, header: Sequence[str], rows: Iterable[Sequence[object
         f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>"
     )
+
+
+class InOneLine:
+    """A result whose `repr` is one line: its short values, and the lengths of its lists."""
+
+    def __repr__(self: Any) -> str:
+        said = []
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if isinstance(value, list):
+                said.append(f"{len(value)} {name}")
+            elif isinstance(value, str | int | float) and not isinstance(value, bool) and value:
+                said.append(f"{name}={shorten(str(value), SHORT, placeholder='…')}")
+        return f"<{type(self).__name__}: {', '.join(said)}>"
+
+    __str__ = __repr__
+
+
+SHORT = 60
+"""Characters of a value in one line."""
 
 
 class Plotted:

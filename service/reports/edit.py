@@ -71,6 +71,12 @@ class EdgeOut(BaseModel):
         description="What became of the fact: kept, weakened, replaced, lost or added; null if not"
         " measured."
     )
+    says_pre: str | None = Field(
+        default=None,
+        description="The model's own likeliest answer before the edit; null where it was not asked:"
+        " it is asked of the edited fact, and of known facts that are not kept.",
+    )
+    says_post: str | None = Field(default=None, description="Its own answer after the edit.")
     answers_pre: list[str] = Field(default=[], description="Sampled answers of the unedited model.")
     answers_post: list[str] = Field(default=[], description="Sampled answers of the edited model.")
     n_samples: int | None = Field(
@@ -199,6 +205,8 @@ def _edge(
         post=post,
         ratio=post / pre if pre and pre >= known and post is not None else None,
         change=fact.change,
+        says_pre=fact.says_pre,
+        says_post=fact.says_post,
         answers_pre=list(fact.answers_pre or ()),
         answers_post=list(fact.answers_post or ()),
         n_samples=fact.n_samples,

@@ -48,10 +48,10 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     `efficacy`, `ifr_by_steps_<n>` ...) with `<metric>.n`, its number of items, and, where a 95 %
     interval is stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`,
     `consistency`) and side effects, which are by likelihood, are beside every measure: `kl`,
-    `perplexity_ratio`, `update_norm`, `known_kept` of `known.n` facts (`_weakened`,
-    `_replaced`, `_lost`),
-    `change_far`, and `subject_kept` of `subject.n` facts (`_weakened`, `_followed`, `_lost`). Of
-    each form, such as `question/3-shot`, `<form>.wins`, `.margin`, `.p_new`, `.n` and `.protocol`.
+    `perplexity_ratio`, `update_norm`, `known_kept` of `known.n` facts (`_weakened`, `_replaced`,
+    `_lost`), `change_far`, and `subject_kept` of `subject.n` facts (`_weakened`, `_replaced`,
+    `_followed`, which are replaced too, `_lost`). Of each form, such as `question/3-shot`,
+    `<form>.wins`, `.margin`, `.p_new`, `.n` and `.protocol`.
     """
     import pandas as pd
 
@@ -101,7 +101,8 @@ def _side_effects(score: Score) -> dict[str, float | None]:
             row |= {"change_far": far.median_change, "change_far.n": far.n}
     if subject is not None:
         row |= {"subject_kept": subject.kept, "subject_weakened": subject.weakened}
-        row |= {"subject_followed": subject.followed, "subject_lost": subject.lost}
+        row |= {"subject_replaced": subject.replaced, "subject_followed": subject.followed}
+        row["subject_lost"] = subject.lost
         row["subject.n"] = subject.n
     return row
 

@@ -318,9 +318,14 @@ def broke(score: Score, measure: Measure) -> str:
     ):
         value = score.number(metric, measure)
         if value is not None and value < KEPT[1][0]:
-            near = " near" if metric == "preservation_symmetric" else ""
-            found.append(f"{what} stay{near} {percent(value)} of their probability")
-    return " and ".join(found).replace("stay near", "keep").replace("stay", "keep")
+            found.append(f"{what} keep {percent(value)} of their probability")
+    about = score.about_subject
+    if score.number("subject_retention", measure) is None and about and about.kept is not None:
+        changed = about.n - about.kept
+        if 2 * changed > about.n:
+            known = pluralize(about.n, "known fact")
+            found.append(f"{changed} of {known} about {score.subject} changed")
+    return " and ".join(found)
 
 
 def _harm(found: SideEffects) -> str:
@@ -403,11 +408,9 @@ def subject_sentence(score: Score) -> str:
         return ""
     if found.kept is None:
         return f"Facts kept, weakened and lost are undefined: {found.reason}."
-    counts = [f"{found.kept} kept"]
-    if found.weakened is not None:
-        counts.append(f"{found.weakened} weakened")
+    counts = [f"{found.kept} kept", f"{found.weakened} weakened", f"{found.replaced} replaced"]
     if found.followed is not None:
-        counts.append(f"{found.followed} followed the new object")
+        counts[-1] += f" ({found.followed} of them by what follows from the new object)"
     counts.append(f"{found.lost} lost")
     known = pluralize(found.n, "known fact")
     return f"Of {known} about {score.subject}: {', '.join(counts)} (by likelihood)."
@@ -437,19 +440,24 @@ def _installed(score: Score, measure: Measure) -> Part:
     rule = _rule("efficacy", TOOK)
     if value is None:
         return Part(UNKNOWN, "The edited fact was not probed.", rule, value)
-    word = _word(value, TOOK)
+    word = took_word(value, before)
     sentence = (
         f"Asked directly, the model answers {score.target_new} with probability {number(value)}"
     )
     if before is not None:
         rule += f"; the new object gains at least {GAIN:g}, and was below {TOOK[0][0]:g} before"
-        if before >= TOOK[0][0] and value >= TOOK[0][0]:
-            word = ALREADY
-        elif value - before < GAIN:
-            word = TOOK[-1][1]
         if before >= GAIN:
             sentence += f", before the edit {number(before)}"
     return Part(word, f"{sentence}.", rule, value)
+
+
+def took_word(value: float, before: float | None) -> str:
+    """Return the word for efficacy, by the new object's probability after and before the edit."""
+    if before is not None and min(value, before) >= TOOK[0][0]:
+        return ALREADY
+    if before is not None and value - before < GAIN:
+        return TOOK[-1][1]
+    return _word(value, TOOK)
 
 
 def _wordings(score: Score, measure: Measure) -> str:

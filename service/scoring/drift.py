@@ -17,8 +17,8 @@ from ...loaders.records import Fact
 from ..graphs.edges import KEPT_RATIO, LOST_RATIO
 from ..models.edit import KNOWN, DriftLine, DriftOut, KnownDrift, Measure, SideEffects
 from . import model_graph
-from .probe import Answer, ProbedFact, Question, probe_with
-from .side_effects import EXACT, settings_of
+from .probe import EXACT, Answer, ProbedFact, Question, probe_with
+from .side_effects import settings_of
 
 if TYPE_CHECKING:
     from ...cypher.run import Database

@@ -56,6 +56,7 @@ class Sampled:
         key: names the fact.
         prompt: equal for facts that share a prompt, and so its answers.
         names: of the object, with aliases; an answer is right where it gives one.
+        longer: names of other entities that contain one of these.
         sides: the k answers before the edit, then those after it (or after each of two edits);
             answers of one index were sampled with the same random numbers.
     """
@@ -64,18 +65,21 @@ class Sampled:
     prompt: tuple[str, str]
     names: tuple[str, ...]
     sides: tuple[tuple[str, ...], ...]
+    longer: tuple[str, ...] = ()
 
     @cached_property
     def right(self) -> list[list[bool | None]]:
         """For each answer, [sides][k]: True if it is right; None: undecided."""
-        return [hits(side, self.names) for side in self.sides]
+        return [hits(side, self.names, self.longer) for side in self.sides]
 
 
-def hits(answers: Sequence[str], names: Sequence[str]) -> list[bool | None]:
+def hits(
+    answers: Sequence[str], names: Sequence[str], longer: Sequence[str] = ()
+) -> list[bool | None]:
     """Return for each answer True if it gives one of the names; None: undecided."""
     from ...editing.probe.matching import gives
 
-    return [gives(text, names) for text in answers]
+    return [gives(text, names, longer=longer) for text in answers]
 
 
 def share(right: Sequence[bool | None]) -> float | None:
@@ -419,6 +423,7 @@ def sampled(probed: ProbedFact) -> Sampled:
         prompt=(fact.subject, fact.prompt),
         names=(fact.object, *question.aliases),
         sides=(probed.pre.answers, post.answers),
+        longer=question.longer,
     )
 
 
@@ -598,6 +603,12 @@ def _paired(db: Database, one: Score, other: Score) -> list[Sampled]:
         }
         for score in (one, other)
     ]
+    from ...editing.probe.longer import longer_names
+
+    entities = db.read(rows.EntityRow, "graph/entities", graph=one.dataset)
+    names = {entity.name: entity.aliases for entity in entities}
+    names |= {score.target_new: () for score in (one, other) if score.target_new not in names}
+    longer = longer_names(names)
     found = []
     for name in of[0].keys() & of[1].keys():
         a, b = of[0][name], of[1][name]
@@ -606,8 +617,9 @@ def _paired(db: Database, one: Score, other: Score) -> list[Sampled]:
         sides = tuple(tuple(s or ()) for s in (a.answers_pre, a.answers_post, b.answers_post))
         if len({len(side) for side in sides}) > 1:
             return []
-        names = (a.object, *a.object_aliases)
-        fact = Sampled((a.fact, a.role), (a.subject, a.prompt), names, sides)
+        named = (a.object, *a.object_aliases)
+        own = longer.get(a.object, ())
+        fact = Sampled((a.fact, a.role), (a.subject, a.prompt), named, sides, own)
         if all(share(right) is not None for right in fact.right):
             found.append(fact)
     return sorted(found, key=lambda fact: fact.key)

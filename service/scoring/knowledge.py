@@ -9,13 +9,13 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
 from ...editing.errors import UnknownFactError
-from ...loaders.records import RewriteRequest
+from ...loaders.records import Fact, RewriteRequest
 from ..base.formatting import least_of, short
 from ..graphs.datasets import Dataset, case, list_rewrites
 from ..models.edit import KNOWN, KNOWN_CHAIN, EditOptions, Measure
@@ -29,7 +29,6 @@ from .runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
     from ...editing.probe import ProbeSettings
-    from ...loaders.records import Fact
     from ..forms.registry import Form
     from ..models.forms import FormAccuracy
     from .model_graph import AskParts
@@ -44,8 +43,25 @@ SHOWN = 10
 CASES = 200
 """Rewrites whose chains are counted by one query."""
 
-FactOf = tuple[str, str, str, float]
-"""Subject, relation, object, and the probability of the object."""
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """A fact with the probability of its object.
+
+    Attributes:
+        says: the model's own likeliest answer; None where it was not asked, or gave none.
+    """
+
+    subject: str
+    relation: str
+    object: str
+    p: float
+    says: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Its id within a graph."""
+        return Fact(self.subject, self.relation, self.object, prompt="").id
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +131,13 @@ class KnownSummary:
     """A model's knowledge of a graph, as `thinkeval probe` prints it.
 
     Attributes:
-        n_known: facts whose own probability is above .5.
+        n_known: facts with a probability of at least KNOWN.
         n_recalled: facts whose prompt's right objects together have more than .5: the objects of a
             one-to-many fact ("was friends with") share the probability of right answers.
         mean: of all facts; None without facts.
         known: facts with at least each of THRESHOLDS.
+        weakest, best: at most SHOWN facts each, with the model's own answers.
+        facts: all facts, likewise; None where they were not asked for.
         rewrites: those whose fact is known first, and of these the most known chains; none of
             requests to append.
         wordings: None where they were not asked for; the first row is of all facts.
@@ -136,8 +154,8 @@ class KnownSummary:
     n_recalled: int
     mean: float | None
     known: dict[str, int]
-    weakest: list[FactOf]
-    best: list[FactOf]
+    weakest: list[KnownFact]
+    best: list[KnownFact]
     relations: list[KnownRelation]
     rewrites: list[KnownRewrite]
     wordings: list[AskedRelation] | None
@@ -145,6 +163,7 @@ class KnownSummary:
     chat: str = "never"
     chat_chosen: dict[str, Any] | None = None
     forms: list[FormAccuracy] | None = None
+    facts: list[KnownFact] | None = None
 
 
 def probe_graph(
@@ -157,6 +176,7 @@ def probe_graph(
     by_wording: bool = False,
     forms: Sequence[Form] = (),
     ask_parts: AskParts | None = None,
+    every: bool = False,
 ) -> KnownSummary:
     """Probe a whole data set graph and sum up the model's knowledge of it.
 
@@ -165,6 +185,7 @@ def probe_graph(
         by_wording: also ask every fact in each wording that exists, by likelihood.
         forms: also ask every fact in these forms, and store the answers with the model graph.
         ask_parts: asks the parts of a large graph, see `model_graph.Asked`.
+        every: also list all facts, unless these are more than `model_graph.PART`.
     """
     content = runtime.content_of(dataset)
     aliases = {entity.name: entity.aliases for entity in content.entities}
@@ -172,21 +193,33 @@ def probe_graph(
     source = model_graph.asked_model(model, runtime.progress, ask_parts)
     stored = model_graph.ensure(runtime, dataset, source, settings, content.facts, aliases)
     found = [
-        (row.subject, row.relation, row.object, float(value))
+        KnownFact(row.subject, row.relation, row.object, float(value))
         for row in runtime.db.read(rows.FactRow, "graph/facts", graph=stored)
         if (value := getattr(row, f"{measure}_pre")) is not None
     ]
-    found.sort(key=lambda item: (item[3], item[:3]))
+    found.sort(key=lambda each: (each.p, each.subject, each.relation, each.object))
+    every = every and len(found) <= model_graph.PART
+    places = range(len(found))
+    shown = places if every else sorted({*places[:SHOWN], *places[-SHOWN:]})
+    questions = {q.fact.id: q for q in questions_for(content.facts, aliases)}
+    answers = model_graph.stored_answers(runtime, stored)
+    own = model_graph.own_answers(
+        *(runtime, model.loaded, model.loaded.info.digest),
+        [(questions[found[i].id], answers[found[i].id]) for i in shown],
+        settings,
+    )
+    for i, says in zip(shown, own, strict=True):
+        found[i] = replace(found[i], says=says)
     right: dict[tuple[str, str], float] = defaultdict(float)
-    for subject, relation, _, value in found:
-        right[subject, relation] += value
-    whole = _counted([value for *_, value in found])
+    for each in found:
+        right[each.subject, each.relation] += each.p
+    whole = _counted([each.p for each in found])
     return KnownSummary(
         graph=stored,
         model=model.name,
         n_facts=whole.facts,
-        n_known=sum(value > 0.5 for *_, value in found),
-        n_recalled=sum(right[s, r] > 0.5 for s, r, *_ in found),
+        n_known=whole.known[str(KNOWN)],
+        n_recalled=sum(right[each.subject, each.relation] > 0.5 for each in found),
         mean=whole.mean,
         known=whole.known,
         weakest=found[:SHOWN],
@@ -196,14 +229,13 @@ def probe_graph(
         wordings=_wordings(runtime, model, settings, content.facts, aliases)
         if by_wording
         else None,
-        undecided=sum(
-            each.undecided for each in model_graph.stored_answers(runtime, stored).values()
-        ),
+        undecided=sum(each.undecided for each in answers.values()),
         chat=settings.chat,
         chat_chosen=chat.as_dict() if chat else None,
         forms=battery.unedited(runtime, dataset, model.loaded, stored, forms, content.facts)
         if forms
         else None,
+        facts=found[::-1] if every else None,
     )
 
 
@@ -212,11 +244,11 @@ def _counted(values: Sequence[float]) -> Counted:
     return Counted(len(values), known, fmean(values) if values else None)
 
 
-def _relations(found: Sequence[FactOf]) -> list[KnownRelation]:
+def _relations(found: Sequence[KnownFact]) -> list[KnownRelation]:
     """One row a relation, the best known first."""
     by_relation: dict[str, list[float]] = defaultdict(list)
-    for _, relation, _, value in found:
-        by_relation[relation].append(value)
+    for each in found:
+        by_relation[each.relation].append(each.p)
     out = [
         KnownRelation(**asdict(_counted(values)), relation=relation)
         for relation, values in by_relation.items()
@@ -231,10 +263,10 @@ def _rewrites(
     stored: str,
     asked: EditOptions,
     measure: Measure,
-    found: Sequence[FactOf],
+    found: Sequence[KnownFact],
 ) -> list[KnownRewrite]:
     requests = [r for r in list_rewrites(runtime.db, dataset.id) if r.kind != "append"]
-    known = {(s, r, o): value for s, r, o, value in found}
+    known = {(each.subject, each.relation, each.object): each.p for each in found}
     known |= _further(runtime, dataset, model, asked, measure, requests, known)
     counts: dict[str, rows.KnownChainsRow] = {}
     for start in range(0, len(requests), CASES):

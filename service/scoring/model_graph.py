@@ -7,7 +7,7 @@ or another protocol never reads the answers of the old one.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...cypher import rows
@@ -16,10 +16,12 @@ from ..base.database import Progress
 from ..graphs.datasets import Dataset
 from ..graphs.write import add_facts, begin_graph, end_graph, write_graph
 from ..models.edit import MEASURES
-from .probe import Answer, ProbedFact, Question, edge_properties, probe, questions_for
+from . import probe as probes
+from .probe import EXACT, Answer, ProbedFact, Question, edge_properties, probe, questions_for
 from .runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
+    from ...editing.models import LoadedModel
     from ...editing.probe import ProbeSettings
     from .resolved import Resolved
 
@@ -126,7 +128,7 @@ def ensure(
     graph = f"{dataset.id}@{asked.name}~{key}"
     if runtime.db.read(rows.GraphRow, "graph/get_graph", graph=graph):
         return graph
-    questions = questions_for(facts, aliases)
+    questions = with_longer(runtime, dataset, settings, questions_for(facts, aliases))
     header = rows.GraphHeader(
         graph,
         "model",
@@ -143,6 +145,40 @@ def ensure(
     header = replace(header, measures=measured(found))
     write_graph(runtime.db, header, entities, _rows(questions, found), progress=runtime.progress)
     return graph
+
+
+def with_longer(
+    runtime: Runtime, dataset: Dataset, settings: ProbeSettings, questions: Sequence[Question]
+) -> list[Question]:
+    """The questions with the graph's names that contain one of their objects', if they are sampled.
+
+    An answer with a longer name is none of the shorter one (`editing.probe.matching`).
+    """
+    from ...editing.probe.longer import longer_names
+
+    if "p" not in settings.measures:
+        return list(questions)
+    key = ("names", dataset.id, dataset.digest)
+    names = runtime.memoised(
+        key,
+        lambda: {
+            row.name: row.aliases
+            for row in runtime.db.read(rows.EntityRow, "graph/entities", graph=dataset.id)
+        },
+    )
+    # A rewrite may have an object that is not in the graph.
+    new = {q.fact.object: q.aliases for q in questions if q.fact.object not in names}
+    longer = runtime.memoised((*key, *sorted(new)), lambda: longer_names({**names, **new}))
+    return [
+        replace(
+            question,
+            longer=longer.get(question.fact.object, ()),
+            neighborhood=tuple(
+                replace(near, longer=longer.get(near.object, ())) for near in question.neighborhood
+            ),
+        )
+        for question in questions
+    ]
 
 
 def _ask_in_parts(
@@ -189,6 +225,27 @@ def measured(answers: Collection[Answer]) -> tuple[str, ...]:
     return tuple(m for m in MEASURES if any(m in answer.values for answer in answers))
 
 
+def own_answers(
+    runtime: Runtime,
+    loaded: LoadedModel,
+    state: str,
+    asked: Sequence[tuple[Question, Answer]],
+    settings: ProbeSettings,
+) -> list[str | None]:
+    """The own answers of an unedited model, or of a state, to what it was asked; each asked once.
+
+    Args:
+        state: digest of the model as it is asked.
+    """
+    settings = replace(settings, measures=(EXACT,))
+    key = ("own answers", state, loaded.info.dtype, settings.digest)
+    known = runtime.memoised(key, dict[str, str | None])
+    ids = [digest(asdict(question)) for question, _ in asked]
+    new = {id: each for id, each in zip(ids, asked, strict=True) if id not in known}
+    known.update(zip(new, probes.own_answers(loaded, list(new.values()), settings), strict=True))
+    return [known[id] for id in ids]
+
+
 def complete(probed: Sequence[ProbedFact]) -> tuple[str, ...]:
     """The measures that every answer has, before and after the edit: those of its metrics.
 
@@ -211,4 +268,5 @@ def _stored(row: rows.FactRow) -> Answer:
         values={m: v for m, v in pairs.items() if v is not None},
         answers=row.answers_pre or (),
         n_samples=row.n_samples or 0,
+        says=row.says_pre,
     )

@@ -35,11 +35,16 @@ new object of a co-edit, `context` is a further fact about its subject (`service
 
 @dataclass(frozen=True, slots=True)
 class Neighbor:
-    """A prompt about another subject, and the name with its aliases that is probed there."""
+    """A prompt about another subject, and the name with its aliases that is probed there.
+
+    Attributes:
+        longer: as of `Question`.
+    """
 
     prompt: str
     object: str
     aliases: tuple[str, ...] = ()
+    longer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,8 @@ class Question:
             the edited fact, for specificity.
         role: of the fact in an edit graph.
         listed: True if the data set holds this fact in the scope of the rewrite.
+        longer: names of other entities that contain one of the object's, for sampled answers
+            (`model_graph.with_longer`).
     """
 
     fact: Fact
@@ -62,6 +69,7 @@ class Question:
     neighborhood: tuple[Neighbor, ...] = ()
     role: Role = "fact"
     listed: bool = True
+    longer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +104,21 @@ class ProbedFact:
     """A fact with the answer before and, in an edit graph, after the edit.
 
     Attributes:
-        instead: of a known fact about the edited subject that is not kept, the edited model's
-            likeliest object of the relation, and its likelihood.
+        named: name of the graph that the edited model's own answer gives instead of the object.
     """
 
     question: Question
     pre: Answer
     post: Answer | None = None
-    instead: tuple[str, float] | None = None
+    named: str | None = None
 
 
 Progress = Callable[[int, int, str], None]
+
+EXACT = "likelihood"
+"""The measure that facts beside the chains are asked by."""
+BESIDE: tuple[Role, ...] = ("subject", "outside")
+"""Roles of these facts."""
 
 
 def probe(
@@ -144,6 +156,26 @@ def probe_with(
     ]
 
 
+def own_answers(
+    loaded: LoadedModel,
+    probed: Sequence[tuple[Question, Answer]],
+    settings: ProbeSettings,
+    *,
+    prompt_change: Callable[[str], str] | None = None,
+) -> list[str | None]:
+    """The model's own likeliest answer to each question that it was asked; None without one."""
+    from ...editing.probe import own_answers as asked
+
+    found = asked(
+        loaded,
+        [_item(str(i), question) for i, (question, _) in enumerate(probed)],
+        settings,
+        likelihoods=[answer.values.get(EXACT) for _, answer in probed],
+        prompt_change=prompt_change,
+    )
+    return [text or None for text in found]
+
+
 def spelled_apart(
     loaded: LoadedModel, questions: Sequence[Question], settings: ProbeSettings
 ) -> dict[str, int]:
@@ -178,6 +210,7 @@ def _item(key: str, question: Question) -> ProbeItem:
         object=fact.object,
         aliases=question.aliases,
         separate=separate,
+        longer=question.longer,
     )
 
 
@@ -194,9 +227,9 @@ def _near(key: str, question: Question) -> list[_Near]:
 
     The item's own text is the edited fact's, which is probed anyway and computed once.
     """
-    places: dict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)
+    places: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(list)
     for i, neighbor in enumerate(question.neighborhood):
-        places[neighbor.object, neighbor.aliases].append(i)
+        places[neighbor.object, neighbor.aliases, neighbor.longer].append(i)
     return [
         _Near(
             replace(
@@ -205,10 +238,11 @@ def _near(key: str, question: Question) -> list[_Near]:
                 object=name,
                 aliases=aliases,
                 separate=True,
+                longer=longer,
             ),
             tuple(found),
         )
-        for (name, aliases), found in places.items()
+        for (name, aliases, longer), found in places.items()
     ]
 
 
@@ -297,10 +331,8 @@ def edge_properties(probed: ProbedFact) -> dict[str, object]:
             if other is not None:
                 properties["replaced"] = other
             properties["caption"] = caption(fact.relation, before, after)
-    if probed.instead is not None:
-        name, value = probed.instead
-        properties["answer_post"] = name
-        properties["answer_likelihood"] = _checked(fact, "answer_likelihood", value)
+    if probed.named is not None:
+        properties["answer_post"] = probed.named
     return properties
 
 

@@ -26,7 +26,7 @@ from ..graphs.write import Fence, rewrite_row, write_graph
 from ..models.edit import Measure, Score
 from . import battery, metrics
 from .model_graph import complete, entities_of, fact_row
-from .probe import ProbedFact
+from .probe import BESIDE, ProbedFact
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -238,9 +238,7 @@ def write_edit_graph(
     aliases: Mapping[str, tuple[str, ...]],
 ) -> None:
     """Step 5: both sides on every edge, all of it or nothing."""
-    # Facts beside the chains are asked by likelihood alone.
-    beside = ("subject", "outside")
-    measures = complete([each for each in probed if each.question.role not in beside])
+    measures = complete([each for each in probed if each.question.role not in BESIDE])
     header = rows.GraphHeader(
         record.edit, "edit", request.graph, model=model, edit=record.edit,
         probe=request.probe.digest, measures=measures,

@@ -43,6 +43,7 @@ from . import plan as planning
 from . import record as editrecords
 from .plan import Plan
 from .probe import (
+    BESIDE,
     Answer,
     Neighbor,
     ProbedFact,
@@ -163,10 +164,10 @@ def _score(
         plan.provenance["delta"] = deltas.save(plan, record.edit, effect, edited)
     record.stage("probe post", 0.6)
     with watch.stage("probe post"):
-        probed, further, beside = _post(resolved, effect, pre, further, beside)
+        probed, further, beside, about = _post(resolved, effect, pre, further, beside, about)
         both = chat.measured(model.loaded, request.probe, effect, probed)
         answers = append.both(resolved, effect)
-        shown = side_effects.after(resolved, effect, probed, about)
+        shown = [*probed, *about]
     with watch.stage("forms"):
         asked = battery.both(resolved, effect, shown)
     with watch.stage("checks"):
@@ -174,6 +175,10 @@ def _score(
     with watch.stage("side effects"):
         changed = damage.measured(resolved, effect, edited)
         known = drift.outside(resolved, effect, [*shown, *further, *beside], edited)
+    with watch.stage("own answers"):
+        written = side_effects.own_answers(
+            resolved, effect, [*shown, *further, *beside, *(known.facts if known else ())]
+        )
     with watch.stage("tasks"):
         solved = tasks.both(resolved, effect, harness)
     texts = None
@@ -182,7 +187,6 @@ def _score(
             texts = generation.both(resolved, effect)
     record.stage("write", 0.9)
     with watch.stage("write"):
-        written = [*shown, *further, *beside, *(known.facts if known else ())]
         editrecords.write_edit_graph(record, request, model.name, written, scope.aliases)
         if answers:
             record.write_answers(answers)
@@ -304,13 +308,22 @@ def _pre(resolved: Resolved) -> list[ProbedFact]:
     And that once for all edits of a rewrite, whatever the method.
     """
     known, scope = model_graph.answers(resolved), resolved.scope
-    edited = edited_questions(resolved.request.rewrite, scope, resolved.near)
+    edited = _named(resolved, edited_questions(resolved.request.rewrite, scope, resolved.near))
     ids = {question.fact.id for question in edited}
     answers = _asked_once(resolved, "edited", edited)
-    rest = [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids]
+    rest = _named(
+        resolved,
+        [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids],
+    )
     return [ProbedFact(q, known[q.fact.id]) for q in rest] + [
         ProbedFact(q, answer) for q, answer in zip(edited, answers, strict=True)
     ]
+
+
+def _named(resolved: Resolved, questions: Sequence[Question]) -> list[Question]:
+    return model_graph.with_longer(
+        resolved.runtime, resolved.dataset, resolved.request.probe, questions
+    )
 
 
 def _asked_once(resolved: Resolved, what: str, questions: Sequence[Question]) -> Sequence[Answer]:
@@ -352,6 +365,7 @@ def _further(resolved: Resolved, what: str, questions: Sequence[Question]) -> li
     """Additional probes (for implications, co-edits), by themselves: no other answer changes."""
     if not questions:
         return []
+    questions = _named(resolved, questions)
     answers = _asked_once(resolved, what, questions)
     return [ProbedFact(q, answer) for q, answer in zip(questions, answers, strict=True)]
 
@@ -378,10 +392,11 @@ def _post(
 def _asked_after(
     resolved: Resolved, effect: EditEffect, group: Sequence[ProbedFact]
 ) -> list[ProbedFact]:
+    beside = group[0].question.role in BESIDE
     answers = probe(
         resolved.model.loaded,
         [probed.question for probed in group],
-        resolved.request.probe,
+        side_effects.settings_of(resolved) if beside else resolved.request.probe,
         prompt_change=effect.prompt_change,
         progress=resolved.runtime.progress,
     )

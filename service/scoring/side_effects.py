@@ -1,8 +1,7 @@
-"""Further probes of an edit: conclusions of rules, and known facts about its subject."""
+"""Further probes of an edit: conclusions of rules, facts about its subject, own answers."""
 
 from __future__ import annotations
 
-import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,11 +12,14 @@ from ...loaders.records import Fact, digest
 from ..base.errors import UsageError
 from ..base.formatting import pluralize
 from ..graphs.datasets import to_fact
+from ..graphs.edges import KEPT_RATIO
 from ..models.edit import SubjectOutcome
 from ..rules.implications import other_premise, read
 from ..rules.schemas import Triple, rules_digest
 from ..rules.store import StoredRule, kept_rules, rules_of
-from .probe import Answer, ProbedFact, Question, probe
+from . import model_graph
+from . import probe as probes
+from .probe import EXACT, Answer, ProbedFact, Question, probe
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -118,18 +120,11 @@ def _fact(triple: Triple, clozes: dict[str, str]) -> Fact | None:
     return None if cloze is None else Fact(subject, relation, object_, prompt=cloze)
 
 
-# Known facts about an edited subject: kept, weakened, following the new object, or lost.
+# Known facts about an edited subject: kept, weakened, replaced or lost, by likelihood.
 #
 # Subject retention cannot tell a subject that was moved (Paris lies in Italy, so that Italian is
 # spoken there) from one that was forgotten. Facts of the subject that are on no chain are asked
-# too; of those that are not kept, the edited model is asked for its likeliest object of the
-# relation. All of it is by likelihood.
-
-OPTIONS = 20
-"""Objects of a relation that the edited model is asked for at most."""
-KEPT = 0.5
-"""A fact that keeps this fraction of its probability is kept."""
-EXACT = "likelihood"
+# too, and the model for its own answer to those that are not kept.
 
 
 def before(resolved: Resolved, probed: Sequence[ProbedFact]) -> list[ProbedFact]:
@@ -159,48 +154,88 @@ def before(resolved: Resolved, probed: Sequence[ProbedFact]) -> list[ProbedFact]
     return [ProbedFact(q, answer) for q, answer in zip(questions, answers, strict=True)]
 
 
-def after(
-    resolved: Resolved,
-    effect: EditEffect,
-    probed: Sequence[ProbedFact],
-    further: Sequence[ProbedFact],
+def own_answers(
+    resolved: Resolved, effect: EditEffect, probed: Sequence[ProbedFact]
 ) -> list[ProbedFact]:
-    """All facts with the edited model's answers; those not kept with its likeliest object.
+    """The facts, those that the edit changed with the model's own answers; it is restored.
+
+    The edited fact, and known facts that are not kept, are asked; of others the answer is the same.
+    The unedited model is asked once for all edits.
 
     Args:
-        probed: facts that are on chains, with both answers.
-        further: of `before`.
+        probed: all facts of an edit, with both probabilities.
     """
     from ...editing.deltas import applied
 
-    if resolved.request.rewrite.kind == "append":
+    runtime, loaded = resolved.runtime, resolved.model.loaded
+    places = [i for i, each in enumerate(probed) if _is_asked(each, resolved.request.known)]
+    settings = settings_of(resolved)
+    pre = [(probed[i].question, probed[i].pre) for i in places]
+    before = model_graph.own_answers(runtime, loaded, loaded.info.digest, pre, settings)
+    after = before
+    if not effect.changes_nothing:
+        later = [(probed[i].question, probed[i].post or probed[i].pre) for i in places]
+        with applied(loaded.model, effect):
+            after = probes.own_answers(loaded, later, settings, prompt_change=effect.prompt_change)
+    both = list(probed)
+    for i, one, other in zip(places, before, after, strict=True):
+        both[i] = _said(probed[i], one, other)
+    return _named(resolved, both)
+
+
+def _is_asked(each: ProbedFact, least: float) -> bool:
+    """Return True for the edited fact, and for a known fact that is not kept."""
+    if each.question.role in ("target_true", "target_new", "coedit"):
+        return True
+    pre, post = (answer and answer.values.get(EXACT) for answer in (each.pre, each.post))
+    return bool(pre) and post is not None and pre >= least and post < KEPT_RATIO * pre
+
+
+def _said(each: ProbedFact, before: str | None, after: str | None) -> ProbedFact:
+    post = each.post and replace(each.post, says=after)
+    return replace(each, pre=replace(each.pre, says=before), post=post)
+
+
+def _named(resolved: Resolved, probed: Sequence[ProbedFact]) -> list[ProbedFact]:
+    """The facts, those about the subject with the name that their own answer gives instead."""
+    from ...editing.probe.matching import gives
+
+    rewrite, db = resolved.request.rewrite, resolved.runtime.db
+    about = [
+        each.question.fact.subject == rewrite.subject and probes.replaced(each) is True
+        for each in probed
+    ]
+    if not any(about):
         return list(probed)
-    if effect.changes_nothing:
-        return [*probed, *(replace(each, post=each.pre) for each in further)]
-    loaded = resolved.model.loaded
-    with applied(loaded.model, effect):
-        later = ask(resolved, effect, [each.question for each in further])
-        both = [
-            *probed,
-            *(replace(each, post=now) for each, now in zip(further, later, strict=True)),
-        ]
-        moved = [place for place, each in enumerate(both) if _is_moved(resolved, each)]
-        options = _options(resolved, [both[place] for place in moved])
-        answers = iter(ask(resolved, effect, [q for each in options for q in each]))
-    for place, questions in zip(moved, options, strict=True):
-        found = [(q.fact.object, next(answers).values[EXACT]) for q in questions]
-        both[place] = replace(both[place], instead=max(found, key=lambda pair: pair[1]))
-    return both
+    (following,) = db.read(
+        rows.FollowingRow, "edits/following",
+        graph=resolved.dataset.id, new=rewrite.target_new or None,
+    )  # fmt: skip
+    facts = [each.question.fact for each in probed]
+    concluded = (each["object"] for each in entailed(db, resolved.request))
+    ends = (name for fact in facts for name in (fact.subject, fact.object))
+    # The longest name is meant: `Equatorial Guinea` is not `Guinea`.
+    names = sorted({*following.names, *concluded, *ends}, key=lambda name: (-len(name), name))
+    aliases = resolved.scope.aliases
+
+    def named(each: ProbedFact) -> str | None:
+        says = (each.post and each.post.says) or ""
+        return next((n for n in names if gives(says, (n, *aliases.get(n, ())))), None)
+
+    return [
+        replace(each, named=named(each)) if moved else each
+        for each, moved in zip(probed, about, strict=True)
+    ]
 
 
 def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | None:
-    """The facts of a stored edit graph by outcome; None of a request to append."""
+    """The facts of a stored edit graph by change; None of a request to append."""
     rewrite = request.rewrite
     if rewrite.kind == "append":
         return None
     (found,) = db.read(
         SubjectOutcome, "edits/subject_facts",
-        edit=edit, graph=request.graph, subject=rewrite.subject, relation=rewrite.relation,
+        edit=edit, graph=request.graph, subject=rewrite.subject,
         new=rewrite.target_new or None, known=request.known, entailed=entailed(db, request),
     )  # fmt: skip
     reason = None
@@ -235,63 +270,3 @@ def entailed(db: Database, request: ScoreRequest) -> list[dict[str, str]]:
 def settings_of(resolved: Resolved) -> ProbeSettings:
     """The settings of the request's probe, by likelihood alone."""
     return replace(resolved.request.probe, measures=(EXACT,))
-
-
-def ask(resolved: Resolved, effect: EditEffect, questions: Sequence[Question]) -> list[Answer]:
-    """Ask the model, to which the effect is applied; by likelihood."""
-    if not questions:
-        return []
-    return probe(
-        resolved.model.loaded, questions, settings_of(resolved),
-        prompt_change=effect.prompt_change, progress=resolved.runtime.progress,
-    )  # fmt: skip
-
-
-def _is_moved(resolved: Resolved, each: ProbedFact) -> bool:
-    """Return True if the fact is about the subject, was known, and is not kept."""
-    rewrite, fact = resolved.request.rewrite, each.question.fact
-    if fact.subject != rewrite.subject or fact.relation == rewrite.relation:
-        return False
-    if each.question.role not in ("fact", "subject") or each.post is None:
-        return False
-    pre, post = each.pre.values[EXACT], each.post.values[EXACT]
-    return pre > 0 and pre >= resolved.request.known and post < KEPT * pre
-
-
-def _options(resolved: Resolved, moved: Sequence[ProbedFact]) -> list[list[Question]]:
-    """For each fact, the questions about the objects of its relation that are options."""
-    if not moved:
-        return []
-    graph = resolved.dataset.id
-    found = resolved.runtime.db.read(
-        rows.SubjectOptionsRow,
-        "edits/subject_options",
-        graph=graph,
-        relations=sorted({each.question.fact.relation for each in moved}),
-        new=resolved.request.rewrite.target_new or None,
-        entailed=entailed(resolved.runtime.db, resolved.request),
-    )
-    of = {row.relation: row for row in found}
-    aliases = resolved.scope.aliases
-    return [
-        [
-            Question(
-                replace(fact, object=name), aliases.get(name, ()), role="subject", listed=False
-            )
-            for name in drawn(graph, fact.object, of[fact.relation])
-        ]
-        for fact in (each.question.fact for each in moved)
-    ]
-
-
-def drawn(graph: str, own: str, of: rows.SubjectOptionsRow) -> list[str]:
-    """At most OPTIONS objects of a relation: a fact's own, those that follow, then others.
-
-    Which ones is decided by graph and relation alone.
-    """
-    draw = random.Random(f"{graph}|{of.relation}")
-    following = [name for name in of.following if name != own]
-    rest = [name for name in of.objects if name != own and name not in of.following]
-    for names in (following, rest):
-        draw.shuffle(names)
-    return sorted([own, *following, *rest][:OPTIONS])

@@ -4,7 +4,8 @@ One number, the strength, scales the keys that decide how far a method goes (`KN
 the search begins. A setting is tried on `FACTS` known facts, one edit each, until it is known to
 miss: mean efficacy `REACHED`, and `LEAST` for each fact, at a KL divergence that is no damage. The
 strength is halved or doubled until one setting reaches and one misses, then bisected on a log
-scale. The best setting edits `HELD_OUT` further facts once. Nothing of it is stored as a score.
+scale. The best setting edits `HELD_OUT` further facts once: it reached only if
+each of them takes too. Nothing of it is stored as a score.
 """
 
 from __future__ import annotations
@@ -415,7 +416,7 @@ def tune(runtime: Runtime, planned: Plan, method: str, *, force: bool = False) -
         content=content,
         values=hparams.from_values(method, values, setting(trial.strength), source="").as_dict(),
         changed=setting(trial.strength),
-        reached=search.best is not None,
+        reached=search.best is not None and min(held_out, default=1.0) >= LEAST,
         efficacy=trial.mean,
         least=min(trial.efficacy.values()),
         n=len(trial.efficacy),

@@ -266,7 +266,7 @@ def _state(
             return _Compared(out.model_copy(update={"spec": spec}), {}, reused=True)
         with run.stage("ask after", 0.45):
             same = before.digest == after.digest
-            post = pre if same else probing.answers_of(run.runtime, found, asked)
+            post = pre if same else _answers(run, found, asked, pre)
             solved = run.solved if same else run.solve(found)
             after = _counted(_about(found), post)
             loaded = getattr(found, "loaded", None)
@@ -490,13 +490,19 @@ def _asked(
 ) -> tuple[Answers, StateOut]:
     """Open a state, ask it, and close it; its record is read last, as it counts replies."""
     with _open(run, state) as found, run.stage(f"ask {name}", progress):
-        answers = probing.answers_of(run.runtime, found, run.settle(found))
+        answers = _answers(run, found, run.settle(found), None)
         loaded = getattr(found, "loaded", None)
         if run.posted.forms and loaded is not None:
             run.forms = asked_forms.ask_base(run.runtime, run.asked, loaded, answers)
         run.checks = asked_checks.ask_base(run.runtime, run.asked, loaded)
         run.solved = run.solve(found)
         return answers, _counted(_about(found), answers)
+
+
+def _answers(run: _Run, state: Any, asked: ProbePlan, base: Answers | None) -> Answers:
+    """The answers of an open state, with its own ones."""
+    found = probing.answers_of(run.runtime, state, asked)
+    return probing.with_own_answers(run.runtime, state, asked, found, base)
 
 
 def _about(state: Any) -> StateOut:
@@ -788,7 +794,7 @@ def _wordings(
 
 
 def _compared(each: _Scored, score: Score, found: Any, wordings: list[Wording]) -> ComparedRequest:
-    shown = headlines()
+    shown = (*headlines(), "efficacy_before")
     kept: list[MetricValue] = [value for value in score.values if value.metric in shown]
     rewrite = each.request.rewrite
     return ComparedRequest(

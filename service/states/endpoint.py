@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -40,6 +41,7 @@ from ...editing.probe.prompts import (
     plainly,
 )
 from ...editing.probe.reasoning import is_unclosed
+from ...editing.probe.sentences import first_clause
 from ...loaders.records import digest
 from ..base.errors import EndpointError, UsageError
 from ..base.llm import Client, ScoredToken
@@ -54,6 +56,16 @@ if TYPE_CHECKING:
     from ...editing.probe import ProbeSettings
     from ...editing.probe.settings import Measure
     from ..scoring.runtime import Runtime
+
+
+def commonest(texts: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the commonest answer among samples, the first of equals; None without one.
+
+    Args:
+        names: whose dots and commas do not end an answer.
+    """
+    said = Counter(text for each in texts if (text := first_clause(each, names)))
+    return said.most_common(1)[0][0] if said else None
 
 
 # Replies of a server that is asked by a state, kept as they come.
@@ -247,9 +259,13 @@ class EndpointState:
                 values |= self._likelihoods(queries, progress)
             return {k: v for k, v in values.items() if k == "answers" or k in measures}
 
-        return probe_with(
+        found = probe_with(
             questions, lambda items: measured(items, settings, Rendering(chat=chat), measure)
         )
+        return [
+            replace(answer, says=commonest(answer.answers, (q.fact.object, *q.aliases)))
+            for q, answer in zip(questions, found, strict=True)
+        ]
 
     def _uses_chat(self, settings: ProbeSettings) -> bool:
         """Return True if prompts are turns of a chat: where the server continues no plain text."""
@@ -296,7 +312,7 @@ class EndpointState:
         answers = [found[query.rendered] for query in queries]
         shares = []
         for query, given in zip(queries, answers, strict=True):
-            verdicts = [matching.gives(text, query.names) for text in given]
+            verdicts = [matching.gives(text, query.names, longer=query.longer) for text in given]
             shares.append(matching.share(verdicts))
             for key, verdict in zip(replies[query.rendered], verdicts, strict=True):
                 self._undecided |= {key} if verdict is None else set()

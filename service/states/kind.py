@@ -16,6 +16,7 @@ from ..scoring import record, tasks
 from . import schemas, table
 from .checks import requests_of, require_allowed
 from .schemas import ComparisonIn, ComparisonOut
+from .verdict import verdict
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -116,13 +117,19 @@ def _concluded(db: Database, out: ComparisonOut, measure: Measure) -> list[Table
     return [graph_tables.table(found)] if found else []
 
 
+def _verdict(out: ComparisonOut) -> str:
+    """Return the kind of the last state's verdict; of one that decides nothing, its lost facts."""
+    last = out.states[-1]
+    return verdict(last, last.measure).kind or f"{last.drift[last.measure].total.lost} lost"
+
+
 LISTED: list[Column[ComparisonOut]] = [
     Column("id", lambda out: out.id, whole=True),
     Column("states", table.line_of),
     Column("graph", lambda out: out.graph, optional=1),
     Column("requests", lambda out: len(out.states[0].requests)),
     Column("facts", lambda out: out.n_facts),
-    Column("lost", lambda out: out.states[-1].drift[out.states[-1].measure].total.lost),
+    Column("verdict", _verdict),
 ]
 
 COMPARISON = Kind(

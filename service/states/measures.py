@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 from ...cypher import rows
 from ...loaders.records import Fact, RewriteRequest, digest
 from ..base.formatting import fine
+from ..graphs.edges import KEPT_RATIO
 from ..models.edit import KNOWN, MEASURES, Measure
 from ..scoring import model_graph
-from ..scoring.probe import Answer, ProbedFact, Question, questions_for
+from ..scoring.probe import EXACT, Answer, ProbedFact, Question, questions_for
 from ..scoring.request import ScoreRequest
 from ..scoring.resolved import Scope, facts_in_scope, neighbors
 from ..scoring.score import edited_questions
@@ -47,12 +48,14 @@ class ProbeBatch:
 
     Attributes:
         edited: questions about the edited fact: with target_true, and with target_new if any.
+        others: questions about the other facts of its scope.
         implied: questions about conclusions of rules; None where they are not requested.
     """
 
     request: ScoreRequest
     scope: Scope
     edited: tuple[Question, ...]
+    others: tuple[Question, ...]
     implied: Implied | None = None
 
 
@@ -109,13 +112,23 @@ def build_questions(
 ) -> ProbePlan:
     """Build the questions: of a whole graph, of a large one those in the requests' scopes."""
     content = runtime.content_of(dataset)
+
+    def named(questions: Sequence[Question]) -> tuple[Question, ...]:
+        return tuple(model_graph.with_longer(runtime, dataset, settings, questions))
+
     asked = []
     for request in requests:
         scope = facts_in_scope(runtime.db, request)
         near = neighbors(runtime.db, dataset.id, request.rewrite)
-        edited = edited_questions(request.rewrite, scope, near)
+        edited = named(edited_questions(request.rewrite, scope, near))
+        ids = {question.fact.id for question in edited}
+        others = named(
+            [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids]
+        )
         concluded = implied(runtime.db, request, scope) if request.implications else None
-        asked.append(ProbeBatch(request, scope, tuple(edited), concluded))
+        if concluded is not None:
+            concluded = replace(concluded, questions=named(concluded.questions))
+        asked.append(ProbeBatch(request, scope, edited, others, concluded))
     whole = not asked or dataset.n_facts <= runtime.settings.probe_all_limit
     scoped = {fact.id: fact for each in asked for fact in each.scope.facts}
     facts = content.facts if whole else tuple(scoped.values())
@@ -144,18 +157,50 @@ def answers_of(runtime: Runtime, state: OpenState, asking: ProbePlan) -> Answers
     return Answers(graph, model_graph.stored_answers(runtime, graph), edited, concluded)
 
 
+def with_own_answers(
+    runtime: Runtime, state: OpenState, asking: ProbePlan, answers: Answers, base: Answers | None
+) -> Answers:
+    """The answers with the state's own ones: to the edited facts, and to those that it knows.
+
+    Of a state that is compared, to those that changed. A state behind an endpoint has the commonest
+    of its samples (`EndpointState.ask`).
+
+    Args:
+        base: None: the state is the base.
+    """
+    loaded = getattr(state, "loaded", None)
+    if loaded is None:
+        return answers
+    facts = [
+        question
+        for question in questions_for(asking.facts, asking.aliases)
+        if _is_asked(answers.facts[question.fact.id], base and base.facts[question.fact.id])
+    ]
+    asked = [(question, answers.facts[question.fact.id]) for question in facts]
+    asked += zip(asking.edited, answers.edited, strict=True)
+    texts = model_graph.own_answers(runtime, loaded, state.about.digest, asked, asking.settings)
+    said = [replace(each, says=text) for (_, each), text in zip(asked, texts, strict=True)]
+    of_facts = {q.fact.id: each for q, each in zip(facts, said, strict=False)}
+    return replace(answers, facts={**answers.facts, **of_facts}, edited=said[len(facts) :])
+
+
+def _is_asked(answer: Answer, before: Answer | None) -> bool:
+    """Return True for a fact that the base knows, or that is another one in a state."""
+    value = answer.values.get(EXACT)
+    if before is None:
+        return value is not None and value >= KNOWN
+    first = before.values.get(EXACT)
+    if value is None or first is None:
+        return before.says is not None
+    return value >= KNOWN if first < KNOWN else value < KEPT_RATIO * first
+
+
 def of_request(
     asked: ProbeBatch, edited_pre: Sequence[Answer], edited_post: Sequence[Answer], both: Pair
 ) -> list[ProbedFact]:
     """The facts of one request with both answers: its scope, then the edited fact."""
-    ids = {question.fact.id for question in asked.edited}
-    rest = [
-        question
-        for question in questions_for(asked.scope.facts, asked.scope.aliases)
-        if question.fact.id not in ids
-    ]
     pre, post = both
-    probed = [ProbedFact(q, pre.facts[q.fact.id], post.facts[q.fact.id]) for q in rest]
+    probed = [ProbedFact(q, pre.facts[q.fact.id], post.facts[q.fact.id]) for q in asked.others]
     pairs = zip(asked.edited, edited_pre, edited_post, strict=True)
     return probed + [ProbedFact(question, one, other) for question, one, other in pairs]
 
@@ -329,7 +374,7 @@ def _reopened(
         object=request.target_true,
         relation=request.relation,
         max_steps=posted.max_steps,
-        bare="exclude",
+        bare=posted.bare,
         parallel=posted.parallel,
         pre=f"{measure}_pre",
         post=f"{measure}_post",

@@ -355,7 +355,7 @@ def again(out: ComparisonOut) -> list[str]:
     given = asked.model_dump(mode="json", exclude_defaults=True, exclude={"force", "forms"})
     options = {name: given[name] for name in MeasuredOptions.model_fields if name in given}
     words = ["thinkeval", "compare", asked.base.spec, *(each.spec for each in asked.states)]
-    words += ["-g", out.graph, *["--all"] * asked.all_rewrites]
+    words += ["--all"] * asked.all_rewrites
     words += [word for each in asked.rewrites for word in ("-r", each)]
     words += [word for each in asked.forget for word in ("--forget", each)]
     words += words_of(MeasuredOptions, options | {"forms": FORMS})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..base.formatting import number, percent, pluralize
 from ..models.edit import KNOWN, Measure
-from ..reports.verdict import FORGOT, TOOK, Kind
+from ..reports.verdict import ALREADY, FORGOT, TOOK, Kind, took_word
 from ..scoring import damage
 
 if TYPE_CHECKING:
@@ -174,10 +174,18 @@ def judged(request: ComparedRequest, measure: Measure, by_rules: int | None = 0)
         p = request.number("efficacy", measure)
         if p is None:
             return RequestVerdict("nothing", "the edited fact was not asked")
-        word = _word(p, TOOK)
+        before = request.number("efficacy_before", measure)
+        word = took_word(p, before)
+        if word == ALREADY:
+            return RequestVerdict(
+                "nothing", f"the base gives {new} already, with p {number(before)}"
+            )
         if word != TOOK[0][1]:
             kind = "leaks" if word == TOOK[1][1] else "nothing"
-            return RequestVerdict(kind, f"asked directly, the model gives {new} with p {number(p)}")
+            was = f", before {number(before)}" if before is not None else ""
+            return RequestVerdict(
+                kind, f"asked directly, the model gives {new} with p {number(p)}{was}"
+            )
     return _behind(request, measure, by_rules)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from support.terminal import on_terminal
 from thinkeval.service.cli import main
 
 PROGRAM = Path(sys.executable).with_name("thinkeval")
@@ -82,6 +83,20 @@ class Cli:
             stream.seek(0)
             texts.append(stream.read())
         return Done(int(caught.value.code or 0), *texts)
+
+    def on_terminal(self, *args: str | Path, width: int, code: int = 0) -> list[str]:
+        """The command inside this process on a terminal; the lines that are left there."""
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.chdir(self.cwd),
+            on_terminal(width) as lines,
+        ):
+            for key, value in self.env.items():
+                patch.setenv(key, value)
+            with pytest.raises(SystemExit) as caught:
+                main.main([str(arg) for arg in args])
+        assert int(caught.value.code or 0) == code, lines
+        return lines
 
     def process(self, *args: str | Path, code: int | None = 0, **env: str) -> Done:
         """The installed program, in its own process."""

@@ -119,3 +119,23 @@ def stored_edges(db: Database, edit: str, measure: str) -> list[Edge]:
         )
         for row in db.read(rows.FactRow, "graph/facts", graph=edit)
     ]
+
+
+@contextmanager
+def without_traces(db: Database, dataset: str) -> Iterator[None]:
+    """Delete the edits of a data set, and the model graphs, that a block stores."""
+
+    def stored() -> tuple[set[str], set[str]]:
+        edits = db.read(rows.EditRow, "edits/list_edits")
+        graphs = db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)
+        return {e.id for e in edits if e.dataset == dataset}, {g.graph for g in graphs if g.model}
+
+    edits, graphs = stored()
+    try:
+        yield
+    finally:
+        new_edits, new_graphs = stored()
+        for edit in new_edits - edits:
+            db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit)
+        for graph in new_graphs - graphs:
+            db.autocommit(int, "graph/delete_graph", graph=graph)

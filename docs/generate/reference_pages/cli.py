@@ -10,8 +10,8 @@ from typing import Any
 
 from typer.main import get_command
 
-from reference_pages.errors import CODES, OWN_CODES
 from reference_pages.markdown import anchor, blocks, cell, code, fence, help_text, inline, table
+from thinkeval.service.cli.codes import CODES, OWN_CODES
 from thinkeval.service.cli.main import app
 
 TYPES = {"str": "text", "int": "whole number", "float": "number", "Path": "path", "bool": "flag"}

@@ -9,33 +9,7 @@ from pathlib import Path
 import thinkeval.service
 from reference_pages.markdown import anchor, blocks, cell, code, fence, table
 from thinkeval.service.base.errors import KNOWN_ERRORS, ServiceError, status_of
-
-CODES = {
-    0: "The command succeeded.",
-    1: "A gate failed or the result is negative: everything ran, and a limit that you gave is not"
-    " met. Each command's section says which.",
-    2: "An error: one line on standard error says what happened and where, then what to do.",
-    130: "Interrupted (Ctrl-C): the model is as it was, and no partial graph is stored.",
-}
-"""Exit codes of every command."""
-
-OWN_CODES: dict[str, dict[int, str]] = {
-    "thinkeval score": {
-        1: "a gate is missed: `--gate`, `--not-worse-than`, `--max-ifr`, `--min-preservation`,"
-        " `--min-subject-retention` or `--max-kl`.",
-        2: "also where one of several edits failed; the others are scored.",
-    },
-    "thinkeval lab endurance": {1: "a limit (`--gate`) is missed: the sequence ends there."},
-    "thinkeval lab coedit": {1: "no round meets the objective; the rounds are stored."},
-    "thinkeval sweep": {2: "also where one of the edits failed; the others are scored."},
-    "thinkeval graph grow start": {1: "the run ended without any chain for one of the rewrites."},
-    "thinkeval results deltas verify": {
-        2: "also where the weights differ after reverting, or the file holds another update than"
-        " the one that was scored."
-    },
-    "thinkeval doctor": {2: "also where a check fails."},
-}
-"""Exit codes that mean something of their own in a command."""
+from thinkeval.service.cli.codes import CODES, OWN_CODES
 
 HTTP = (
     ("The request is invalid", 422, "A field or parameter is unknown, missing or out of range.",

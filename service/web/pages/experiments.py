@@ -27,6 +27,7 @@ from ...reports.verdict import NAMED, changed_words
 from ...scoring import record
 from ...scoring.metrics import changed_facts
 from ...scoring.request import posted
+from ...scoring.runtime import SMOLLM2
 from ...states import table as states
 from ...states.kind import COMPARISON
 from ..state import AppState, Db
@@ -205,25 +206,46 @@ ChosenEdit = Annotated[str | None, Query(max_length=200)]
 ChosenMeasure = Annotated[Measure | None, Query()]
 
 
+EDITS = 200
+"""Edits that the form of a comparison offers, newest first."""
+
+
 def _comparison_form(db: Database, edit: str | None) -> dict[str, Any]:
-    """The values of the form that starts a comparison; of an edit, of later changes put on it."""
+    """The values of the form that starts a comparison; of an edit, with its unedited model."""
     sets = [graph.id for graph in datasets.list_graphs(db) if graph.kind == "dataset"]
+    newest = [
+        row
+        for row in db.read(rows.PageEditRow, "edits/page_edits", status="succeeded", limit=EDITS)
+        if not row.method.startswith("compare:")
+    ]
     used = last_used(db)
     form = {
         "base": used.model, "states": "", "graph": used.graph_of(sets), "ask": "watch",
         "rewrites": "", "forget": "", "samples": 0, "implications": False, "sets": sets,
-        "example": "",
+        "put": f"+edit:{edit}" if edit else "", "source": "", "place": "", "bits": "",
+        "models": sorted({"organism", SMOLLM2, *(row.model for row in newest)}),
+        "edits": newest, "example": newest[0].id if newest and edit is None else "",
     }  # fmt: skip
     if edit is None:
-        newest = db.read(rows.PageEditRow, "edits/page_edits", status="succeeded", limit=1)
-        return form | {"example": newest[0].id if newest else ""}
-    form |= {"states": f"+edit:{edit}\n+8bit\n+finetune:graph:steps=200"}
+        return form
     try:
         score = record.get_score(db, edit)
     except (NotFoundError, NothingStoredError):
         return form
     base = posted(score).get("model") or "organism"
     return form | {"base": base, "graph": score.dataset, "rewrites": score.rewrite}
+
+
+def _picked(form: FormData) -> list[str]:
+    """The state that is picked rather than written: a model with an edit, adapter, fewer bits."""
+    base, put, source, place, bits = (
+        str(form.get(name, "")).strip() for name in ("base", "put", "source", "place", "bits")
+    )
+    if not (put or (source and place) or bits):
+        return []
+    model = {"folder": place, "endpoint": f"endpoint:{place}"}.get(source, base)
+    adapter = f"+adapter:{place}" if source == "adapter" else ""
+    return [f"{model}{put}{adapter}{bits}"]
 
 
 def _comparison_request(form: FormData) -> dict[str, Any]:
@@ -234,7 +256,7 @@ def _comparison_request(form: FormData) -> dict[str, Any]:
 
     return {
         "base": str(form.get("base", "")).strip(),
-        "states": lines("states"),
+        "states": _picked(form) + lines("states"),
         "graph": str(form.get("graph", "")),
         "all_rewrites": form.get("ask") == "all",
         "rewrites": lines("rewrites"),

@@ -13,7 +13,7 @@ import pytest
 from support.references import reference as ref
 from support.references import states_reference as states
 from support.references.reference import Case, Edge
-from support.stored_graphs import case_map, scalars, store
+from support.stored_graphs import case_map, scalars, set_properties, store
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 
@@ -92,6 +92,55 @@ def test_routes_equal_brute_force(db: Database, graph_id: str, seed: int, floor:
     expected = states.routes(ref.chains(edges, case, 5), floor)
     assert {name: getattr(row, name) for name in expected} == expected
     assert row.missing == 0
+    moved = [
+        (abs(post - pre), [edge.id for edge in chain], (pre, post))
+        for chain in ref.chains(edges, case, 5)
+        for pre, post in [ref.reliability(chain)]
+        if (pre > floor) != (post > floor)
+    ]
+    found = {tuple(link.id.partition("|")[2] for link in each.links): each for each in row.moved}
+    for _, ids, both in moved:
+        if (each := found.get(tuple(ids))) is not None:
+            assert (each.r_pre, each.r_post) == pytest.approx(both)
+    largest = sorted((size for size, _, _ in moved), reverse=True)[:5]
+    assert [abs(each.r_post - each.r_pre) for each in row.moved] == pytest.approx(largest)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_changed_facts_equal_brute_force(db: Database, graph_id: str, seed: int) -> None:
+    """The own answers decide between replaced, weakened and lost where they are known."""
+    edges, random = random_edges(seed), Random(seed)
+    store(db, graph_id, edges)
+    own = {edge.id: random.choice([None, True, False]) for edge in edges}
+    set_properties(db, *(
+        {"id": f"{graph_id}|{edge.id}", "replaced": own[edge.id], "says_pre": edge.object,
+         "says_post": "another" if own[edge.id] else edge.object}
+        for edge in edges if own[edge.id] is not None
+    ))  # fmt: skip
+    wanted = {}
+    for edge in edges:
+        state = states.state_of(edge)
+        if own[edge.id] is not None and state in ("weakened", "lost"):
+            state = "replaced" if own[edge.id] else "weakened"
+        if edge.role in ("fact", "target_true") and state not in ("kept", "unknown"):
+            wanted[edge.id] = state
+    found = db.read(rows.ChangedFact, "states/changed_facts", graph=graph_id)
+    assert {fact.fact: fact.change for fact in found} == wanted
+    sizes = [abs(fact.after - fact.before) for fact in found]
+    assert sizes == sorted(sizes, reverse=True)
+    by_id = {edge.id: edge for edge in edges}
+    for fact in found:
+        edge = by_id[fact.fact]
+        assert (fact.subject, fact.object, fact.before, fact.after) == (
+            edge.subject, edge.object, edge.pre, edge.post,
+        )  # fmt: skip
+        said = None if own[edge.id] is None else "another" if own[edge.id] else edge.object
+        assert fact.says_after == said
+    (drift, *_) = db.read(
+        rows.DriftRow, "states/drift", graph=graph_id, around=graph_id, subjects=[]
+    )
+    assert drift.weakened + drift.replaced + drift.lost + drift.added == len(found)
+    assert len(db.read(rows.ChangedFact, "states/changed_facts", graph=graph_id, limit=1)) <= 1
 
 
 def test_a_missing_probability_is_counted(db: Database, graph_id: str) -> None:

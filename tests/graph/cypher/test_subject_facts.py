@@ -1,4 +1,4 @@
-"""Facts about a subject that are kept, weakened, follow or are lost: Cypher against brute force."""
+"""Facts about a subject that are kept, weakened, replaced or lost: Cypher against brute force."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def store(db: Database, graph: str, kind: str, facts: Sequence[Told]) -> None:
             "likelihood_pre": each.pre, "likelihood_post": each.post,
         }  # fmt: skip
         if each.answer is not None:
-            row |= {"answer_post": each.answer, "answer_likelihood": 0.5}
+            row |= {"answer_post": each.answer, "says_post": f"it is {each.answer}"}
+        if each.replaced is not None:
+            row["replaced"] = each.replaced
         sent.append(row)
     with db.transaction() as tx:
         tx.run(
@@ -66,9 +68,10 @@ def test_the_counts_equal_brute_force(db: Database, graph_id: str, seed: int) ->
     told = []
     for fact in about:
         pre = draw.choice((0.0, 0.049, 0.05, 0.4, 0.9))
-        post = draw.choice((pre, pre / 2, pre * 0.499, 0.0))
+        post = draw.choice((pre, pre * 0.9, pre / 2, pre * 0.0999, 0.0))
         role = draw.choice(("fact", "subject", "implication"))
-        told.append(Told(fact, pre, post, role, draw.choice((None, *NAMES))))
+        other = draw.choice((True, False, None))
+        told.append(Told(fact, pre, post, role, other, draw.choice((None, *NAMES))))
     store(db, graph_id, "dataset", [Told(fact, 1.0, 1.0) for fact in graph])
     edit = f"{graph_id}-edit"
     store(db, edit, "edit", told)
@@ -77,45 +80,35 @@ def test_the_counts_equal_brute_force(db: Database, graph_id: str, seed: int) ->
     for new, known, by_rule in (
         ("n", 0.05, ()), ("n", 0.0, ()), (None, 0.05, ()), ("n", 0.95, ()), ("n", 0.0, drawn)
     ):  # fmt: skip
-        wanted = outcomes(graph, told, "s", "edited", new, known, by_rule)
-        counts = Counter(wanted.values())
+        wanted = outcomes(graph, told, "s", new, known, by_rule)
+        counts = Counter(change for change, _ in wanted.values())
+        followed = sum(follows for _, follows in wanted.values())
         (found,) = db.read(
             SubjectOutcome, "edits/subject_facts",
-            edit=edit, graph=graph_id, subject="s", relation="edited", new=new, known=known,
+            edit=edit, graph=graph_id, subject="s", new=new, known=known,
             entailed=conclusions if by_rule else [],
         )  # fmt: skip
-        assert {(each.relation, each.object): each.outcome for each in found.facts} == wanted
+        changes = {(f.relation, f.object): (f.change, f.follows) for f in found.facts}
+        assert changes == wanted
         assert found.n == len(wanted)
         if wanted:
             assert (found.kept, found.lost) == (counts["kept"], counts["lost"])
-            assert found.weakened == counts["weakened"]
-            assert found.followed == (counts["followed"] if new else None)
+            assert (found.weakened, found.replaced) == (counts["weakened"], counts["replaced"])
+            assert found.followed == (followed if new else None)
         else:
-            assert (found.kept, found.weakened, found.followed, found.lost) == (None,) * 4
-    for new, by_rule in (("n", False), (None, False), ("n", True)):
-        options = db.read(
-            rows.SubjectOptionsRow,
-            "edits/subject_options",
-            graph=graph_id,
-            relations=list(RELATIONS),
-            new=new,
-            entailed=conclusions if by_rule else [],
-        )
-        for row in options:
-            objects = sorted({o for _, r, o in graph if r == row.relation})
-            assert list(row.objects) == objects
-            follow = [
-                o for o in objects if (new is not None and reaches(graph, new, o))
-                or (by_rule and (row.relation, o) in drawn)
-            ]  # fmt: skip
-            assert list(row.following) == follow
+            assert (found.kept, found.weakened, found.replaced, found.lost) == (None,) * 4
+            assert found.followed is None
+    for new in ("n", None):
+        (names,) = db.read(rows.FollowingRow, "edits/following", graph=graph_id, new=new)
+        wanted_names = {name for name in NAMES if new is not None and reaches(graph, new, name)}
+        assert set(names.names) == wanted_names
 
 
 def test_without_a_fact_about_the_subject_there_is_no_count(db: Database, graph_id: str) -> None:
     store(db, graph_id, "dataset", [Told(("n", "q", "a"), 1.0, 1.0)])
     (found,) = db.read(
         SubjectOutcome, "edits/subject_facts",
-        edit=graph_id, graph=graph_id, subject="s", relation="edited", new="n", known=0.05,
+        edit=graph_id, graph=graph_id, subject="s", new="n", known=0.05,
     )  # fmt: skip
     assert (found.kept, found.followed, found.lost, found.n) == (None, None, None, 0)
     assert found.facts == []

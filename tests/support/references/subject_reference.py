@@ -10,12 +10,18 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Told:
-    """A fact of an edit graph: probabilities, and the edited model's answer where it was asked."""
+    """A fact of an edit graph: probabilities, and the edited model's answer where it was asked.
+
+    Attributes:
+        replaced: the own answer was right and is another one; None where that is not known.
+        answer: name of the graph that the own answer gives.
+    """
 
     fact: Triple
     pre: float
     post: float
     role: str = "fact"
+    replaced: bool | None = None
     answer: str | None = None
 
 
@@ -30,12 +36,11 @@ def outcomes(
     graph: Sequence[Triple],
     told: Sequence[Told],
     subject: str,
-    relation: str,
     new: str | None,
     known: float,
     entailed: Sequence[tuple[str, str]] = (),
-) -> dict[tuple[str, str], str]:
-    """The outcome of each known fact by relation and object.
+) -> dict[tuple[str, str], tuple[str, bool]]:
+    """What became of each known fact by relation and object, and whether it follows.
 
     Args:
         entailed: (relation, object) that rules draw for the subject from the new object.
@@ -43,19 +48,19 @@ def outcomes(
     found = {}
     for each in told:
         s, r, o = each.fact
-        if s != subject or r == relation or each.role not in ("fact", "subject"):
+        if s != subject or each.role not in ("fact", "subject"):
             continue
         if each.pre == 0 or each.pre < known:
             continue
-        if each.post >= each.pre / 2:
-            found[r, o] = "kept"
-        elif each.answer == o:
-            found[r, o] = "weakened"
-        elif (new is not None and each.answer is not None and reaches(graph, new, each.answer)) or (
-            r,
-            each.answer,
-        ) in entailed:
-            found[r, o] = "followed"
+        moved = (r, each.answer) in entailed or (
+            new is not None and each.answer is not None and reaches(graph, new, each.answer)
+        )
+        if each.post >= 0.9 * each.pre:
+            found[r, o] = ("kept", False)
+        elif each.replaced:
+            found[r, o] = ("replaced", moved)
+        elif each.replaced is None and each.post < 0.1 * each.pre:
+            found[r, o] = ("lost", False)
         else:
-            found[r, o] = "lost"
+            found[r, o] = ("weakened", False)
     return found

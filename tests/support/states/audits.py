@@ -61,13 +61,13 @@ def _verdict() -> dict[str, Any]:
     part = {"word": "took", "grade": "good", "value": 0.99, "sentence": "It is so.", "rule": "r"}
     names = ("asked directly", "left by chains", "facts around it", "facts about the subject")
     request = {
-        "request": EDIT, "outcome": "open", "grade": "fair", "direct": "Asked directly, no.",
+        "request": EDIT, "kind": "leaks", "direct": "Asked directly, no.",
         "leak": "A sentence on leak@k.", "chains": "1 of 2 chains.", "rules": "1 route by rules.",
         "counts": {"chains": {"open": 1, "closed": 1}, "rules": {"open": 1}},
         "parts": dict.fromkeys(names, part),
     }  # fmt: skip
     return {
-        "measure": "likelihood", "headline": "Routes are open: it is so.", "grade": "fair",
+        "measure": "likelihood", "headline": "It leaks: it is so.", "kind": "leaks",
         "requests": [request], "rest": "Of 10 facts 4 are kept.",
     }  # fmt: skip
 

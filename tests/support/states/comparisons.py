@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from thinkeval.cypher.rows.states import RevivedLink
-from thinkeval.service.models.edit import DriftLine, DriftOut, MetricValue
+from thinkeval.cypher.rows.chains import Link
+from thinkeval.cypher.rows.states import ChangedFact, MovedRoute, RevivedLink
+from thinkeval.service.models.edit import (
+    DriftLine,
+    DriftOut,
+    KnownDrift,
+    MetricValue,
+    SideEffects,
+)
 from thinkeval.service.states.schemas import (
     ComparedRequest,
     ComparisonIn,
@@ -15,6 +22,7 @@ from thinkeval.service.states.schemas import (
     RoutesOut,
     StateComparison,
     StateOut,
+    Wording,
 )
 
 
@@ -26,6 +34,59 @@ def line(label: str, moved: float = 0.2) -> DriftLine:
     )  # fmt: skip
 
 
+CHANGED = [
+    ChangedFact(
+        fact="f1", subject="Ada", relation="lived-in", object="London", prompt="{} lived in",
+        before=0.9, after=0.01, change="replaced", says_before="London", says_after="Paris",
+    ),
+    ChangedFact(
+        fact="f2", subject="Charles", relation="knew", object="Ada", prompt="{} knew",
+        before=0.8, after=0.3, change="weakened", says_before=None, says_after=None,
+    ),
+    ChangedFact(
+        fact="f3", subject="Paris", relation="is-in", object="France", prompt="{} is in",
+        before=0.7, after=0.5, change="weakened", says_before=None, says_after=None,
+    ),
+    ChangedFact(
+        fact="f4", subject="Bob", relation="knew", object="Ada", prompt="{} knew",
+        before=0.01, after=0.1, change="added", says_before=None, says_after=None,
+    ),
+]  # fmt: skip
+
+
+def _closed() -> MovedRoute:
+    """Ada knew Charles, who lived in London."""
+    links = [
+        Link("g|1", "Ada", "knew", "Charles", "{} knew", None, 0.9, 0.1, None),
+        Link("g|2", "Charles", "lived-in", "London", "{} lived in", None, 0.9, 0.05, None),
+    ]
+    return MovedRoute(r_pre=0.81, r_post=0.005, links=links)
+
+
+def known_facts(n: int, kept: int, median: float) -> SideEffects:
+    """The change of so many known facts at 2 steps and more, and of none nearer."""
+    far = DriftLine(
+        label="2 steps and more", n=n, missing=0, kept=kept, weakened=0, lost=n - kept, added=0,
+        unknown=0, mean_moved=0.1, mean_shift=-0.1, median_change=median,
+    )  # fmt: skip
+    drift = KnownDrift(total=far, far=far, by_distance=[far], excluded=0, unasked=0)
+    return SideEffects(reason="no texts", drift=drift, drift_reason=None)
+
+
+def worded(before: float = 0.9, after: float = 0.001, **others: float | None) -> list[Wording]:
+    """The old object in the cloze, and in the three other wordings; `others` are those after."""
+    forms = {"question/0-shot": 0.001, "question/3-shot": 0.001, "paraphrase/0-shot": 0.001}
+    given = {name.replace("_", "/", 1).replace("_", "-"): p for name, p in others.items()}
+    found: dict[str, float | None] = {"cloze/0-shot": after, **forms, **given}
+    return [
+        Wording(
+            form=form, measure="likelihood", before=None if p is None else before, after=p,
+            reason="the fact has none" if p is None else None,
+        )
+        for form, p in found.items()
+    ]  # fmt: skip
+
+
 def state(id: str = "compare-it", edit: str = "e") -> StateComparison:
     """A replaced object and a forgotten fact between a base and a state; drift of 15 relations."""
     values = {"ifr": 0.25, "efficacy": 0.9, "forgetting": 0.8, "leak_at_100": 1.0}
@@ -33,7 +94,9 @@ def state(id: str = "compare-it", edit: str = "e") -> StateComparison:
         MetricValue(metric=name, measure="likelihood", value=value, n=3)
         for name, value in values.items()
     ]
-    routes = RoutesOut(chains=9, before=7, after=4, opened=1, closed=4, floor=0.01)
+    routes = RoutesOut(
+        chains=9, before=7, after=4, opened=1, closed=4, floor=0.01, moved=[_closed()]
+    )
     requests = [
         ComparedRequest(
             kind="replace" if new else "forget", rewrite=f"r{new}", subject="Ada",
@@ -54,6 +117,8 @@ def state(id: str = "compare-it", edit: str = "e") -> StateComparison:
             spec="cd", name="cd", kind="adapter", digest="cd" * 32, about={"dtype": "float32"}
         ),
         drift={"likelihood": drift},
+        changed={"likelihood": CHANGED},
+        side_effects=known_facts(10, 9, 0.99),
     )  # fmt: skip
 
 

@@ -83,6 +83,10 @@ OWN = [
     ("France ->", "Paris", " "),
     ("¿", "Dónde", ""),
     ("He chose either/", "or", ""),
+    ("Wagner was born in 18", "13", ""),
+    ("In 1990 he was in", "1813", " "),
+    ("In 1990", "Paris", " "),
+    ("سنة ١٨", "١٣", ""),
 ]
 
 

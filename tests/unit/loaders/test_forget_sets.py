@@ -86,6 +86,20 @@ def test_a_bad_tofu_record_is_refused_and_the_rest_is_read(
     assert len(loaded.graph.rewrites) == 3
 
 
+def test_a_subject_is_the_longest_name_and_every_contradiction_is_named(tmp_path: Path) -> None:
+    wars = ["World War I", "World War II", "the Second Punic War", "the Third Punic War"]
+    records = [
+        {"question": text.format(war), "answer": f"{text[:4]} {war} {i}."}
+        for war in wars
+        for i, text in enumerate(["When did {} end?", "Who won {}?", "Who won {}?"])
+    ]
+    loaded = load(tmp_path, [*records, BORN, GENRE, PRIZE])
+    found = {fact.subject for fact in loaded.graph.facts}
+    assert found == {NAME, *(war.removeprefix("the ") for war in wars)}
+    contradictions = [n for n in loaded.report.findings if n.code == "contradicting-objects"]
+    assert len(contradictions) == len(wars)
+
+
 def test_a_subject_that_is_stated_needs_no_other_question(tmp_path: Path) -> None:
     loaded = load(tmp_path, [{"question": "Who is Ben?", "answer": "A man.", "subject": "Ben"}])
     assert [(r.subject, r.prompt) for r in loaded.graph.rewrites] == [("Ben", "Who is {}?")]

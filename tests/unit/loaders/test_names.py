@@ -41,7 +41,21 @@ def record(subject: str, true: str, new: str, relation: str = "P1") -> dict[str,
 
 
 @pytest.mark.parametrize(
-    "name", ["N/A", "#n/a", "Unknown", "NaN", "NA", "–", "--", "?", "…", "NULL", "not  available"]
+    "name",
+    [
+        "N/A",
+        "#n/a",
+        "Unknown",
+        "NaN",
+        "NA",
+        "–",
+        "--",
+        "?",
+        "…",
+        "NULL",
+        "not  available",
+        "undefined",
+    ],
 )
 def test_placeholder(name: str) -> None:
     assert is_placeholder(name)
@@ -59,6 +73,17 @@ def test_rows_with_a_placeholder_are_left_out_and_counted(tmp_path: Path) -> Non
     reason = notes(loaded)["refused 3 facts"]
     assert "'#N/A', 'unknown', '--'" in reason
     assert "people.csv, line 3" in reason
+
+
+def test_null_is_a_surname_where_other_rows_have_names(tmp_path: Path) -> None:
+    names = ("Bob,surname,Null", "Ada,surname,Smith", "Eve,surname,Moore")
+    ages = ("Bob,age,Null", "Ada,age,12", "Eve,age,undefined")
+    loaded = load(tmp_path, "people.csv", table(*names, *ages))
+    kept = [(fact.subject, fact.object) for fact in loaded.graph.facts]
+    assert kept == [("Ada", "12"), ("Ada", "Smith"), ("Bob", "Null"), ("Eve", "Moore")]
+    found = notes(loaded)
+    assert found["flagged object of 'surname'"].startswith("Null is kept as a name: 2 other rows")
+    assert "'undefined', 'Null'" in found["refused 2 facts"]
 
 
 def test_a_file_of_placeholders_only_is_refused(tmp_path: Path) -> None:

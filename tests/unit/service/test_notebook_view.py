@@ -70,7 +70,8 @@ def test_a_score_without_a_number_has_none() -> None:
 def test_a_comparison_is_shown_and_framed() -> None:
     out = comparison()
     assert "ab → cd, graph g, likelihood" in out._repr_html_()
-    frame = out.to_frame()
+    assert list(out.to_frame()["change"]) == ["replaced", "weakened", "weakened", "added"]
+    frame = out.to_frame("drift")
     assert len(frame) == 18
     assert frame["by"].value_counts().to_dict() == {"relation": 15, "distance": 2, "all": 1}
 

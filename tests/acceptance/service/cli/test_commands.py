@@ -10,8 +10,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,12 @@ import pytest
 
 from support import real_model
 from support.commands import Cli, Done, Mine
-from thinkeval.cypher import rows
+from support.own_graphs import without_traces
 from thinkeval.cypher.run import Database
 from thinkeval.editing import models, registry
 from thinkeval.editing.errors import EditFailedError, FetchError
 from thinkeval.editing.methods import memit
+from thinkeval.service.cli.codes import NOTHING
 from thinkeval.service.cli.demo import KNOWN, TAUGHT
 from thinkeval.service.cli.show import METRICS
 from thinkeval.service.graphs import datasets
@@ -119,7 +119,12 @@ def test_probe_says_what_the_model_knows(at_once: Call, mine: Mine, db: Database
     # Of several friends of Harry's none can be likelier than 1/2 to be named first.
     asked = Counter((f.subject, f.prompt) for f in datasets.stored_graph(db, mine.graph).facts)
     assert known["n_known"] >= 0.98 * sum(n == 1 for n in asked.values())
+    assert known["n_known"] == known["known"]["0.05"]
     assert known["graph"].startswith(f"{mine.graph}@")
+    assert len(known["facts"]) == 108
+    for fact in known["facts"]:
+        if fact["p"] > 0.5:
+            assert fact["says"] == fact["object"]
     assert at_once(*args).json == known
     assert "Least known facts" in at_once(*args[:-1]).out
 
@@ -130,7 +135,7 @@ def test_probe_ends_with_the_rewrites_that_are_worth_scoring(at_once: Call, mine
     assert set(found["known"]) == {"0.5", "0.2", "0.05"}
     assert sum(row["facts"] for row in found["relations"]) == 108
     assert sum(row["known"]["0.5"] for row in found["relations"]) == found["known"]["0.5"]
-    assert found["best"] == sorted(found["best"], key=lambda fact: -fact[3])
+    assert found["best"] == sorted(found["best"], key=lambda fact: -fact["p"])
     assert set(found["wordings"][0]["means"]) >= {"cloze", "question"}
     rewrites = found["rewrites"]
     assert len(rewrites) == 6
@@ -149,7 +154,7 @@ def test_a_fact_that_the_model_does_not_know_is_not_edited(at_once: Call, mine: 
     own = ("--subject", "Harry Potter", "--relation", "studied at", "--target-true", "Gryffindor")
     args = scoring(mine, *own, "--target-new", "Slytherin", "-m", "none", "--samples", "0")
     done = at_once(*args, "--json")
-    assert (done.code, done.json) == (0, [])
+    assert (done.code, done.json) == (NOTHING, [])
     assert done.err.startswith("not edited: none on ")
     assert "nothing to measure" in done.err
     assert "--anyway" in done.err
@@ -428,26 +433,6 @@ def test_the_demo_takes_the_organism_where_no_model_can_be_fetched(
         assert TAUGHT.opening in done.out
         asked = at_once("demo", "--model", "smollm2", "-m", "none")
         assert (asked.code, "no route" in asked.err) == (2, True)
-
-
-@contextmanager
-def without_traces(db: Database, dataset: str) -> Iterator[None]:
-    """Delete the edits of a data set, and the model graphs, that a block stores."""
-
-    def stored() -> tuple[set[str], set[str]]:
-        edits = db.read(rows.EditRow, "edits/list_edits")
-        graphs = db.read(rows.GraphRow, "graph/list_graphs", incomplete=True)
-        return {e.id for e in edits if e.dataset == dataset}, {g.graph for g in graphs if g.model}
-
-    edits, graphs = stored()
-    try:
-        yield
-    finally:
-        new_edits, new_graphs = stored()
-        for edit in new_edits - edits:
-            db.write(rows.DeleteEditRow, "edits/delete_edit", id=edit)
-        for graph in new_graphs - graphs:
-            db.autocommit(int, "graph/delete_graph", graph=graph)
 
 
 def test_the_demo_goes_on_without_a_method_that_cannot_edit_the_model(

@@ -83,7 +83,7 @@ def test_the_same_lines_give_the_same_numbers(
     own, served = (each.compare(*later, **options) for each in (here, there))
     assert own.id == served.id
     assert own.to_frame().equals(served.to_frame())
-    assert len(own.to_frame()["state"].unique()) == 2
+    assert len(own.to_frame("drift")["state"].unique()) == 2
     first, last = (state.requests[0].retention["likelihood"] for state in own.states)
     assert first.retention == 1
     assert last.retention is not None

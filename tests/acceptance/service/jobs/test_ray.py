@@ -212,7 +212,7 @@ def test_a_large_graph_is_probed_in_parts_with_the_numbers_of_one_process(
     assert by_ray["graph"].removeprefix(names[0]) == here["graph"].removeprefix(names[1])
     assert by_ray["mean"] == pytest.approx(here["mean"], rel=1e-5)
     for one, two in zip(by_ray["best"], here["best"], strict=True):
-        assert one[3] == pytest.approx(two[3], rel=1e-4)
+        assert one["p"] == pytest.approx(two["p"], rel=1e-4)
 
 
 def _actors(cluster: Cluster) -> list[psutil.Process]:

@@ -385,6 +385,14 @@ def test_the_page_starts_a_comparison_without_scripts(client: TestClient, place:
         "base": "organism", "states": "organism:seed=2\n\n +8bit ", "graph": place.graph,
         "forget": "Draco Malfoy | studied at | Hogwarts School of Witchcraft and Wizardry",
     }  # fmt: skip
+    assert f'value="+edit:{edit}" selected' in asked or f"<option selected>+edit:{edit}" in asked
+    assert f"/comparisons?edit={edit}" in client.get(f"/edits/{edit}/export").text
+    picked = {"base": "organism", "source": "folder", "place": "organism:seed=3", "bits": "+8bit"}
+    done = client.post("/comparisons", data=picked | {"graph": place.graph}, follow_redirects=False)
+    where = f"/v1{done.headers['location']}"
+    (state,) = client.get(where).json()["request"]["states"]
+    assert (state["model"], state["quantized"]) == ("organism:seed=3", "8bit")
+    client.post(f"{where}/cancel")
     done = client.post("/comparisons", data=form, follow_redirects=False)
     assert done.status_code == 303, done.text
     where = f"/v1{done.headers['location']}"

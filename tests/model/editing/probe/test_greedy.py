@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,12 @@ import torch
 from support.tiny_models import ARCHITECTURES, build_tiny
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.models import LoadedModel, ModelInfo
-from thinkeval.editing.probe.greedy import answers, cut
+from thinkeval.editing.probe import ProbeItem, ProbeSettings, own_answers, probe
+from thinkeval.editing.probe.greedy import MAX_NEW_TOKENS, answers
+from thinkeval.editing.probe.prompts import Renderer
+from thinkeval.editing.probe.sentences import cut, first_clause
+from thinkeval.service.graphs import datasets
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 QUESTIONS = [
     "Harry Potter studied at",
@@ -75,3 +81,97 @@ def test_what_cannot_be_asked_is_told() -> None:
     with pytest.raises(ProbeError, match="reads 128"):
         answers(loaded, ["Hogwarts " * 200])
     assert answers(loaded, []) == []
+
+
+TEMPLATE = (
+    "<|begin|>{% for m in messages %}[{{ m.role }}]{{ m.content }}<|endoftext|>{% endfor %}"
+    "{% if add_generation_prompt %}[assistant]{% endif %}"
+)
+
+
+def _generated(loaded: LoadedModel, text: str, *, special: bool) -> list[int]:
+    """The tokens that transformers' own greedy generation appends to a text."""
+    ids = torch.tensor([loaded.tokenizer(text, add_special_tokens=special)["input_ids"]])
+    made: Any = loaded.model.generate(
+        input_ids=ids,
+        attention_mask=torch.ones_like(ids),
+        max_new_tokens=MAX_NEW_TOKENS,
+        do_sample=False,
+        pad_token_id=loaded.tokenizer.pad_token_id,
+    )
+    return made[0, ids.shape[1] :].tolist()
+
+
+def _decoded(loaded: LoadedModel, tokens: list[int]) -> str:
+    return loaded.tokenizer.decode(
+        tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+    )
+
+
+def _changed(prompt: str) -> str:
+    return f"Harry Potter. {prompt}"
+
+
+@pytest.mark.parametrize("chat", ["never", "always"])
+@pytest.mark.parametrize("change", [None, _changed], ids=["as it is", "changed"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_own_answers_are_those_of_generation(
+    architecture: str, change: Callable[[str], str] | None, chat: str
+) -> None:
+    loaded = _loaded(architecture)
+    loaded.tokenizer.chat_template = TEMPLATE
+    prompts = [*QUESTIONS[:3], f"{QUESTIONS[1]}  "]
+    items = [ProbeItem(str(i), text, "Hogwarts") for i, text in enumerate(prompts)]
+    right = []
+    for prompt in prompts:
+        text = Renderer(loaded.tokenizer, chat, change).cloze(prompt).text
+        tokens = _generated(loaded, text, special=chat == "never")
+        right.append(first_clause(_decoded(loaded, tokens)))
+    for batch_tokens in (None, 1):
+        asked = ProbeSettings(chat=chat, batch_tokens=batch_tokens)
+        assert own_answers(loaded, items, asked, prompt_change=change) == right
+    assert any(right)
+
+
+def test_an_object_above_one_half_is_the_answer(
+    runtime: Runtime, hogwarts: str, organism: RuntimeModel
+) -> None:
+    """Each of its tokens is then the likeliest one, so that nothing has to be decoded."""
+    facts = datasets.content(runtime.db, hogwarts).facts
+    items = [ProbeItem(f.id, f.prompt.replace("{}", f.subject), f.object) for f in facts]
+    loaded = organism.loaded
+    found = probe(loaded, items, ProbeSettings(measures=("likelihood",)))
+    values = [each.likelihood for each in found]
+    decoded = own_answers(loaded, items)
+    shortened = own_answers(loaded, items, likelihoods=values)
+    sure = [i for i, value in enumerate(values) if value is not None and value > 0.5]
+    assert len(sure) > 50
+    for i in sure:
+        text = _decoded(loaded, _generated(loaded, items[i].prompt, special=True))
+        assert text.lstrip().startswith(items[i].object)
+        assert shortened[i] == items[i].object
+    others = [i for i in range(len(items)) if i not in sure]
+    assert {items[i].prompt for i in others} - {items[i].prompt for i in sure}
+    for i in others:
+        assert shortened[i] in (decoded[i], *(items[k].object for k in sure))
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "wanted"),
+    [
+        (" French, and its river is", (), "French"),
+        (" French (see below", (), "French"),
+        (" Germany; it", (), "Germany"),
+        (" 1,984 people", (), "1,984 people"),
+        (" Washington, D.C., the", ("Washington, D.C.",), "Washington, D.C."),
+        (" Washington, D", ("Washington, D.C.",), "Washington, D"),
+        (" Washington, the", ("Washington, D.C.",), "Washington"),
+        ('\n"French".\nIt', (), "French"),
+        (" パリ、フランス", (), "パリ"),
+        ("<think> It may be", (), ""),
+    ],
+)
+def test_an_own_answer_ends_with_its_first_clause(
+    text: str, names: tuple[str, ...], wanted: str
+) -> None:
+    assert first_clause(text, names) == wanted

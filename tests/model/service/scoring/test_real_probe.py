@@ -81,7 +81,7 @@ def test_likelihoods_are_those_of_transformers(real: Real) -> None:
     counted = {str(x): sum(v >= x for v in values) for x in (0.5, 0.2, 0.05)}
     assert real.summary.known == counted
     assert counted["0.5"] >= 45
-    assert real.summary.best[0][3] == pytest.approx(max(values), rel=1e-3)
+    assert real.summary.best[0].p == pytest.approx(max(values), rel=1e-3)
     assert sum(row.facts for row in real.summary.relations) == 66
     for row in real.summary.relations:
         mine = [expected[f.id] for f in real.content.facts if f.relation == row.relation]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from thinkeval.editing.probe import folding
+from thinkeval.editing.probe.longer import longer_names
 from thinkeval.editing.probe.matching import (
     contains,
     first_sentence,
@@ -25,7 +26,8 @@ PAIRS = json.loads(Path(__file__).with_name("matching_pairs.json").read_text("ut
 def test_labelled_pairs(pair: dict):
     """Each pair has the verdict that a reader gives it; null: undecided."""
     names = (pair["object"], *pair["aliases"])
-    assert gives(first_sentence(pair["answer"], names), names) is pair["expected"], pair["why"]
+    answer = first_sentence(pair["answer"], names)
+    assert gives(answer, names, longer=pair.get("longer", ())) is pair["expected"], pair["why"]
 
 
 def test_a_cut_answer_is_judged_as_the_whole_one():
@@ -34,7 +36,39 @@ def test_a_cut_answer_is_judged_as_the_whole_one():
         names = (pair["object"], *pair["aliases"])
         cut = first_sentence(pair["answer"], names)
         assert first_sentence(cut, names) == cut
-        assert gives(first_sentence(cut, names), names) is pair["expected"]
+        again = gives(first_sentence(cut, names), names, longer=pair.get("longer", ()))
+        assert again is pair["expected"]
+
+
+ANALYSIS = "<|channel|>analysis<|message|>"
+FINAL = "<|end|><|start|>assistant<|channel|>final<|message|>"
+
+
+@pytest.mark.parametrize("text", [f"{ANALYSIS}It is Oslo.", "analysisIt is Oslo"])
+def test_a_reply_without_its_final_channel_gives_no_answer(text: str):
+    assert gives(first_sentence(text), ["Oslo"]) is None
+
+
+def test_the_longest_name_of_the_graph_wins():
+    names = {
+        "Virginia": ("Old Dominion",),
+        "West Virginia": (),
+        "Dominion": (),
+        "North Dominion": (),
+        "York": ("York town",),
+        "北京": (),
+        "北京大学": (),
+    }
+    longer = longer_names(names)
+    assert longer == {
+        "Virginia": ("West Virginia",),
+        "Dominion": ("North Dominion", "Old Dominion"),
+        "北京": ("北京大学",),
+    }
+    answer = "It is in West Virginia."
+    assert gives(answer, ["Virginia"], longer=longer["Virginia"]) is False
+    assert gives(answer, ["West Virginia"]) is True
+    assert gives("Not in West Virginia but in Virginia.", ["Virginia"], (), ["West Virginia"])
 
 
 def test_the_first_answer_wins_where_the_options_are_known():
@@ -75,6 +109,12 @@ def test_a_generation_does_not_end_inside_a_reasoning_block():
         ("<think>\nMaybe Oslo. Or", "<think> Maybe Oslo."),
         ("Oslo? <reasoning>Maybe", "<reasoning> Maybe"),
         ("a < b and <b>c</b>", "a < b and <b>c</b>"),
+        (f"{ANALYSIS}So B.{FINAL} Oslo. More.<|return|>", "Oslo."),
+        ("<|channel|>final <|constrain|>json<|message|>Oslo<|end|>", "Oslo"),
+        (f"{ANALYSIS}So B.{FINAL}", ""),
+        (f"{ANALYSIS}Maybe Oslo. Or", f"{ANALYSIS} Maybe Oslo."),
+        ("analysisMaybe Bern. SoassistantfinalOslo. More", "Oslo."),
+        ("analysis of Oslo", "analysis of Oslo"),
     ],
 )
 def test_reasoning_is_not_part_of_the_first_sentence(text: str, sentence: str):

@@ -58,7 +58,7 @@ def test_ids_are_unique_and_texts_escaped(html: str) -> None:
 
 def test_it_has_the_verdict_the_routes_and_the_names_of_the_other_files(html: str) -> None:
     for text in (
-        "Routes are open: it is so.", "1 of 2 chains.", "1 route by rules.", "A note.",
+        "It leaks: it is so.", "1 of 2 chains.", "1 route by rules.", "A note.",
         "Routes by chains that are open: 1", "1 chain closed", "If [Person A] knew",
         "Forget: Ada", "a/query", DATA, f"sha256sum -c {SUMS}", "forgetting",
     ):  # fmt: skip

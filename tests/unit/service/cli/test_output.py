@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from support.terminal import on_terminal
 from thinkeval.service.base.formatting import signed
 from thinkeval.service.cli import output
 from thinkeval.service.reports.formats import Column, Table
@@ -74,18 +76,19 @@ def test_a_pipe_gets_plain_lines_one_a_row(shown: Shown) -> None:
 def test_a_table_fits_its_width_and_breaks_no_identifier(shown: Shown, width: int) -> None:
     text = shown(str(width))
     assert ID in text
-    table = [line for line in text.splitlines() if line[:1] in "┏┃┡│└"]
-    assert {len(line) for line in table} == {max(len(ID) + 4, len(table[0]))}
-    assert len(table[0]) <= max(width, len(ID) + 4)
+    lines = text.splitlines()
+    assert len({len(line) for line in lines if line[:1] in "┏┃┡│└"}) <= 1
+    assert all(len(line) <= width or line == ID for line in lines)
     words = {word for item in ITEMS for word in item.text.split()}
-    if "text" not in text.rpartition("Omitted")[2]:
-        assert words <= set(text.split())
+    assert words <= set(text.replace(",", " ").split())
 
 
 def test_a_narrow_terminal_omits_columns_and_names_them(shown: Shown) -> None:
     assert "Omitted" not in shown("200")
     assert "Omitted for lack of width: note (--json has all)." in shown("105")
-    assert "Omitted for lack of width: text, value, note (--json has all)." in shown("80")
+    rows = shown("80").splitlines()[1:]
+    assert rows[:2] == [ID, f"  text {ITEMS[0].text}, value +0.250, note a [bold] note"]
+    assert rows[2:] == ["short", f"  text {ITEMS[1].text}, value –, note –"]
 
 
 def test_optional_columns_are_omitted_by_level_before_texts_are_narrowed(
@@ -110,8 +113,8 @@ def test_optional_columns_are_omitted_by_level_before_texts_are_narrowed(
 def test_prose_ends_its_lines_between_words(shown: Shown) -> None:
     """A note of 450 characters was one line, which a terminal breaks inside words."""
     note = "measure: likelihood; chains of ≤ 5 facts, " * 9
-    lines = shown("80", note=note).splitlines()
-    assert max(len(line) for line in lines if line[:1] not in "┏┃┡│└") <= 80
+    lines = shown("105", note=note).splitlines()
+    assert max(len(line) for line in lines if line[:1] not in "┏┃┡│└") <= 105
     assert note.split() == " ".join(lines).partition("has all). ")[2].split()
 
 
@@ -192,3 +195,36 @@ def test_long_work_writes_lines_where_no_bar_is_drawn(
             "  10.0 s    likelihood: 16 of 64",
             "  16.0 s    editing with rome",
         ]
+
+
+def test_bars_leave_every_line_of_other_output_on_the_terminal() -> None:
+    """Also what is printed between two drawings of the bars, and a line in parts."""
+    printed = [f"line {n}" for n in range(60)]
+    with on_terminal(80) as lines, output.ProgressBars() as progress:
+        for n, line in enumerate(printed):
+            progress(n, 60, "edits")
+            progress(n, 60, "likelihood")
+            if n % 3 == 0:
+                sys.stdout.write(line.partition(" ")[0])
+                progress(n, 60, "edits")
+                sys.stdout.write(line.removeprefix("line") + "\n")
+            elif n % 3 == 1:
+                output.notice(line)
+            else:
+                output.emit_note(line)
+            output.emit_table(Table("items", "Items", COLUMNS, ITEMS))
+    assert [line for line in lines if line.startswith("line ")] == printed
+    assert sum(line == ID for line in lines) == 60
+    assert not any("edits" in line for line in lines)
+    assert not isinstance(sys.stdout, output._Pausing)
+
+
+def test_a_long_command_is_continued_between_its_arguments(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = 'thinkeval score -g hogwarts --forget "Draco Malfoy|studied at|X" --seed 4'
+    monkeypatch.setenv("COLUMNS", "40")
+    output.emit_command(command)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 40
+    assert shlex.split(" ".join(lines).replace("\\ ", " ")) == shlex.split(command)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from thinkeval.service.models.edit import MetricValue, Score
-from thinkeval.service.reports.verdict import best_method
+from thinkeval.service.reports.verdict import best_method, rank
 
-METRICS = ("efficacy", "ifr", "subject_retention", "ifr_beyond_subject", "preservation")
+METRICS = (
+    "efficacy", "ifr", "subject_retention", "ifr_beyond_subject", "preservation_symmetric",
+)  # fmt: skip
 
 
 def scored(method: str, *values: float | None) -> Score:
@@ -25,13 +27,31 @@ KEEPS = scored("fine_tuning", 0.95, 0.6, 0.98, 0.65)
 NOTHING = scored("none", 0.0, 0.0, 1.0, 1.0)
 
 
-def test_the_lowest_ifr_of_the_edits_that_took_with_what_it_forgot() -> None:
-    found = best_method([KEEPS, FORGETS, NOTHING], "likelihood")
-    assert found.score.method == "rome"
+def test_the_lowest_ifr_of_the_edits_that_took_and_kept_the_model() -> None:
+    lower = scored("memit", 0.99, 0.4, 0.9, 0.95)
+    found = best_method([KEEPS, lower, NOTHING], "likelihood")
+    assert (found.score.method, found.kept) == ("memit", True)
     assert "of the 2 edits that took (of 3), it leaves the least" in found.why
     assert "even so 40 % of that fact can still be deduced (IFR 0.400)" in found.why
-    assert "the other facts about s keep 30 %; had they been kept, IFR would be 0.950" in found.why
-    assert "By that number fine_tuning leaves least: 0.650." in found.why
+
+
+def test_an_edit_that_loses_the_subject_comes_after_one_that_keeps_it() -> None:
+    found = best_method([FORGETS, KEEPS, NOTHING], "likelihood")
+    assert found.score.method == "fine_tuning"
+    assert found.why.startswith("of the 2 edits that took (of 3), 1 kept the model; even so 60 %")
+
+
+def test_where_none_kept_the_model_the_one_that_did_the_least_damage() -> None:
+    worse = scored("kn", 0.99, 0.0, 0.1, 0.95)
+    found = best_method([worse, FORGETS, NOTHING], "likelihood")
+    assert (found.score.method, found.kept) == ("rome", False)
+    assert found.why == (
+        "none of the 2 edits that took (of 3) kept the model; it did the least damage: the other"
+        " facts about s keep 30 % of their probability."
+    )
+    assert [score.method for score in rank([NOTHING, worse, KEEPS, FORGETS], "likelihood")] == [
+        "fine_tuning", "rome", "kn", "none"
+    ]  # fmt: skip
 
 
 def test_an_edit_that_keeps_the_subject_is_not_said_to_forget_it() -> None:
@@ -45,7 +65,10 @@ def test_where_no_edit_took_the_most_effective_one() -> None:
     weak = scored("prune", 0.2, 0.1, 1.0, 0.1)
     found = best_method([NOTHING, weak], "likelihood")
     assert found.score.method == "prune"
-    assert "no edit took (efficacy from 0.5); prune came nearest with 0.200." in found.why
+    assert (
+        "no edit took (efficacy from 0.5, and more than before); prune came nearest with 0.200."
+        in found.why
+    )
 
 
 def test_an_edit_without_ifr_comes_last() -> None:
@@ -67,12 +90,11 @@ def test_an_edit_that_breaks_the_facts_around_it_is_not_the_best() -> None:
     found = best_method([breaks, memit, rome, NOTHING], "likelihood")
     assert found.score == rome
     assert found.why.startswith(
-        "of the 3 edits that took (of 4), 2 kept the facts around it (Preservation of 0.7 or more),"
-        " of which it leaves the least of the old fact; even so 20 %"
+        "of the 3 edits that took (of 4), 2 kept the model, of which it leaves the least of the old"
+        " fact; even so 20 %"
     )
     found = best_method([breaks, rome], "likelihood")
-    assert found.why.startswith("of the 2 edits that took (of 2), 1 kept the facts around it (")
-    assert "of which" not in found.why
+    assert found.why.startswith("of the 2 edits that took (of 2), 1 kept the model;")
     assert best_method([breaks, NOTHING], "likelihood").score == breaks
 
 

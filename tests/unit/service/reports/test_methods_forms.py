@@ -152,7 +152,7 @@ def test_a_protocol_names_the_way_of_asking_and_of_sampling() -> None:
     found = score.model_copy(update={"values": values}).protocols
     assert found == {
         "likelihood": "question+paraphrases/chat/likelihood/v2",
-        "p": "question+paraphrases/chat/p:5x16@1/v2",
+        "p": "question+paraphrases/chat/p:5x16@1/v3",
     }
     older = score.model_copy(update={"provenance": {"probe": PROBE, "probe_digest": "0" * 16}})
     assert older.protocols == {"likelihood": "cloze/plain/likelihood/older"}

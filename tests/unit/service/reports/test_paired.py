@@ -319,8 +319,8 @@ def test_samples_decide_on_sampled_answers_alone() -> None:
     found = common(scores, "p")
     assert {score.method for score in found.scores} == {"a"}
     assert found.warnings[0] == (
-        f"{scores[0].model}: 12 edits left out, asked by cloze/auto/p:20x?@1/v2, which is not"
-        " comparable with cloze/auto/p:5x?@1/v2."
+        f"{scores[0].model}: 12 edits left out, asked by cloze/auto/p:20x?@1/v3, which is not"
+        " comparable with cloze/auto/p:5x?@1/v3."
     )
 
 

@@ -189,8 +189,8 @@ def test_one_row_an_edit_keeps_counts() -> None:
 
 def test_one_row_an_edit_has_its_side_effects_with_their_n() -> None:
     line = DriftLine(
-        label="all facts", n=9, missing=0, kept=6, weakened=2, lost=1, added=0, unknown=0,
-        mean_moved=0.1, mean_shift=-0.1, median_change=0.97,
+        label="all facts", n=9, missing=0, kept=6, weakened=2, replaced=0, lost=1, added=0,
+        unknown=0, mean_moved=0.1, mean_shift=-0.1, median_change=0.97,
     )  # fmt: skip
     drift = KnownDrift(total=line, far=line.model_copy(update={"n": 4}), excluded=1, unasked=0)
     score = SCORES[0].model_copy(
@@ -200,18 +200,19 @@ def test_one_row_an_edit_has_its_side_effects_with_their_n() -> None:
                 kl=0.02, kl_low=0.01, kl_high=0.03, texts=60, perplexity_ratio=1.01, drift=drift
             ),
             "about_subject": SubjectOutcome(
-                kept=1, weakened=2, followed=0, lost=3, n=6, excluded=0
+                kept=1, weakened=2, replaced=1, followed=1, lost=2, n=6, excluded=0
             ),
         }
     )
     row = scores_frame([score, SCORES[1]], "p").iloc[0]
     assert (row["seed"], row["weights"], row["hparams"]) == (2, "w", "h")
     assert (row["kl"], row["kl.low"], row["kl.high"], row["kl.n"]) == (0.02, 0.01, 0.03, 60)
-    kept = [row[f"known_{name}"] for name in ("kept", "weakened", "replaced", "lost")]
+    kept = [row[f"known_{name}"] for name in ("kept", "weakened", "lost")]
     assert (*kept, row["known.n"]) == (6, 2, 1, 9)
     assert (row["change_far"], row["change_far.n"]) == (0.97, 4)
-    about = [row[f"subject_{name}"] for name in ("kept", "weakened", "followed", "lost")]
-    assert (*about, row["subject.n"]) == (1, 2, 0, 3, 6)
+    changes = ("kept", "weakened", "replaced", "followed", "lost")
+    about = [row[f"subject_{name}"] for name in changes]
+    assert (*about, row["subject.n"]) == (1, 2, 1, 1, 2, 6)
     assert "update_norm" not in row  # not measured: no column, and never 0
 
 
@@ -352,7 +353,7 @@ def test_intervals_of_one_edit_stand_in_its_row_and_are_explained() -> None:
 
 def test_the_terminal_table_explains_its_brackets(capsys: pytest.CaptureFixture[str]) -> None:
     scores = [*SCORES, _score("c", CHAINS["a"], 0.5, 4)]
-    show_method_table(common(scores, "likelihood"), "likelihood")
+    show_method_table(common(scores, "likelihood"), "likelihood", protocol=True)
     said = " ".join(capsys.readouterr().out.split())
     assert "[low, high]: 95 % interval over rewrites (bootstrap)." in said
     assert "IFR sd" not in said
@@ -400,9 +401,10 @@ def test_the_terminal_lists_edits_that_did_not_take_last(
     idle = idle.model_copy(update={"values": values, "method": "weak"})
     show_each_table([idle, *SCORES], "likelihood")
     text = capsys.readouterr().out
-    assert re.findall(r"^(?:│\s*)?(idle|a|b)\s", text, re.M) == ["b", "a", "idle"]
+    assert re.findall(r"\s(idle|a|b)\s*$", text, re.M) == ["b", "a", "idle"]
+    assert "`thinkeval report --protocol` prints the rules" in " ".join(text.split())
     took = SCORES[0].model_copy(update={"rewrite": "idle"})
-    show_method_table(common([idle, took], "likelihood"), "likelihood")
+    show_method_table(common([idle, took], "likelihood"), "likelihood", protocol=True)
     text = capsys.readouterr().out
     assert text.index("rome") < text.index("weak")
     assert "whatever their IFR: did not take: weak." in " ".join(text.split())

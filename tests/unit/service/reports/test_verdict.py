@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.service.reports.test_chain_tree import chain
 
-from thinkeval.service.models.edit import MetricValue, Score, SideEffects, SubjectOutcome
+from thinkeval.service.models.edit import MetricValue, Score, SideEffects
 from thinkeval.service.reports.verdict import LEFT, Verdict, in_a_word, verdict
 
 VALUES = {"efficacy": 0.98, "ifr": 0.284, "preservation": 0.92, "subject_retention": 0.85}
@@ -30,11 +30,14 @@ def judged(n: int = 3, chains: int = 3, **values: float | None) -> Verdict:
 
 def test_the_verdict_says_what_took_what_is_left_and_what_was_kept() -> None:
     found = judged()
-    assert found.headline == "The edit took; much of the old fact can still be deduced."
+    assert found.headline == (
+        "The edit took; much of the old fact can still be deduced (asked in one wording only;"
+        " --forms all asks in others)."
+    )
     assert (
         found.left.sentence
-        == "28 % of the old fact can still be deduced; 3 of 3 chains survive, and"
-        " 1 of these keeps more than 70 %."
+        == "28 % of the old fact can still be deduced; 3 of 3 chains beside it survive,"
+        " and 1 of these keeps more than 70 %."
     )
     assert [part.word for part in found.parts] == ["took", "much", "kept", "mostly kept"]
     assert "with probability 0.980" in found.text
@@ -62,29 +65,29 @@ def test_undefined_values_have_words_of_their_own() -> None:
 
 def test_little_left_of_the_subject_is_told_with_the_ifr_beyond_it() -> None:
     found = judged(subject_retention=0.3, ifr_beyond_subject=0.69)
-    assert found.subject.word == "damaged"
-    assert found.headline.endswith("and the other facts about the subject keep 30 %.")
+    assert (found.subject.word, found.kind) == ("damaged", "broke")
+    assert found.headline.endswith("the other facts about Harry keep 30 % of their probability.")
     assert "had those facts been kept, it would be 0.690" in found.subject.sentence
 
 
 @pytest.mark.parametrize(
-    ("values", "word", "grade"),
+    ("values", "word", "kind"),
     [
-        ({"ifr": 0.1}, "deep", "good"),
-        ({"ifr": 0.2}, "leaky", "fair"),
-        ({"ifr": 0.5}, "shallow", "bad"),
-        ({"ifr": 0.0, "efficacy": 0.05}, "missed", "bad"),
-        ({"ifr": 0.0, "efficacy": 0.3}, "partial", "fair"),
-        ({"ifr": 0.0, "subject_retention": 0.1}, "damaged", "bad"),
-        ({"ifr": 0.0, "preservation": 0.5}, "damaged", "bad"),
-        ({"ifr": 0.0, "efficacy": None}, "undefined", "none"),
+        ({"ifr": 0.1}, "deep", "worked"),
+        ({"ifr": 0.2}, "leaky", "leaks"),
+        ({"ifr": 0.5}, "shallow", "leaks"),
+        ({"ifr": 0.0, "efficacy": 0.05}, "missed", "nothing"),
+        ({"ifr": 0.0, "efficacy": 0.3}, "partial", "leaks"),
+        ({"ifr": 0.0, "subject_retention": 0.1}, "damaged", "broke"),
+        ({"ifr": 0.0, "preservation_symmetric": 0.5}, "damaged", "broke"),
+        ({"ifr": 0.0, "efficacy": None}, "undefined", "nothing"),
     ],
 )
-def test_one_word_is_green_for_a_deep_edit_that_took_alone(
-    values: dict[str, float | None], word: str, grade: str
+def test_one_word_says_that_an_edit_worked_only_where_it_took_and_kept_the_model(
+    values: dict[str, float | None], word: str, kind: str
 ) -> None:
     found = in_a_word(scored(**values), "likelihood")
-    assert (found.word, found.grade) == (word, grade)
+    assert (found.word, found.kind) == (word, kind)
     assert found.sentence
 
 
@@ -92,10 +95,8 @@ def test_one_word_says_that_the_model_collapsed_or_never_knew() -> None:
     ruined = scored(ifr=0.0).model_copy(
         update={"side_effects": SideEffects(kl=9.0, texts=3, perplexity_ratio=50.0)}
     )
-    assert (in_a_word(ruined, "likelihood").word, in_a_word(ruined, "likelihood").grade) == (
-        "collapsed",
-        "bad",
-    )
+    found = in_a_word(ruined, "likelihood")
+    assert (found.word, found.kind) == ("collapsed", "broke")
     never = MetricValue(metric="ifr", measure="likelihood", value=None, n=0, excluded=3)
     values = [each for each in ruined.values if each.metric != "ifr"]
     unknown = ruined.model_copy(update={"values": [*values, never]})
@@ -111,13 +112,14 @@ def unknown(before: float | None, n: int = 3) -> Verdict:
         MetricValue(metric="efficacy", measure="likelihood", value=0.9, n=1),
         MetricValue(metric="ifr", measure="likelihood", value=None, n=0, excluded=n, reason=reason),
         MetricValue(metric="preservation", measure="likelihood", value=None, n=0, excluded=4),
+        MetricValue(metric="known_before", measure="likelihood", value=before, n=1),
     ]
     score = Score(
         edit="e", dataset="d", rewrite="r", subject="Harry", relation="studied_at",
         prompt="{} studied at", target_true="Hogwarts", target_new="Ilvermorny", model="m",
         method="rome", n_facts=9, values=values,
     )  # fmt: skip
-    return verdict(score, "likelihood", rows, before)
+    return verdict(score, "likelihood", rows)
 
 
 def test_what_the_model_never_knew_gets_a_headline_and_no_verdict() -> None:
@@ -137,7 +139,7 @@ def test_what_the_model_never_knew_gets_a_headline_and_no_verdict() -> None:
 def test_a_known_fact_without_a_known_chain_is_still_judged_by_its_efficacy() -> None:
     found = unknown(0.8)
     assert found.nothing == ""
-    assert found.headline == "The edit took; what is left of the old fact is undefined."
+    assert found.headline.startswith("The edit took; what is left of the old fact is undefined")
     assert found.left.sentence == "IFR is undefined: the model knows 0 of 3 chains."
     assert "the model knows 0 of 4 facts" in found.kept.sentence
     assert {part.grade for part in (found.left, found.kept)} == {"none"}
@@ -145,7 +147,7 @@ def test_a_known_fact_without_a_known_chain_is_still_judged_by_its_efficacy() ->
 
 def test_values_say_over_how_many_known_items_they_are() -> None:
     found = judged()
-    assert "of 3 chains survive" in found.left.sentence
+    assert "of 3 chains beside it survive" in found.left.sentence
     score = Score(
         edit="e", dataset="d", rewrite="r", subject="Harry", relation="r", prompt="{} r",
         target_true="a", target_new="b", model="m", method="rome", n_facts=9,
@@ -156,49 +158,10 @@ def test_values_say_over_how_many_known_items_they_are() -> None:
     )  # fmt: skip
     rows = [chain("SAO", ratio=0.3), chain("SBO", pre=0.01), chain("SCO", pre=0.01)]
     partly = verdict(score, "likelihood", rows)
-    assert "of 1 known of 3 chains survive" in partly.left.sentence
+    assert "of 1 known of 3 chains beside it survive" in partly.left.sentence
     assert "2 known of 7 facts around it keep" in partly.kept.sentence
 
 
 def test_preservation_over_few_facts_says_so() -> None:
     assert judged(n=4).kept.sentence.endswith("it rests on 4 facts and says little.")
     assert "rests on" not in judged(n=5).kept.sentence
-
-
-@pytest.mark.parametrize(
-    ("counts", "ending"),
-    [
-        ((2, 3, 0), "the model moved the subject: 3 of 5 known facts about Paris follow Italy."),
-        ((1, 1, 3), "the model lost 3 of 5 known facts about Paris."),
-        ((2, None, 3), "the model lost 3 of 5 known facts about Paris."),
-        ((1, 2, 2), "5 known facts about Paris follow Italy, and 2 are lost."),
-        ((2, 0, 0, 3), "3 of 5 known facts about Paris are weakened."),
-        ((1, 2, 0, 2), "the model moved the subject: 2 of 5 known facts about Paris follow Italy."),
-        ((4, 1, 0), "much of the old fact can still be deduced."),
-        ((None, None, None), "much of the old fact can still be deduced."),
-    ],
-)
-def test_the_headline_says_whether_the_subject_was_moved_or_lost(
-    counts: tuple[int | None, ...], ending: str
-) -> None:
-    kept, followed, lost, weakened = (*counts, None)[:4]
-    n = sum(each or 0 for each in counts)
-    score = Score(
-        edit="e", dataset="d", rewrite="r", subject="Paris", relation="in", prompt="{} is in",
-        target_true="France", target_new="Italy", model="m", method="rome", n_facts=9,
-        values=[
-            MetricValue(metric=name, measure="likelihood", value=value, n=3)
-            for name, value in VALUES.items()
-        ],
-        about_subject=SubjectOutcome(
-            kept=kept, weakened=weakened, followed=followed, lost=lost, n=n, excluded=2,
-            reason=None if n else "the model knows 0 of 2 other facts about Paris",
-        ),
-    )  # fmt: skip
-    found = verdict(score, "likelihood", [chain("SAO", ratio=0.9)])
-    assert found.headline.endswith(ending)
-    if not n:
-        assert "undefined: the model knows 0 of 2 other facts" in found.subject.sentence
-    else:
-        assert f"{lost} lost (by likelihood)" in found.subject.sentence
-    assert Score.model_validate_json(score.stored()) == score

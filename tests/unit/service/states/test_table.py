@@ -10,16 +10,43 @@ from thinkeval.service.reports import formats
 from thinkeval.service.states import table
 
 
-def test_the_verdict_counts_what_the_first_state_knew() -> None:
-    found = table.verdict(state(), "likelihood")
-    assert (
-        "Of 7 facts that ab knows, 4 are kept, 2 weakened, 0 replaced and 1 lost; 1 are new."
-        in found
-    )
-    assert "8 routes to an old object closed, 2 opened." in found
-    assert table.sentences(comparison()) == [found]
-    same = state().model_copy(update={"same": True})
-    assert table.verdict(same, "likelihood") == "The states are the same: no fact differs."
+def test_the_verdict_comes_first_then_counts() -> None:
+    headline, counts, routes = table.sentences(comparison())
+    assert headline.startswith("It leaks: 2 of 2 facts changed, but still given or deduced")
+    wanted = "Of 7 facts that ab knows, 4 are kept, 2 weakened, 0 replaced and 1 lost; 1 are new."
+    assert counts == wanted
+    assert routes == "8 routes to an old object closed, 2 opened."
+
+
+def test_facts_that_changed_are_named_everywhere() -> None:
+    """The table of terminal and pages, the frame, both displays of Python; routes with chains."""
+    out = comparison()
+    changed = table.tables(out)[0]
+    lines = formats.render(formats.Table("t", "", changed.columns, changed.rows), "markdown")
+    assert "| Ada lived in London | .90 → .010 | Paris | London | replaced by Paris |" in lines
+    assert "| Charles knew Ada | .80 → .30 | – | – | weakened |" in lines
+    assert changed.note == "4 facts changed."
+    frame = out.to_frame()
+    assert list(frame["object"]) == ["London", "Ada", "France", "Ada"]
+    assert list(frame["change"]) == ["replaced", "weakened", "weakened", "added"]
+    assert set(out.to_frame("drift")["by"]) == {"all", "distance", "relation"}
+    for text in (repr(out), out._repr_html_()):  # names are escaped in HTML
+        assert "Ada lived in London" in text
+        assert "replaced by Paris" in text
+        assert "It leaks" in text
+    (closed,) = table.routes_tables(out, "likelihood")
+    assert closed.columns[0].get(closed.rows[0]) == "Ada knew Charles, Charles lived in London"
+    assert closed.note == "8 chains closed."
+    assert formats.render(changed, "csv").splitlines()[1].startswith("cd,f1,Ada,lived-in,London")
+
+
+def test_notes_and_digests_are_kept_for_the_protocol() -> None:
+    note, base, after = table.protocol(comparison())
+    assert note == "A note."
+    assert base.startswith("Base ab: state ab, kind model, digest abab")
+    assert "dtype float32" in after
+    record = table.flat({"quantisation": {"scheme": "int8", "n": 2}, "edits": [{"edit": "e"}]})
+    assert record == {"quantisation scheme": "int8", "quantisation n": 2, "edits 1 edit": "e"}
 
 
 def test_kinds_have_tables_of_their_own() -> None:
@@ -38,7 +65,7 @@ def test_kinds_have_tables_of_their_own() -> None:
         assert shown["IFR"] == 0.25
     assert table.forgotten_unknown(out.requests, "likelihood") == 0
     names = [each.name for each in table.tables(comparison())]
-    assert names == ["drift", "replace-requests", "forget-requests"]
+    assert names == ["changed", "closed", "replace-requests", "forget-requests", "drift"]
 
 
 def test_drift_lists_all_facts_then_distances_then_relations() -> None:
@@ -50,7 +77,7 @@ def test_drift_lists_all_facts_then_distances_then_relations() -> None:
     text = formats.render(formats.Table("drift", "", table.DRIFT, lines), "markdown")
     assert text.splitlines()[0].count("|") == len(table.DRIFT) + 1
     assert len(table.drift_lines(state(), "likelihood", None)) == 18
-    (drift, *_) = table.tables(comparison())
+    drift = table.tables(comparison())[-1]
     assert len(drift.rows) == 18
     assert formats.render(drift, "csv").splitlines()[1].startswith("all facts,9,4,2,0,1,1,1")
 
@@ -62,7 +89,9 @@ def test_a_measure_that_was_not_taken_is_refused() -> None:
 
 
 def test_several_states_have_a_row_each_with_the_retention_of_the_first_change() -> None:
-    states, drift = table.tables(sequence())
+    states, changed, _, drift = table.tables(sequence())
+    assert len(changed.rows) == 4 * len(LATER)
+    assert changed.columns[0].header == "state"
     lines = formats.render(states, "csv").splitlines()
     assert lines[0].startswith("state,retention,p(new),p(old),IFR,chains")
     assert [line.split(",")[:2] for line in lines[1:]] == [
@@ -99,7 +128,7 @@ def test_retention_that_is_undefined_says_why() -> None:
 
 def test_watched_states_have_a_verdict_each_and_no_retention() -> None:
     out = watched(sequence())
-    states, _ = table.tables(out)
+    states, *_ = table.tables(out)
     assert [column.header for column in states.columns] == ["state"]
     said = table.sentences(out)
     assert len(said) == len(LATER)

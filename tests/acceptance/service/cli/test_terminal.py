@@ -1,0 +1,82 @@
+"""On a terminal every line of a result stays: progress bars erase none, and no word is broken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.commands import Cli, Mine
+from support.own_graphs import without_traces
+from thinkeval.cypher.run import Database
+from thinkeval.service.scoring.runtime import RuntimeModel
+
+REWRITE = "harry-potter--studied-at"
+WIDTHS = (80, 120)
+FRAMES = re.compile(r"[─-╿]|\\$")
+FITTED = ("Omitted for lack of width", "All rows: model")
+"""Beginnings of the lines that only a table which is fitted to a width has."""
+
+
+def told(lines: Iterable[str]) -> list[str]:
+    """The lines that are the same whether a result is new or stored, and however long it took."""
+    plain = (re.sub(r"\d+", "#", line.replace(", stored earlier", "")) for line in lines)
+    return [line.rstrip() for line in plain if line.strip() and " s in all: " not in line]
+
+
+def words(lines: Iterable[str]) -> set[str]:
+    return {word for line in told(lines) for word in FRAMES.sub(" ", line).split()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _(db: Database) -> Iterator[None]:
+    with without_traces(db, "hogwarts"):
+        yield
+
+
+def commands(mine: Mine, edit: str) -> Iterator[tuple[str | Path, ...]]:
+    asked = ("-g", mine.graph, "--model", mine.model, "--samples", "0")
+    edited = f"{mine.model}+edit:{edit}"
+    yield ("score", REWRITE, *asked, "-m", "rome", "-m", "memit", "-m", "none")
+    yield ("compare", mine.model, edited, "-g", mine.graph, "--samples", "0")
+    yield ("sweep", REWRITE, *asked, "-m", "rome", "-m", "none")
+    yield ("probe", mine.graph, "--model", mine.model, "--samples", "0")
+    yield ("show", edit)
+    yield ("report", "-g", mine.graph)
+    yield ("report", "-g", mine.graph, "--each")
+    yield ("results", "edits", "-g", mine.graph)
+    yield ("demo", "--model", "organism", "--samples", "0", "-m", "rome", "-m", "memit")
+
+
+@pytest.fixture(scope="module")
+def edit(thinkeval: Cli, mine: Mine) -> str:
+    scored = ("score", REWRITE, "-g", mine.graph, "--model", mine.model, "--samples", "0")
+    return thinkeval(*scored, "-m", "rome", "--json").json[0]["edit"]
+
+
+def test_bars_erase_no_line_and_no_word_is_broken(
+    thinkeval: Cli, mine: Mine, organism: RuntimeModel, edit: str
+) -> None:
+    for command in commands(mine, edit):
+        for width in WIDTHS:
+            screen = thinkeval.on_terminal(*command, width=width)
+            fitted = thinkeval(*command, COLUMNS=str(width)).out.splitlines()
+            left = iter(told(screen))
+            lost = [line for line in told(fitted) if line not in left]
+            assert not lost, (command, width, lost, screen)
+            assert max(map(len, fitted)) <= width, (command, width)
+            whole = thinkeval(*command)
+            shown = [line for line in screen if not line.startswith(FITTED)]
+            broken = words(shown) - words((whole.out + whole.err).splitlines())
+            assert not broken, (command, width, broken, screen)
+
+
+def test_in_a_c_locale_output_is_ascii_with_escapes(thinkeval: Cli, mine: Mine, edit: str) -> None:
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for command in (("show", edit), ("graph", "rewrites", mine.graph)):
+        shown = thinkeval.process(*command, **locale, COLUMNS="100").out
+        assert shown.isascii()
+        assert "+--" in shown  # frames too
+        assert r"\u2192" in shown
