@@ -107,12 +107,15 @@ def changed_table(out: ComparisonOut, measure: Measure) -> Table[ChangedRow]:
     if n > len(rows):
         note = f"The {len(rows):,} greatest changes of {n:,}; the graph of the comparison has all."
     several: list[Column[ChangedRow]] = [Column("state", lambda row: short_name(row[0]))]
+    said: list[Column[ChangedRow]] = [
+        Column("says now", lambda row: row[1].says_after),
+        Column("said before", lambda row: row[1].says_before, optional=1),
+    ]
     columns: list[Column[ChangedRow]] = [
         *(several if len(out.states) > 1 else ()),
         Column("fact", lambda row: stated(row[1])),
         Column("p", lambda row: f"{short(row[1].before)} → {short(row[1].after)}", whole=True),
-        Column("says now", lambda row: row[1].says_after),
-        Column("said before", lambda row: row[1].says_before, optional=1),
+        *(said if any(fact.says_after for _, fact in rows) else ()),
         Column("became", lambda row: became(row[1])),
     ]
     values: list[Column[ChangedRow]] = [Column("state", lambda row: row[0].after.name)]
