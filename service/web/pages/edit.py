@@ -43,7 +43,7 @@ from ...reports.leakage_map import BANDS, draw, page_svg
 from ...reports.leakage_selection import Length, Selection
 from ...reports.table import STEPS
 from ...reports.tasks import tasks_table
-from ...reports.verdict import LEFT, Verdict, judged
+from ...reports.verdict import LEFT, Verdict, judged, next_steps
 from ...rules.implications import GOOD, MEANINGS, implications
 from ...rules.omega import KINDS, WAYS, Chosen, mixed, omega
 from ...rules.store import kept_rules
@@ -497,6 +497,7 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
             "branches": BRANCHES,
             "top": TOP,
             "leaks": LEAKS,
+            "steps": next_steps(score, view.measure),
             "methods": len(
                 {score.method}
                 | {row.method for row in _others(view.db, score) if row.model == score.model}
@@ -618,7 +619,8 @@ def next_values(view: View, asked: CutAsked, browser: str) -> dict[str, Any]:
         )
         cut["cut_facts"] = replace(whole, rows=whole.rows[:LISTED])
         cut["cut_more"] = replace(whole, rows=whole.rows[LISTED:], title="Further facts", note="")
-    return view.values("next") | cut | {"cut_names": names, "listed": LISTED}
+    further = {"cut_names": names, "listed": LISTED, "steps": next_steps(view.score, view.measure)}
+    return view.values("next") | cut | further
 
 
 def fact_address(view: View, fact: str) -> str:
