@@ -43,7 +43,7 @@ from ...reports.leakage_map import BANDS, draw, page_svg
 from ...reports.leakage_selection import Length, Selection
 from ...reports.table import STEPS
 from ...reports.tasks import tasks_table
-from ...reports.verdict import LEFT, Verdict, judged, next_steps
+from ...reports.verdict import LEFT, Verdict, is_bare, judged, next_steps
 from ...rules.implications import GOOD, MEANINGS, implications
 from ...rules.omega import KINDS, WAYS, Chosen, mixed, omega
 from ...rules.store import kept_rules
@@ -502,8 +502,6 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
                 {score.method}
                 | {row.method for row in _others(view.db, score) if row.model == score.model}
             ),
-            "survive": sum(row.surviving for row in view.rows),
-            "known": sum(row.known for row in view.rows),
         }
     )
 
@@ -537,7 +535,7 @@ def chain_values(view: View, browser: str) -> dict[str, Any]:
         | {
             "found": found,
             "shown": shown,
-            "surviving": sum(row.surviving for _, row in found),
+            "surviving": sum(row.surviving and not is_bare(row, view.score) for _, row in found),
             "unknown": sum(not row.known for _, row in found),
             "links": [chain_link(browser, view.score, row) if browser else "" for _, row in shown],
             "more": _more(view, "chains", len(found)),
