@@ -70,6 +70,7 @@ from .schemas import (
     first_measure,
 )
 from .spec import as_change
+from .verdict import verdict
 
 if TYPE_CHECKING:
     from ...cypher.sending import Tx
@@ -303,7 +304,8 @@ def _state(
         seconds=run.seconds,
         provenance=_provenance(run, states),
     )
-    return _Compared(out, scores, reused=False)
+    said = verdict(out, out.measure).headline
+    return _Compared(out.model_copy(update={"verdict": said}), scores, reused=False)
 
 
 def _found(run: _Run, id: str) -> StateComparison | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -12,7 +13,7 @@ from ...loaders.records import RequestKind
 from ..base.errors import UsageError
 from ..models.edit import DriftOut, Measure, MeasuredOptions, MetricValue, Name, SideEffects
 from ..models.experiment import Result
-from ..models.notebook import Plotted
+from ..models.notebook import Plotted, table_html
 from ..models.options import Option
 from ..models.tasks import TaskOut
 from ..scoring.probe import Answer, Progress, Question
@@ -341,6 +342,7 @@ class StateComparison(BaseModel):
         description="Facts that are neither kept nor unknown to both, by measure, the greatest"
         " change first; at most 1,000 of them, the graph of the comparison has all.",
     )
+    verdict: str = Field(default="", description="The verdict in one sentence: damage first.")
     side_effects: SideEffects = Field(
         default=SideEffects(),
         description="Change of the known facts, by the first measure, which damage is read from; no"
@@ -429,13 +431,36 @@ class ComparisonOut(Plotted, Result):
         return pd.DataFrame(rows)
 
     def __repr__(self) -> str:
-        from .table import in_brief
-
-        return in_brief(self)
+        lines = [self._title, *self._verdicts, *(f"  {each}" for each in self._changed)]
+        return f"<Comparison {self.id}: " + "\n".join(lines) + ">"
 
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        from .table import as_html
+        said = "".join(f"<p><strong>{escape(each)}</strong></p>" for each in self._verdicts)
+        return said + table_html(self._title, ("changed most",), [(x,) for x in self._changed])
 
-        return as_html(self)
+    @property
+    def _title(self) -> str:
+        names = " → ".join([self.base.name, *(state.after.name for state in self.states)])
+        return f"{names}, graph {self.graph}, {self.measure}"
+
+    @property
+    def _verdicts(self) -> list[str]:
+        if len(self.states) == 1:
+            return [self.states[0].verdict]
+        return [f"{state.after.name}: {state.verdict}" for state in self.states]
+
+    @property
+    def _changed(self) -> list[str]:
+        """The greatest changes in words."""
+        from ..reports.verdict import changed_words
+
+        changed = [each for state in self.states for each in state.changed.get(self.measure, ())]
+        changed.sort(key=lambda each: -abs(each.after - each.before))
+        more = [f"{len(changed) - SHOWN} more: to_frame()"] * (len(changed) > SHOWN)
+        return [*map(changed_words, changed[:SHOWN]), *more]
+
+
+SHOWN = 10
+"""Changed facts that Python and a page show of a comparison."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ...cypher.rows.chains import Link
@@ -13,14 +12,13 @@ from ...cypher.rows.states import ChangedFact, MovedRoute
 from ..base.errors import UsageError
 from ..base.formatting import cell, fine, number, objects, pluralize, short, signed
 from ..models.edit import MEASURE_NAMES, DriftLine, Measure, MeasuredOptions
-from ..models.notebook import table_html
 from ..models.options import words_of
 from ..reports import series_figures as drawing
 from ..reports.edit import DRIFT_COUNTS
 from ..reports.figure_style import encode
 from ..reports.formats import Column, Table
 from ..reports.tasks import tasks_table
-from .schemas import ComparedRequest, ComparisonIn, ComparisonOut, StateComparison
+from .schemas import SHOWN, ComparedRequest, ComparisonIn, ComparisonOut, StateComparison
 from .verdict import FORMS, verdict
 
 if TYPE_CHECKING:
@@ -107,12 +105,15 @@ def changed_table(out: ComparisonOut, measure: Measure) -> Table[ChangedRow]:
     if n > len(rows):
         note = f"The {len(rows):,} greatest changes of {n:,}; the graph of the comparison has all."
     several: list[Column[ChangedRow]] = [Column("state", lambda row: short_name(row[0]))]
+    said: list[Column[ChangedRow]] = [
+        Column("says now", lambda row: row[1].says_after),
+        Column("said before", lambda row: row[1].says_before, optional=1),
+    ]
     columns: list[Column[ChangedRow]] = [
         *(several if len(out.states) > 1 else ()),
         Column("fact", lambda row: stated(row[1])),
         Column("p", lambda row: f"{short(row[1].before)} → {short(row[1].after)}", whole=True),
-        Column("says now", lambda row: row[1].says_after),
-        Column("said before", lambda row: row[1].says_before, optional=1),
+        *(said if any(fact.says_after for _, fact in rows) else ()),
         Column("became", lambda row: became(row[1])),
     ]
     values: list[Column[ChangedRow]] = [Column("state", lambda row: row[0].after.name)]
@@ -389,7 +390,7 @@ def page_values(out: ComparisonOut) -> dict[str, Any]:
     """Return the values that the page of a comparison shows beside its tables."""
     return {
         "verdict": verdict(out.states[-1], out.measure), "commands": again(out),
-        "records": records(out), "first": BRIEF,
+        "records": records(out), "first": SHOWN,
     }  # fmt: skip
 
 
@@ -406,42 +407,6 @@ def flat(about: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
         elif value is not None:
             found[f"{prefix}{name}".strip().replace("_", " ")] = value
     return found
-
-
-# In Python.
-
-
-def in_brief(out: ComparisonOut) -> str:
-    """Return the verdict and the greatest changes as lines of text."""
-    table = changed_table(out, out.measure)
-    lines = [
-        f"  {stated(fact)}: {short(fact.before)} → {short(fact.after)}, {became(fact)}"
-        for _, fact in table.rows[:BRIEF]
-    ]
-    if len(table.rows) > BRIEF:
-        lines.append("  … to_frame() has all")
-    said = "\n".join([f"{title(out)}, {out.measure}", *sentences(out), *lines, table.note])
-    return f"<Comparison {out.id}: {said}>"
-
-
-def as_html(out: ComparisonOut) -> str:
-    """Return the verdict and the greatest changes as HTML for a notebook."""
-    table = changed_table(out, out.measure)
-    rows = table.rows[:BRIEF]
-    laid = [column.cells(rows)[0] for column in table.columns]
-    said = "".join(f"<p>{escape(each)}</p>" for each in sentences(out))
-    more = f" {len(rows)} are shown; to_frame() has all." if len(table.rows) > BRIEF else ""
-    return (
-        f"<p><strong>{escape(title(out))}</strong></p>{said}"
-        + table_html(
-            f"{table.title}. {table.note}{more}", [column.header for column in table.columns],
-            zip(*laid, strict=True),
-        )
-    )  # fmt: skip
-
-
-BRIEF = 10
-"""Changed facts that Python shows of a comparison."""
 
 
 def _revival(out: ComparisonOut, request: ComparedRequest, measure: Measure) -> list[str]:

@@ -536,7 +536,7 @@ def chain_values(view: View, browser: str) -> dict[str, Any]:
         | {
             "found": found,
             "shown": shown,
-            "surviving": sum(row.surviving for _, row in found),
+            "surviving": sum(row.surviving and not is_bare(row, view.score) for _, row in found),
             "unknown": sum(not row.known for _, row in found),
             "links": [chain_link(browser, view.score, row) if browser else "" for _, row in shown],
             "more": _more(view, "chains", len(found)),
@@ -551,10 +551,14 @@ FACT_COLUMNS: Mapping[str, tuple[str, Callable[[EdgeOut], Any]]] = {
     "moved": ("difference", lambda edge: _moved(edge)),
     "ratio": ("retention", lambda edge: edge.ratio),
     "change": ("change", lambda edge: edge.change),
+    "says": ("says now", lambda edge: edge.says_post),
     "chains": ("chains", lambda edge: edge.chains),
     "surviving": ("surviving", lambda edge: edge.surviving),
 }
 """Columns of the facts by the name in the address: the heading and the value to sort by."""
+
+_WORDS = ("fact", "change", "says")
+"""Columns of words: sorted from A to Z at first."""
 
 FACTS_FIRST = 30
 """Facts that are listed at first."""
@@ -577,7 +581,7 @@ def _heading(view: View, name: str) -> dict[str, Any]:
     """A heading of the facts; its link sorts by it, numbers from the largest at first."""
     sort = view.asked.sort
     chosen = sort.removeprefix("-") == name
-    up = not sort.startswith("-") if chosen else name not in ("fact", "change")
+    up = not sort.startswith("-") if chosen else name not in _WORDS
     longer = replace(view.asked, sort=f"-{name}" if up else name)
     return {
         "name": name,

@@ -27,7 +27,7 @@ from ...reports.verdict import NAMED, changed_words
 from ...scoring import record
 from ...scoring.metrics import changed_facts
 from ...scoring.request import posted
-from ...scoring.runtime import SMOLLM2
+from ...scoring.runtime import SMOLLM2, as_option
 from ...states import table as states
 from ...states.kind import COMPARISON
 from ..state import AppState, Db
@@ -228,11 +228,14 @@ def _comparison_form(db: Database, edit: str | None) -> dict[str, Any]:
     }  # fmt: skip
     if edit is None:
         return form
+    for row in newest:
+        if row.id == edit:
+            form |= {"base": as_option(row.model), "graph": row.dataset, "rewrites": row.rewrite}
     try:
         score = record.get_score(db, edit)
     except (NotFoundError, NothingStoredError):
         return form
-    base = posted(score).get("model") or "organism"
+    base = posted(score).get("model") or form["base"]
     return form | {"base": base, "graph": score.dataset, "rewrites": score.rewrite}
 
 

@@ -118,7 +118,7 @@ def state(id: str = "compare-it", edit: str = "e") -> StateComparison:
         ),
         drift={"likelihood": drift},
         changed={"likelihood": CHANGED},
-        side_effects=known_facts(10, 9, 0.99),
+        verdict="It leaks: so it is.", side_effects=known_facts(10, 9, 0.99),
     )  # fmt: skip
 
 

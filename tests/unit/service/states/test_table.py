@@ -31,8 +31,8 @@ def test_facts_that_changed_are_named_everywhere() -> None:
     assert list(frame["change"]) == ["replaced", "weakened", "weakened", "added"]
     assert set(out.to_frame("drift")["by"]) == {"all", "distance", "relation"}
     for text in (repr(out), out._repr_html_()):  # names are escaped in HTML
-        assert "Ada lived in London" in text
-        assert "replaced by Paris" in text
+        assert "Charles knew Ada weakened, 0.800" in text
+        assert "Ada lived in Paris (was London)" in text
         assert "It leaks" in text
     (closed,) = table.routes_tables(out, "likelihood")
     assert closed.columns[0].get(closed.rows[0]) == "Ada knew Charles, Charles lived in London"
