@@ -86,7 +86,7 @@ def test_of_what_the_model_never_knew_every_door_says_that_there_is_nothing_to_m
         "Nothing to measure: the model knows 0 of 2 chains, and gives the edited fact p = 0.0003."
     )
     page = client.get(f"/edits/{edit}").text
-    assert f'<p class="headline hint nothing">{said}</p>' in page
+    assert f"</span> {said}</p>" in page
     assert 'class="figure' not in page
     assert 'id="co-edit"' not in page
     assert "<svg" not in page.split("<main")[1]

@@ -79,7 +79,7 @@ def test_the_leaderboard_over_rest_compares_common_rewrites(
         refused = client.get("/v1/leaderboard", params={"graph": prefix, "rewrites": "some"})
         assert refused.status_code == 422
         home = client.get("/", params={"graph": prefix}).text
-        assert "IFR, subject kept" in home
+        assert "IFR beyond subject" in home
 
 
 def test_two_apps_in_one_process_share_no_counts(

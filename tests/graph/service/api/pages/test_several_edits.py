@@ -78,7 +78,8 @@ def scores(db: Database) -> Iterator[dict[str, Score]]:
                     for one, other in pairwise(way)
                 ]
             edit = f"{prefix}-{method}"
-            found[edit] = store_edit(db, edit, facts, dataset=graph, method=method)
+            made = {"model": {"given": "organism"}}
+            found[edit] = store_edit(db, edit, facts, dataset=graph, method=method, provenance=made)
         yield found
 
 
@@ -158,7 +159,7 @@ def test_further_facts_are_unrelated_and_scored_by_the_same_methods(
     sweep = answer.headers["location"].removeprefix("/sweeps/")
     asked = client.get(f"/v1/sweeps/{sweep}").json()["request"]
     client.delete(f"/v1/sweeps/{sweep}")
-    assert (asked["methods"], asked["models"]) == (methods, ["m"])
+    assert (asked["methods"], asked["models"]) == (methods, ["organism"])
     requests = {
         each["id"]: each for each in client.get(f"/v1/rewrites?graph={graph}").json()["items"]
     }
