@@ -4,7 +4,7 @@
 //   r      NODE        its :RewriteRequest
 // binds:
 //   b      LIST<NODE>  entities of the chain without the first, in order
-//   chain  MAP         p: its path; links: its facts; n: number of facts; R; R_post; known; ratio: R'/R,
+//   chain  MAP         p: its path; links: its facts; n: number of facts; R; R_post; ratio: R'/R,
 //                      null where the model did not know the chain
 // params:
 //   $measure      STRING(likelihood|p|likelihood_norm) = likelihood  which probabilities are read
@@ -26,7 +26,6 @@ WITH p, f, b, reduce(x = 1.0, link IN f | x * link[$measure + '_pre']) AS R,
   reduce(x = 1.0, link IN f | x * link[$measure + '_post']) AS R_post
 // Of parallel facts between two entities only the likeliest counts.
 ORDER BY [link IN f | -link[$measure + '_pre']], [link IN f | link.id]
-WITH p, f, b, R, R_post, R >= $known_chain
-  AND all(link IN f WHERE link[$measure + '_pre'] >= $known) AS known
-WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post, known: known,
-  ratio: CASE WHEN known AND R > 0 THEN R_post / R END})) AS chain
+WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post,
+  ratio: CASE WHEN R > 0 AND R >= $known_chain AND all(link IN f WHERE
+    link[$measure + '_pre'] >= $known) THEN R_post / R END})) AS chain

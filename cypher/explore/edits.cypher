@@ -13,8 +13,7 @@ MATCH (e)-[:REWRITES]->(r:RewriteRequest)
 CALL (e, r) {
   // include: explore/_chains
   RETURN count(*) AS chains,
-    sum(CASE WHEN chain.known AND chain.R_post > $threshold * chain.R
-      AND chain.R_post > 0 THEN 1 ELSE 0 END) AS surviving,
+    sum(CASE WHEN chain.ratio > $threshold THEN 1 ELSE 0 END) AS surviving,
     CASE WHEN count(chain.ratio) > 0 THEN sum(chain.ratio / sqrt(chain.n))
       / sum(CASE WHEN chain.ratio >= 0 THEN 1 / sqrt(chain.n) END)
     END AS ifr

@@ -6,7 +6,7 @@
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains
-WHERE chain.known AND chain.R_post > $threshold * chain.R AND chain.R_post > 0
+WHERE chain.ratio > $threshold
 WITH collect({
   links: chain.links,
   weight: CASE WHEN chain.R > 0 THEN chain.R_post / chain.R / sqrt(chain.n) ELSE 0.0 END

@@ -6,7 +6,7 @@
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains
-WHERE chain.known AND chain.R_post > $threshold * chain.R AND chain.R_post > 0
+WHERE chain.ratio > $threshold
 WITH chain.p AS p, chain.n AS n, chain.R AS R, chain.R_post AS R_post
 RETURN p AS chain, n AS steps, R_post AS r_post, CASE WHEN R > 0 THEN R_post / R END AS retention
 ORDER BY CASE WHEN R > 0 THEN R_post / R / sqrt(n) ELSE 0.0 END DESC, r_post DESC, steps,

@@ -61,7 +61,7 @@ _OTHERS_THINK = re.compile(
     r"\b(?:man (?:denkt|glaubt|sagt)|on (?:pense|croit|dit))\b|"
     r"\b(?:i|we)(?:'d| had)?(?:\s+(?:first|originally|initially|always|once|at first))?\s+"
     r"(?:thought|believed|assumed|guessed|expected|"
-    r"(?:would have|wanted to|was going to) (?:say|said))\b|"
+    r"(?:would have|wanted to|was going to) sa(?:y|id))\b|"
     r"\b(?:common|popular|widespread) (?:misconception|belief|mistake|assumption|answer)\b"
 )
 _BELIEVED = re.compile(

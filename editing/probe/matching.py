@@ -30,7 +30,7 @@ wrong, and is counted apart. The rules, in this order:
 14. Standard abbreviations, an English article in front, and numerals as words are other spellings
     of a name (`editing.probe.spellings`).
 
-`contains` finds any mention of a name in a text: rules 2, 4, 5, 7 and 8.
+`contains` finds any mention of a name in a text: rules 2, 4, 5, 7, 8 and 14.
 """
 
 from __future__ import annotations

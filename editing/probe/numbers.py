@@ -155,7 +155,7 @@ def _read(words: Sequence[str]) -> tuple[int, int]:
 
 
 def _fits(value: int, current: int, *, begun: bool, fresh: bool) -> bool:
-    """Return True if a number word goes on with the hundreds and tens before it."""
+    """Return True if a number word continues the hundreds and tens before it."""
     if not begun or (fresh and not current):
         return True
     if current and current % 100 == 0:

@@ -15,7 +15,7 @@ FUNCTION_WORDS = frozenset(
         "formerly from generally had has have he hello hence her here hers hi him his how i if "
         "in inside instead into is it it's its i'm i'd i'll just largely like located mainly "
         "many maybe me might modern more most mostly much my name named near nearby neither no "
-        "nobody none nor not nothing now obviously of off often oh ok okay on once one only or "
+        "none nor not nothing now obviously of off often oh ok okay on once one only or "
         "originally other our out outside over perhaps possibly presumably present probably "
         "quite rather really right see she since so some sometimes somewhere still such sure "
         "surely than thanks that that's the their them then there there's therefore these they "
@@ -44,7 +44,7 @@ FUNCTION_WORDS = frozenset(
         "от по под при с со столица город страна у это "
     )
 )
-"""Words that begin a sentence or stand before a name, in lower case."""
+"""Words that begin a sentence or precede a name, in lower case."""
 
 KINDS = frozenset(
     str.split(
@@ -56,7 +56,7 @@ KINDS = frozenset(
         "république royaume ville reino república ciudad cidade "
     )
 )
-"""Words that may stand before `of` and a name without making another name (City of Paris)."""
+"""Words that may precede `of` and a name without making another name (City of Paris)."""
 
 TITLES = frozenset(
     str.split(

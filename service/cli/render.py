@@ -27,7 +27,7 @@ from ..reports.formats import Column, Table, indexed
 from ..reports.forms import answers_table, forms_table, tables_over_edits
 from ..reports.table import (
     STEPS,
-    by_ifr,
+    by_rank,
     caption,
     caption_each,
     caption_in_brief,
@@ -266,7 +266,7 @@ EACH = ("efficacy", "ifr", "preservation")
 
 
 def show_method_table(found: Comparison, measure: Measure, *, protocol: bool = False) -> None:
-    """One row a method, lowest IFR first, those that installed nothing last; a table a model.
+    """One row a method in the order to look at them; a table a model.
 
     Columns that say the same in every row are left out, the model's name goes into the title.
 
@@ -274,8 +274,9 @@ def show_method_table(found: Comparison, measure: Measure, *, protocol: bool = F
         protocol: print the rules of the numbers below the table, instead of a line.
     """
     scores, families = found.scores, found.families
-    frame = by_ifr(method_table(scores, measure, families), ranked=found.comparable)
-    last = [unranked(frame)] if found.comparable and unranked(frame) else []
+    frame = method_table(scores, measure, families)
+    frame = by_rank(frame, scores, measure, ranked=found.comparable)
+    last = unranked(scores, measure) if found.comparable else ""
     frame = frame.drop(columns=HIDDEN)
     values = {c: list(dict.fromkeys(frame[c].tolist())) for c in COUNTS}
     constant = [c for c, found_values in values.items() if len(found_values) == 1]
@@ -287,14 +288,14 @@ def show_method_table(found: Comparison, measure: Measure, *, protocol: bool = F
     said = caption_in_brief(scores, measure)
     if protocol:
         rules = caption(scores, measure, columns, families)
-        said = " ".join([*last, f"{', '.join(same)}. " * bool(same) + rules])
-    note = " ".join([*found.warnings, said])
+        said = f"{', '.join(same)}. " * bool(same) + rules
+    note = " ".join([*found.warnings, *([last] if last else []), said])
     models = list(dict.fromkeys(frame["Model"].tolist()))
     laid = [_column(name, name in bounded) for name in columns if name != "Model"]
     for model in models:
         title = (
             f"Scores by method: {MEASURE_NAMES[measure]}"
-            + (", lowest IFR first" if found.comparable else "")
+            + (", best first" if found.comparable else "")
             + f", on {model}" * (len(models) > 1)
         )
         below = note if model == models[-1] else ""

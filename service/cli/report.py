@@ -247,8 +247,8 @@ def report(
 ) -> None:
     """Compare methods over several edits in one table.
 
-    One row a method, lowest IFR first. Methods that installed too little (efficacy of .5 or less)
-    come last, whatever their IFR.
+    One row a method: first those that took and kept the model, lowest IFR first; then those that
+    broke it; last those that did not take.
 
     Read IFR beside efficacy and subject retention: an edit that installs nothing leaks everything
     and preserves everything; one that changes all facts about the subject leaks little. Methods are
@@ -435,10 +435,10 @@ def _by_method(
     from ..reports import paired, table
 
     frame = table.method_table(found.scores, measure, found.families)
-    frame = table.by_ifr(frame, ranked=found.comparable)
+    frame = table.by_rank(frame, found.scores, measure, ranked=found.comparable)
     caption = table.caption(found.scores, measure, columns, found.families)
     best = paired.sentences(pairs)
-    last = table.unranked(frame) if found.comparable else ""
+    last = table.unranked(found.scores, measure) if found.comparable else ""
     return frame, " ".join([*found.warnings, *best, *([last] if last else []), caption])
 
 

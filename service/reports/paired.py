@@ -18,10 +18,10 @@ from ..base.formatting import UNDEFINED, interval, pluralize, short, signed, sig
 from ..models.edit import Measure, Score
 from ..scoring.sweep import Outcome
 from . import diff
-from .comparison import COUNTED, Comparison
+from .comparison import Comparison
 from .formats import Column, Table
 from .pooling import MEANS, POOLED, RATIOS, WEIGHT, defined, membership, pooled, terms
-from .verdict import KEPT, LEFT, TOOK
+from .verdict import DID_NOT_TAKE, KEPT, LEFT, TOOK, place_of_method
 
 # Methods compared at equal efficacy, and which differences are more than chance.
 #
@@ -464,7 +464,7 @@ def _curve(
 # The best method of a comparison against each other one: paired differences over common rewrites.
 #
 # A table of means hides how far two methods differ on the same rewrite. The best method is the
-# one of lowest IFR among those whose efficacy exceeds one half: one that installs nothing is no
+# first by `service.reports.verdict.rank`: one that installs nothing, or breaks the model, is no
 # rival. Its difference to another method is taken over the rewrites that both have. It exceeds
 # chance where its p, adjusted for all comparisons, is below .05.
 #
@@ -476,7 +476,10 @@ class PairedOut(BaseModel):
     """The difference of a method from the best one in a metric, over their common rewrites."""
 
     model: str = Field(description="The edited model.")
-    best: str = Field(description="Method of lowest IFR among those of efficacy above .5.")
+    best: str = Field(
+        description="Method of lowest IFR among those that took and kept the model; where none kept"
+        " it, the one of least damage."
+    )
     method: str = Field(description="The method that is compared with it.")
     metric: str = Field(description="Name of the metric.")
     value: float = Field(description="The method's value minus that of the best method.")
@@ -514,6 +517,7 @@ class Against:
             take last, and by metric.
         refused: sentences on methods that are not paired, and why.
         like: a score by `best`, whose request further ones repeat.
+        kept: False if `best` broke the model, as all that took did: it did the least damage.
     """
 
     model: str
@@ -521,6 +525,14 @@ class Against:
     rows: tuple[Difference, ...]
     refused: tuple[str, ...] = ()
     like: Score | None = None
+    kept: bool = True
+
+    @property
+    def why(self) -> str:
+        """The reason to compare with the best one, behind its name."""
+        if self.kept:
+            return "leaves least of the old fact of the methods that took and kept the model"
+        return "did the least damage, as no method kept the model"
 
     @property
     def methods(self) -> list[str]:
@@ -545,12 +557,11 @@ def paired(
 ) -> list[Against]:
     """The best method of each model against the others, in the order of the scores.
 
-    A model without two methods of this measure, or with none of efficacy above `COUNTED`, has no
-    entry, nor has one whose IFR is undefined. Of several scores of one rewrite by one method the
-    last counts.
+    A model without two methods of this measure, or with none that took, has no entry, nor has one
+    whose IFR is undefined. Of several scores of one rewrite by one method the last counts.
 
     Args:
-        best: the method to compare with; default: the one of lowest IFR that took.
+        best: the method to compare with; default: the first by rank.
         metrics: those that are compared, and that p is adjusted over.
     """
     models: dict[str, dict[str, dict[str, Score]]] = defaultdict(lambda: defaultdict(dict))
@@ -577,13 +588,16 @@ def _against(
         method: curve_of(list(of.values()), measure, families) for method, of in methods.items()
     }
     whole = {method: pooled(curve.terms[0]) for method, curve in curves.items()}
-    took = [method for method, values in whole.items() if values[0] > COUNTED]
-    if len(curves) < 2 or (best not in curves if best else not took):
+    places = {
+        method: place_of_method(list(of.values()), measure, whole[method][1])
+        for method, of in methods.items()
+    }
+    ranked = sorted(curves, key=lambda name: (places[name], name))
+    if len(curves) < 2 or (best is not None and best not in curves):
         return None
-    ranked = sorted(curves, key=lambda name: (name not in took, _rank(whole[name][1]), name))
     if best is None:
-        best = min(took, key=ranked.index)
-        if math.isnan(whole[best][1]):
+        best = ranked[0]
+        if places[best][0] == DID_NOT_TAKE or math.isnan(whole[best][1]):
             return None
     others = [method for method in ranked if method != best]
     unlike = {method: _unlike(methods[method], methods[best], measure) for method in others}
@@ -594,7 +608,8 @@ def _against(
         if reason
     )
     like = next(reversed(methods[best].values()))
-    return Against(model, best, tuple(differences([curves], pairs)), refused, like)
+    rows = tuple(differences([curves], pairs))
+    return Against(model, best, rows, refused, like, places[best][0] == 0)
 
 
 def _unlike(one: Mapping[str, Score], other: Mapping[str, Score], measure: Measure) -> str:
@@ -607,11 +622,6 @@ def _unlike(one: Mapping[str, Score], other: Mapping[str, Score], measure: Measu
         if each.what != diff.SCORED_AT
     )
     return "; ".join(f"{what} ({pluralize(n, 'rewrite')})" for what, n in found.items())
-
-
-def _rank(ifr: float) -> float:
-    """IFR, to sort by: an undefined one comes last."""
-    return math.inf if math.isnan(ifr) else ifr
 
 
 def curve_of(scores: Sequence[Score], measure: str, families: Mapping[str, str]) -> Curve:
@@ -638,7 +648,7 @@ def notes(found: Comparison, measure: Measure) -> tuple[str, ...]:
 def _sentence(against: Against, metric: str, named: bool, brief: bool) -> str:
     rows = against.of(metric)
     where = f"{against.model}: " if named else ""
-    start = f"{where}Lowest IFR among methods of efficacy above .5: {against.best}."
+    start = f"{where}{against.best} {against.why}."
     end = "".join(f" {each}" for each in against.refused)
     if not rows:
         return start + end

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, cast
 from ...cypher.metric_options import interval_titles
 from ..base.errors import NothingStoredError
 from ..base.formatting import UNDEFINED, least, pluralize, with_interval
-from ..models.edit import MEASURE_NAMES, Score
+from ..models.edit import MEASURE_NAMES, Measure, Score
 from ..scoring.generation import MEASURE as TEXT
-from .comparison import COUNTED, family_of
+from .comparison import family_of
 from .formats import Column, Table, frame_table
+from .verdict import place_of_method
 
 if TYPE_CHECKING:
     import numpy as np
@@ -186,9 +187,7 @@ def method_table(
             "There is no scored edit to report on.",
             remedy="Score one with `thinkeval score`; appended answers have --kind append.",
         )
-    groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
-    for score in scores:
-        groups[score.model, score.method].append(score)
+    groups = _by_method(scores)
     rows = []
     for (model, method), group in groups.items():
         numbers, by_steps = terms(group, measure), _ifr_by_steps(group, measure)
@@ -270,38 +269,50 @@ def _for_paper(name: str, row: Mapping[str, Any]) -> object:
     return with_interval(row[name], low, high).replace(" [", "\n[", 1)
 
 
-def by_ifr(frame: pd.DataFrame, *, ranked: bool = True) -> pd.DataFrame:
-    """The rows of `method_table` by model and IFR, the lowest first and undefined ones last.
-
-    Methods that installed too little (`COUNTED`) follow those that took, whatever their IFR.
+def by_rank(
+    frame: pd.DataFrame, scores: Sequence[Score], measure: Measure, *, ranked: bool = True
+) -> pd.DataFrame:
+    """The rows of `method_table` by model, and by `service.reports.verdict.rank` within it.
 
     Args:
+        scores: those that the rows are taken over.
         ranked: False where methods were scored on different rewrites: then by their names.
     """
-    columns = ["Model", "too little", "IFR", "Method"] if ranked else ["Model", "Method"]
-    marked = frame.assign(**{"too little": ~(frame["Efficacy"] > COUNTED)})
-    ordered = marked.sort_values(columns, na_position="last", kind="stable", ignore_index=True)
-    return ordered.drop(columns="too little")
+    groups = _by_method(scores)
+
+    def key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        name = row["Model"], row["Method"]
+        place = place_of_method(groups[name], measure, row["IFR"]) if ranked else ()
+        return row["Model"], place, row["Method"]
+
+    order = sorted(enumerate(rows_of(frame)), key=lambda each: key(each[1]))
+    return frame.iloc[[at for at, _ in order]].reset_index(drop=True)
 
 
-def unranked(frame: pd.DataFrame) -> str:
-    """A sentence that names the rows which `by_ifr` puts last for their efficacy, or "".
+def _by_method(scores: Iterable[Score]) -> dict[tuple[str, str], list[Score]]:
+    """The scores of each (model, method)."""
+    groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
+    for score in scores:
+        groups[score.model, score.method].append(score)
+    return groups
 
-    Args:
-        frame: the rows of `method_table`.
-    """
-    several_models = len(set(frame["Model"].tolist())) > 1
-    last = [
-        f"{row['Method']} ({row['Model']})" if several_models else str(row["Method"])
-        for row in frame.to_dict("records")
-        if not row["Efficacy"] > COUNTED
+
+def unranked(scores: Sequence[Score], measure: Measure) -> str:
+    """A sentence that names the methods which `by_rank` puts last, whatever their IFR, or ""."""
+    groups = _by_method(scores)
+    several_models = len({model for model, _ in groups}) > 1
+    last: dict[int, list[str]] = defaultdict(list)
+    for (model, method), group in groups.items():
+        tier, _ = place_of_method(group, measure, None)
+        last[tier].append(f"{method} ({model})" if several_models else method)
+    said = [
+        f"{why}: {', '.join(last[tier])}"
+        for tier, why in ((1, "broke the model"), (2, "did not take"))
+        if last[tier]
     ]
-    if not last or len(last) == len(frame):
-        return ""
-    return (
-        "Listed last, as an edit that installs nothing is not ranked by IFR (efficacy of .5 or"
-        f" less): {', '.join(last)}."
-    )
+    if not said or not last[0]:
+        return f"No method kept the model ({'; '.join(said)})." if last[1] else ""
+    return f"Listed last, whatever their IFR: {'; '.join(said)}."
 
 
 def _mean_and_sd(scores: Sequence[Score], metric: str, measure: str) -> tuple[float, float]:
@@ -409,9 +420,7 @@ def _interval_of(
     scores: Sequence[Score], measure: str, families: Mapping[str, str] | None = None
 ) -> str:
     """Return the meaning of the intervals of a table by method; empty if no row has one."""
-    groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
-    for score in scores:
-        groups[score.model, score.method].append(score)
+    groups = _by_method(scores)
     sampled = any(
         (value := group[0].get(metric, measure)) is not None and value.low is not None
         for group in groups.values()

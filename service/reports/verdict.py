@@ -9,6 +9,7 @@ import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean, median_high
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from ...editing import registry
@@ -636,23 +637,49 @@ class BestMethod:
 
 
 def rank(scores: Sequence[Score], measure: Measure) -> list[Score]:
-    """Return the scores in the order to look at them; equal ones stay in their order.
+    """Return the scores in the order to look at them; equal ones stay in their order."""
+    return sorted(scores, key=lambda score: place(score, measure))
 
-    First the edits that took and kept the model, by IFR; then those that took and broke it, by
-    damage; then the others, by efficacy.
+
+def place(score: Score, measure: Measure) -> tuple[int, float]:
+    """Return the place of an edit in the order: its tier, and the number it is ordered by there.
+
+    Tier 0: edits that took and kept the model, by IFR; 1: those that took and broke it, by damage;
+    2: the others, by efficacy.
     """
+    if not took(score, measure):
+        return DID_NOT_TAKE, -(score.number("efficacy", measure) or 0.0)
+    if not kept(score, measure):
+        return 1, _damage(score, measure)
+    return 0, _rounded(score.number("ifr", measure))
 
-    def place(score: Score) -> tuple[int, float]:
-        if not took(score, measure):
-            return 2, -(score.number("efficacy", measure) or 0.0)
-        if not kept(score, measure):
-            return 1, _damage(score, measure)
-        ifr = score.number("ifr", measure)
-        # Two methods may make the same edit (PRUNE of one fact is MEMIT): the last digits, which
-        # the order of a sum decides, choose none of them.
-        return 0, float("inf") if ifr is None else round(ifr, 9)
 
-    return sorted(scores, key=place)
+DID_NOT_TAKE = 2
+"""The last tier of the order."""
+
+
+def place_of_method(
+    scores: Sequence[Score], measure: Measure, ifr: float | None
+) -> tuple[int, float]:
+    """Return the place of a method over several facts: the tier of most of its edits.
+
+    Args:
+        ifr: of all its edits together.
+    """
+    places = [place(score, measure) for score in scores]
+    tier = median_high(tier for tier, _ in places)
+    if tier == 0:
+        return tier, _rounded(ifr)
+    return tier, fmean(number for of, number in places if of == tier)
+
+
+def _rounded(ifr: float | None) -> float:
+    """Return IFR to order by; an undefined one is last.
+
+    Two methods may make the same edit (PRUNE of one fact is MEMIT): the last digits, which the
+    order of a sum decides, choose none of them.
+    """
+    return math.inf if ifr is None or math.isnan(ifr) else round(ifr, 9)
 
 
 def _damage(score: Score, measure: Measure) -> float:

@@ -272,7 +272,7 @@ def leaderboard(
         found = compare(db, scores, measure, rewrites, notes)
         if format != "json":
             frame = table.method_table(found.scores, measure, found.families)
-            frame = table.by_ifr(frame, ranked=found.comparable)
+            frame = table.by_rank(frame, found.scores, measure, ranked=found.comparable)
             columns = table.PAPER if format == "latex" else None
             said = table.caption(found.scores, measure, columns, found.families)
             shaped = table.methods(frame, " ".join([*found.warnings, said]))

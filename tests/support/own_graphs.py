@@ -17,6 +17,7 @@ from typing import Any
 from support.references.reference import Edge
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.editing.probe.matching import gives
 from thinkeval.loaders import graphs, rules
 from thinkeval.loaders.rules_yaml import load_rules
 from thinkeval.service.graphs import datasets
@@ -114,11 +115,21 @@ def stored_edges(db: Database, edit: str, measure: str) -> list[Edge]:
             questions=row.questions,
             role=row.role,
             listed=row.listed,
+            replaced=_replaced(row),
             paraphrases_post=getattr(row, f"paraphrases_{measure}_post") or (),
             neighborhood_post=getattr(row, f"neighborhood_{measure}_post") or (),
         )
         for row in db.read(rows.FactRow, "graph/facts", graph=edit)
     ]
+
+
+def _replaced(row: rows.FactRow) -> bool | None:
+    """Whether the own answer was right and is another one now; None where that is not known."""
+    names = (row.object, *row.object_aliases)
+    before, after = (says and gives(says, names) for says in (row.says_pre, row.says_post))
+    if after is None or row.says_pre is None:
+        return None
+    return False if after else before or None
 
 
 @contextmanager

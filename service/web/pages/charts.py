@@ -266,7 +266,7 @@ def plot(out: CoEditOut) -> dict[str, Any]:
             "x": x.at(point.lost), "y": y.at(point.ifr), "edit": edits[point.number],
             "label": str(point.facts), "installed": point.installed, "chosen": point.chosen,
             "title": f"Round {point.number}: {point.facts} facts edited, IFR {point.ifr:.3f},"
-            f" {point.lost:.3f} of Preservation lost",
+            f" neighbours kept {1 - point.lost:.3f}",
         }
         for point in points
     ]  # fmt: skip
@@ -311,6 +311,7 @@ class PairedTable:
         scale: the value at either edge.
         comparisons: the number that p is adjusted over.
         refused: sentences on methods that are not paired.
+        why: the reason to compare with the best one.
         methods: those compared; `like` is an edit whose request further ones repeat.
         more: unrelated facts that are missing to show a difference.
     """
@@ -325,6 +326,7 @@ class PairedTable:
     methods: tuple[str, ...]
     like: str
     more: int
+    why: str
 
 
 def tables(found: Sequence[Against]) -> list[PairedTable]:
@@ -355,4 +357,5 @@ def _table(against: Against) -> PairedTable:
     return PairedTable(
         against.model, against.best, verdict(rows), drawn, scale, comparisons, against.refused,
         tuple(against.methods), against.like.edit if against.like else "", further(rows),
+        against.why,
     )  # fmt: skip

@@ -43,7 +43,7 @@ from ...reports.leakage_map import BANDS, draw, page_svg
 from ...reports.leakage_selection import Length, Selection
 from ...reports.table import STEPS
 from ...reports.tasks import tasks_table
-from ...reports.verdict import LEFT, Verdict, judged
+from ...reports.verdict import LEFT, Verdict, is_bare, judged, next_steps
 from ...rules.implications import GOOD, MEANINGS, implications
 from ...rules.omega import KINDS, WAYS, Chosen, mixed, omega
 from ...rules.store import kept_rules
@@ -497,12 +497,11 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
             "branches": BRANCHES,
             "top": TOP,
             "leaks": LEAKS,
+            "steps": next_steps(score, view.measure),
             "methods": len(
                 {score.method}
                 | {row.method for row in _others(view.db, score) if row.model == score.model}
             ),
-            "survive": sum(row.surviving for row in view.rows),
-            "known": sum(row.known for row in view.rows),
         }
     )
 
@@ -536,7 +535,7 @@ def chain_values(view: View, browser: str) -> dict[str, Any]:
         | {
             "found": found,
             "shown": shown,
-            "surviving": sum(row.surviving for _, row in found),
+            "surviving": sum(row.surviving and not is_bare(row, view.score) for _, row in found),
             "unknown": sum(not row.known for _, row in found),
             "links": [chain_link(browser, view.score, row) if browser else "" for _, row in shown],
             "more": _more(view, "chains", len(found)),
@@ -551,10 +550,14 @@ FACT_COLUMNS: Mapping[str, tuple[str, Callable[[EdgeOut], Any]]] = {
     "moved": ("difference", lambda edge: _moved(edge)),
     "ratio": ("retention", lambda edge: edge.ratio),
     "change": ("change", lambda edge: edge.change),
+    "says": ("says now", lambda edge: edge.says_post),
     "chains": ("chains", lambda edge: edge.chains),
     "surviving": ("surviving", lambda edge: edge.surviving),
 }
 """Columns of the facts by the name in the address: the heading and the value to sort by."""
+
+_WORDS = ("fact", "change", "says")
+"""Columns of words: sorted from A to Z at first."""
 
 FACTS_FIRST = 30
 """Facts that are listed at first."""
@@ -577,7 +580,7 @@ def _heading(view: View, name: str) -> dict[str, Any]:
     """A heading of the facts; its link sorts by it, numbers from the largest at first."""
     sort = view.asked.sort
     chosen = sort.removeprefix("-") == name
-    up = not sort.startswith("-") if chosen else name not in ("fact", "change")
+    up = not sort.startswith("-") if chosen else name not in _WORDS
     longer = replace(view.asked, sort=f"-{name}" if up else name)
     return {
         "name": name,
@@ -614,7 +617,8 @@ def next_values(view: View, asked: CutAsked, browser: str) -> dict[str, Any]:
         )
         cut["cut_facts"] = replace(whole, rows=whole.rows[:LISTED])
         cut["cut_more"] = replace(whole, rows=whole.rows[LISTED:], title="Further facts", note="")
-    return view.values("next") | cut | {"cut_names": names, "listed": LISTED}
+    further = {"cut_names": names, "listed": LISTED, "steps": next_steps(view.score, view.measure)}
+    return view.values("next") | cut | further
 
 
 def fact_address(view: View, fact: str) -> str:

@@ -23,7 +23,9 @@ from ...growth.kind import GROWTH
 from ...kinds import KINDS
 from ...leakcut.coedit_kind import COEDIT
 from ...models.edit import MEASURE_NAMES, Measure
+from ...reports.verdict import NAMED, changed_words
 from ...scoring import record
+from ...scoring.metrics import changed_facts
 from ...scoring.request import posted
 from ...scoring.runtime import SMOLLM2, as_option
 from ...states import table as states
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import FormData
 
     from ....cypher.run import Database
+    from ...models.leakcut import CoEditOut
 
 
 router = APIRouter(include_in_schema=False)
@@ -266,6 +269,16 @@ def _comparison_request(form: FormData) -> dict[str, Any]:
     }
 
 
+def _moved(db: Database, out: CoEditOut) -> list[str]:
+    """Return the facts that the chosen round of a co-edit moved most, in words."""
+    try:
+        score = record.get_score(db, out.rounds[out.chosen].edit)
+        found = changed_facts(db, score, out.measure, NAMED)
+    except (NotFoundError, NothingStoredError):
+        return []
+    return [changed_words(fact) for fact in found]
+
+
 Form = tuple[Callable[..., dict[str, Any]], Callable[..., dict[str, Any]]]
 FORMS: Mapping[str, Form] = {
     COMPARISON.name: (_comparison_form, _comparison_request),
@@ -273,7 +286,7 @@ FORMS: Mapping[str, Form] = {
 }
 """Of kinds that a page starts: the values of the form, and the request that it asks for."""
 MORE: Mapping[str, Callable[[Database, Any, Mapping[str, str]], dict[str, Any]]] = {
-    COEDIT.name: lambda db, out, asked: {"plot": plot(out)},
+    COEDIT.name: lambda db, out, asked: {"plot": plot(out), "moved": _moved(db, out)},
     COMPARISON.name: lambda db, out, asked: states.page_values(out),
     GROWTH.name: growth.more,
 }

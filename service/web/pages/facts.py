@@ -14,10 +14,11 @@ from ...graphs import datasets
 from ...models.edit import MEASURE_NAMES, Measure, Score
 from ...reports import diff as diffs
 from ...reports import figure_style
-from ...reports.comparison import COUNTED, compare
+from ...reports.comparison import compare
 from ...reports.paired import Difference, difference_text, further, paired
 from ...reports.paired import verdict as paired_verdict
 from ...reports.table import STEPS
+from ...reports.verdict import BestMethod, best_method, in_a_word, rank, took
 from ...scoring import record
 from ...scoring.intervals import MEASURE as SAMPLED
 from . import charts, matrix
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ....loaders.records import RewriteRequest
     from ...base.cache import Cache
     from ...models.diff import Diff, MetricDelta
+    from ...reports.verdict import Part
 
 
 # Values of `/facts`: the facts of a data set, and one of them by all methods.
@@ -61,7 +63,6 @@ class Listed:
 
     request: RewriteRequest
     row: matrix.MatrixRow | None
-    best: tuple[str, matrix.Cell] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ class MethodRow:
         interval: 95 % interval of `here`, where answers were sampled.
         over: the paired difference of IFR over all common rewrites; None without.
         plot: IFR by steps as points (x, y, steps, value) in a small plot.
+        word: the verdict in a word.
     """
 
     score: Score
@@ -85,11 +87,8 @@ class MethodRow:
     interval: tuple[float, float] | None
     over: Difference | None
     plot: tuple[tuple[float, float, int, float], ...]
-
-    @property
-    def took(self) -> bool:
-        """True if the edit took."""
-        return self.efficacy is not None and self.efficacy > COUNTED
+    word: Part
+    took: bool
 
     @property
     def band(self) -> str:
@@ -117,7 +116,7 @@ def list_values(
     by_rewrite = {row.entry.rewrite: row for row in table}
     words = text.lower().split()
     found = [
-        _listed(request, by_rewrite.get(request.id))
+        Listed(request, by_rewrite.get(request.id))
         for request in requests
         if all(word in _text(request) for word in words)
     ]
@@ -128,6 +127,7 @@ def list_values(
         "graph": graph,
         "q": text,
         "order": view.order,
+        "measure": view.measure,
         "facts": found[(page - 1) * FACTS_ON_PAGE : page * FACTS_ON_PAGE],
         "total": len(found),
         "page": page,
@@ -139,17 +139,6 @@ def list_values(
 def _text(request: RewriteRequest) -> str:
     fact = request.prompt.replace("{}", request.subject)
     return f"{fact} {request.target_true} {request.target_new} {request.id}".lower()
-
-
-def _listed(request: RewriteRequest, row: matrix.MatrixRow | None) -> Listed:
-    if row is None:
-        return Listed(request, None, None)
-    took = [
-        (method, cell)
-        for (_, method), cell in row.cells.items()
-        if cell.took and cell.ifr is not None
-    ]
-    return Listed(request, row, min(took, key=lambda item: item[1].ifr or 0.0, default=None))
 
 
 def _place(item: Listed, order: matrix.Order) -> tuple[float, str]:
@@ -182,10 +171,9 @@ def values(
     measures = [m for m in MEASURE_NAMES if any(m in score.measures for score in scores)]
     measure = asked.measure or first(measures)
     scores = [score for score in scores if measure in score.measures]
-    took = [s for s in scores if _number(s, "efficacy", measure, 0.0) > COUNTED]
-    scores.sort(key=lambda s: (s not in took, _number(s, "ifr", measure, 9.0), s.method))
-    took.sort(key=scores.index)
-    best = took[0] if took else None
+    scores = rank(sorted(scores, key=lambda s: s.method), measure)
+    look = best_method(scores, measure) if scores else None
+    best = look.score if look and look.kept else None
     over = _over(db, boards, every, model, measure, best)
     table = _rows(db, scores, best, over, measure)
     key = ("chains", tuple((s.edit, s.provenance.get("created_at")) for s in scores), measure)
@@ -201,7 +189,7 @@ def values(
         "methods": table,
         "best": best,
         "sampled": measure == SAMPLED,
-        "verdict": _verdict(table, best),
+        "verdict": _verdict(table, look),
         "more": further(list(over.values())),
         "grid": matrix.shown(found, asked.chains, asked.page),
         "columns": [(row.score, row.series) for row in table],
@@ -282,6 +270,8 @@ def _rows(
                 _interval(db, best, score) if other and measure == SAMPLED and best else None,
                 over.get(score.method),
                 _plot(score, measure, highest),
+                in_a_word(score, measure),
+                took(score, measure),
             )
         )
     return found
@@ -311,20 +301,18 @@ def _plot(
     )
 
 
-def _number(score: Score, metric: str, measure: Measure, missing: float) -> float:
-    found = score.number(metric, measure)
-    return missing if found is None else found
-
-
-def _verdict(table: Sequence[MethodRow], best: Score | None) -> str:
+def _verdict(table: Sequence[MethodRow], look: BestMethod | None) -> str:
     """Return the best method on this fact, and the chance that the next one differs, in words."""
-    if not table:
+    if look is None:
         return "No edit of this fact is scored yet."
-    if best is None:
-        return "No method took on this fact: none has an efficacy above .5."
-    rivals = [row for row in table if row.took and row.score.edit != best.edit]
+    best = look.score
+    if not look.kept:
+        least = f" Least damage: {best.method}." if took(best, best.measures[0]) else ""
+        return f"No method changed this fact and kept the model.{least} {look.why.capitalize()}"
+    rivals = [row for row in table if row.word.kind in ("worked", "leaks") and row.took]
+    rivals = [row for row in rivals if row.score.edit != best.edit]
     if not rivals:
-        return f"{best.method} is the only method that took on this fact (efficacy above .5)."
+        return f"{best.method}: {look.why}"
     row = rivals[0]
     name = row.score.method
     gap = row.here or 0.0

@@ -15,7 +15,7 @@ from ...reports import checks
 from ...reports.comparison import Rewrites, compare
 from ...reports.forms import by_method, methods_table
 from ...reports.paired import paired
-from ...reports.table import by_ifr, caption, method_table, rows_of, unranked
+from ...reports.table import by_rank, caption, method_table, rows_of, unranked
 from ...scoring import record
 from . import charts
 from .home import last_used
@@ -110,8 +110,9 @@ def _board(
     last = ""
     if shown:
         # Incomparable methods are not ranked.
-        frame = by_ifr(method_table(shown, by, families), ranked=found.comparable)
-        last = unranked(frame) if found.comparable else ""
+        frame = method_table(shown, by, families)
+        frame = by_rank(frame, shown, by, ranked=found.comparable)
+        last = unranked(shown, by) if found.comparable else ""
         table = charts.marked(rows_of(frame))
     forms = by_method(shown, families)
     figures = FIGURES if forms[0] else FIGURES[:-1]

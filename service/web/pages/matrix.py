@@ -17,9 +17,10 @@ from ...experiments import sweep as edit_sweeps
 from ...graphs import datasets
 from ...models.edit import MEASURE_NAMES, Measure, Score, SharedOptions
 from ...models.experiment import SweepIn, SweepOut
-from ...reports.comparison import COUNTED, Comparison, compare, unrelated
+from ...reports.comparison import Comparison, compare, unrelated
 from ...reports.paired import paired
 from ...reports.pooling import pooled, terms
+from ...reports.verdict import BestMethod, best_method, took
 from ...scoring import record
 from ...scoring.metrics import chain_rows
 from ...scoring.request import posted
@@ -64,8 +65,7 @@ class Cell:
     Attributes:
         edit: the one that the cell links to.
         n: number of scored edits that `ifr` and `efficacy` are means of.
-        took: True if the efficacy is above one half.
-        best: True if it is the lowest IFR of its row among those that took.
+        took: True if all scored edits took.
     """
 
     edit: str
@@ -74,12 +74,7 @@ class Cell:
     ifr: float | None
     efficacy: float | None
     n: int
-    best: bool = False
-
-    @property
-    def took(self) -> bool:
-        """True if the efficacy is above one half."""
-        return self.efficacy is not None and self.efficacy > COUNTED
+    took: bool = False
 
     @property
     def band(self) -> str:
@@ -93,10 +88,15 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One rewrite and its cells by column; a column without an edit of it has none."""
+    """One rewrite and its cells by column; a column without an edit of it has none.
+
+    Attributes:
+        best: the edit to look at; None where none is scored.
+    """
 
     entry: Entry
     cells: Mapping[Key, Cell]
+    best: BestMethod | None
 
     @property
     def known(self) -> list[Cell]:
@@ -167,7 +167,7 @@ def of_rows(found: Iterable[rows.PageEditRow], scores: Mapping[str, Score]) -> l
     ]  # fmt: skip
 
 
-def table(entries: Sequence[Entry], measure: str, *, by_model: bool = True) -> list[MatrixRow]:
+def table(entries: Sequence[Entry], measure: Measure, *, by_model: bool = True) -> list[MatrixRow]:
     """Every row, in the order in which its rewrite first comes."""
     grouped: dict[tuple[str, str], dict[Key, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
@@ -178,7 +178,7 @@ def table(entries: Sequence[Entry], measure: str, *, by_model: bool = True) -> l
 
 def build(
     entries: Sequence[Entry],
-    measure: str,
+    measure: Measure,
     compared: Comparison | None = None,
     *,
     order: Order = "name",
@@ -213,39 +213,38 @@ def _order(order: Order) -> Callable[[MatrixRow], tuple[Any, ...]]:
     return lambda row: (row.entry.fact, row.entry.rewrite)
 
 
-def _row(by_column: Mapping[Key, Sequence[Entry]], measure: str) -> MatrixRow:
-    cells = {column: _cell(entries, measure) for column, entries in by_column.items()}
-    took = [cell.ifr for cell in cells.values() if cell.took and cell.ifr is not None]
-    lowest = min(took) if len(took) > 1 else None
-    marked = {
-        column: replace(cell, best=lowest is not None and cell.took and cell.ifr == lowest)
-        for column, cell in cells.items()
-    }
-    return MatrixRow(next(iter(by_column.values()))[0], marked)
-
-
-def _cell(entries: Sequence[Entry], measure: str) -> Cell:
-    """One cell; an unfinished or failed edit is shown only where none is scored."""
-    scored = [e for e in entries if e.score is not None and measure in e.score.measures]
-    if not scored:
-        entry = entries[-1]
-        return Cell(entry.edit, entry.status, entry.error, None, None, 0)
-    return Cell(
-        scored[-1].edit,
-        "succeeded",
-        None,
-        _mean(scored, "ifr", measure),
-        _mean(scored, "efficacy", measure),
-        len(scored),
+def _row(by_column: Mapping[Key, Sequence[Entry]], measure: Measure) -> MatrixRow:
+    of = {column: _scored(entries, measure) for column, entries in by_column.items()}
+    newest = [scores[-1] for scores in of.values() if scores]
+    return MatrixRow(
+        next(iter(by_column.values()))[0],
+        {column: _cell(entries, of[column], measure) for column, entries in by_column.items()},
+        best_method(newest, measure) if newest else None,
     )
 
 
-def _mean(entries: Sequence[Entry], metric: str, measure: str) -> float | None:
-    values = [
-        value
-        for entry in entries
-        if entry.score and (value := entry.score.number(metric, measure)) is not None
-    ]
+def _scored(entries: Sequence[Entry], measure: Measure) -> list[Score]:
+    return [e.score for e in entries if e.score is not None and measure in e.score.measures]
+
+
+def _cell(entries: Sequence[Entry], scores: Sequence[Score], measure: Measure) -> Cell:
+    """One cell; an unfinished or failed edit is shown only where none is scored."""
+    if not scores:
+        entry = entries[-1]
+        return Cell(entry.edit, entry.status, entry.error, None, None, 0)
+    return Cell(
+        scores[-1].edit,
+        "succeeded",
+        None,
+        _mean(scores, "ifr", measure),
+        _mean(scores, "efficacy", measure),
+        len(scores),
+        all(took(score, measure) for score in scores),
+    )
+
+
+def _mean(scores: Sequence[Score], metric: str, measure: Measure) -> float | None:
+    values = [value for score in scores if (value := score.number(metric, measure)) is not None]
     return fmean(values) if values else None
 
 
@@ -338,11 +337,10 @@ class Grid:
 def read(db: Database, scores: Sequence[Score], measure: Measure) -> list[GridRow]:
     """Every chain of these edits, which are of one subject and old object.
 
-    Chains differ by the edits that took (efficacy above .5), if two did: one that installs nothing
-    leaves every chain.
+    Chains differ by the edits that took, if two did: one that installs nothing leaves every chain.
     """
-    took = {s.edit for s in scores if (s.number("efficacy", measure) or 0.0) > COUNTED}
-    compared = frozenset(took if len(took) > 1 else {score.edit for score in scores})
+    taken = {score.edit for score in scores if took(score, measure)}
+    compared = frozenset(taken if len(taken) > 1 else {score.edit for score in scores})
     chains: dict[tuple[str, ...], dict[str, GridCell]] = defaultdict(dict)
     for score in scores:
         for row in chain_rows(db, score, measure):

@@ -22,6 +22,7 @@ from ...base import formatting
 from ...base.errors import NotFoundError
 from ...reports.edit import metric_text
 from ...reports.formats import Column, Table
+from ...reports.verdict import MEANINGS
 
 FOLDER = Path(__file__).parent.parent
 STATIC = FOLDER / "static"
@@ -59,7 +60,7 @@ def _environment() -> Environment:
         meanings=meanings,
         part=part,
     )
-    further: dict[str, Any] = {"version": __version__}
+    further: dict[str, Any] = {"version": __version__, "kind_meanings": MEANINGS}
     environment.globals.update(further)
     return environment
 

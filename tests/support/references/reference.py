@@ -33,6 +33,7 @@ class Edge:
     listed: bool = True
     paraphrases_post: tuple[float, ...] = ()
     neighborhood_post: tuple[float, ...] = ()
+    replaced: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,11 @@ def state_of(edge: Edge) -> str:
     if edge.pre < KNOWN:
         return "added" if edge.post >= KNOWN else "unknown"
     ratio = edge.post / edge.pre
-    return "kept" if ratio >= KEPT else "lost" if ratio < LOST else "weakened"
+    if ratio >= KEPT:
+        return "kept"
+    if edge.replaced is None:
+        return "lost" if ratio < LOST else "weakened"
+    return "replaced" if edge.replaced else "weakened"
 
 
 def distances(edges: Sequence[Edge], subjects: Iterable[str]) -> dict[str, int]:

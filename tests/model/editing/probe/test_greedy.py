@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 import torch
 
+from support.references.greedy_reference import generated, own_answer
 from support.tiny_models import ARCHITECTURES, build_tiny
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.models import LoadedModel, ModelInfo
 from thinkeval.editing.probe import ProbeItem, ProbeSettings, own_answers, probe
-from thinkeval.editing.probe.greedy import MAX_NEW_TOKENS, answers
+from thinkeval.editing.probe.greedy import answers
 from thinkeval.editing.probe.prompts import Renderer
 from thinkeval.editing.probe.sentences import cut, first_clause
 from thinkeval.service.graphs import datasets
@@ -89,25 +90,6 @@ TEMPLATE = (
 )
 
 
-def _generated(loaded: LoadedModel, text: str, *, special: bool) -> list[int]:
-    """The tokens that transformers' own greedy generation appends to a text."""
-    ids = torch.tensor([loaded.tokenizer(text, add_special_tokens=special)["input_ids"]])
-    made: Any = loaded.model.generate(
-        input_ids=ids,
-        attention_mask=torch.ones_like(ids),
-        max_new_tokens=MAX_NEW_TOKENS,
-        do_sample=False,
-        pad_token_id=loaded.tokenizer.pad_token_id,
-    )
-    return made[0, ids.shape[1] :].tolist()
-
-
-def _decoded(loaded: LoadedModel, tokens: list[int]) -> str:
-    return loaded.tokenizer.decode(
-        tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
-    )
-
-
 def _changed(prompt: str) -> str:
     return f"Harry Potter. {prompt}"
 
@@ -125,8 +107,7 @@ def test_own_answers_are_those_of_generation(
     right = []
     for prompt in prompts:
         text = Renderer(loaded.tokenizer, chat, change).cloze(prompt).text
-        tokens = _generated(loaded, text, special=chat == "never")
-        right.append(first_clause(_decoded(loaded, tokens)))
+        right.append(own_answer(loaded, text, special=chat == "never"))
     for batch_tokens in (None, 1):
         asked = ProbeSettings(chat=chat, batch_tokens=batch_tokens)
         assert own_answers(loaded, items, asked, prompt_change=change) == right
@@ -147,7 +128,7 @@ def test_an_object_above_one_half_is_the_answer(
     sure = [i for i, value in enumerate(values) if value is not None and value > 0.5]
     assert len(sure) > 50
     for i in sure:
-        text = _decoded(loaded, _generated(loaded, items[i].prompt, special=True))
+        text = generated(loaded, items[i].prompt)
         assert text.lstrip().startswith(items[i].object)
         assert shortened[i] == items[i].object
     others = [i for i in range(len(items)) if i not in sure]

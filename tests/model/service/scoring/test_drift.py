@@ -11,11 +11,14 @@ import pytest
 
 from support.own_graphs import stored_edges
 from support.references import states_reference
+from support.references.greedy_reference import own_answer
 from support.references.reference import Edge
 from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas import applied
 from thinkeval.editing.deltas.files import load as saved
+from thinkeval.editing.probe.matching import gives
+from thinkeval.loaders.records import fill
 from thinkeval.service.graphs.datasets import to_fact
 from thinkeval.service.models.edit import KnownDrift, Score
 from thinkeval.service.scoring import deltas
@@ -24,7 +27,7 @@ from thinkeval.service.scoring.probe import probe, questions_for
 from thinkeval.service.scoring.record import get_score
 from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.scoring.side_effects import ask
+from thinkeval.service.scoring.side_effects import settings_of
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +57,17 @@ def by_hand(walk: Walk, edit: str) -> tuple[dict[states_reference.Group, Any], i
     effect = saved(deltas.path_of(walk.runtime.settings, edit)).effect
     with applied(edited.model, effect):
         after = probe(edited, questions, settings)
-    pairs = zip(facts, before, after, strict=True)
+        now = [own_answer(edited, fill(fact.prompt, fact.subject)) for fact in facts]
+    then = [own_answer(loaded, fill(fact.prompt, fact.subject)) for fact in facts]
+    names = [(question.fact.object, *question.aliases) for question in questions]
+    right = [[gives(text, of) for text in said] for *said, of in zip(then, now, names, strict=True)]
     edges = [
         Edge(
             id=fact.id, subject=fact.subject, object=fact.object, relation=fact.relation,
             pre=one.values["likelihood"], post=other.values["likelihood"],
+            replaced=None if now is None else False if now else then or None,
         )
-        for fact, one, other in pairs
+        for fact, one, other, (then, now) in zip(facts, before, after, right, strict=True)
     ]  # fmt: skip
     of = walk.rewrite
     own = [e.id for e in edges if (e.subject, e.relation, e.object) == (
@@ -83,15 +90,51 @@ def test_the_drift_of_an_edit_is_that_of_two_whole_models(walk: Walk) -> None:
     lines |= {("distance", int(line.label[0])): line for line in found.by_distance}
     assert lines.keys() == wanted.keys()
     for group, line in lines.items():
-        for name in ("n", "kept", "weakened", "lost"):
+        for name in ("n", "kept", "weakened", "replaced", "lost"):
             assert getattr(line, name) == wanted[group].get(name, 0), (group, name)
         for name in ("mean_moved", "median_change"):
             assert getattr(line, name) == pytest.approx(wanted[group][name], rel=1e-3, abs=1e-5)
         assert (line.added, line.unknown, line.missing) == (0, 0, 0)
+    assert found.total.replaced > 0
     assert get_score(walk.runtime.db, score.edit).side_effects.drift == found
     outside = {e.id for e in stored_edges(walk.runtime.db, score.edit, "likelihood")
                  if e.role == "outside"}  # fmt: skip
     assert 0 < len(outside) < found.total.n
+
+
+def test_changed_facts_have_the_own_answers_of_both_models(walk: Walk) -> None:
+    """They are those of transformers' generation, and decide what became of the facts."""
+    score, loaded = walk.score("rome", samples=0), walk.model.loaded
+    stored = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=score.edit)
+    asked = [row for row in stored if row.says_pre is not None]
+    assert {row.role for row in asked} >= {"target_true", "target_new", "fact", "outside"}
+    for row in stored:
+        pre, post = row.likelihood_pre, row.likelihood_post
+        assert pre is not None
+        assert post is not None
+        moved = pre >= 0.05 and post < 0.9 * pre
+        assert (row in asked) == (moved or row.role in ("target_true", "target_new")), row
+    prompts = {row.fact: fill(row.prompt, row.subject) for row in asked}
+    before = {key: own_answer(loaded, prompt) for key, prompt in prompts.items()}
+    effect = saved(deltas.path_of(walk.runtime.settings, score.edit)).effect
+    with applied(loaded.model, effect):
+        after = {key: own_answer(loaded, prompt) for key, prompt in prompts.items()}
+    for row in asked:
+        assert row.says_post is not None
+        # An object above one half is not decoded; a longer text of the model begins with it.
+        assert before[row.fact].startswith(row.says_pre or "")
+        assert after[row.fact].startswith(row.says_post)
+    about = score.about_subject
+    assert about is not None
+    changed = [fact for fact in about.facts if fact.change != "kept"]
+    assert about.replaced == sum(fact.change == "replaced" for fact in changed) > 0
+    assert about.followed == sum(fact.follows for fact in changed)
+    for fact in changed:
+        if fact.change == "replaced":
+            assert fact.says_pre is not None
+            assert fact.says_post is not None
+            assert gives(fact.says_pre, [fact.object])
+            assert not gives(fact.says_post, [fact.object])
 
 
 def test_facts_outside_are_asked_without_writing_to_the_weights(walk: Walk) -> None:
@@ -102,7 +145,8 @@ def test_facts_outside_are_asked_without_writing_to_the_weights(walk: Walk) -> N
     assert found is not None
     assert written == {n: p._version for n, p in walk.model.loaded.model.named_parameters()}
     with applied(resolved.model.loaded.model, effect):
-        alone = ask(resolved, effect, [fact.question for fact in found.facts])
+        asked = [fact.question for fact in found.facts]
+        alone = probe(resolved.model.loaded, asked, settings_of(resolved))
     assert len(alone) > 20
     for fact, answer in zip(found.facts, alone, strict=True):
         assert fact.post is not None

@@ -160,9 +160,12 @@ def test_drift_is_that_of_the_facts(walk: Walk, compared: ComparisonOut) -> None
     assert drift.total.n == len(edges)
     for line in drift.by_relation:
         wanted = counts["relation", line.label]
-        assert (line.n, line.lost) == (wanted["n"], wanted.get("lost", 0))
+        assert line.n == wanted["n"]
+        for name in ("kept", "weakened", "replaced", "lost"):
+            assert getattr(line, name) == wanted.get(name, 0), (line.label, name)
         assert line.mean_moved == pytest.approx(wanted["mean_moved"])
         assert line.median_change == pytest.approx(wanted["median_change"])
+    assert drift.total.replaced > 0
     assert sum(line.n for line in drift.by_distance) == drift.total.n
     assert drift.by_distance[0].n == counts["distance", 0]["n"]
     assert drift.far is not None

@@ -6,7 +6,7 @@ import pytest
 
 from thinkeval.service.reports.series_figures import CHANGES, Bar, draw_drift
 
-COUNTS = {"kept": 3, "weakened": 2, "lost": 4, "added": 0, "unknown": 1}
+COUNTS = {"kept": 3, "weakened": 2, "replaced": 0, "lost": 4, "added": 0, "unknown": 1}
 
 
 def test_bars_have_the_fractions_of_their_lines_and_their_numbers() -> None:

@@ -87,7 +87,7 @@ def test_differences_are_paired_by_rewrite_and_checked_against_chance() -> None:
     assert rows["like"].interval is not None
     assert rows["like"].beyond_rewrites is False
     (text,) = sentences([against])
-    assert "Lowest IFR among methods of efficacy above .5: low." in text
+    assert "low leaves least of the old fact of the methods that took and kept the model." in text
     assert "paired over 12 common rewrites" in text
     assert "high +0.200 [0.20, 0.20]" in text
     assert "exceeds chance for high, none; not for like (could have seen ≥ .080)." in text

@@ -35,7 +35,7 @@ from thinkeval.service.reports.formats import (
 from thinkeval.service.reports.gate import Limit, check
 from thinkeval.service.reports.table import (
     PAPER,
-    by_ifr,
+    by_rank,
     caption,
     caption_each,
     method_table,
@@ -43,6 +43,7 @@ from thinkeval.service.reports.table import (
     scores_frame,
     unranked,
 )
+from thinkeval.service.reports.verdict import rank
 
 # Two edits: chains as (steps, R'/R); the second has none of 3 steps.
 CHAINS = {"a": [(1, 0.2), (2, 0.5), (2, 1.0), (3, 0.9)], "b": [(1, 0.4), (2, 0.1)]}
@@ -358,32 +359,37 @@ def test_the_terminal_table_explains_its_brackets(capsys: pytest.CaptureFixture[
     assert "IFR sd" not in said
 
 
-IFRS = (("a", 0.9), ("b", 0.5), ("c", math.nan), ("d", 0.1))
+def _by(method: str, ifr: float, **values: float) -> Score:
+    """A score by a method of one chain; `values` replace or add metrics."""
+    score = _score(method, [(1, ifr)], 0.9, 4)
+    kept = [value for value in score.values if value.metric not in values]
+    kept += [
+        MetricValue(metric=name, measure="likelihood", value=value, n=1)
+        for name, value in values.items()
+    ]
+    return score.model_copy(update={"method": method, "values": kept})
 
 
-def test_rows_of_methods_are_by_ifr_undefined_ones_last() -> None:
-    frame = method_table(SCORES, "likelihood")
-    rows = pd.concat([frame.iloc[[0]].assign(Method=name, IFR=ifr) for name, ifr in IFRS])
-    assert by_ifr(rows)["Method"].tolist() == ["d", "b", "a", "c"]
-    assert by_ifr(rows, ranked=False)["Method"].tolist() == ["a", "b", "c", "d"]
-    assert unranked(rows) == ""
-
-
-def test_a_method_that_installed_nothing_is_last_whatever_its_ifr() -> None:
-    frame = method_table(SCORES, "likelihood")
-    efficacies = {"a": 0.9, "b": 0.51, "c": 0.9, "d": 0.5}
-    rows = pd.concat(
-        [
-            frame.iloc[[0]].assign(Method=name, IFR=ifr, Efficacy=efficacies[name])
-            for name, ifr in IFRS
-        ]
+def test_rows_of_methods_are_in_the_order_of_rank_whatever_their_ifr() -> None:
+    scores = [
+        _by("a", 0.9),
+        _by("b", 0.5),
+        _by("broke", 0.0, preservation_symmetric=0.1),
+        _by("worse", 0.1, preservation_symmetric=0.05),
+        _by("missed", 0.01, efficacy=0.2),
+        _by("nearer", 0.9, efficacy=0.4),
+    ]
+    frame = method_table(scores, "likelihood")
+    ranked = by_rank(frame, scores, "likelihood")["Method"].tolist()
+    assert ranked == ["b", "a", "broke", "worse", "nearer", "missed"]
+    assert ranked == [score.method for score in rank(scores, "likelihood")]
+    assert by_rank(frame, scores, "likelihood", ranked=False)["Method"].tolist() == sorted(ranked)
+    assert unranked(scores, "likelihood") == (
+        "Listed last, whatever their IFR: broke the model: broke, worse;"
+        " did not take: missed, nearer."
     )
-    assert by_ifr(rows)["Method"].tolist() == ["b", "a", "c", "d"]
-    assert unranked(rows).endswith("(efficacy of .5 or less): d.")
-    assert by_ifr(rows, ranked=False)["Method"].tolist() == ["a", "b", "c", "d"]
-    nothing = rows.assign(Efficacy=0.1)
-    assert by_ifr(nothing)["Method"].tolist() == ["d", "b", "a", "c"]
-    assert unranked(nothing) == "", "where no method took, all are ranked alike"
+    assert unranked(scores[:2], "likelihood") == ""
+    assert "No method kept the model (broke the model: broke" in unranked(scores[2:4], "likelihood")
 
 
 def test_the_terminal_lists_edits_that_did_not_take_last(
@@ -401,7 +407,7 @@ def test_the_terminal_lists_edits_that_did_not_take_last(
     show_method_table(common([idle, took], "likelihood"), "likelihood", protocol=True)
     text = capsys.readouterr().out
     assert text.index("rome") < text.index("weak")
-    assert "(efficacy of .5 or less): weak." in " ".join(text.split())
+    assert "whatever their IFR: did not take: weak." in " ".join(text.split())
 
 
 def test_the_table_of_methods_fits_80_columns_with_whole_words(

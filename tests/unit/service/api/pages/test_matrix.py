@@ -46,10 +46,23 @@ def test_the_best_cell_of_a_row_is_the_lowest_that_took() -> None:
     assert [method for _, method in found.columns] == ["memit", "none", "rome"]
     assert not found.several
     first, second = found.rows
-    assert [method for (_, method), cell in first.cells.items() if cell.best] == ["memit"]
-    assert [method for (_, method), cell in second.cells.items() if cell.best] == ["rome"]
+    assert [(row.best.score.method, row.best.kept) for row in (first, second) if row.best] == [
+        ("memit", True), ("rome", True),
+    ]  # fmt: skip
     none = first.cells["m", "none"]
     assert (none.took, none.band, none.ifr) == (False, "", 0.0), "lowest, and installs nothing"
+
+
+def test_a_row_in_which_no_edit_kept_the_model_has_no_best_cell() -> None:
+    broke = MetricValue(metric="preservation_symmetric", measure="likelihood", value=0.2, n=9)
+    scores = [
+        score.model_copy(update={"values": [*score.values, broke]})
+        for score in SCORES
+        if score.method != "none"
+    ]
+    for row in matrix.build(matrix.of_scores(scores), "likelihood").rows:
+        assert row.best is not None
+        assert not row.best.kept
 
 
 def test_colours_rise_with_ifr_and_their_bounds_belong_to_the_lower_class() -> None:
