@@ -502,6 +502,7 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
                 {score.method}
                 | {row.method for row in _others(view.db, score) if row.model == score.model}
             ),
+            "survive": sum(row.surviving and not is_bare(row, score) for row in view.rows),
         }
     )
 

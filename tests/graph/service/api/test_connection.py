@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
+from fastapi.testclient import TestClient
 
-from support.serving import settings_of
+from support.problems import BASE
+from support.serving import settings_of, until
+from thinkeval.cypher.errors import ServerUnavailableError
 from thinkeval.cypher.run import Database
 from thinkeval.service.base import database
 from thinkeval.service.base.settings import Settings
 from thinkeval.service.engines import connection
+from thinkeval.service.web.app import create_app
 
 
 def test_a_connection_that_is_made_after_the_close_is_closed(
@@ -41,3 +46,27 @@ def test_a_connection_that_is_made_after_the_close_is_closed(
     assert not service._thread.is_alive()
     assert len(opened) == 1
     assert set(closed) == set(opened)
+
+
+def test_a_page_says_how_far_a_database_is_that_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, failed = threading.Event(), threading.Event()
+
+    def slowly(settings: Settings, progress: Callable[[int, int, str], None]) -> Database:
+        progress(3, 20, "starting Neo4j")
+        begun.set()
+        assert failed.wait(30)
+        raise ServerUnavailableError("No server is at this address.")
+
+    monkeypatch.setattr(connection, "connect", slowly)
+    page = {"Accept": "text/html"}
+    with TestClient(create_app(Settings(), workers=0), base_url=BASE) as client:
+        assert begun.wait(30)
+        told = client.get("/facts", headers=page)
+        assert told.status_code == 503
+        assert "Starting the database" in told.text
+        assert "Now starting Neo4j: 3 of 20." in told.text
+        assert 'http-equiv="refresh"' in told.text
+        assert "problem-page" not in told.text
+        failed.set()
+        until(lambda: "No server is at this address." in client.get("/facts", headers=page).text)
+        assert "problem-page" in client.get("/facts", headers=page).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -137,3 +138,31 @@ def test_each_row_of_the_leaderboard_is_of_its_method(
     assert len(rows) == len(by_method)
     for row in rows:
         assert row[place][0] == number(by_method[row[0][0]].number("ifr", "likelihood"))
+
+
+def test_further_facts_are_unrelated_and_scored_by_the_same_methods(
+    client: TestClient, scores: dict[str, Score]
+) -> None:
+    graph = next(iter(scores.values())).dataset
+    text = client.get(f"/facts/{graph}/the-rewrite").text
+    assert "One fact cannot show which method is better" in text
+    form = text.partition('action="/sweeps/more"')[2].partition("</form>")[0]
+    fields = re.findall(r'name="(\w+)" value="([^"]*)"', form)
+    methods = [value for name, value in fields if name == "methods"]
+    assert set(methods) == set(TOOK)
+    like = dict(fields)["like"]
+    answer = client.post(
+        "/sweeps/more", data={"like": like, "methods": methods, "facts": 3}, follow_redirects=False
+    )
+    assert answer.status_code == 303, answer.text
+    sweep = answer.headers["location"].removeprefix("/sweeps/")
+    asked = client.get(f"/v1/sweeps/{sweep}").json()["request"]
+    client.delete(f"/v1/sweeps/{sweep}")
+    assert (asked["methods"], asked["models"]) == (methods, ["m"])
+    requests = {
+        each["id"]: each for each in client.get(f"/v1/rewrites?graph={graph}").json()["items"]
+    }
+    subjects = [requests[name]["subject"] for name in asked["rewrites"]]
+    assert len(subjects) == len(set(subjects)) > 0
+    refused = client.post("/sweeps/more", data={"like": like, "methods": methods, "facts": 0})
+    assert refused.status_code == 422
