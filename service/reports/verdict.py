@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median_high
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from ...editing import registry
 from ..base.errors import NotFoundError
@@ -309,23 +309,32 @@ def broke(score: Score, measure: Measure) -> str:
     Damage is read before success: where knowledge is lost, chains are cut for that reason, and a
     model that knows nothing has forgotten nothing.
     """
-    found, harm = [], unrelated(score.side_effects)
-    if harm.word in ("collapsed", "damaged"):
-        found.append(_harm(score.side_effects))
+    harm = unrelated(score.side_effects)
+    found = [_harm(score.side_effects)] if harm.word in ("collapsed", "damaged") else []
+    return " and ".join(found + broke_near(score, measure))
+
+
+class Requested(Protocol):
+    """A score, or a request of a comparison: its subject, and metrics by name."""
+
+    subject: str
+
+    def number(self, metric: str, measure: Measure, /) -> float | None:
+        """Return a metric; None where it was not taken."""
+        ...
+
+
+def broke_near(found: Requested, measure: Measure) -> list[str]:
+    """Return the damage to the facts around the edited one and about its subject, in words."""
+    out = []
     for metric, what in (
-        ("preservation_symmetric", "the facts around it"),
-        ("subject_retention", f"the other facts about {score.subject}"),
+        ("preservation_symmetric", "the facts around it keep near"),
+        ("subject_retention", f"the other facts about {found.subject} keep"),
     ):
-        value = score.number(metric, measure)
+        value = found.number(metric, measure)
         if value is not None and value < KEPT[1][0]:
-            found.append(f"{what} keep {percent(value)} of their probability")
-    about = score.about_subject
-    if score.number("subject_retention", measure) is None and about and about.kept is not None:
-        changed = about.n - about.kept
-        if 2 * changed > about.n:
-            known = pluralize(about.n, "known fact")
-            found.append(f"{changed} of {known} about {score.subject} changed")
-    return " and ".join(found)
+            out.append(f"{what} {percent(value)} of their probability")
+    return out
 
 
 def _harm(found: SideEffects) -> str:

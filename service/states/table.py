@@ -106,8 +106,8 @@ def changed_table(out: ComparisonOut, measure: Measure) -> Table[ChangedRow]:
         note = f"The {len(rows):,} greatest changes of {n:,}; the graph of the comparison has all."
     several: list[Column[ChangedRow]] = [Column("state", lambda row: short_name(row[0]))]
     said: list[Column[ChangedRow]] = [
-        Column("says now", lambda row: row[1].says_after),
-        Column("said before", lambda row: row[1].says_before, optional=1),
+        Column("answer now", lambda row: row[1].says_after),
+        Column("answer before", lambda row: row[1].says_before, optional=1),
     ]
     columns: list[Column[ChangedRow]] = [
         *(several if len(out.states) > 1 else ()),
@@ -367,7 +367,7 @@ def again(out: ComparisonOut) -> list[str]:
 
 
 def protocol(out: ComparisonOut) -> list[str]:
-    """Return the notes, then a line for the base and for each state with all it was made of."""
+    """Return the notes, then a line for the base and for each state with all its parts."""
     made = [
         f"{title}: {', '.join(f'{name} {value}' for name, value in record.items())}."
         for title, record in records(out)
@@ -387,7 +387,7 @@ def records(out: ComparisonOut) -> list[tuple[str, dict[str, object]]]:
 
 
 def page_values(out: ComparisonOut) -> dict[str, Any]:
-    """Return the values that the page of a comparison shows beside its tables."""
+    """Return the values that a comparison's template shows beside its tables."""
     return {
         "verdict": verdict(out.states[-1], out.measure), "commands": again(out),
         "records": records(out), "first": SHOWN,

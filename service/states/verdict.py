@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..base.formatting import number, percent, pluralize
 from ..models.edit import KNOWN, Measure
-from ..reports.verdict import ALREADY, FORGOT, TOOK, Kind, took_word
+from ..reports.verdict import ALREADY, FORGOT, TOOK, Kind, broke_near, took_word
 from ..scoring import damage
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def verdict(
     if state.same:
         return StateVerdict("nothing", "The states are the same: no fact differs.")
     counts = count_sentence(state, measure)
-    if broken := _broken(state):
+    if broken := _broken(state) or _broken_near(state, measure):
         return StateVerdict("broke", broken, (counts,))
     found = [judged(each, measure, (by_rules or {}).get(each.edit, 0)) for each in state.requests]
     rest = (counts, *_routes(state, measure), *_of_damage(state.side_effects))
@@ -132,6 +132,14 @@ def _broken(state: StateComparison) -> str:
     if any(request.kind == "forget" for request in state.requests):
         return f"{text}. So no fact counts as forgotten."
     return f"{text}."
+
+
+def _broken_near(state: StateComparison, measure: Measure) -> str:
+    """Return the sentence of a state whose facts near a request are damaged, as of an edit."""
+    for request in state.requests:
+        if harm := broke_near(request, measure):
+            return f"{state.after.name} is damaged: {' and '.join(harm)}."
+    return ""
 
 
 def _of_damage(found: SideEffects) -> list[str]:

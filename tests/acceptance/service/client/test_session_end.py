@@ -1,4 +1,4 @@
-"""Python ends with a session that nobody closed, wherever it was opened and whatever it does."""
+"""Python ends with a session that was not closed, wherever it was opened and whatever it does."""
 
 from __future__ import annotations
 

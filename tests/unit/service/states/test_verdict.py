@@ -62,6 +62,14 @@ def test_a_state_that_lost_what_it_knew_has_forgotten_nothing(effects: Any, word
     assert verdict(ruined, "likelihood").kind == "broke"
 
 
+def test_facts_near_the_request_are_damage_as_of_an_edit() -> None:
+    made = forgotten()
+    lost = MetricValue(metric="subject_retention", measure="likelihood", value=0.1, n=3)
+    request = made.requests[0].model_copy(update={"values": [*made.requests[0].values, lost]})
+    found = verdict(made.model_copy(update={"requests": [request]}), "likelihood")
+    assert (found.kind, "other facts about Ada keep 10 %" in found.headline) == ("broke", True)
+
+
 def test_too_few_known_facts_are_said_and_judge_nothing() -> None:
     found = verdict(forgotten(side_effects=known_facts(4, 0, 0.0)), "likelihood")
     assert found.kind == "worked"
