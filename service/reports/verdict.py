@@ -536,7 +536,7 @@ def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> P
 
 
 BARELY = 0.2
-"""Probability of the old object before the edit below which IFR is said with it."""
+"""Probability of the old object before the edit below which it is printed beside IFR."""
 
 
 def is_bare(chain: ScoredChainRow, score: Score) -> bool:
@@ -617,7 +617,7 @@ def _rule(metric: str, grades: Sequence[tuple[float, str]]) -> str:
 # The edit of several on one fact that a reader should look at first, and why.
 #
 # Of the edits that took and kept the model, the one that leaves least of the old fact. Where none
-# kept it, the one that did least damage, and it is said so. Demo, reports, pages, sweeps and
+# kept it, the one that did least damage, with a sentence that none did. Demo, reports, pages, sweeps and
 # co-edits rank by this order alone.
 
 

@@ -347,10 +347,11 @@ def replaced(probed: ProbedFact) -> bool | None:
     if probed.post is None or probed.post.says is None:
         return None
     names = (probed.question.fact.object, *probed.question.aliases)
-    now = gives(probed.post.says, names)
+    longer = probed.question.longer
+    now = gives(probed.post.says, names, longer=longer)
     if now is None or probed.pre.says is None:
         return None
-    return False if now else gives(probed.pre.says, names) or None
+    return False if now else gives(probed.pre.says, names, longer=longer) or None
 
 
 def _side(fact: Fact, answer: Answer, side: str) -> dict[str, object]:
