@@ -23,14 +23,8 @@ ORDER BY f.relation, object
 WITH count(f) AS every, collect(CASE WHEN known THEN {
     relation: f.relation, object: object, pre: pre, post: post, change: state,
     says_pre: f.says_pre, says_post: f.says_post,
-<<<<<<< HEAD
-    follows: state = 'replaced' AND (coalesce(f.answer_post IN follows, false)
-      OR coalesce(any(e IN $entailed WHERE e.relation = f.relation AND e.object = f.answer_post),
-        false))
-=======
     follows: state = 'replaced' AND coalesce(f.answer_post IN follows OR any(e IN $entailed WHERE
       e.relation = f.relation AND e.object = f.answer_post), false)
->>>>>>> says
   } END) AS facts
 RETURN CASE WHEN facts <> [] THEN size([x IN facts WHERE x.change = 'kept']) END AS kept,
   CASE WHEN facts <> [] THEN size([x IN facts WHERE x.change = 'weakened']) END AS weakened,
