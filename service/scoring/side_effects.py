@@ -187,7 +187,8 @@ def _is_asked(each: ProbedFact, least: float) -> bool:
     """Return True for the edited fact, and for a known fact that is not kept."""
     if each.question.role in ("target_true", "target_new", "coedit"):
         return True
-    pre, post = (answer and answer.values.get(EXACT) for answer in (each.pre, each.post))
+    pre = each.pre.values.get(EXACT)
+    post = each.post.values.get(EXACT) if each.post is not None else None
     return bool(pre) and post is not None and pre >= least and post < KEPT_RATIO * pre
 
 
@@ -219,7 +220,7 @@ def _named(resolved: Resolved, probed: Sequence[ProbedFact]) -> list[ProbedFact]
     aliases = resolved.scope.aliases
 
     def named(each: ProbedFact) -> str | None:
-        says = (each.post and each.post.says) or ""
+        says = (each.post.says if each.post is not None else None) or ""
         return next((n for n in names if gives(says, (n, *aliases.get(n, ())))), None)
 
     return [

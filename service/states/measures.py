@@ -174,7 +174,10 @@ def with_own_answers(
     facts = [
         question
         for question in questions_for(asking.facts, asking.aliases)
-        if _is_asked(answers.facts[question.fact.id], base and base.facts[question.fact.id])
+        if _is_asked(
+            answers.facts[question.fact.id],
+            base.facts[question.fact.id] if base is not None else None,
+        )
     ]
     asked = [(question, answers.facts[question.fact.id]) for question in facts]
     asked += zip(asking.edited, answers.edited, strict=True)
