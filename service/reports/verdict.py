@@ -617,8 +617,8 @@ def _rule(metric: str, grades: Sequence[tuple[float, str]]) -> str:
 # The edit of several on one fact that a reader should look at first, and why.
 #
 # Of the edits that took and kept the model, the one that leaves least of the old fact. Where none
-# kept it, the one that did least damage, with a sentence that none did. Demo, reports, pages, sweeps
-# and co-edits rank by this order alone.
+# kept it, the one that did least damage, with a sentence that none did. Demo, reports, pages and
+# co-edits rank by this order alone.
 
 
 @dataclass(frozen=True, slots=True)
