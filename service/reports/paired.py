@@ -607,7 +607,7 @@ def _against(
         for method, reason in unlike.items()
         if reason
     )
-    like = next(reversed(methods[best].values()))
+    like = list(methods[best].values())[-1]
     rows = tuple(differences([curves], pairs))
     return Against(model, best, rows, refused, like, places[best][0] == 0)
 
