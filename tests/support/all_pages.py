@@ -27,11 +27,11 @@ def all_pages(db: Database) -> Iterator[dict[str, str]]:
         graph = hogwarts_as(db, f"{prefix}-hogwarts")
         edits = [
             store_edit(
-                db, f"{prefix}-{method}-{n}", random_facts(n % 3), dataset=graph, method=method,
-                rewrite=f"the-rewrite-{n}",
+                db, f"{prefix}-{method}-{n}", random_facts(n % 3 + 3 * place), dataset=graph,
+                method=method, rewrite=f"the-rewrite-{n}",
             ).edit
             for n in range(REWRITES)
-            for method in ("rome", "memit")
+            for place, method in enumerate(("rome", "memit"))
         ]  # fmt: skip
         sweep = SweepIn(graph=graph, methods=["rome", "memit"], models=["m"], samples=0)
         ids = {"graph": graph, "rome": edits[0], "memit": edits[1], "sweep": f"{prefix}-sweep"}

@@ -5,7 +5,7 @@ import { at } from "./root.js";
 const MOST = 6;
 const PAUSE_MS = 1000;
 
-/** Follow the elements with data-live (address of their record) inside root; `changed` is called when one has another status than is shown. */
+/** Follow the elements with data-live (address of their record) inside root; `changed` is called when one has another status than the one shown. */
 export function follow(root, changed) {
   const elements = [...root.querySelectorAll("[data-live]")];
   // Running jobs first, then those queued longest (the list is newest first).

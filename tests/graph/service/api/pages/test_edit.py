@@ -82,9 +82,7 @@ def test_of_what_the_model_never_knew_every_door_says_that_there_is_nothing_to_m
         probed(("Bob", "lives in", "Oslo"), 0.0004, 0.004),
     ]
     store_edit(db, edit, facts, dataset=graph)
-    said = (
-        "Nothing to measure: the model knows 0 of 2 chains, and gives the edited fact p = 0.0003."
-    )
+    said = "Nothing to measure: the model knows 0 of 2 chains."
     page = client.get(f"/edits/{edit}").text
     assert f"</span> {said}</p>" in page
     assert 'class="figure' not in page
