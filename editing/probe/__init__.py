@@ -92,8 +92,8 @@ def own_answers(
 ) -> list[str]:
     """The model's own likeliest answer to the prompt of each item, in order.
 
-    It is decoded greedily and ends with its first clause; "" where the model gives none. Model and
-    tokenizer are unchanged on return.
+    It is decoded greedily and ends with its first clause, or with the object where it begins with
+    that; "" where the model gives none. Model and tokenizer are unchanged on return.
 
     Args:
         loaded, items, settings, prompt_change: as in `probe`.
@@ -117,7 +117,12 @@ def own_answers(
             sure[prompt] = max(sure.get(prompt, ""), item.object.strip(), key=len)
     names = unique(name for item in items for name in (item.object, *item.aliases))
     asked = [prompt for prompt in prompts if prompt not in sure]
-    found = said(loaded, asked, names, batch_tokens=settings.batch_tokens) if asked else []
+    right: dict[Rendered, tuple[str, ...]] = {}
+    for item, prompt in zip(items, prompts, strict=True):
+        right[prompt] = (*right.get(prompt, ()), item.object.strip(), *item.aliases)
+    found = []
+    if asked:
+        found = said(loaded, asked, names, right=right, batch_tokens=settings.batch_tokens)
     answers = sure | dict(zip(asked, found, strict=True))
     return [answers[prompt] for prompt in prompts]
 

@@ -8,9 +8,9 @@ clause already: what follows a name is about it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -65,7 +65,7 @@ def answers(
     found = _generated(
         loaded,
         list(asked.values()),
-        lambda text: sentence_end(text.lstrip(), tuple(names), unfinished=True) is not None,
+        lambda text, _: sentence_end(text.lstrip(), tuple(names), unfinished=True) is not None,
         max_new_tokens,
         batch_tokens,
         done,
@@ -103,7 +103,7 @@ def written(
     found = _generated(
         loaded,
         prompts,
-        lambda text: line and "\n" in text.lstrip(),
+        lambda text, _: line and "\n" in text.lstrip(),
         max_new_tokens,
         batch_tokens,
     )
@@ -121,6 +121,7 @@ def said(
     prompts: Sequence[Rendered],
     names: Sequence[str] = (),
     *,
+    right: Mapping[Rendered, Sequence[str]] | None = None,
     batch_tokens: int | None = None,
 ) -> list[str]:
     """The greedy answer to each rendered prompt, up to the end of its first clause, in order.
@@ -130,17 +131,22 @@ def said(
 
     Args:
         names: names whose dots and commas do not end an answer (`Washington, D.C.`).
+        right: names by prompt; an answer that begins with one of them ends there.
 
     Raises:
         ProbeError, DeviceMemoryError: as `written`.
     """
     marked = tuple(name for name in names if "." in name or CLAUSE.search(name))
 
-    def is_complete(text: str) -> bool:
+    def is_complete(text: str, prompt: Rendered) -> bool:
         start = text.lstrip()
-        if sentence_end(start, marked, unfinished=True) is not None:
+        if named(start, prompt) or sentence_end(start, marked, unfinished=True) is not None:
             return True
         return clause_end(start, marked) is not None
+
+    def named(text: str, prompt: Rendered) -> str | None:
+        expected = (right or {}).get(prompt, ())
+        return next((n for n in expected if text.startswith(n) and text[len(n) :][:1] == " "), None)
 
     limit = position_limit(loaded.model)
     fitting = [
@@ -149,7 +155,12 @@ def said(
         if limit is None or len(prompt_ids(loaded.tokenizer, prompt)) + MAX_NEW_TOKENS <= limit
     ]
     found = _generated(loaded, fitting, is_complete, MAX_NEW_TOKENS, batch_tokens)
-    return [first_clause(found[p].text, marked) if p in found else "" for p in prompts]
+    texts = {prompt: each.text for prompt, each in found.items()}
+    return [
+        named(text.lstrip(), prompt) or first_clause(text, marked)
+        for prompt in prompts
+        for text in (texts.get(prompt, ""),)
+    ]
 
 
 _EMPTY = Rendered("", special=False, lead=None, seed_text="")
@@ -158,7 +169,7 @@ _EMPTY = Rendered("", special=False, lead=None, seed_text="")
 def _generated(
     loaded: LoadedModel,
     prompts: Sequence[Rendered],
-    ends: Callable[[str], bool],
+    ends: Callable[[str, Rendered], bool],
     max_new_tokens: int,
     batch_tokens: int | None,
     done: Callable[[int, int], None] | None = None,
@@ -173,8 +184,9 @@ def _generated(
         return shared_head(loaded.model, ids, loaded.tokenizer.pad_token_id)
 
     def work(indices: list[int]) -> None:
-        batch = _Batch(loaded, [ids[i] for i in indices], ends, max_new_tokens)
         asked = [distinct[i] for i in indices]
+        over = [partial(_ended, ends, prompt) for prompt in asked]
+        batch = _Batch(loaded, [ids[i] for i in indices], over, max_new_tokens)
         texts = batch.generate([prompt.seed_text for prompt in asked], head())
         found.update(zip(asked, texts, strict=True))
 
@@ -183,6 +195,10 @@ def _generated(
         costs = [room.cost(len(each) + max_new_tokens, _LOGITS) for each in ids]
         in_batches(costs, room.tokens, work, what="greedy answers", done=done)
     return found
+
+
+def _ended(ends: Callable[[str, Rendered], bool], prompt: Rendered, text: str) -> bool:
+    return ends(text, prompt)
 
 
 def _checked(loaded: LoadedModel, prompt: Rendered, room: int) -> list[int]:
@@ -206,7 +222,7 @@ class _Batch:
         self,
         loaded: LoadedModel,
         prompts: list[list[int]],
-        ends: Callable[[str], bool],
+        ends: Sequence[Callable[[str], bool]],
         length: int,
     ) -> None:
         self._loaded, self._prompts = loaded, prompts
@@ -241,7 +257,7 @@ class _Batch:
             self._stopped[row] = True
             return True
         self._tokens[row].append(token)
-        return self._ends(self._decode(self._tokens[row]))
+        return self._ends[row](self._decode(self._tokens[row]))
 
     def _decode(self, tokens: list[int]) -> str:
         options: dict[str, Any] = {"clean_up_tokenization_spaces": False}

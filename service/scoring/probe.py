@@ -349,9 +349,9 @@ def replaced(probed: ProbedFact) -> bool | None:
     names = (probed.question.fact.object, *probed.question.aliases)
     longer = probed.question.longer
     now = gives(probed.post.says, names, longer=longer)
-    if now is None or probed.pre.says is None:
-        return None
-    return False if now else gives(probed.pre.says, names, longer=longer) or None
+    if now or now is None:
+        return False if now else None
+    return (probed.pre.says and gives(probed.pre.says, names, longer=longer)) or None
 
 
 def _side(fact: Fact, answer: Answer, side: str) -> dict[str, object]:

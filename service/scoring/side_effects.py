@@ -159,8 +159,8 @@ def own_answers(
 ) -> list[ProbedFact]:
     """The facts, those that the edit changed with the model's own answers; it is restored.
 
-    The edited fact, and known facts that are not kept, are asked; of others the answer is the same.
-    The unedited model is asked once for all edits.
+    The edited fact, and known facts that are not kept, are asked. The unedited model is asked where
+    the answer is no longer right, once for all edits.
 
     Args:
         probed: all facts of an edit, with both probabilities.
@@ -170,31 +170,36 @@ def own_answers(
     runtime, loaded = resolved.runtime, resolved.model.loaded
     places = [i for i, each in enumerate(probed) if _is_asked(each, resolved.request.known)]
     settings = settings_of(resolved)
-    pre = [(probed[i].question, probed[i].pre) for i in places]
-    before = model_graph.own_answers(runtime, loaded, loaded.info.digest, pre, settings)
-    after = before
-    if not effect.changes_nothing:
-        later = [(probed[i].question, probed[i].post or probed[i].pre) for i in places]
+    later = [(probed[i].question, probed[i].post or probed[i].pre) for i in places]
+    if effect.changes_nothing:
+        after = model_graph.own_answers(runtime, loaded, loaded.info.digest, later, settings)
+    else:
         with applied(loaded.model, effect):
             after = probes.own_answers(loaded, later, settings, prompt_change=effect.prompt_change)
     both = list(probed)
-    for i, one, other in zip(places, before, after, strict=True):
-        both[i] = _said(probed[i], one, other)
+    for i, text in zip(places, after, strict=True):
+        post = both[i].post
+        both[i] = replace(both[i], post=post and replace(post, says=text))
+    # Where the answer is still right, that of the unedited model decides nothing.
+    asked = [i for i in places if _is_edited(both[i]) or probes.replaced(both[i]) is not False]
+    pre = [(both[i].question, both[i].pre) for i in asked]
+    before = model_graph.own_answers(runtime, loaded, loaded.info.digest, pre, settings)
+    for i, text in zip(asked, before, strict=True):
+        both[i] = replace(both[i], pre=replace(both[i].pre, says=text))
     return _named(resolved, both)
 
 
 def _is_asked(each: ProbedFact, least: float) -> bool:
     """Return True for the edited fact, and for a known fact that is not kept."""
-    if each.question.role in ("target_true", "target_new", "coedit"):
+    if _is_edited(each):
         return True
     pre = each.pre.values.get(EXACT)
     post = each.post.values.get(EXACT) if each.post is not None else None
     return bool(pre) and post is not None and pre >= least and post < KEPT_RATIO * pre
 
 
-def _said(each: ProbedFact, before: str | None, after: str | None) -> ProbedFact:
-    post = each.post and replace(each.post, says=after)
-    return replace(each, pre=replace(each.pre, says=before), post=post)
+def _is_edited(each: ProbedFact) -> bool:
+    return each.question.role in ("target_true", "target_new", "coedit")
 
 
 def _named(resolved: Resolved, probed: Sequence[ProbedFact]) -> list[ProbedFact]:

@@ -127,7 +127,7 @@ def _replaced(row: rows.FactRow) -> bool | None:
     """Whether the own answer was right and is another one now; None where that is not known."""
     names = (row.object, *row.object_aliases)
     before, after = (says and gives(says, names) for says in (row.says_pre, row.says_post))
-    if after is None or row.says_pre is None:
+    if not row.says_post or after is None:
         return None
     return False if after else before or None
 

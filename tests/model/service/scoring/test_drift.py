@@ -106,7 +106,7 @@ def test_changed_facts_have_the_own_answers_of_both_models(walk: Walk) -> None:
     """They are those of transformers' generation, and decide what became of the facts."""
     score, loaded = walk.score("rome", samples=0), walk.model.loaded
     stored = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=score.edit)
-    asked = [row for row in stored if row.says_pre is not None]
+    asked = [row for row in stored if row.says_post is not None]
     assert {row.role for row in asked} >= {"target_true", "target_new", "fact", "outside"}
     for row in stored:
         pre, post = row.likelihood_pre, row.likelihood_post
@@ -123,6 +123,7 @@ def test_changed_facts_have_the_own_answers_of_both_models(walk: Walk) -> None:
         assert row.says_post is not None
         # An object above one half is not decoded; a longer text of the model begins with it.
         assert before[row.fact].startswith(row.says_pre or "")
+        assert row.says_pre or gives(row.says_post, [row.object, *row.object_aliases])
         assert after[row.fact].startswith(row.says_post)
     about = score.about_subject
     assert about is not None
