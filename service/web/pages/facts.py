@@ -308,7 +308,7 @@ def _verdict(table: Sequence[MethodRow], look: BestMethod | None) -> str:
     best = look.score
     if not look.kept:
         least = f" Least damage: {best.method}." if took(best, best.measures[0]) else ""
-        return f"No method changed this fact and kept the model.{least} {look.why.capitalize()}"
+        return f"No method changed this fact and kept the model.{least} {look.why[0].upper()}{look.why[1:]}"
     rivals = [row for row in table if row.word.kind in ("worked", "leaks") and row.took]
     rivals = [row for row in rivals if row.score.edit != best.edit]
     if not rivals:

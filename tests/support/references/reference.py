@@ -261,13 +261,19 @@ def preservation(
 
 
 def preservation_symmetric(
-    edges: Sequence[Edge], case: Case, max_steps: int, bare: str, rule: Rule = KNOWN
+    edges: Sequence[Edge],
+    case: Case,
+    max_steps: int,
+    bare: str,
+    rule: Rule = KNOWN,
+    *,
+    walk: bool = False,
 ) -> Value:
     """Return the mean of min(r, 1/r) over the broader context without what co-edits changed."""
     changed = {(e.subject, e.relation) for e in edges if e.role == "coedit"}
     context = [
         e
-        for e in scope(edges, case, max_steps, bare)
+        for e in scope(edges, case, max_steps, bare, walk=walk)
         if e.subject != case.subject and (e.subject, e.relation) not in changed
     ]
     ratios = [e.post / e.pre for e in context if rule.fact(e.pre)]

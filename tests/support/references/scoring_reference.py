@@ -33,6 +33,9 @@ def expected(
         "ifr": ref.ifr(of),
         "ifr_published": ref.ifr_published(of, steps),
         "preservation": ref.preservation(edges, asked, steps, bare, unit),
+        "preservation_symmetric": ref.preservation_symmetric(edges, asked, steps, bare, walk=True),
+        "known_before": ref.known_before(edges, asked),
+        "efficacy_before": ref.efficacy_before(edges, asked),
         "subject_retention": ref.subject_retention(
             ref.scope(edges, asked, steps, bare, walk=True), asked
         ),
@@ -44,7 +47,10 @@ def expected(
         "specificity": ref.specificity(edges, asked),
     }
     if score.kind == "forget":
-        absent = ("efficacy", "efficacy_score", "generalization", "generalization_score")
+        absent = (
+            "efficacy", "efficacy_before", "efficacy_score", "generalization",
+            "generalization_score",
+        )  # fmt: skip
         one = {name: value for name, value in one.items() if name not in absent}
         one |= {name: f(edges, asked) for name, f in ref.FORGOTTEN.items()}
     else:

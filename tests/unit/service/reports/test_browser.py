@@ -120,7 +120,7 @@ def test_questions_carry_the_options_of_the_score() -> None:
     text = browser.question_query("surviving_chains", mine)
     assert '"exclude"' in text
     assert "<= 3" in text
-    assert "> 0.25 *" in text
+    assert "ratio > 0.25" in text
     assert '"p"' in text  # the first measure it has
     assert "//" not in text
     links = {link.name: link.url for link in browser.question_links(BROWSER, mine)}
