@@ -308,7 +308,8 @@ def _verdict(table: Sequence[MethodRow], look: BestMethod | None) -> str:
     best = look.score
     if not look.kept:
         least = f" Least damage: {best.method}." if took(best, best.measures[0]) else ""
-        return f"No method changed this fact and kept the model.{least} {look.why[0].upper()}{look.why[1:]}"
+        why = f"{look.why[0].upper()}{look.why[1:]}"
+        return f"No method changed this fact and kept the model.{least} {why}"
     rivals = [row for row in table if row.word.kind in ("worked", "leaks") and row.took]
     rivals = [row for row in rivals if row.score.edit != best.edit]
     if not rivals:
