@@ -10,8 +10,8 @@
 //                                 before the edit, which are `links`, or after it, as $parallel
 //                                 says
 //   R_post    FLOAT|NULL          product of $post over `after`; null where one has none
-//   known     BOOLEAN|NULL        whether the model knew it: R >= $known_chain, and each of its facts,
-//                                 $pre >= $known; null where a probability is missing
+//   known     BOOLEAN|NULL        whether the model knew it: R >= $known_chain, and $pre >= $known
+//                                 of each of its facts; null where a probability is missing
 // params:
 //   $pre       STRING = p_pre   property with the probability before the edit
 //   $post      STRING = p_post  property with the probability after the edit

@@ -1,10 +1,10 @@
 // What a round of co-edits cost, over the facts that were not edited, and what it installed.
-// Each value is a mean over the facts that the model knew, p_pre >= $known and > 0; null where there
-// is none. `preservation`: of min(r, 1 / r), r = p_post / p_pre, over facts on chains whose subject
-// is not s0 (metrics/preservation_symmetric). The others are means of r. `subject_retention`: facts
-// on chains about s0, without those with the object o0. `coedited_retention`: all stored facts about the subjects of the co-edits other than
-// s0. None of them counts an edited fact. A fact without a probability makes its value null with n
-// > 0.
+// Each value is a mean over the facts that the model knew, p_pre >= $known and > 0; null where
+// there is none. `preservation`: of min(r, 1 / r), r = p_post / p_pre, over facts on chains whose
+// subject is not s0 (metrics/preservation_symmetric). The others are means of r.
+// `subject_retention`: facts on chains about s0, without those with the object o0.
+// `coedited_retention`: all stored facts about the subjects of the co-edits other than s0. None of
+// them counts an edited fact. A fact without a probability makes its value null with n > 0.
 // params:
 //   $graph           GRAPH_ID            id of the edit's graph
 //   $subject         STRING              name of the subject s0

@@ -4,7 +4,7 @@
 // higher-is-better: no
 // source: ThinkEval's own, to read efficacy (Meng et al., ROME, NeurIPS 2022) against
 // short: efficacy before
-// kinds: replace, append
+// kinds: replace
 // params:
 //   $pre  STRING = p_pre  property with the probability before the edit
 

@@ -1,8 +1,8 @@
 // Indirect Fact Recovery: how much of the old fact can still be deduced after the edit.
 // IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains that the model knew: those
-// with R > 0 whose facts are known (chains/_products). R and R' are the products of the probabilities of a chain's n
-// facts before and after. Undefined where no chain counts: the value is null and n is 0. A missing
-// probability is an error: null with n > 0.
+// with R > 0 whose facts are known (chains/_products). R and R' are the products of the
+// probabilities of a chain's n facts before and after. Undefined where no chain counts: the value
+// is null and n is 0. A missing probability is an error: null with n > 0.
 // higher-is-better: no
 // source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 3, Eq. 6
 // headline: yes

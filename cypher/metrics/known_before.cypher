@@ -4,7 +4,6 @@
 // higher-is-better: no
 // source: ThinkEval's own, to read IFR (Baser et al., TMLR 2026, Definition 3) against
 // short: known before
-// kinds: replace, append, forget
 // params:
 //   $pre  STRING = p_pre  property with the probability before the edit
 

@@ -10,7 +10,6 @@
 // order: 4.5
 // short: neighbours kept
 // meaning: as Preservation, but a rise counts as a change too; good: 1
-// kinds: replace, append, forget
 // params:
 //   $pre    STRING = p_pre   property with the probability before the edit
 //   $post   STRING = p_post  property with the probability after the edit

@@ -77,6 +77,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "delete", "export",
     ),
     "Output": (
+        "protocol",
         "all_metrics", "json", "csv", "table", "format", "output", "junit", "markdown", "figure",
         "drawing", "figures", "figure_format", "join", "notes", "audit", "folder", "help",
     ),

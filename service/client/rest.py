@@ -825,32 +825,21 @@ class Client:
         model: str | None = None,
         measure: Measure | None = None,
         rewrites: Literal["common", "all"] | None = None,
+        differences: bool = False,
     ) -> pd.DataFrame:
         """One row a model and method; `attrs["caption"]` describes the numbers.
 
         Over the rewrites that all methods have, or (`rewrites="all"`) each over its own;
         `attrs["warnings"]` lists the rows left out.
+
+        Args:
+            differences: one row a method and metric instead: its difference from the best method of
+                its model, paired over the rewrites that both have, with the interval over families
+                and the adjusted p.
         """
-        return self._over_methods(
-            "rows", graph=graph, model=model, measure=measure, rewrites=rewrites
+        found = self._http.json(
+            "/v1/leaderboard", graph=graph, model=model, measure=measure, rewrites=rewrites
         )
-
-    def differences(
-        self,
-        graph: str | None = None,
-        *,
-        model: str | None = None,
-        measure: Measure | None = None,
-    ) -> pd.DataFrame:
-        """One row a method and metric: its difference from the best method of its model.
-
-        Paired over the rewrites that both have, with the interval over families and the adjusted
-        p; `attrs` as of `leaderboard`.
-        """
-        return self._over_methods("differences", graph=graph, model=model, measure=measure)
-
-    def _over_methods(self, part: str, **chosen: str | None) -> pd.DataFrame:
-        found = self._http.json("/v1/leaderboard", **chosen)
-        table = frame(found[part])
+        table = frame(found["differences" if differences else "rows"])
         table.attrs |= {name: found[name] for name in ("caption", "measure", "warnings")}
         return table

@@ -275,6 +275,7 @@ def test_tables_list_the_headline_metrics_in_order() -> None:
         "generalization",
         "ifr",
         "preservation",
+        "preservation_symmetric",
         "subject_retention",
         "ifr_beyond_subject",
         "active_chains",

@@ -27,6 +27,7 @@ def test_defaults_of_the_header_are_filled_in() -> None:
         "pre": "p_pre",
         "post": "p_post",
         "parallel": "before",
+        "known": 0.05,
         "known_chain": 0.01,
         "rule": "known",
     }
