@@ -2,9 +2,9 @@
 // A fact is unknown where both probabilities are below $known, added where only that of the second
 // state is not; the others are kept by the ratio of their probabilities, replaced or weakened by
 // the model's own answers, or weakened or lost by the ratio where these are not known. The
-// distance of a fact from the subjects is the smallest number of facts, in either direction, between a subject
-// and one of its ends: 0 where it is one of them, 3 for three and more, and for a fact that no
-// subject is connected with. Facts of the roles `fact` and `target_true` count. The
+// distance of a fact from the subjects is the smallest number of facts, in either direction,
+// between a subject and one of its ends: 0 where it is one of them, 3 for three and more, and for
+// a fact that no subject is connected with. Facts of the roles `fact` and `target_true` count. The
 // row `far` has those at distance 2 and more.
 // params:
 //   $graph         GRAPH_ID           id of the graph with the probabilities of both states

@@ -77,9 +77,8 @@ PANELS: dict[str, tuple[str, ...]] = {
         "delete", "export",
     ),
     "Output": (
-        "protocol",
-        "all_metrics", "json", "csv", "table", "format", "output", "junit", "markdown", "figure",
-        "drawing", "figures", "figure_format", "join", "notes", "audit", "folder", "help",
+        "protocol", "all_metrics", "json", "csv", "table", "format", "output", "junit", "markdown",
+        "figure", "drawing", "figures", "figure_format", "join", "notes", "audit", "folder", "help",
     ),
 }  # fmt: skip
 """The groups in order, and the options of each."""

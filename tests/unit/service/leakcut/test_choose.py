@@ -20,7 +20,7 @@ COSTS = {"hub": 9.0, "a": 1.0, "b": 1.0, "c": 1.0, "locked": 1.0}
 @pytest.fixture
 def leaks() -> Leaks:
     paths = tuple(
-        rows.LeakPathRow(("s", *sorted(facts), "o"), tuple(sorted(facts)), None, None, True)
+        rows.LeakPathRow(("s", *sorted(facts), "o"), tuple(sorted(facts)), None, None, None, True)
         for facts in PATHS
     )
     return Leaks("g", "r", ("s", "o"), "relation", "new", paths, {})
