@@ -22,7 +22,7 @@ from ...loaders import graphs
 from ...loaders.records import RewriteRequest
 from ..base.database import embedded_server
 from ..base.errors import in_one_line
-from ..base.formatting import number, percent
+from ..base.formatting import number, percent, pluralize
 from ..base.settings import Settings
 from ..graphs import datasets
 from ..leakcut import words
@@ -344,15 +344,7 @@ def demo(
             cut, frontier = further
             emit_note(f"What else to edit, by {cut.method}: {words.headline(cut)}", "bold")
             if cut.facts:
-                row = frontier.rounds[frontier.chosen]
-                emit_note(
-                    f"Tried: {len(row.coedits)} of them. IFR {number(frontier.rounds[0].ifr)} →"
-                    f" {number(row.ifr)}; the facts around them that were not edited stay within"
-                    f" {percent(row.preservation_unedited)} of what they were"
-                    f" (n = {row.n_preservation_unedited})."
-                    if row.preservation_unedited is not None
-                    else f"Tried: {len(row.coedits)} of them. IFR → {number(row.ifr)}."
-                )
+                emit_note(_tried(frontier))
             if details:
                 emit_result(runtime.db, COEDIT, frontier)
         if details:
@@ -369,6 +361,21 @@ def demo(
             stages = ", ".join(f"{name} {spent:.1f}" for name, spent in found.seconds.items())
             emit_note(f"{time.perf_counter() - began:.1f} s in all: {stages}.", "dim")
         _show_end(runtime, found)
+
+
+def _tried(frontier: CoEditOut) -> str:
+    """Return what the last round of a co-edit did, and if it is worth its damage, in words."""
+    alone, row = frontier.rounds[0], frontier.rounds[-1]
+    kept = row.preservation_unedited
+    around = "" if kept is None else (
+        f"; of {pluralize(row.n_preservation_unedited, 'fact')} around them that were not edited"
+        f" {percent(kept)} is as it was"
+    )  # fmt: skip
+    worth = "" if frontier.chosen == row.number else " That is too much damage: edit it alone."
+    return (
+        f"Tried {len(row.coedits)} of them: IFR {number(alone.ifr)} → {number(row.ifr)}{around}."
+        f"{worth}"
+    )
 
 
 def _show_best(runtime: Runtime, found: Demo) -> None:

@@ -381,9 +381,11 @@ def show_each_table(scores: Sequence[Score], measure: Measure, *, protocol: bool
         Column("verdict", lambda score: in_a_word(score, measure).word, whole=True),
         *map(value, EACH),
         Column("edit", lambda score: score.edit, whole=True),
-        Column("graph", lambda score: score.dataset, whole=True, optional=2),
-        Column("rewrite", lambda score: score.rewrite, whole=True, optional=3),
     ]
+    if len({score.dataset for score in scores}) > 1:
+        columns.append(Column("graph", lambda score: score.dataset, whole=True, optional=2))
+    if len({score.rewrite for score in scores}) > 1:
+        columns.append(Column("rewrite", lambda score: score.rewrite, whole=True, optional=3))
     ordered = rank(scores, measure)
     models = list(dict.fromkeys(score.model for score in ordered))
     for model in models:

@@ -418,7 +418,7 @@ def subject_sentence(score: Score) -> str:
     if found.kept is None:
         return f"Facts kept, weakened and lost are undefined: {found.reason}."
     counts = [f"{found.kept} kept", f"{found.weakened} weakened", f"{found.replaced} replaced"]
-    if found.followed is not None:
+    if found.followed:
         counts[-1] += f" ({found.followed} of them by what follows from the new object)"
     counts.append(f"{found.lost} lost")
     known = pluralize(found.n, "known fact")
