@@ -311,7 +311,14 @@ def broke(score: Score, measure: Measure) -> str:
     """
     harm = unrelated(score.side_effects)
     found = [_harm(score.side_effects)] if harm.word in ("collapsed", "damaged") else []
-    return " and ".join(found + broke_near(score, measure))
+    found += broke_near(score, measure)
+    about = score.about_subject
+    if score.number("subject_retention", measure) is None and about and about.kept is not None:
+        changed = about.n - about.kept
+        if 2 * changed > about.n:
+            known = pluralize(about.n, "known fact")
+            found.append(f"{changed} of {known} about {score.subject} changed")
+    return " and ".join(found)
 
 
 class Requested(Protocol):
@@ -328,7 +335,7 @@ def broke_near(found: Requested, measure: Measure) -> list[str]:
     """Return the damage to the facts around the edited one and about its subject, in words."""
     out = []
     for metric, what in (
-        ("preservation_symmetric", "the facts around it keep near"),
+        ("preservation_symmetric", "the facts around it keep"),
         ("subject_retention", f"the other facts about {found.subject} keep"),
     ):
         value = found.number(metric, measure)

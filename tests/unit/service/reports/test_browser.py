@@ -126,7 +126,7 @@ def test_questions_carry_the_options_of_the_score() -> None:
     links = {link.name: link.url for link in browser.question_links(BROWSER, mine)}
     assert links["surviving_chains"] == browser.query_link(BROWSER, text)
     plain = browser.question_query("surviving_chains", score("e"), "likelihood")
-    assert "> 0.01 *" in plain
+    assert "ratio > 0.01" in plain
 
 
 @pytest.mark.parametrize(

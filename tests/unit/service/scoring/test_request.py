@@ -45,22 +45,22 @@ ALL: dict[str, Any] = {
     "chat": "never", "dtype": "bfloat16",
 }  # fmt: skip
 
-# Of the version before the request was one model; stored edits and sweeps have these ids.
+# Of version 0.3.1 of the numbers; stored edits and sweeps have these ids.
 SUBMITTED = [
-    ({}, "cce962957580c95f", "rome-harry-potter-b3af3f9251"),
-    ({"force": True}, "cce962957580c95f", "rome-harry-potter-b3af3f9251"),
-    ({"implications": True}, "7faede652e4b2e1c", "rome-harry-potter-c81e7e4551"),
-    ({"parallel": "before"}, "cce962957580c95f", "rome-harry-potter-b3af3f9251"),
-    ({"conversation": False}, "cce962957580c95f", "rome-harry-potter-b3af3f9251"),
-    ({"max_new_tokens": 16}, "cce962957580c95f", "rome-harry-potter-b3af3f9251"),
-    (ALL, "634472e2b7e43c73", "memit-harry-potter-8d390d943b"),
+    ({}, "cce962957580c95f", "rome-harry-potter-e3ea4280f6"),
+    ({"force": True}, "cce962957580c95f", "rome-harry-potter-e3ea4280f6"),
+    ({"implications": True}, "7faede652e4b2e1c", "rome-harry-potter-0e1acecfa4"),
+    ({"parallel": "before"}, "cce962957580c95f", "rome-harry-potter-e3ea4280f6"),
+    ({"conversation": False}, "cce962957580c95f", "rome-harry-potter-e3ea4280f6"),
+    ({"max_new_tokens": 16}, "cce962957580c95f", "rome-harry-potter-e3ea4280f6"),
+    (ALL, "634472e2b7e43c73", "memit-harry-potter-80a536b91e"),
 ]
-# Of the second protocol of probes: answers are right, wrong or undecided.
+# Of the third protocol of sampled answers: the longest name of the graph is meant.
 SCORED = [
-    ({}, "7571977e1a1c4b4b", "rome-harry-potter-97b4ec51a1", "rome-harry-potter-4282d9418d"),
+    ({}, "0c58a1cb9b0655ec", "rome-harry-potter-604fdb8849", "rome-harry-potter-72a9705657"),
     (
         {"conversation": False},
-        "7571977e1a1c4b4b", "rome-harry-potter-97b4ec51a1", "rome-harry-potter-4282d9418d",
+        "0c58a1cb9b0655ec", "rome-harry-potter-604fdb8849", "rome-harry-potter-72a9705657",
     ),
     (ALL, "8f9dcdc51e024dcb", "memit-harry-potter-b53efbb5d8", "memit-harry-potter-c609c1a27d"),
 ]  # fmt: skip
