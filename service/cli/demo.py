@@ -368,8 +368,8 @@ def _tried(frontier: CoEditOut) -> str:
     alone, row = frontier.rounds[0], frontier.rounds[-1]
     kept = row.preservation_unedited
     around = "" if kept is None else (
-        f"; of {pluralize(row.n_preservation_unedited, 'fact')} around them that were not edited"
-        f" {percent(kept)} is as it was"
+        f"; neighbours that were not edited keep {percent(kept)}, where a rise counts as a change"
+        f" too ({pluralize(row.n_preservation_unedited, 'fact')})"
     )  # fmt: skip
     worth = "" if frontier.chosen == row.number else " That is too much damage: edit it alone."
     return (
