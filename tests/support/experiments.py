@@ -165,7 +165,7 @@ SAMPLES: dict[str, Sample] = {
             ({"implications": True}, "nothing is requested"),
             ({"implications": True, "forget": [_FACT]}, "no kept rules"),
         ),
-        ("drift", "facts,n,kept", "| all facts | 9 |"),
+        ("changed", "state,fact,subject,relation,object", "Ada lived in London"),
         "Of 7 facts that ab knows, 4 are kept",
     ),
     "depedit": Sample(

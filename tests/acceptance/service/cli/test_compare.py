@@ -30,7 +30,9 @@ def test_an_edit_is_compared_with_its_base(
     assert "stored earlier" in again.out
     assert "Facts to forget" in again.out
     assert "0 steps: facts with the subject at one end" in again.out
-    shown = at_once("results", "comparisons", done["id"], "-f", "csv").out.splitlines()
+    shown = at_once(
+        "results", "comparisons", done["id"], "--table", "drift", "-f", "csv"
+    ).out.splitlines()
     assert shown[0].startswith("facts,n,kept,weakened,replaced,lost,added")
     assert shown[1].startswith(f"all facts,{done['n_facts']},")
     assert done["id"] in at_once("results", "comparisons", "-g", mine.graph).out
@@ -64,12 +66,15 @@ def test_a_later_change_is_shown_drawn_and_found(
     kept = done["states"][0]["requests"][0]["retention"]["likelihood"]
     assert kept["retention"] == 1
     assert "stored earlier" in thinkeval(*words).out
-    table = at_once("results", "comparisons", done["id"], "-f", "csv").out.splitlines()
+    table = at_once(
+        "results", "comparisons", done["id"], "--table", "states", "-f", "csv"
+    ).out.splitlines()
     assert table[0].startswith("state,retention,p(new),p(old),IFR,chains,Preservation,facts")
     assert "drift_kept" in table[0]
     assert len(table) == 4
     latex = tmp_path / "table.tex"
-    assert at_once("results", "comparisons", done["id"], "-f", "latex", "-o", str(latex)).code == 0
+    words = ("results", "comparisons", done["id"], "--table", "states", "-f", "latex")
+    assert at_once(*words, "-o", str(latex)).code == 0
     assert "\\toprule\nstate & retention" in latex.read_text()
     (tuned,) = done["states"][2]["updates"]
     after = f"{mine.model}+edit:{score['edit']}+edit:{tuned}"
