@@ -593,7 +593,7 @@ class MapDrawing:
     Attributes:
         shown: numbers and rows of the chains drawn, in their order; numbers count from 1 in the
             list of all the edit's chains.
-        alive: surviving chains drawn, and all that were found; `cut`: the same of cut ones.
+        alive: surviving chains beside the edited fact: drawn, and all found; `cut`: the same of cut ones.
     """
 
     width: float
@@ -654,10 +654,13 @@ def draw(
         if min(_scale(wider), LARGEST) < min(_scale(best), LARGEST):
             break
         best = wider
+    # The edited fact by itself is drawn, and is no chain that survives.
+    facts = {link.id for link, _ in edited}
+    bare = [row[1].steps == 1 and row[1].links[0].id in facts for row in alive]
     return replace(
         best,
         shown=tuple(shown),
-        alive=(min(most, len(alive)), len(alive)),
+        alive=(min(most, len(alive)) - sum(bare[:most]), len(alive) - sum(bare)),
         cut=(min(few, len(cut)), len(cut)),
     )
 

@@ -318,7 +318,7 @@ def broke(score: Score, measure: Measure) -> str:
         if 2 * changed > about.n:
             known = pluralize(about.n, "known fact")
             found.append(f"{changed} of {known} about {score.subject} changed")
-    return " and ".join(found)
+    return " and ".join(found[:2])
 
 
 class Requested(Protocol):
