@@ -593,7 +593,8 @@ class MapDrawing:
     Attributes:
         shown: numbers and rows of the chains drawn, in their order; numbers count from 1 in the
             list of all the edit's chains.
-        alive: surviving chains beside the edited fact: drawn, and all found; `cut`: the same of cut ones.
+        alive: surviving chains beside the edited fact: drawn, and all found; `cut`: the same of cut
+            ones.
     """
 
     width: float
