@@ -143,10 +143,9 @@ def show_chains(
     for i, row in enumerate(shown, 1):
         text = Text()
         mark = ("● survives", "bold red") if row.surviving else ("○ cut", "dim")
-        if is_bare(row, score):
-            mark = ("the edited fact itself", "dim")
         text.append(f"{i}. ")
         text.append(*mark)
+        text.append(", the edited fact itself" * is_bare(row, score), "dim")
         text.append(
             f"  {pluralize(row.steps, 'fact')}  R {number(row.r_pre)} → R' {number(row.r_post)}"
             f"  retention {cell(row.ratio)}\n"
