@@ -18,16 +18,14 @@ from thinkeval.service.scoring.runtime import RuntimeModel
 REWRITE = "harry-potter--studied-at"
 WIDTHS = (80, 120)
 FRAMES = re.compile(r"[─-╿]|\\$")
-TIMES = re.compile(r" s in all: |#\.#[,.]")
-"""Of the lines that say how many seconds the demo took."""
 FITTED = re.compile(r"Omitted for lack of width: .*?\(--json has all\)\.|All rows: model \S+")
 """The sentences that only a table which is fitted to a width has."""
 
 
 def told(lines: Iterable[str]) -> list[str]:
-    """The lines that are the same whether a result is new or stored, and however long it took."""
+    """The lines that are the same whether a result is new or stored."""
     plain = (re.sub(r"\d+", "#", line.replace(", stored earlier", "")) for line in lines)
-    return [line.rstrip() for line in plain if line.strip() and not TIMES.search(line)]
+    return [line.rstrip() for line in plain if line.strip()]
 
 
 def words(lines: Iterable[str]) -> set[str]:
