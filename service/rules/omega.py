@@ -101,8 +101,7 @@ def omega(
             pre=f"{measure}_pre",
             post=f"{measure}_post",
             threshold=threshold,
-            rule=score.options.rule,
-            known_chain=score.options.counted["known_chain"],
+            **score.options.counted,
         )
     if found.note:
         items = [i if i.kind == "paths" else replace(i, value=None) for i in items]

@@ -178,7 +178,6 @@ def chain_facts(db: Database, score: Score) -> frozenset[str]:
 def leakage_rows(db: Database, score: Score, measure: str) -> list[rows.LeakageRow]:
     """The facts of a scored edit by how many surviving chains they carry."""
     params = _chain_params(db, score, measure)
-    del params["known"]  # it is about chains alone
     return db.read(rows.LeakageRow, "chains/leakage", **params)
 
 
