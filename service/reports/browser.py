@@ -221,6 +221,7 @@ def cut_link(
         measure=measure or score.measures[0],
         max_steps=score.options.max_steps,
         bare=score.options.bare,
+        known=score.options.counted["known"],
         known_chain=score.options.counted["known_chain"],
     )
     return query_link(browser, text)
