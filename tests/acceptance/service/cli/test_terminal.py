@@ -24,13 +24,14 @@ FITTED = re.compile(r"Omitted for lack of width: .*?\(--json has all\)\.|All row
 
 def told(lines: Iterable[str]) -> list[str]:
     """The lines that are the same whether a result is new or stored."""
-    plain = (re.sub(r"\d+", "#", line.replace(", stored earlier", "")) for line in lines)
-    return [line.rstrip() for line in plain if line.strip()]
+    text = re.sub(r",\s+stored earlier", "", "\n".join(line.rstrip() for line in lines))
+    return [line for line in re.sub(r"\d+", "#", text).splitlines() if line.strip()]
 
 
 def words(lines: Iterable[str]) -> set[str]:
+    """The words; a row that is a paragraph has commas between its cells."""
     text = " ".join(FRAMES.sub(" ", line) for line in told(lines))
-    return set(FITTED.sub(" ", " ".join(text.split())).split())
+    return {word.rstrip(",") for word in FITTED.sub(" ", " ".join(text.split())).split()}
 
 
 @pytest.fixture(scope="module", autouse=True)
