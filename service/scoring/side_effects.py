@@ -159,8 +159,8 @@ def own_answers(
 ) -> list[ProbedFact]:
     """The facts, those that the edit changed with the model's own answers; it is restored.
 
-    The edited fact, and the known facts that lost most, `MOST_ASKED` in all, are asked. The
-    unedited model is asked where the answer is no longer right, once for all edits.
+    The edited fact, and known facts that are not kept, are asked. The unedited model is asked where
+    the answer is no longer right, once for all edits.
 
     Args:
         probed: all facts of an edit, with both probabilities.
@@ -168,8 +168,7 @@ def own_answers(
     from ...editing.deltas import applied
 
     runtime, loaded = resolved.runtime, resolved.model.loaded
-    asked_of = [i for i, each in enumerate(probed) if _is_asked(each, resolved.request.known)]
-    places = sorted(asked_of, key=lambda i: _loss(probed[i]), reverse=True)[:MOST_ASKED]
+    places = [i for i, each in enumerate(probed) if _is_asked(each, resolved.request.known)]
     settings = settings_of(resolved)
     later = [(probed[i].question, probed[i].post or probed[i].pre) for i in places]
     if effect.changes_nothing:
@@ -188,18 +187,6 @@ def own_answers(
     for i, text in zip(asked, before, strict=True):
         both[i] = replace(both[i], pre=replace(both[i].pre, says=text))
     return _named(resolved, both)
-
-
-MOST_ASKED = 32
-"""Facts that are asked for own answers at most: of a model that lost more, each answer says less,
-and all of them would cost a third of a score."""
-
-
-def _loss(each: ProbedFact) -> float:
-    """Return the probability that a fact lost; that of the edited fact is above all others."""
-    if _is_edited(each) or each.post is None:
-        return 2.0
-    return each.pre.values[EXACT] - each.post.values[EXACT]
 
 
 def _is_asked(each: ProbedFact, least: float) -> bool:
