@@ -124,7 +124,7 @@ def stored_edges(db: Database, edit: str, measure: str) -> list[Edge]:
 
 
 def _replaced(row: rows.FactRow) -> bool | None:
-    """Whether the own answer was right and is another one now; None where that is not known."""
+    """Return True if the own answer was right and is another one now; None: not known."""
     names = (row.object, *row.object_aliases)
     before, after = (says and gives(says, names) for says in (row.says_pre, row.says_post))
     if not row.says_post or after is None:

@@ -565,7 +565,7 @@ FACTS_FIRST = 30
 
 
 def _moved(edge: EdgeOut) -> float | None:
-    """How far the probability of a fact moved, up or down."""
+    """Return how far the probability of a fact moved, up or down."""
     return None if edge.pre is None or edge.post is None else abs(edge.post - edge.pre)
 
 

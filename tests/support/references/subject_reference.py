@@ -40,7 +40,7 @@ def outcomes(
     known: float,
     entailed: Sequence[tuple[str, str]] = (),
 ) -> dict[tuple[str, str], tuple[str, bool]]:
-    """What became of each known fact by relation and object, and whether it follows.
+    """Return each known fact by relation and object: its change, and True if it follows.
 
     Args:
         entailed: (relation, object) that rules draw for the subject from the new object.
