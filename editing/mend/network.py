@@ -20,6 +20,7 @@ from ..deltas import unedited_digest
 from ..errors import HparamsError
 from ..hparams.of.mend import HyperParams
 from ..key_value.sites import check_exist
+from ..linear_algebra import in_float64
 
 STD_FLOOR = 1e-7
 """Added to every standard deviation before division (published constant)."""
@@ -42,7 +43,7 @@ class RunningStatistics:
         n = len(rows)
         if not n:
             return
-        wide = rows.detach().to("cpu", torch.float64)
+        wide = in_float64(rows.detach()).cpu()
         mean = wide.mean(0)
         shift = mean - self.mean
         total = self.count + n

@@ -104,7 +104,7 @@ def _is_product(delta: Tensor, factors: tuple[Tensor, Tensor], close: float) -> 
         return False
     most = close * float(delta.abs().max())
     step = max(1, BLOCK // delta.shape[1])
-    left, right, update = in_float64(left), in_float64(right), delta.cpu()
+    left, right, update = in_float64(left), in_float64(right), in_float64(delta)
     return all(
         bool((left[i : i + step] @ right - update[i : i + step]).abs().max() <= most)
         for i in range(0, len(update), step)

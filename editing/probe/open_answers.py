@@ -32,7 +32,7 @@ from .prompts import (
     prompt_ids,
     uses_chat,
 )
-from .sampled import LOGITS, SentenceMarks, end_tokens, random_numbers
+from .sampled import LOGITS, UNDRAWN, SentenceMarks, draw, end_tokens, random_numbers
 
 Turn = tuple[str, str]
 """Role (system, user, assistant) and text of one turn."""
@@ -273,21 +273,13 @@ class _Batch:
         return state
 
     def _choose(self, logits: Tensor, alive: list[int], step: int) -> list[int]:
-        # As in the sampled measure: float64 makes the sum over a large vocabulary exact.
-        exact = torch.float32 if logits.device.type == "mps" else torch.float64
-        device = logits.device
-        probabilities = torch.softmax(logits.float() / self._temperatures[alive].to(device), -1)
-        reached = probabilities.cumsum(-1, dtype=exact)
-        total = reached[:, -1:]
-        if not torch.isfinite(total).all():
-            bad = int((~torch.isfinite(total[:, 0])).nonzero()[0])
-            prompt = _short(self._rows[alive[bad]].request.turns)
+        temperatures = self._temperatures[alive].to(logits.device)
+        drawn = draw(torch.softmax(logits.float() / temperatures, -1), self._numbers[alive, step])
+        chosen = torch.where(self._greedy[alive], logits.argmax(-1).cpu(), drawn.cpu()).tolist()
+        if UNDRAWN in (tokens := drawn.tolist()):
+            prompt = _short(self._rows[alive[tokens.index(UNDRAWN)]].request.turns)
             raise ProbeError(f"the model gives NaN or infinite logits for '{prompt}'")
-        numbers = self._numbers[alive, step].to(device, exact)[:, None]
-        index = torch.searchsorted(reached, numbers * total, right=True)
-        drawn = index.clamp(max=logits.shape[-1] - 1)[:, 0]
-        best = logits.argmax(-1)
-        return torch.where(self._greedy[alive].to(device), best, drawn).tolist()
+        return chosen
 
     def _append(self, row: int, token: int) -> bool:
         """Append a token to a row's answer; return True if the answer is complete."""

@@ -23,11 +23,13 @@ from .. import nethook
 from ..architectures import Adapter, adapter_for
 from ..atomic_write import whole_file
 from ..deltas import EditEffect, applied
+from ..errors import ProbeError
 from ..evaluation_mode import evaluating
+from ..linear_algebra import in_float64, linear_algebra_device
 from ..models import LoadedModel
 from .batching import in_batches, room_for
 from .decoding import Continuation, position_limit
-from .sampled import LOGITS
+from .sampled import LOGITS, UNDRAWN, draw
 
 TEXTS, LENGTH = 64, 128
 """Number of texts of a model, and their length in tokens."""
@@ -136,9 +138,7 @@ def sample(
     length = min(length, limit - len(start)) if limit else length
     generator = torch.Generator().manual_seed(seed)
     # By place: a shorter sampling draws the beginnings of the same texts.
-    numbers = [
-        torch.rand(texts, 1, generator=generator, dtype=torch.float64) for _ in range(length)
-    ]
+    numbers = [torch.rand(texts, generator=generator, dtype=torch.float64) for _ in range(length)]
     found: dict[int, Tensor] = {}
 
     def work(indices: list[int]) -> None:
@@ -148,8 +148,10 @@ def sample(
             if tokens:
                 chosen = tokens[-1].to(rows.device)
                 rows.feed(chosen, torch.ones_like(chosen))
-            reached = rows.logits.float().softmax(-1).cpu().double().cumsum_(-1)
-            tokens.append(torch.searchsorted(reached, drawn[indices] * reached[:, -1:], right=True))
+            token = draw(rows.logits.float().softmax(-1), drawn[indices]).cpu()
+            if (token == UNDRAWN).any():
+                raise ProbeError("the model gives NaN or infinite logits for its own texts")
+            tokens.append(token[:, None])
             if done is not None:
                 done(len(found) * length + (place + 1) * len(indices), texts * length)
         found.update(zip(indices, torch.cat(tokens, 1), strict=True))
@@ -221,7 +223,7 @@ def changes(
         own = targets[at : at + step, None]
         nll = log_p.gather(1, own) - log_q.gather(1, own)
         kl = log_q.neg_().add_(log_p).mul_(log_p.exp_()).sum(-1)
-        found.append(torch.stack([kl, nll[:, 0]], 1).double().cpu())
+        found.append(in_float64(torch.stack([kl, nll[:, 0]], 1)).cpu())
     means = torch.cat(found).view(len(samples.texts), -1, 2).mean(1)
     return [TextChange(kl, nll) for kl, nll in means.tolist()]
 
@@ -241,7 +243,8 @@ def update_norm(model: Any, effect: EditEffect) -> float | None:
 
 
 def _square(values: Tensor) -> float:
-    return float(torch.linalg.vector_norm(values.detach(), dtype=torch.float64)) ** 2
+    here = values.detach().to(linear_algebra_device(values.device))
+    return float(torch.linalg.vector_norm(here, dtype=torch.float64)) ** 2
 
 
 def _edited_head(adapter: Adapter, effect: EditEffect) -> Callable[[Tensor], Tensor]:

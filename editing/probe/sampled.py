@@ -33,6 +33,7 @@ from torch import Tensor
 from ...loaders.texts import quoted
 from ..errors import ProbeError
 from ..identity import stop_ids
+from ..linear_algebra import linear_algebra_device
 from ..models import LoadedModel
 from .batching import in_batches, room_for
 from .decoding import Continuation, position_limit
@@ -44,6 +45,9 @@ from .sentences import MARKS
 LOGITS = 5
 """Vectors of the vocabulary's size for a row when a token is drawn, of float32 each: logits, logits
 by the temperature, probabilities, and their sums, which take twice as much."""
+
+UNDRAWN = -1
+"""In place of a token where the probabilities are no numbers."""
 
 
 class Sampling(NamedTuple):
@@ -192,19 +196,12 @@ class _Batch:
         return state
 
     def _choose(self, logits: Tensor, alive: list[int], step: int) -> list[int]:
-        # float64 makes the sum over a large vocabulary exact; MPS does not support it.
-        exact = torch.float32 if logits.device.type == "mps" else torch.float64
         probabilities = torch.softmax(logits.float() / self._sampling.temperature, -1)
-        reached = probabilities.cumsum(-1, dtype=exact)
-        total = reached[:, -1:]
-        if not torch.isfinite(total).all():
-            bad = int((~torch.isfinite(total[:, 0])).nonzero()[0])
-            raise ProbeError(
-                f"the model gives NaN or infinite logits for '{self._texts[alive[bad]].item}'"
-            )
-        numbers = self._numbers[alive, step].to(logits.device, exact)[:, None]
-        index = torch.searchsorted(reached, numbers * total, right=True)
-        return index.clamp(max=logits.shape[-1] - 1)[:, 0].tolist()
+        drawn = draw(probabilities, self._numbers[alive, step]).tolist()
+        if UNDRAWN in drawn:
+            bad = self._texts[alive[drawn.index(UNDRAWN)]].item
+            raise ProbeError(f"the model gives NaN or infinite logits for '{bad}'")
+        return drawn
 
     def _append(self, row: int, token: int) -> bool:
         """Append a token to a row's answer; return True if the answer is complete."""
@@ -240,6 +237,27 @@ class SentenceMarks(dict[int, bool]):
         text = self._tokenizer.decode([token], clean_up_tokenization_spaces=False)
         self[token] = any(end in text for end in MARKS)
         return self[token]
+
+
+def draw(probabilities: Tensor, numbers: Tensor) -> Tensor:
+    """Draw a token for each row by inverting its cumulative distribution, [n].
+
+    The sum runs in float64, where a large vocabulary loses nothing; on a device without float64
+    the probabilities are copied to the CPU. The draws are then those of the CPU.
+
+    Args:
+        probabilities: [n, vocabulary].
+        numbers: uniform in [0, 1), [n] float64.
+
+    Returns:
+        Indices, on the device of the sum; `UNDRAWN` for a row that holds NaN or infinity.
+    """
+    here = probabilities.to(linear_algebra_device(probabilities.device))
+    reached = here.cumsum(-1, dtype=torch.float64)
+    total = reached[:, -1:]
+    place = numbers.to(total.device)[:, None] * total
+    index = torch.searchsorted(reached, place, right=True).clamp(max=reached.shape[-1] - 1)
+    return torch.where(torch.isfinite(total), index, UNDRAWN)[:, 0]
 
 
 def random_numbers(text: str, sample: int, seed: int, count: int) -> list[float]:
