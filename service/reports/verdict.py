@@ -163,6 +163,8 @@ class Verdict:
             text = f"{took}{link} broke the model: {self.broke}"
             cut = self.left.word in ("none", "little")
             text += "; chains are cut because their facts broke" * cut
+            if self.left.word in _LEAKING and self.unrelated.word != "collapsed":
+                text += f"; {left}"
         elif self.installed.word in (ALREADY, TOOK[-1][1]):
             text = took
         else:
@@ -211,6 +213,10 @@ _HEADLINES = {
     "most": "most of the old fact can still be deduced",
     "more than before": "the old fact can be deduced more easily than before",
 }
+
+
+_LEAKING = ("much", "most", "more than before")
+"""Words for IFR by which the old fact still leaks."""
 
 
 def judged(

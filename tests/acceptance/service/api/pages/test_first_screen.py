@@ -25,7 +25,9 @@ from thinkeval.service.reports.leakage_map import FRAME
 from thinkeval.service.web.pages.edit import LISTED, TABS, TOP
 
 REWRITE = "harry-potter--studied-at"
-METHODS = ("none", "rome")
+LEAKING = "fine_tuning"
+"""A method whose edit took, kept the model, and leaks."""
+METHODS = ("none", LEAKING)
 SCREENS = Path(__file__).parents[5] / "reports/screens"
 WIDTHS = {1280: 900, 768: 1024, 390: 844}
 TALLEST = {1280: 2400, 768: 3000, 390: 3600}
@@ -64,7 +66,7 @@ def test_the_first_screen_holds_verdict_figures_map_and_next_step(
     open_page: Open, edits: dict[str, str], width: int, height: int, scheme: str
 ) -> None:
     page = open_page(
-        f"/edits/{edits['rome']}",
+        f"/edits/{edits[LEAKING]}",
         viewport={"width": width, "height": height},
         color_scheme=scheme,
     )
@@ -121,7 +123,7 @@ def same(text: str) -> bool:
 
 def test_the_map_draws_the_chains_that_carry_most(open_page: Open, edits: dict[str, str]) -> None:
     """The map draws at first the facts that the table names first."""
-    page = open_page(f"/edits/{edits['rome']}")
+    page = open_page(f"/edits/{edits[LEAKING]}")
     drawn = {each.get_attribute("data-fact") for each in page.locator("#map-svg [data-fact]").all()}
     for link in page.locator(".whom li a").all():
         if not (link.locator("xpath=..").locator(".share").inner_text()).startswith("0 "):
@@ -132,7 +134,7 @@ def test_the_map_draws_the_chains_that_carry_most(open_page: Open, edits: dict[s
 def test_the_button_edits_what_the_text_names(
     open_page: Open, service: Service, edits: dict[str, str]
 ) -> None:
-    page = open_page(f"/edits/{edits['rome']}")
+    page = open_page(f"/edits/{edits[LEAKING]}")
     listed = page.locator(".cut-facts li span:first-child").all_inner_texts()
     button = page.locator("#co-edit")
     many = "this fact" if len(listed) == 1 else f"these {len(listed)} facts"
@@ -140,7 +142,7 @@ def test_the_button_edits_what_the_text_names(
     expect(page.locator("#cut-headline")).to_contain_text(f"Editing {many} too")
     request = json.loads(button.get_attribute("data-request") or "")
     assert (request["rounds"], request["per_round"]) == (1, len(listed))
-    cut = service.get(f"/v1/edits/{edits['rome']}/leakcut")
+    cut = service.get(f"/v1/edits/{edits[LEAKING]}/leakcut")
     first = cut["facts"][: len(listed)]
     assert [f"{f['subject']} {f['relation'].replace('-', ' ')} {f['object']}" for f in first] == [
         text.replace("-", " ") for text in listed
@@ -183,7 +185,7 @@ def test_regions_of_the_first_screen_stay_where_they_are(
     Boxes and not pixels: fonts of another machine break lines elsewhere.
     """
     found: dict[str, dict[str, list[int]]] = {}
-    page = open_page(f"/edits/{edits['rome']}")
+    page = open_page(f"/edits/{edits[LEAKING]}")
     for width, height in WIDTHS.items():
         page.set_viewport_size({"width": width, "height": height})
         page.reload()
@@ -216,7 +218,7 @@ def test_no_tab_is_long_and_screens_are_kept(open_page: Open, edits: dict[str, s
         for tab in TABS if width != 768 else ("",):
             for scheme in ("light", "dark") if not tab else ("light",):
                 page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-                page.goto(_address(page, f"/edits/{edits['rome']}/{tab}".rstrip("/")))
+                page.goto(_address(page, f"/edits/{edits[LEAKING]}/{tab}".rstrip("/")))
                 fits(page, width)
                 name = f"edit-{tab or 'map'}-{width}-{scheme}.png"
                 page.screenshot(path=SCREENS / name, full_page=True)
@@ -248,16 +250,16 @@ def test_what_is_chosen_on_the_map_is_found_again_by_its_address(
 ) -> None:
     asked = {"measure": "likelihood_norm", "surviving": True, "limit": 1}
     # The strongest chain is on the map, whatever the model leaves of the others.
-    strongest = service.get(f"/v1/edits/{edits['rome']}/chains", **asked)["items"][0]
+    strongest = service.get(f"/v1/edits/{edits[LEAKING]}/chains", **asked)["items"][0]
     middle, steps = strongest["entities"][1], strongest["steps"]
-    page = open_page(f"/edits/{edits['rome']}?measure=likelihood_norm")
+    page = open_page(f"/edits/{edits[LEAKING]}?measure=likelihood_norm")
     page.locator(f'#map-svg [data-entity="{middle}"] text').click()
     expect(page.locator(".chip")).to_contain_text(middle)
     page.locator("#filter [name=draw]").select_option("3")
     page.locator(".more-filters summary").click()
     page.locator(f"#filter [name=steps][value='{steps}']").check()
     page.wait_for_url("**steps=**")
-    expect(page.locator("#map-title")).to_contain_text("survive")
+    expect(page.locator("#map-title")).to_contain_text("surviv")
     page.wait_for_load_state("networkidle")
 
     def seen(shown: Page) -> dict[str, Any]:
@@ -279,7 +281,7 @@ def test_what_is_chosen_on_the_map_is_found_again_by_its_address(
 def test_five_minutes_answer_what_a_visitor_asks(
     open_page: Open, service: Service, edits: dict[str, str], mine: Mine
 ) -> None:
-    edit = edits["rome"]
+    edit = edits[LEAKING]
     result = service.get(f"/v1/edits/{edit}")["result"]
     values = result["values"]
 
@@ -309,7 +311,7 @@ def test_five_minutes_answer_what_a_visitor_asks(
     expect(page.locator("#cut-headline")).to_contain_text(re.compile("if (it|each) takes"))
     # Which method is best, and is the difference real? One click further.
     page.locator(".by a").click()
-    expect(page.locator("#best-method")).to_contain_text("rome")
+    expect(page.locator("#best-method")).to_contain_text(LEAKING)
     best = box(page, "#best-method")
     assert best["y"] + best["height"] <= 900
     page.go_back()
@@ -324,7 +326,7 @@ def test_five_minutes_answer_what_a_visitor_asks(
 def test_an_edit_is_one_file_that_opens_without_a_service(
     open_page: Open, chromium: Browser, service: Service, edits: dict[str, str], tmp_path: Path
 ) -> None:
-    page = open_page(f"/edits/{edits['rome']}/export")
+    page = open_page(f"/edits/{edits[LEAKING]}/export")
     with page.expect_download() as found:
         page.get_by_role("link", name="Download as one HTML file").click()
     file = tmp_path / "edit.html"
@@ -335,10 +337,10 @@ def test_an_edit_is_one_file_that_opens_without_a_service(
     alone.on("request", lambda request: asked.append(request.url))
     alone.goto(file.as_uri())
     assert asked == [file.as_uri()]
-    score = service.get(f"/v1/edits/{edits['rome']}")["result"]
+    score = service.get(f"/v1/edits/{edits[LEAKING]}")["result"]
     expect(alone.locator(".verdict")).to_contain_text("can still be deduced")
     assert alone.locator("#map-svg .fact").count() > 3
-    chains = service.get(f"/v1/edits/{edits['rome']}/chains", limit=1)["total"]
+    chains = service.get(f"/v1/edits/{edits[LEAKING]}/chains", limit=1)["total"]
     expect(alone.locator("[aria-label=Chains] tbody tr")).to_have_count(chains)
     expect(alone.locator(".provenance")).to_contain_text(str(score["provenance"]["seed"]))
     assert alone.locator("a, script, link").count() == 0
