@@ -174,7 +174,9 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     by_method = session("report", "-g", graph)
     assert {row["Method"] for row in by_method} == {"fine_tuning", "none"}
     assert by_method == session("report", "-g", graph, "-f", "json")
-    assert session("sweep", REWRITE, *on, "-m", "none", "--workers", "1")["failed"] == []
+    assert (
+        session("sweep", REWRITE, *on, "-m", "none", "--anyway", "--workers", "1")["failed"] == []
+    )
     assert session("lab sequence", REWRITE, *on, "-m", "none")
     few = ("--edits", "2", "--batch", "1", "--every", "1", "--max-steps", "2")
     assert session("lab endurance", REWRITE, "-g", graph, *model, "-m", "none", *few)["points"]
