@@ -143,8 +143,9 @@ def at_places_only(module: nn.Module, places: Tensor) -> Iterator[None]:
 
     def forward(hidden: Tensor) -> Tensor:
         flat = hidden.reshape(-1, hidden.shape[-1])
-        found = original(flat.index_select(0, places)[None])[0]
-        return torch.zeros_like(flat).index_copy(0, places, found).view_as(hidden)
+        here = places.to(flat.device)
+        found = original(flat.index_select(0, here)[None])[0]
+        return torch.zeros_like(flat).index_copy(0, here, found).view_as(hidden)
 
     own = module.__dict__.get("forward")
     module.forward = forward
@@ -156,7 +157,15 @@ def at_places_only(module: nn.Module, places: Tensor) -> Iterator[None]:
 
 def add_at(output: Tensor, rows: Tensor, places: Tensor, vectors: Tensor) -> Tensor:
     """The output [batch, length, d] with vectors [n, d] added at (rows[i], places[i])."""
-    return output.index_put((rows, places), vectors.to(output.dtype), accumulate=True)
+    rows, places = rows.to(output.device), places.to(output.device)
+    return output.index_put((rows, places), vectors.to(output), accumulate=True)
+
+
+def at(values: Tensor, rows: Tensor, places: Tensor | int) -> Tensor:
+    """values[rows, places], on the device of `rows`, where that of `values` is another."""
+    if isinstance(places, Tensor):
+        places = places.to(values.device)
+    return values[rows.to(values.device), places].to(rows.device)
 
 
 def forward(model: nn.Module, inputs: Mapping[str, Tensor]) -> Any:

@@ -188,7 +188,7 @@ class _Batch:
         head = adapter.lm_head
         with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
             functional_call(adapter.model, dict(weights), (), {**self.inputs, "use_cache": False})
-        logits = adapter.logits(seen.inputs["end"][self.row, self.place])
+        logits = adapter.logits(nethook.at(seen.inputs["end"], self.row, self.place))
         log_p = logits.float().log_softmax(-1)
         picked = log_p.gather(1, self.token[:, None]).squeeze(1) * self.weight
         n = len(self.requests)

@@ -53,7 +53,7 @@ class Texts:
         with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
             self._forward(adapter, weights)
         row, place = self.answers.nonzero(as_tuple=True)
-        logits = adapter.logits(seen.inputs["end"][row, place - 1])
+        logits = adapter.logits(nethook.at(seen.inputs["end"], row, place - 1))
         token = self.batch.input_ids[row, place]
         picked = logits.float().log_softmax(-1).gather(1, token[:, None]).squeeze(1)
         return self._finite(
@@ -70,7 +70,7 @@ class Texts:
         module = adapter.layer_module(layer)
         with nethook.recording(outputs={"h": module}, stop_after=module) as seen:
             self._forward(adapter, weights)
-        found = seen.outputs["h"].float()
+        found = seen.outputs["h"].to(self.answers.device).float()
         self._finite(self.mean_of(found.detach().square().mean(-1)), f"the output of layer {layer}")
         return found
 
