@@ -116,6 +116,22 @@ def adding(module: nn.Module, extra: Callable[[Tensor], Tensor]) -> Iterator[Non
 
 
 @contextlib.contextmanager
+def in_float32(module: nn.Module, dtype: torch.dtype) -> Iterator[None]:
+    """Widen a module's first positional input, unless it is of integers; round its output."""
+
+    def widen(_: nn.Module, arguments: Any) -> Any:
+        first = arguments[0]
+        return (first.float() if first.is_floating_point() else first, *arguments[1:])
+
+    handle = module.register_forward_pre_hook(widen)
+    try:
+        with changing(module, lambda output: output.to(dtype)):
+            yield
+    finally:
+        handle.remove()
+
+
+@contextlib.contextmanager
 def answering(modules: Iterable[nn.Module], output: Tensor, size: int = 0) -> Iterator[None]:
     """Make modules return `output` without computation; their hooks are still called.
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from ...loaders.records import RewriteRequest
 from .. import nethook
@@ -22,6 +21,7 @@ from ..errors import EditFailedError, RequestError
 from ..joint import parted
 from ..key_value.tokens import prompt_row, target_ids
 from ..padding import Padded, pad
+from .weights import called
 
 REMEDY = "Lower lr, set norm_constraint, or load the model in float32."
 
@@ -105,8 +105,7 @@ class Texts:
                 yield numbers, self.chosen(numbers)
 
     def _forward(self, adapter: Adapter, weights: Mapping[str, Tensor]) -> None:
-        inputs = {**self.batch.inputs(), "use_cache": False}
-        functional_call(adapter.model, dict(weights), (), inputs)
+        called(adapter.model, weights, {**self.batch.inputs(), "use_cache": False})
 
     def _finite(self, values: Tensor, what: str) -> Tensor:
         for name, value in zip(self.names, values.detach().tolist(), strict=True):

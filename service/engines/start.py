@@ -25,7 +25,8 @@ It is a function of a module, which that process can import."""
 def start_engine(settings: Settings, make: MakeOn, executors: int | None = None) -> Engine:
     """Return the engine that the settings name; its executors are started by its user.
 
-    Several executors of this machine divide its processors and GPUs; Ray divides those of a node itself.
+    Several executors of this machine divide its processors and GPUs; Ray divides those of a node
+    itself.
 
     Args:
         executors: how many are wanted; None: as many as there is room for.
