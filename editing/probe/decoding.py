@@ -72,7 +72,8 @@ class Continuation:
         self.logits = self.logits[rows] if logits else self.logits[:0].clone()
         if self._cache is not None:
             for layer in self._cache.layers:
-                layer.batch_select_indices(rows.to(layer.device))
+                here = getattr(layer, "device", None) or rows.device  # none before its first tokens
+                layer.batch_select_indices(rows.to(here))
 
     def feed(self, ids: Tensor, real: Tensor) -> Tensor:
         """Append tokens to every row.

@@ -92,12 +92,12 @@ def _measured(pair: Any, to_cpu: Any) -> dict[str, Any]:
 
 
 def _difference(one: Any, other: Any) -> float:
-    """Largest relative difference of tensors; 0 or 1 of anything else."""
+    """Largest difference of the numbers of tensors; 0 or 1 of anything else."""
     if isinstance(one, dict):
         assert set(one) == set(other)
         return max(_difference(value, other[key]) for key, value in one.items())
     if isinstance(one, torch.Tensor):
-        return float((other - one).norm() / one.norm())
+        return float((other - one).abs().max())
     return float(one != other)
 
 
@@ -133,7 +133,7 @@ def test_probes_and_methods_on_two_devices(architecture):
     found = json.loads(ran.stdout.splitlines()[-1])
     for same in ("likelihoods", "samples", "texts", "covariance"):
         assert found[same] == 0, same
-    assert {name: value for name, value in found.items() if value > 5e-6} == {}
+    assert {name: value for name, value in found.items() if value > 1e-6} == {}
 
 
 if __name__ == "__main__":
