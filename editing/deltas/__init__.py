@@ -80,7 +80,7 @@ def applied(model: nn.Module, effect: EditEffect) -> Iterator[nn.Module]:
 
 
 def rounding_kept(model: nn.Module, effect: EditEffect) -> float | None:
-    """The share of an update that is left once the edited weights are rounded to 16 bits.
+    """The fraction of an update that is left once the edited weights are rounded to 16 bits.
 
     ⟨ΔW, W' − W⟩ / ‖ΔW‖² over all changed parameters of 16 bits, with W' as `applied` stores it;
     None where there is none.

@@ -275,7 +275,7 @@ def _score_of(
 
 
 ROUNDED = 0.95
-"""Below this share of an update that rounding to 16 bits keeps, there is a notice."""
+"""Below this fraction of an update that rounding to 16 bits keeps, there is a notice."""
 
 
 def _precision(resolved: Resolved, effect: EditEffect) -> dict[str, object]:
