@@ -107,7 +107,7 @@ def _add(
         keys = inputs[real.to(inputs.device)]
         keys = in_float64(keys) if dtype == torch.float64 else keys.to(dtype)
         if name not in sums:
-            sums[name] = torch.zeros(keys.shape[1], keys.shape[1], dtype=dtype)
+            sums[name] = torch.zeros(keys.shape[1], keys.shape[1], dtype=dtype, device=keys.device)
         sums[name] = sums[name].to(keys.device).addmm_(keys.T, keys)
 
     with nethook.reading(modules, add), nethook.recording(stop_before=last):
