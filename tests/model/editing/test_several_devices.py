@@ -22,8 +22,6 @@ from thinkeval.editing.probe.edited_states import likelihoods_of_states
 from thinkeval.editing.probe.likelihood import likelihoods
 from thinkeval.editing.probe.prompts import Query, Rendered
 from thinkeval.editing.probe.sampled import Sampling, sample
-from thinkeval.editing.training.finetune import fine_tuned
-from thinkeval.editing.training.settings import FineTuning
 
 METHODS = [name for name in ALL if name not in WITHOUT_UPDATE]
 OPTIONS = {"context_templates": ["{}", "Then {}"]}
@@ -40,7 +38,7 @@ def _changes(method: str) -> dict[str, Any]:
 
 def _spread(machine: Any, model: Any) -> None:
     """Put a model's layers on two devices, as `from_pretrained(device_map="auto")` does."""
-    from accelerate import dispatch_model
+    from accelerate import big_modeling
 
     layers, top = ("model.layers", ("model.embed_tokens", "model.rotary_emb"))
     end: tuple[str, ...] = ("model.norm", "lm_head")
@@ -53,7 +51,9 @@ def _spread(machine: Any, model: Any) -> None:
         machine.move(model.get_submodule(name), index)
     model.tie_weights()
     places = {"lm_head": 0, **places}
-    dispatch_model(
+    # It knows tied weights by their address, which emulated tensors do not have.
+    big_modeling.find_tied_parameters = lambda _: []
+    big_modeling.dispatch_model(
         model,
         {name: machine.device(index) for name, index in places.items()},
         main_device=machine.device(0),
@@ -86,8 +86,6 @@ def _measured(pair: Any, to_cpu: Any) -> dict[str, Any]:
             found["changes"] = torch.tensor([[each.kl, each.nll] for each in changed])
             states = likelihoods_of_states(loaded, [[], [effect]], asked)
             found["states"] = torch.tensor(states)
-    tuned = fine_tuned(*pair, (("Harry Potter studied at", "Paris"),), FineTuning(steps=2))
-    found["fine-tune"] = {key: to_cpu(delta) for key, delta in tuned.deltas.items()}
     return found
 
 
