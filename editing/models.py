@@ -45,9 +45,12 @@ weights are float32 and CUDA multiplies matrices in TensorFloat-32, of 10 bits a
 
 TF32 = "tf32"
 
-ONE_DEVICE = (
-    "A model must fit on one device; it is not divided among several GPUs. Use --dtype bfloat16, "
-    "--device cpu, or a smaller model."
+ALL = "all"
+"""The device that spreads a model over all GPUs, a part of its layers on each."""
+
+TOO_LARGE = (
+    "Use --dtype bfloat16, THINKEVAL_DEVICE=all where there are several GPUs, THINKEVAL_DEVICE=cpu,"
+    " or a smaller model."
 )
 
 
@@ -62,7 +65,7 @@ class ModelInfo:
         digest: of the model's identity, see `editing.identity`: its answers are found by it.
         parts: digests of the identity's parts besides the weights.
         dtype: a key of `DTYPES`.
-        device: `cpu`, `cuda:0`, `mps`.
+        device: `cpu`, `cuda:0`, `mps`; `cuda:0, cuda:1` of a model on two devices.
         architecture: the configuration's `model_type`.
         n_parameters: number of weights, tied ones counted once.
     """
@@ -133,7 +136,7 @@ def load(
         revision: branch, tag or commit of a hub model; resolved to a commit first, so that
             configuration, weights and tokenizer are of the same commit.
         dtype: a key of `DTYPES`.
-        device: `auto` (first of CUDA, MPS, CPU), or a torch device such as `cuda:1`.
+        device: `auto` (first of CUDA, MPS, CPU), a torch device such as `cuda:1`, or `all`.
 
     Raises:
         ModelLoadError: unknown dtype or device, no such model, missing weights, or a missing or
@@ -153,23 +156,29 @@ def load(
     follow = _following_the_setting() if "gguf_file" in options else contextlib.nullcontext()
     with _quiet(_is_local(options)), follow:
         tokenizer = _load_tokenizer(source, options)
-        model = _load_weights(source, chosen, options | placement(place))
+        model = _load_weights(source, chosen, options | placement(place, spread=device == ALL))
     try:
-        model.to(place)
+        if device != ALL:
+            model.to(place)
     except torch.OutOfMemoryError as error:
         raise DeviceMemoryError(
-            f"the weights of '{name}' do not fit on {place} ({error})", remedy=ONE_DEVICE
+            f"the weights of '{name}' do not fit on {place} ({error})", remedy=TOO_LARGE
         ) from error
     return wrap(model, tokenizer, name=name, revision=pinned, tf32=dtype == TF32)
 
 
-def placement(device: torch.device) -> dict[str, Any]:
-    """Options of `from_pretrained` with which weights are read onto one accelerator directly.
+def placement(device: torch.device, *, spread: bool = False) -> dict[str, Any]:
+    """Options of `from_pretrained` with which weights are read onto accelerators directly.
 
     Empty for the CPU.
+
+    Args:
+        spread: over all of them, beginning with the first.
     """
     if device.type == "cpu":
         return {}
+    if spread:
+        return {"device_map": "auto"}
     return {"device_map": {"": device}}
 
 
@@ -259,9 +268,9 @@ def wrap(
 
     Raises:
         ModelLoadError: the tokenizer's own vocabulary has more entries than the model, or no token
-            for padding; or the weights are on several devices.
+            for padding; or a part of the weights is not on an accelerator.
     """
-    _refuse_several_devices(model, name)
+    devices = _devices(model, name)
     _drop_tokens_without_rows(tokenizer, model.get_input_embeddings().weight.shape[0], name)
     _set_pad_token(tokenizer, name)
     model.eval()
@@ -274,7 +283,7 @@ def wrap(
         revision=revision,
         weights_digest=weights,
         dtype=TF32 if tf32 else str(first.dtype).removeprefix("torch."),
-        device=str(first.device),
+        device=devices,
         architecture=getattr(model.config, "model_type", type(model).__name__),
         n_parameters=sum(p.numel() for p in model.parameters()),
         digest=identity.identity(weights, parts),
@@ -300,12 +309,12 @@ def weights_digest(model: nn.Module) -> str:
 
 
 def resolve_device(device: str) -> torch.device:
-    """The torch device of `auto`, `cpu`, `cuda`, `cuda:1`, `mps`.
+    """The torch device of `auto`, `cpu`, `cuda`, `cuda:1`, `mps`; of `all` that of the inputs.
 
     Raises:
         ModelLoadError: unknown device, or no such device on this machine.
     """
-    if device == "auto":
+    if device in ("auto", ALL):
         device = "cuda" if torch.cuda.is_available() else "cpu"
         if device == "cpu" and torch.backends.mps.is_available():
             device = "mps"
@@ -315,8 +324,18 @@ def resolve_device(device: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelLoadError(
             f"the device '{device}' cannot be used ({str(error).splitlines()[0]})",
-            remedy="Use one of --device auto, cpu, cuda, cuda:0 ... or mps.",
+            remedy="Use one of --device auto, cpu, cuda, cuda:0 ..., all or mps.",
         ) from error
+
+
+def device_of_worker(device: str, number: int) -> str:
+    """The device setting of one of several workers of a machine: `auto` deals out its GPUs.
+
+    Args:
+        number: of the worker, from 0.
+    """
+    n_cards = torch.cuda.device_count() if device == "auto" else 0
+    return f"cuda:{number % n_cards}" if n_cards else device
 
 
 def _dtype(name: str) -> torch.dtype:
@@ -478,7 +497,7 @@ def _load_weights(source: str, dtype: torch.dtype, options: dict[str, Any]) -> A
         model, report = loaded
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise DeviceMemoryError(
-            f"no memory for the weights of '{source}'", remedy=ONE_DEVICE
+            f"no memory for the weights of '{source}'", remedy=TOO_LARGE
         ) from error
     except Exception as error:
         # OSError (no weights), ValueError (not a causal model), SafetensorError (truncated) ...
@@ -583,14 +602,20 @@ UNPICKLED = "Use weights as .safetensors, or as a .bin file that has tensors onl
 """Problem and remedy of a file that `torch.load` refuses; its message advises to allow code."""
 
 
-def _refuse_several_devices(model: nn.Module, name: str) -> None:
-    devices = sorted({str(parameter.device) for parameter in model.parameters()})
-    if len(devices) > 1:
+def _devices(model: nn.Module, name: str) -> str:
+    """The devices of a model's weights, `cuda:0, cuda:1` where it is spread over several.
+
+    Raises:
+        ModelLoadError: a part of the weights is not on an accelerator, but in memory or on disk.
+    """
+    devices = ", ".join(sorted({str(parameter.device) for parameter in model.parameters()}))
+    if "," in devices and ("cpu" in devices or "meta" in devices):
         raise ModelLoadError(
-            f"the weights of '{name}' are on several devices ({', '.join(devices)}); editing and "
-            "probing use one",
-            remedy="Load it on one device: --device cuda:0 with --dtype bfloat16, or --device cpu.",
+            f"the weights of '{name}' are partly on the CPU or on disk ({devices}); editing and "
+            "probing need them on accelerators, or all on the CPU",
+            remedy="Use --dtype bfloat16, --device cpu, or a smaller model.",
         )
+    return devices
 
 
 def _drop_tokens_without_rows(tokenizer: Any, rows: int, name: str) -> None:

@@ -116,6 +116,22 @@ def adding(module: nn.Module, extra: Callable[[Tensor], Tensor]) -> Iterator[Non
 
 
 @contextlib.contextmanager
+def in_float32(module: nn.Module, dtype: torch.dtype) -> Iterator[None]:
+    """Widen a module's first positional input, unless it is of integers; round its output."""
+
+    def widen(_: nn.Module, arguments: Any) -> Any:
+        first = arguments[0]
+        return (first.float() if first.is_floating_point() else first, *arguments[1:])
+
+    handle = module.register_forward_pre_hook(widen)
+    try:
+        with changing(module, lambda output: output.to(dtype)):
+            yield
+    finally:
+        handle.remove()
+
+
+@contextlib.contextmanager
 def answering(modules: Iterable[nn.Module], output: Tensor, size: int = 0) -> Iterator[None]:
     """Make modules return `output` without computation; their hooks are still called.
 
@@ -143,8 +159,9 @@ def at_places_only(module: nn.Module, places: Tensor) -> Iterator[None]:
 
     def forward(hidden: Tensor) -> Tensor:
         flat = hidden.reshape(-1, hidden.shape[-1])
-        found = original(flat.index_select(0, places)[None])[0]
-        return torch.zeros_like(flat).index_copy(0, places, found).view_as(hidden)
+        here = places.to(flat.device)
+        found = original(flat.index_select(0, here)[None])[0]
+        return torch.zeros_like(flat).index_copy(0, here, found).view_as(hidden)
 
     own = module.__dict__.get("forward")
     module.forward = forward
@@ -156,7 +173,15 @@ def at_places_only(module: nn.Module, places: Tensor) -> Iterator[None]:
 
 def add_at(output: Tensor, rows: Tensor, places: Tensor, vectors: Tensor) -> Tensor:
     """The output [batch, length, d] with vectors [n, d] added at (rows[i], places[i])."""
-    return output.index_put((rows, places), vectors.to(output.dtype), accumulate=True)
+    rows, places = rows.to(output.device), places.to(output.device)
+    return output.index_put((rows, places), vectors.to(output), accumulate=True)
+
+
+def at(values: Tensor, rows: Tensor, places: Tensor | int) -> Tensor:
+    """values[rows, places], on the device of `rows`, where that of `values` is another."""
+    if isinstance(places, Tensor):
+        places = places.to(values.device)
+    return values[rows.to(values.device), places].to(rows.device)
 
 
 def forward(model: nn.Module, inputs: Mapping[str, Tensor]) -> Any:

@@ -100,9 +100,10 @@ class Adapter:
         """The model's logits [..., vocabulary] of normed final hidden states [..., d_model].
 
         The only way from a hidden state to logits: the bare head misses what some architectures do
-        to its output (`Layout.logits`).
+        to its output (`Layout.logits`). They are on the device of the hidden states, also where
+        the head is on another.
         """
-        return self.layout.logits(self._config, self.lm_head(hidden))
+        return self.layout.logits(self._config, self.lm_head(hidden)).to(hidden.device)
 
     def post_norm(self, layer: int) -> nn.Module | None:
         """The norm between a layer's MLP output and the residual stream, if there is one."""

@@ -77,7 +77,7 @@ def _greatest_difference(found: Tensor, own: Tensor) -> tuple[float, float]:
     """The greatest absolute difference, and the allowed one. NaN equals NaN: it is no mismatch."""
     if found.shape != own.shape:
         return float("inf"), 0.0
-    wide = found.float()
+    wide = found.float().to(own.device)
     same = (wide == own) | (wide.isnan() & own.isnan())
     difference = torch.where(same, 0.0, (wide - own).abs()).nan_to_num(nan=torch.inf)
     size = own[own.isfinite()].abs()

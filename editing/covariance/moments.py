@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from .. import nethook
 from ..deltas import preserved
 from ..errors import CovarianceError, DeviceMemoryError
-from ..linear_algebra import in_float64, linear_algebra_device
+from ..linear_algebra import in_float64
 from ..padding import Padded, pad
 from .checkpoint import Partial, Progressed
 from .texts import Texts
@@ -59,8 +59,6 @@ def second_moments(
     """
     device = next(model.parameters()).device
     state = partial.read() if partial else Progressed()
-    place = linear_algebra_device(device) if dtype == torch.float64 else device
-    state.sums = {name: total.to(place) for name, total in state.sums.items()}
     if progress is not None and state.n_texts:
         progress(state.n_texts, len(texts), "covariance")
     with preserved(model), torch.no_grad():
@@ -106,11 +104,11 @@ def _add(
     real = batch.attention_mask.bool()
 
     def add(name: str, inputs: Tensor) -> None:
-        keys = inputs[real]
+        keys = inputs[real.to(inputs.device)]
         keys = in_float64(keys) if dtype == torch.float64 else keys.to(dtype)
         if name not in sums:
             sums[name] = torch.zeros(keys.shape[1], keys.shape[1], dtype=dtype, device=keys.device)
-        sums[name].addmm_(keys.T, keys)
+        sums[name] = sums[name].to(keys.device).addmm_(keys.T, keys)
 
     with nethook.reading(modules, add), nethook.recording(stop_before=last):
         nethook.forward(model, batch.inputs())

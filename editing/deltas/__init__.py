@@ -79,6 +79,28 @@ def applied(model: nn.Module, effect: EditEffect) -> Iterator[nn.Module]:
         yield model
 
 
+def rounding_kept(model: nn.Module, effect: EditEffect) -> float | None:
+    """The fraction of an update that is left once the edited weights are rounded to 16 bits.
+
+    ⟨ΔW, W' − W⟩ / ‖ΔW‖² over all changed parameters of 16 bits, with W' as `applied` stores it;
+    None where there is none.
+
+    Args:
+        model: the unedited model.
+    """
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    kept = whole = 0.0
+    for name, delta in effect.deltas.items():
+        weight = parameters[name].detach()
+        if weight.element_size() > 2:
+            continue
+        update, wide = delta.to(weight.device, torch.float32), weight.float()
+        stored = (wide + update).to(weight.dtype).float()
+        kept += float((update * (stored - wide)).sum())
+        whole += float(update.square().sum())
+    return kept / whole if whole else None
+
+
 def require_fits(model: nn.Module, effect: EditEffect) -> dict[str, nn.Parameter]:
     """Refuse an effect that cannot be applied to the model; returns the model's parameters by name.
 

@@ -17,7 +17,7 @@ from ..errors import HparamsError
 _NAMES = {"ft": "fine_tuning"}
 """Names of methods in their files that differ from ours by more than case."""
 
-_DEVICE = "THINKEVAL_DEVICE chooses the device, and a model runs on one"
+_DEVICE = "THINKEVAL_DEVICE chooses the device"
 _DTYPE = "--dtype chooses it"
 _FOLDER = "results are stored in the database"
 _TOKENIZER = "the model's own is used"

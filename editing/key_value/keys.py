@@ -84,8 +84,8 @@ def _between_at_subject(
         ):
             nethook.forward(adapter.model, batch.inputs())
         here = torch.arange(len(batch.subject_last), device=batch.subject_last.device)
-        ins.append(seen.inputs["in"][here, batch.subject_last])
-        outs.append(seen.outputs["out"][here, batch.subject_last])
+        ins.append(nethook.at(seen.inputs["in"], here, batch.subject_last))
+        outs.append(nethook.at(seen.outputs["out"], here, batch.subject_last))
     return torch.cat(ins), torch.cat(outs)
 
 

@@ -23,7 +23,6 @@ from torch import Tensor, nn
 
 from .. import interruption, nethook
 from ..architectures import Adapter
-from ..linear_algebra import linear_algebra_device
 
 Site = Literal["activation", "pre_activation"]
 """`activation`: input of the MLP's output projection, the factor of each memory slot (in a gated
@@ -63,7 +62,7 @@ def attribution(
         batch_size: maximum number of rows per forward pass.
     """
     modules = [_module(adapter, layer, site) for layer in range(adapter.n_layers)]
-    scores = []
+    scores, first = [], next(adapter.model.parameters()).device
     for module, own in zip(modules, _activations(adapter, ids, modules, site), strict=True):
         total = torch.zeros_like(own, dtype=torch.float32)
         for start in range(0, len(path), batch_size):
@@ -74,7 +73,7 @@ def attribution(
                 probability = _probability(adapter, ids, token, len(factors))
             (gradient,) = torch.autograd.grad(probability.sum(), scaled)
             total += gradient.float().sum(0)
-        scores.append(own.float() * total / len(path))
+        scores.append((own.float() * total / len(path)).to(first))
     return torch.stack(scores)
 
 
@@ -181,13 +180,12 @@ def shifted_slots(
         if not owners:
             continue
         module, _, name = adapter.mlp_out(layer)
-        weight, turned = adapter.model.get_parameter(name), adapter.orientation(module) == "in_out"
+        turned = adapter.orientation(module) == "in_out"
         size = n_slots(adapter, layer)
-        place = linear_algebra_device(weight.device)
-        slots = torch.zeros(len(owners), size, dtype=torch.float64, device=place)
+        vectors = torch.stack([shifts[request] for request in owners])
+        slots = vectors.new_zeros(len(owners), size)
         for row, request in enumerate(owners):
             slots[row, here[request]] = 1
-        vectors = torch.stack([shifts[request] for request in owners])
         left, right = (slots.T, vectors) if turned else (vectors.T, slots)
         factors[name] = (left.contiguous(), right.contiguous())
         deltas[name] = (left @ right).float()

@@ -50,8 +50,8 @@ class Prefix:
         return Prefix(
             self.first_layer,
             None if self.hidden is None else self.hidden[rows, :after],
-            tuple(keys[rows, :, start:] for keys in self.keys),
-            tuple(values[rows, :, start:] for values in self.values),
+            tuple(keys[rows.to(keys.device), :, start:] for keys in self.keys),
+            tuple(values[rows.to(values.device), :, start:] for values in self.values),
             before,
             self.size,
         )
@@ -94,7 +94,8 @@ def prefix_of(adapter: Adapter, rows: Encoded, first_layer: int, after: int) -> 
     if first_layer:
         right = places[:, None] + torch.arange(after, device=places.device)
         here = torch.arange(len(places), device=places.device)[:, None]
-        hidden = seen.outputs["h"][here, right.clamp(max=rows.input_ids.shape[1] - 1)]
+        right = right.clamp(max=rows.input_ids.shape[1] - 1)
+        hidden = nethook.at(seen.outputs["h"], here, right)
     keys = tuple(layer.recorded[0] for layer in layers)
     values = tuple(layer.recorded[1] for layer in layers)
     return Prefix(first_layer, hidden, keys, values, before, seen.sizes.get("h", 0))
@@ -139,5 +140,5 @@ class _Collecting(_Passing):
         return key_states, value_states
 
     def _chosen(self, states: Tensor) -> Tensor:
-        index = self.places[:, None, :, None]
+        index = self.places[:, None, :, None].to(states.device)
         return states.gather(2, index.expand(-1, states.shape[1], -1, states.shape[3]))

@@ -260,15 +260,17 @@ class _Solver:
             prefix.forward(self.adapter, batch.inputs)
         end = seen.inputs["end"]
         read = end if self.loss_layer is None else self.adapter.final_norm(seen.outputs["loss"])
-        log_p = _log_softmax(self.adapter.logits(read[batch.spot_row, batch.spot_place]))
+        log_p = _log_softmax(
+            self.adapter.logits(nethook.at(read, batch.spot_row, batch.spot_place))
+        )
         picked = log_p[batch.pair_spot, batch.pair_token] * batch.pair_weight
         n, answers = len(batch.first), len(batch.answer_owner)
         nll = torch.zeros(n + answers, device=self.device).index_add(0, batch.pair_owner, -picked)
         return _Seen(
-            value=seen.outputs["value"][batch.first, 0].float(),
+            value=nethook.at(seen.outputs["value"], batch.first, 0).float(),
             nll=nll[:n],
             answers=-nll[n:],
-            kl=_log_softmax(self.adapter.logits(end[batch.kl, 0])),
+            kl=_log_softmax(self.adapter.logits(nethook.at(end, batch.kl, 0))),
         )
 
 

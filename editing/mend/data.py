@@ -106,7 +106,7 @@ def log_probabilities(adapter: Adapter, batch: TargetBatch) -> Tensor:
     head = adapter.lm_head
     with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
         nethook.forward(adapter.model, batch.inputs)
-    logits = adapter.logits(seen.inputs["end"][batch.row, batch.place])
+    logits = adapter.logits(nethook.at(seen.inputs["end"], batch.row, batch.place))
     return logits.float().log_softmax(-1)
 
 

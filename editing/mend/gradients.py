@@ -43,7 +43,7 @@ def inputs_and_deltas(
         values = losses()
         deltas = torch.autograd.grad(values.sum(), [probes[name] for name in modules])
     found = {
-        name: (seen.inputs[name].detach(), delta)
+        name: (seen.inputs[name].detach().to(values.device), delta.to(values.device))
         for name, delta in zip(modules, deltas, strict=True)
     }
     return found, values.detach()
@@ -104,8 +104,8 @@ def row_updates(
 
     def hook(update: RowUpdate):
         def add(module: object, arguments: tuple[Tensor, ...], output: Tensor) -> Tensor:
-            x = arguments[0].to(update.left.dtype)
-            return output + (x @ update.left.mT @ update.right).to(output.dtype)
+            x = arguments[0].to(update.left)
+            return output + (x @ update.left.mT @ update.right).to(output)
 
         return add
 

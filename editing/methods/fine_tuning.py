@@ -4,9 +4,9 @@ Adam on the projection's weight (and bias, if the architecture has one), on the 
 prompt token, with every weight clamped to W0 ± norm_constraint after each step: the constrained
 fine-tuning baseline of the ROME and MEMIT papers as in their code.
 
-The trained weights are float32; a model in bfloat16 or float16 computes with their rounding to its
-own type. The bound holds for the weights as the model stores them: where rounding would leave the
-box, it goes to the next number inside. So a weight whose neighbours in that type are further away
+The trained weights are float32, also of a model in bfloat16 or float16, and are rounded once. The
+bound holds for the weights as the model stores them: where rounding would leave the box, it goes to
+the next number inside. So a weight whose neighbours in that type are further away
 than the bound does not move; load the model in float32 for published values of the bound.
 
 Deliberate difference from that code: padding and BOS are never target tokens (in the published code
@@ -23,7 +23,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from ...loaders.records import RewriteRequest
 from .. import interruption, nethook
@@ -37,6 +36,7 @@ from ..key_value.tokens import Row, batch_of, prompt_row, target_ids
 from ..objectives import Objective
 from ..training.weights import (
     as_stored,
+    called,
     changes,
     constrain,
     trained_weights,
@@ -89,10 +89,7 @@ def _train(
     weights: Mapping[str, Tensor],
     hparams: HyperParams,
 ) -> None:
-    """Train `weights`, float32 or wider, in place; the model is not modified (`functional_call`).
-
-    Losses and gradients are those of the weights as the model stores them (`as_stored`).
-    """
+    """Train `weights`, float32 or wider, in place; the model is not modified."""
     for batch in batches:
         batch.start(adapter, originals)
     adam = torch.optim.Adam(
@@ -102,12 +99,12 @@ def _train(
         total = 0.0
         for batch in batches:
             interruption.check()
-            stored = as_stored(weights, originals, hparams.norm_constraint)
-            losses = batch.losses(adapter, {n: w.requires_grad_(True) for n, w in stored.items()})
+            asked = {n: w.detach().requires_grad_(True) for n, w in weights.items()}
+            losses = batch.losses(adapter, asked)
             loss = losses.mean()
             total += loss.item() * len(losses)
             if loss.item() >= hparams.stop_loss:
-                gradients = torch.autograd.grad(loss, list(stored.values()))
+                gradients = torch.autograd.grad(loss, list(asked.values()))
                 for weight, gradient in zip(weights.values(), gradients, strict=True):
                     weight.grad = gradient.to(weight.dtype)
                 adam.step()
@@ -187,8 +184,8 @@ class _Batch:
         """−mean log p of the targets [n], and mean log p of the answers [A]."""
         head = adapter.lm_head
         with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
-            functional_call(adapter.model, dict(weights), (), {**self.inputs, "use_cache": False})
-        logits = adapter.logits(seen.inputs["end"][self.row, self.place])
+            called(adapter.model, weights, {**self.inputs, "use_cache": False})
+        logits = adapter.logits(nethook.at(seen.inputs["end"], self.row, self.place))
         log_p = logits.float().log_softmax(-1)
         picked = log_p.gather(1, self.token[:, None]).squeeze(1) * self.weight
         n = len(self.requests)

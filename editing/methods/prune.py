@@ -185,12 +185,11 @@ def _earlier(
     if {key: state.get(key) for key in _settings(hparams)} != _settings(hparams):
         raise EditingError("the state is of a sequence with other hyperparameters", remedy=remedy)
     parameters = dict(model.named_parameters(remove_duplicate=False))
-    found = {}
+    device, found = linear_algebra_device(next(model.parameters()).device), {}
     for name, spectrum in state["spectra"].items():
         shape = (len(spectrum.u), spectrum.vh.shape[1])
         if name not in parameters or tuple(parameters[name].shape) != shape:
             raise EditingError(f"the state has updates of a {name} {shape}", remedy=remedy)
-        device = linear_algebra_device(parameters[name].device)
         found[name] = Spectrum(
             spectrum.u.to(device), spectrum.s.to(device), spectrum.vh.to(device), spectrum.largest
         )

@@ -87,7 +87,7 @@ def retained(
 
     A non-zero update of a zero weight is an infinite change; a zero update is no change.
     """
-    update, before = in_float64(delta), in_float64(weight.detach())
+    update, before = in_float64(delta), in_float64(weight.detach().to(delta.device))
     n = update.numel()
     if mask == "paper":
         change = (update / before).abs().nan_to_num(nan=0.0, posinf=torch.inf).flatten()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +20,8 @@ MAX_TOKENS = 32_768
 MIN_TOKENS = 512
 
 _MEMORY_SHARE = 0.25
-"""Fraction of the free memory for one batch; the rest is for other programs, and for the copy of
-keys and values when rows are removed."""
+"""Fraction of the memory beside the weights for one batch; the rest is for other programs, and for
+the copy of keys and values when rows are removed."""
 
 _WEIGHTS_SHARE = 0.5
 """On a CPU, a batch takes at most this fraction of the weights' memory, so that a probe takes less
@@ -126,13 +127,15 @@ def room_for(
     """Return the size of a batch: `batch_tokens`, or the largest that fits if None.
 
     By default it is between `MIN_TOKENS` and `MAX_TOKENS`. Keys and values, activations and logits
-    use at most a quarter of the free memory of the model's device, and on a CPU half of what the
-    weights take; the batches of a large model are short enough there to show progress.
+    use at most a quarter of the memory that the model's device has beside the weights, and on a CPU
+    half of what the weights take; the batches of a large model are short enough there to show
+    progress. Of several devices it is the one with the least. So a command has the same batches,
+    and the same bits, whatever else is in memory, unless that leaves less than a batch.
 
     Args:
         growing: rows grow from a few tokens, one at a time, and show progress with each: the tokens
             before it have keys and values only.
-        device: where a model without weights is to be; its weights are not free memory.
+        device: where a model without weights is to be.
     """
     if batch_tokens is not None:
         return Room(batch_tokens, 0)
@@ -143,17 +146,27 @@ def room_for(
     logits = -(-_NUMBER * int(config.vocab_size) // per_token)
     most, weights = float(MAX_TOKENS), weight_bytes(model)
     place = device or parameter.device
-    if place.type == "cuda":
-        free = torch.cuda.mem_get_info(place)[0]
-    else:
-        free = psutil.virtual_memory().available
-    room = _MEMORY_SHARE * (free - weights * (parameter.device != place))
+    held: Counter[torch.device] = Counter()
+    for each in model.parameters():
+        held[device or each.device] += each.numel() * each.element_size()
+    room = min(_planned(*at) for at in held.items())
     if place.type == "cpu":
         room = min(room, max(_LEAST_BYTES, _WEIGHTS_SHARE * weights))
         if not growing:
             most = min(most, _CPU_WORK / sum(p.numel() for p in model.parameters()))
     tokens = int(max(MIN_TOKENS, min(most, room / per_token)))
     return Room(tokens, logits, per_token)
+
+
+def _planned(device: torch.device, weights: int) -> float:
+    """Bytes of a device that a batch may take beside weights of so many bytes."""
+    if device.type == "cuda":
+        free, total = torch.cuda.mem_get_info(device)
+        free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    else:
+        memory = psutil.virtual_memory()
+        free, total = memory.available, memory.total
+    return min(_MEMORY_SHARE * (total - weights), free)
 
 
 def cached_numbers(config: Any) -> int:

@@ -71,7 +71,9 @@ class Continuation:
         self._ids, self._mask = self._ids[rows], self._mask[rows]
         self.logits = self.logits[rows] if logits else self.logits[:0].clone()
         if self._cache is not None:
-            self._cache.batch_select_indices(rows)
+            for layer in self._cache.layers:
+                here = getattr(layer, "device", None) or rows.device  # none before its first tokens
+                layer.batch_select_indices(rows.to(here))
 
     def feed(self, ids: Tensor, real: Tensor) -> Tensor:
         """Append tokens to every row.

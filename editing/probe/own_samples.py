@@ -261,6 +261,6 @@ def _edited_head(adapter: Adapter, effect: EditEffect) -> Callable[[Tensor], Ten
 
     def logits(states: Tensor) -> Tensor:
         out = torch.func.functional_call(adapter.lm_head, new, (states,))
-        return adapter.layout.logits(model.config.get_text_config(), out)
+        return adapter.layout.logits(model.config.get_text_config(), out).to(states.device)
 
     return logits

@@ -219,7 +219,7 @@ def _final(adapter: Adapter, inputs: dict[str, Tensor]) -> Tensor:
     norm = adapter.final_norm
     with nethook.recording(outputs={"h": norm}, stop_after=norm) as seen:
         nethook.forward(adapter.model, inputs)
-    return seen.outputs["h"]
+    return seen.outputs["h"].to(inputs["input_ids"].device)
 
 
 def _below(adapter: Adapter, inputs: dict[str, Tensor], layer: int, *, keyed: bool) -> _Below:

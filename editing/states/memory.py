@@ -18,7 +18,7 @@ def borrowed(model: Any, tokenizer: Any, name: str) -> Iterator[LoadedModel]:
 
     Raises:
         ModelLoadError: the tokenizer belongs to another model or has no token for padding, or the
-            weights are on several devices.
+            weights are partly on the CPU or on disk.
     """
     pad = tokenizer.pad_token
     with evaluating(model):

@@ -18,7 +18,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from .. import interruption
 from ..answer_tokens import answer_ids, text_ids
@@ -29,7 +28,7 @@ from ..states.extras import package
 from ..states.restored import restored
 from .settings import FineTuning, Pairs
 from .texts import Texts, as_texts
-from .weights import as_stored, changes, widened
+from .weights import called, changes, widened
 
 MAX_TOKENS = 256
 """A longer plain text is cut into pieces of this length, or of the model's positions."""
@@ -99,14 +98,13 @@ def _all_weights(
     weights = widened(originals)
     optimizer = torch.optim.AdamW(list(weights.values()), lr=settings.rate, weight_decay=0.0)
     for step in _steps(settings, progress):
-        stored = as_stored(weights, originals, None)
-        asked = {name: weight.requires_grad_(True) for name, weight in stored.items()}
+        asked = {name: w.detach().requires_grad_(True) for name, w in weights.items()}
         loss = _loss(model, asked, next(batches), step)
-        gradients = torch.autograd.grad(loss, list(stored.values()), allow_unused=True)
+        gradients = torch.autograd.grad(loss, list(asked.values()), allow_unused=True)
         for weight, gradient in zip(weights.values(), gradients, strict=True):
             weight.grad = None if gradient is None else gradient.to(weight.dtype)
         _update(optimizer, weights.values())
-    moved = changes(as_stored(weights, originals, None), originals)
+    moved = changes(weights, originals)
     return EditEffect({name: delta for name, delta in moved.items() if delta.any()})
 
 
@@ -165,7 +163,7 @@ def _loss(model: nn.Module, weights: Mapping[str, Tensor], texts: Texts, step: i
         EditFailedError: it is NaN or infinite.
     """
     inputs = {**texts.batch.inputs(), "use_cache": False}
-    logits = functional_call(model, dict(weights), (), inputs).logits
+    logits = called(model, weights, inputs).logits
     row, place = texts.answers.nonzero(as_tuple=True)
     wanted = texts.batch.input_ids[row, place]
     wide = torch.promote_types(logits.dtype, torch.float32)

@@ -88,20 +88,17 @@ def _train(
     hparams: ForgetHyperParams,
     loss_of: Callable[[Weights], Tensor | None],
 ) -> int:
-    """Train `weights`, float32 or wider, in place; the number of steps.
-
-    Losses and gradients are those of the weights as the model stores them (`as_stored`).
-    """
+    """Train `weights`, float32 or wider, in place; the number of steps."""
     adam = torch.optim.AdamW(
         list(weights.values()), lr=hparams.lr, weight_decay=hparams.weight_decay
     )
     for step in range(hparams.num_steps):
         interruption.check()
-        stored = as_stored(weights, originals, hparams.norm_constraint)
-        loss = loss_of({n: w.requires_grad_(True) for n, w in stored.items()})
+        asked = {n: w.detach().requires_grad_(True) for n, w in weights.items()}
+        loss = loss_of(asked)
         if loss is None:
             return step
-        gradients = torch.autograd.grad(loss, list(stored.values()), allow_unused=True)
+        gradients = torch.autograd.grad(loss, list(asked.values()), allow_unused=True)
         for weight, gradient in zip(weights.values(), gradients, strict=True):
             weight.grad = None if gradient is None else gradient.to(weight.dtype)
         adam.step()

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from ...loaders.records import RewriteRequest
 from .. import nethook
@@ -22,6 +21,7 @@ from ..errors import EditFailedError, RequestError
 from ..joint import parted
 from ..key_value.tokens import prompt_row, target_ids
 from ..padding import Padded, pad
+from .weights import called
 
 REMEDY = "Lower lr, set norm_constraint, or load the model in float32."
 
@@ -53,7 +53,7 @@ class Texts:
         with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
             self._forward(adapter, weights)
         row, place = self.answers.nonzero(as_tuple=True)
-        logits = adapter.logits(seen.inputs["end"][row, place - 1])
+        logits = adapter.logits(nethook.at(seen.inputs["end"], row, place - 1))
         token = self.batch.input_ids[row, place]
         picked = logits.float().log_softmax(-1).gather(1, token[:, None]).squeeze(1)
         return self._finite(
@@ -70,7 +70,7 @@ class Texts:
         module = adapter.layer_module(layer)
         with nethook.recording(outputs={"h": module}, stop_after=module) as seen:
             self._forward(adapter, weights)
-        found = seen.outputs["h"].float()
+        found = seen.outputs["h"].to(self.answers.device).float()
         self._finite(self.mean_of(found.detach().square().mean(-1)), f"the output of layer {layer}")
         return found
 
@@ -105,8 +105,7 @@ class Texts:
                 yield numbers, self.chosen(numbers)
 
     def _forward(self, adapter: Adapter, weights: Mapping[str, Tensor]) -> None:
-        inputs = {**self.batch.inputs(), "use_cache": False}
-        functional_call(adapter.model, dict(weights), (), inputs)
+        called(adapter.model, weights, {**self.batch.inputs(), "use_cache": False})
 
     def _finite(self, values: Tensor, what: str) -> Tensor:
         for name, value in zip(self.names, values.detach().tolist(), strict=True):

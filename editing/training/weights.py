@@ -1,16 +1,21 @@
 """Trained weights: which parameters of a layer, in which type, and the box around their originals.
 
-Training is in float32 or wider; the model computes with the weights as it stores them, so that a
-bound on the change of a weight has to hold for the stored number.
+Training is in float32 or wider: in a model of 16 bits the trained modules compute in float32, and
+their weights are rounded once, at the end. A bound on the change of a weight holds for the stored
+number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.func import functional_call
 
+from .. import nethook
 from ..architectures import Adapter
 from ..errors import HparamsError
 
@@ -21,6 +26,27 @@ def widened(originals: Mapping[str, Tensor]) -> dict[str, Tensor]:
         name: w.to(torch.promote_types(w.dtype, torch.float32), copy=True)
         for name, w in originals.items()
     }
+
+
+def called(model: nn.Module, weights: Mapping[str, Tensor], inputs: Mapping[str, Any]) -> Any:
+    """The model's output with other weights.
+
+    A module with weights that are wider than the model's computes in float32, from its inputs to
+    its outputs, which are rounded to the model's type.
+    """
+    replaced, own = dict(weights), {name: model.get_parameter(name) for name in weights}
+    wide = {id(own[name]) for name, weight in weights.items() if weight.dtype != own[name].dtype}
+    with ExitStack() as stack:
+        for path, module in model.named_modules() if wide else ():
+            held = dict(module.named_parameters(recurse=False))
+            if wide.isdisjoint(map(id, held.values())):
+                continue
+            for name, parameter in held.items():
+                if id(parameter) not in wide:
+                    replaced[f"{path}.{name}"] = parameter.float()
+            dtype = next(iter(held.values())).dtype
+            stack.enter_context(nethook.in_float32(module, dtype))
+        return functional_call(model, replaced, (), dict(inputs))
 
 
 def changes(final: Mapping[str, Tensor], originals: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -74,16 +100,18 @@ def constrain(
 def as_stored(
     weights: Mapping[str, Tensor], originals: Mapping[str, Tensor], bound: float | bool | None
 ) -> dict[str, Tensor]:
-    """The weights in the model's type, each within the bound; shares memory if that is theirs.
+    """The weights in the model's type, each within the bound; as they are where there is none.
 
     Rounded to the nearest number, or, where that is outside of the bound, to the next one on the
     original's side: this is within the bound, as weight and original are.
     """
+    if not bound:
+        return dict(weights)
     found = {}
     for name, weight in weights.items():
         original = originals[name]
         found[name] = stored = weight.detach().to(original.dtype)
-        if bound and stored.dtype != weight.dtype:
+        if stored.dtype != weight.dtype:
             outside = (stored.to(weight.dtype) - original.to(weight.dtype)).abs() > bound
             found[name] = torch.where(outside, towards(stored, original), stored)
     return found

@@ -92,7 +92,9 @@ class Settings(BaseSettings):
         ge=0,
         description="Seconds between two checkpoints of a covariance; 0: after every batch.",
     )
-    device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1 ...")
+    device: str = Field(
+        default="auto", description="auto, cpu, cuda, cuda:1 ..., all: over all GPUs."
+    )
     probe_all_limit: int = Field(
         default=5000,
         ge=1,

@@ -290,7 +290,7 @@ def demo(
             " answers take minutes on a CPU."
         ),
     ] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda ...")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, all ...")] = None,
     details: Annotated[
         bool,
         typer.Option(

@@ -72,7 +72,7 @@ def serve(
 
 def worker(
     device: Annotated[
-        str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...; one worker a device.")
+        str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ..., all; one worker a device.")
     ] = None,
 ) -> None:
     """Score edits from the queue of the database, beside or without a service of this machine.

@@ -43,6 +43,7 @@ class _Child:
     process: BaseProcess
     pipe: Connection
     heard: Heard
+    number: int
     idle: bool = False
     """It can be given a job."""
 
@@ -52,10 +53,12 @@ class LocalEngine:
 
     Args:
         make: makes an executor in its process: a function of a module, which that can import.
+        several: executors share the machine's GPUs: each has one of them where the setting is
+            `auto`.
     """
 
-    def __init__(self, make: Make) -> None:
-        self._make = make
+    def __init__(self, make: Make, *, several: bool = False) -> None:
+        self._make, self._several = make, several
         self._children: dict[str, _Child] = {}
         self._wakes, self._waker = Pipe(duplex=False)
         self._waking = threading.Lock()
@@ -67,15 +70,19 @@ class LocalEngine:
             OSError, EOFError: it cannot be started.
         """
         here, there = Pipe()
+        # The least free number, so that the successor of one that died has its GPU.
+        taken = {child.number for child in self._children.values()}
+        number = next(i for i in range(len(taken) + 1) if i not in taken)
         with there:
-            process = self._process(name, there)
+            process = self._process(name, there, number)
             process.start()
-        self._children[name] = _Child(process, here, Heard(time.monotonic()))
+        self._children[name] = _Child(process, here, Heard(time.monotonic()), number)
 
-    def _process(self, name: str, pipe: Connection) -> BaseProcess:
+    def _process(self, name: str, pipe: Connection, number: int) -> BaseProcess:
+        own = number if self._several else None
         # A daemon, so that this process can exit while one does not: its pipe ends it.
         return processes.context().Process(
-            target=_execute, args=(self._make, pipe), name=name, daemon=True
+            target=_execute, args=(self._make, pipe, own), name=name, daemon=True
         )
 
     @property
@@ -175,9 +182,14 @@ def _send(pipe: Connection, *message: Any) -> None:
         pipe.send(message)
 
 
-def _execute(make: Make, pipe: Connection) -> None:
-    """Run an executor in this process, which was started for it."""
-    serve(make(), pipe)
+def _execute(make: Make, pipe: Connection, number: int | None) -> None:
+    """Run an executor in this process, which was started for it; with a number, on its device."""
+    executor = make()
+    if number is not None:
+        from ...editing.models import device_of_worker  # imports torch
+
+        executor.settings.device = device_of_worker(executor.settings.device, number)
+    serve(executor, pipe)
 
 
 def serve(executor: Executor, pipe: Connection) -> None:

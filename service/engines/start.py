@@ -25,7 +25,8 @@ It is a function of a module, which that process can import."""
 def start_engine(settings: Settings, make: MakeOn, executors: int | None = None) -> Engine:
     """Return the engine that the settings name; its executors are started by its user.
 
-    Several executors of this machine divide its processors; Ray divides those of a node itself.
+    Several executors of this machine divide its processors and GPUs; Ray divides those of a node
+    itself.
 
     Args:
         executors: how many are wanted; None: as many as there is room for.
@@ -39,4 +40,4 @@ def start_engine(settings: Settings, make: MakeOn, executors: int | None = None)
         return RayEngine(settings, partial(make, None), executors, settings.ray_address)
     several = executors or 1
     threads = None if several == 1 else max(1, (os.cpu_count() or 1) // several)
-    return LocalEngine(partial(make, threads))
+    return LocalEngine(partial(make, threads), several=several > 1)

@@ -129,15 +129,15 @@ class Machine:
 
     def move(self, model: nn.Module, index: int = 0) -> nn.Module:
         """Put a model's parameters and buffers on a device, tied ones once; it stays there."""
-        seen: dict[int, Tensor] = {}
+        seen: dict[int, tuple[Tensor, Tensor]] = {}  # the old one too: its id stays its own
         for module in model.modules():
             for held in (module._parameters, module._buffers):
                 for name, value in held.items():
                     if value is None:
                         continue
                     if id(value) not in seen:
-                        seen[id(value)] = self._moved(value, index)
-                    held[name] = seen[id(value)]
+                        seen[id(value)] = value, self._moved(value, index)
+                    held[name] = seen[id(value)][1]
         return model
 
     def _moved(self, value: Tensor, index: int) -> Tensor:

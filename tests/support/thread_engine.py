@@ -34,7 +34,7 @@ def dispatching(db: Database, settings: Settings, *kinds: type[Any]) -> Iterator
 
 
 class _ThreadEngine(LocalEngine):
-    def _process(self, name: str, pipe: Connection) -> BaseProcess:
+    def _process(self, name: str, pipe: Connection, number: int) -> BaseProcess:
         return cast(BaseProcess, _Thread(self._make, pipe))
 
 

@@ -163,12 +163,14 @@ def test_a_missing_pad_token_is_set_in_memory_only(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("device", "expected"), [("meta", {"": torch.device("meta")}), ("cpu", None)]
+    ("device", "expected"), [("meta", {"": torch.device("meta")}), ("cpu", None), ("all", "auto")]
 )
 def test_weights_are_read_onto_an_accelerator_directly(
     folder: Path, monkeypatch: pytest.MonkeyPatch, device: str, expected: Any
 ):
     """Without an accelerator here, the device map that transformers receives is compared."""
+    if device == "all":
+        monkeypatch.setattr(models, "resolve_device", lambda _: torch.device("meta"))
     asked: list[Any] = []
     original = transformers.AutoModelForCausalLM.from_pretrained
 
@@ -178,16 +180,26 @@ def test_weights_are_read_onto_an_accelerator_directly(
 
     monkeypatch.setattr(models, "weights_digest", lambda _: "")
     monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", from_pretrained)
-    assert models.load(folder, device=device).info.device == device
+    # The reader is called without the map: with `all`, the weights stay where it put them.
+    placed = "cpu" if device == "all" else device
+    assert models.load(folder, device=device).info.device == placed
     assert asked == [expected]
 
 
-def test_a_model_on_several_devices_is_refused():
+def test_a_model_that_is_partly_on_the_cpu_or_on_disk_is_refused():
     model, tokenizer = build_tiny("gpt2")
     model.transformer.h[1].to("meta")
-    with pytest.raises(ModelLoadError, match=r"several devices \(cpu, meta\)") as caught:
+    with pytest.raises(ModelLoadError, match=r"partly on the CPU or on disk \(cpu, meta\)"):
         models.wrap(model, tokenizer, name="divided")
-    assert "one device" in caught.value.remedy
+
+
+def test_workers_of_a_machine_are_dealt_its_cards(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    dealt = [models.device_of_worker("auto", number) for number in range(4)]
+    assert dealt == ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]
+    assert models.device_of_worker("cuda:1", 0) == "cuda:1"
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert models.device_of_worker("auto", 1) == "auto"
 
 
 def _remove_tokenizer(folder: Path) -> None:

@@ -6,12 +6,16 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from multiprocessing.process import BaseProcess
+from typing import cast
+from unittest.mock import Mock
 
 import pytest
 
 from thinkeval.cypher.errors import ParameterError
 from thinkeval.loaders.records import Fact, RewriteRequest
 from thinkeval.service.base.errors import KNOWN_ERRORS, NotFoundError, UsageError, describe
+from thinkeval.service.engines.local import LocalEngine
 from thinkeval.service.graphs.edges import change
 from thinkeval.service.scoring.probe import (
     Answer,
@@ -154,3 +158,19 @@ def test_a_question_has_the_aliases_of_the_object_it_asks_for() -> None:
     (asked,) = questions_for([FACT], {FACT.subject: ("the subject",), FACT.object: ("the object",)})
     assert asked.aliases == ("the object",)
     assert questions_for([FACT], {})[0].aliases == ()
+
+
+def test_the_successor_of_a_worker_that_died_has_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    def process(engine: LocalEngine, name: str, pipe: object, number: int) -> BaseProcess:
+        given.append((name, number))
+        return cast(BaseProcess, Mock())
+
+    monkeypatch.setattr(LocalEngine, "_process", process)
+    engine = LocalEngine(Mock(), several=True)
+    for name in ("a", "b", "c"):
+        engine.start(name)
+    engine._buried("b")
+    engine.start("d")
+    assert given == [("a", 0), ("b", 1), ("c", 2), ("d", 1)]

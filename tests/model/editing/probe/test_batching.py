@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -110,6 +111,26 @@ def test_on_a_cpu_a_batch_takes_at_most_half_of_the_weights(monkeypatch: pytest.
     assert growing.logits == math.ceil(config.vocab_size / cached)
     monkeypatch.setattr(batching, "_LEAST_BYTES", weights)
     assert room_for(model).tokens == weights // (4 * (cached + active))
+
+
+def test_batches_follow_the_memory_of_the_fullest_device_not_what_is_free(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    cards = [torch.device("cuda", number) for number in (0, 1)]
+    total = {cards[0]: 1 << 24, cards[1]: 1 << 22}
+    taken = dict.fromkeys(cards, 0)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda d: (total[d] - taken[d], total[d]))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda d: 0)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda d: 0)
+    monkeypatch.setattr(batching, "MIN_TOKENS", 1)
+    parts = [Mock(device=card, numel=lambda: 100, element_size=lambda: 4) for card in cards]
+    model = Mock(config=build_tiny("llama")[0].config, parameters=lambda: iter(parts))
+    room = room_for(model)
+    assert room.tokens == ((1 << 22) - 400) // 4 // room.per_token
+    taken[cards[1]] = 1 << 21
+    assert room_for(model) == room
+    taken[cards[1]] = (1 << 22) - (1 << 19)
+    assert room_for(model).tokens == (1 << 19) // room.per_token
 
 
 def test_a_batch_that_the_caller_sizes_counts_tokens_alone():

@@ -16,6 +16,7 @@ import torch
 from support.scored_walk import Walk, walked
 from thinkeval.editing.deltas import applied
 from thinkeval.editing.deltas.files import load as saved
+from thinkeval.editing.probe import batching
 from thinkeval.editing.probe.own_samples import stored_samples
 from thinkeval.service.models.edit import SideEffects
 from thinkeval.service.reports.verdict import unrelated
@@ -119,3 +120,19 @@ def test_a_random_update_grows_into_a_collapse(walk: Walk) -> None:
     assert large is not None
     assert small is not None
     assert large > 10 * small
+
+
+def test_the_record_has_the_batches_and_what_rounding_keeps(
+    walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"samples": 0, "strength": 0.01, "force": True}
+    records = []
+    for tokens in (512, 4096):
+        monkeypatch.setattr(batching, "MAX_TOKENS", tokens)
+        records.append(walk.score("random_delta", dtype="bfloat16", **asked).provenance)
+    assert [each["likelihood_batch_tokens"] for each in records] == [512, 4096]
+    kept = records[0]["rounding_kept"]
+    assert isinstance(kept, float)
+    assert kept < 0.95
+    assert f"bfloat16 keeps {kept:.2f} of the update" in str(records[0]["rounding_notice"])
+    assert "rounding_kept" not in walk.score("random_delta", **asked).provenance
