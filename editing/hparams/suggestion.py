@@ -18,7 +18,7 @@ import yaml
 
 from .. import registry
 from ..errors import HparamsError
-from .common import OF_THE_CORPUS, ModuleNames
+from .common import ENOUGH, LEAST, OF_THE_CORPUS, RIDGE, ModuleNames
 from .schema import Schema
 
 PUBLISHED = {"gpt2-xl": 48, "gpt-j-6b": 28, "llama3-8b": 32, "qwen2.5-7b": 28}
@@ -95,6 +95,12 @@ class Suggestion:
             shown = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False)
             text = shown.removesuffix("...\n").strip()
             lines.append(f"{key}: {text}  # {self.origins[key]}")
+        solves = registry.solves_with_covariance(self.method)
+        if solves and self.values.get("mom2_adjustment", True):
+            lines.append(
+                f"# mom2_ridge, by rule: {RIDGE:g} where the covariance has fewer than {ENOUGH}"
+                f" tokens a dimension, else 0; fewer than {LEAST:g} are refused"
+            )
         return "\n".join(lines) + "\n"
 
 
