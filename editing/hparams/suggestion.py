@@ -82,12 +82,18 @@ class Suggestion:
 
     def as_yaml(self, model: str, notes: tuple[str, ...] = ()) -> str:
         """A file for `--hparams`, with each value's origin as a comment."""
+        solves = registry.solves_with_covariance(self.method)
+        ridge = (
+            f"mom2_ridge is set by rule: {RIDGE:g} where the covariance has fewer than {ENOUGH}",
+            f"tokens a dimension, else 0; fewer than {LEAST:g} are refused.",
+        )
         head = (
             f"Starting point for {self.method} on {model}: the values of",
             f"{self.method}/{self.template}.json, layers at the same depth, and rules in place of "
             "constants",
             "whose size depends on the model. Not published and not tuned for this model: score a",
             "few rewrites, read efficacy and Preservation, and adjust, before you compare methods.",
+            *(ridge if solves and self.values.get("mom2_adjustment", True) else ()),
             *notes,
         )
         lines = [f"# {line}" for line in head]
@@ -95,12 +101,6 @@ class Suggestion:
             shown = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False)
             text = shown.removesuffix("...\n").strip()
             lines.append(f"{key}: {text}  # {self.origins[key]}")
-        solves = registry.solves_with_covariance(self.method)
-        if solves and self.values.get("mom2_adjustment", True):
-            lines.append(
-                f"# mom2_ridge, by rule: {RIDGE:g} where the covariance has fewer than {ENOUGH}"
-                f" tokens a dimension, else 0; fewer than {LEAST:g} are refused"
-            )
         return "\n".join(lines) + "\n"
 
 
