@@ -129,7 +129,7 @@ class Verdict:
             no part is to be shown: each would be about facts that the model never knew.
         unrelated: the model on texts of its own and on known facts.
         broke: the damage by which the model broke, in words; empty where it did not.
-        oversized: the layers whose update is larger than their own scale, in words; or empty.
+        oversized: the layers whose update made the model collapse, in words; or empty.
         changed: the facts that changed most, without the edited one.
         wordings: a clause on the wordings in which the edited fact was asked; empty where several
             agree.
@@ -171,8 +171,6 @@ class Verdict:
         else:
             text = f"{took}{self._beside()}; {left}"
             text += f" ({self.wordings})" * bool(self.wordings)
-        if self.oversized and not self.broke:
-            text += f"; {self.oversized}"
         named = "; ".join(map(changed_words, self.changed[:NAMED]))
         return f"{text}." + f" Changed most: {named}." * bool(named)
 
@@ -188,7 +186,7 @@ class Verdict:
         """All sentences."""
         if self.nothing:
             return self.nothing
-        oversized = f"Found: {self.oversized}." if self.oversized else ""
+        oversized = f"Found: {self.oversized}." * bool(self.oversized)
         said = [*(part.sentence for part in self.parts), oversized, self.unrelated.sentence]
         return " ".join(filter(None, said))
 
@@ -330,12 +328,12 @@ def broke(score: Score, measure: Measure) -> str:
 
 
 def oversized(score: Score) -> str:
-    """Return the finding on layers whose update is too large, in words; empty where there is none.
+    """Return the finding on layers of a model that collapsed by their update; else empty.
 
-    It is the cause of the damage, and is said before it.
+    An organism bears updates larger than its layers: there the finding is in the record alone.
     """
     found = [each for each in score.provenance.get("findings", ()) if each["finding"] == OVERSIZED]
-    if not found:
+    if not found or damage_word(score.side_effects) != "collapsed":
         return ""
     largest = max(each["norm"] for each in found)
     where = found[0]["weight"] if len(found) == 1 else pluralize(len(found), "layer")

@@ -14,8 +14,8 @@ from thinkeval.editing import registry
 from thinkeval.editing.covariance.texts import TextFile
 from thinkeval.editing.errors import CovarianceError
 from thinkeval.editing.models import wrap
-from thinkeval.service.base.settings import Settings
 from thinkeval.service.base.errors import UsageError
+from thinkeval.service.base.settings import Settings
 from thinkeval.service.scoring.deltas import lasting_name
 from thinkeval.service.scoring.method_inputs import (
     Corpus,
