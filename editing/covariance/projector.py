@@ -146,14 +146,15 @@ def read(path: Path) -> tuple[str, dict[str, Tensor]] | None:
             kept = {key: opened.get_tensor(key) for key in ("values", "vectors")}
     except (OSError, safetensors.SafetensorError):
         return None
-    return (about["matrix"], kept) if about.get("digest") == _sha(*kept.values()) else None
+    whole = about.get("digest") == _sha(*kept.values())
+    return (about.get("matrix", ""), kept) if whole else None
 
 
 def _sha(*tensors: Tensor) -> str:
     """SHA-256 (hex) of the numbers of tensors on the CPU."""
     found = hashlib.sha256()
     for each in tensors:
-        found.update(each.contiguous().numpy().data)
+        found.update(each.contiguous().view(-1).view(torch.uint8).numpy().data)
     return found.hexdigest()
 
 

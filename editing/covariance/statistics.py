@@ -146,7 +146,7 @@ class Covariance(Mapping[str, Tensor]):
     def _on(self, name: str, device: torch.device) -> Tensor:
         """The matrix on a device; an accelerator has one at a time, copied once for all uses."""
         if device == CPU:
-            return self.moments[name]
+            return self.moments[name].to(device)
         key = (name, str(device))
         if key not in self._copies:
             self._copies.clear()
