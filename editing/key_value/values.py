@@ -163,7 +163,7 @@ class _Solver:
         rows = batch_of([row for u in units for row in u.rows], self.tokenizer, self.device)
         prefix = prefix_of(self.adapter, rows, self.first_layer, batch.after)
         start: _Seen | None = None
-        delta = torch.zeros(len(units), self.width, device=self.device)
+        delta = value = longest = torch.zeros(len(units), self.width, device=self.device)
         mean, square = torch.zeros_like(delta), torch.zeros_like(delta)
         for step in range(hparams.v_num_grad_steps):
             interruption.check()
