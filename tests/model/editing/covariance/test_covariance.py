@@ -214,13 +214,13 @@ def test_a_full_device_is_answered_by_the_cpu_and_a_full_cpu_by_the_bytes(monkey
         return tried
 
     for place, name, n_bytes in ((torch.linalg, "lu_factor_ex", 256), (torch, "cat", 64)):
-        monkeypatch.setattr(place, name, full(getattr(place, name)))
-        failures[:] = [1]
-        assert torch.equal(Covariance({"m": matrix}).solve("m", right), wanted)
-        failures[:] = [1, 1]
-        with pytest.raises(DeviceMemoryError, match=f"{n_bytes} bytes are needed"):
-            Covariance({"m": matrix}).solve("m", right)
-        failures.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, full(getattr(place, name)))
+            failures[:] = [1]
+            assert torch.equal(Covariance({"m": matrix}).solve("m", right), wanted)
+            failures[:] = [1, 1]
+            with pytest.raises(DeviceMemoryError, match=f"{n_bytes} bytes are needed"):
+                Covariance({"m": matrix}).solve("m", right)
 
 
 def test_a_solve_that_is_singular_says_so_and_a_ridge_helps():

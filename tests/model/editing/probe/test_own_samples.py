@@ -131,15 +131,12 @@ def test_texts_are_sampled_once_a_model_and_kept(
             stored_samples(other, tmp_path)
 
 
-def test_many_dimensions_need_further_blocks_of_texts(
-    loaded: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_dimensions_need_further_blocks_of_texts(loaded: LoadedModel, tmp_path: Path) -> None:
     block = 64 * 127
     needed = [(1, 1), (block // 4, 1), (block // 4 + 1, 2), (14_336, 8)]
     assert [(d, blocks_for(loaded, d)) for d, _ in needed] == needed
-    monkeypatch.setattr("thinkeval.editing.probe.own_samples.TEXTS", 3)
     first, second = (stored_samples(loaded, tmp_path, block=i) for i in (0, 1))
-    assert len({*first.texts, *second.texts}) == 6
+    assert len({*first.texts, *second.texts}) == 128
     assert stored_samples(loaded, tmp_path) == first
 
 
