@@ -138,6 +138,11 @@ def writes_at_subject(name: str) -> bool:
     return _declares(name, "WRITES_AT_SUBJECT")
 
 
+def solves_with_covariance(name: str) -> bool:
+    """Return True if a method's update has the inverse of C; as `takes_objective`."""
+    return _declares(name, "SOLVES_WITH_COVARIANCE")
+
+
 def forgets(name: str) -> bool:
     """Return True if a method makes a model forget target_true, and installs no other answer.
 

@@ -20,12 +20,22 @@ from ..deltas import is_edited
 from ..errors import CovarianceError
 from ..models import weights_digest as digest_of_weights
 from .checkpoint import Partial
-from .files import checked, load, path_of, read_if_same, save
+from .files import checked, key_size, load, path_of, read_if_same, save
 from .moments import Progress, second_moments
 from .statistics import Covariance, Source
 from .texts import Texts, counted
 
-__all__ = ["Covariance", "Source", "checked", "collect", "get", "load", "save"]
+__all__ = [
+    "Covariance",
+    "Source",
+    "checked",
+    "collect",
+    "get",
+    "key_size",
+    "load",
+    "longest",
+    "save",
+]
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -137,7 +147,8 @@ def get(
                     save(parts[name], path_of(cache_dir, source, name))
                 partial.remove()
     n_tokens = max((parts[name].n_tokens for name in names.values()), default=0)
-    return Covariance({name: parts[name][name] for name in names.values()}, source, n_tokens)
+    moments = {name: parts[name][name] for name in names.values()}
+    return Covariance(moments, source, n_tokens, Path(cache_dir))
 
 
 def _source(
@@ -155,15 +166,20 @@ def _source(
     # A corpus on disk caches its digest, so that it is not read again for every edit.
     known = getattr(texts, "corpus_digest", None)
     corpus_digest, n_texts = (known, len(texts)) if known else counted(texts)
-    limit = getattr(getattr(model, "config", None), "max_position_embeddings", None) or 1024
     return Source(
         weights_digest=weights_digest or digest_of_weights(model),
         corpus_digest=corpus_digest,
         dtype=dtype,
-        max_length=max_length or min(int(limit), 4096),
+        max_length=max_length or longest(model),
         n_texts=n_texts,
         inputs=inputs,
     )
+
+
+def longest(model: nn.Module) -> int:
+    """Maximum number of tokens of a text, where none is named."""
+    limit = getattr(getattr(model, "config", None), "max_position_embeddings", None) or 1024
+    return min(int(limit), 4096)
 
 
 def _name(adapter: Adapter, layer: int) -> str:

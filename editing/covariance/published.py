@@ -151,7 +151,8 @@ def get(
         inputs=inputs,
     )
     n_tokens = max(part.n_tokens for part in parts.values())
-    return Covariance({module: parts[module][module] for module in parts}, combined, n_tokens)
+    moments = {module: parts[module][module] for module in parts}
+    return Covariance(moments, combined, n_tokens, Path(cache_dir))
 
 
 def read(

@@ -108,6 +108,15 @@ def counted(texts: Iterable[str]) -> tuple[str, int]:
     return corpus.hexdigest(), n_texts
 
 
+def tokens_of(texts: Iterable[str], tokenizer: Any, max_length: int, enough: int) -> int:
+    """Number of tokens of the texts as a covariance reads them; `enough` stops the count."""
+    found, left = 0, iter(texts)
+    while found < enough and (chunk := list(islice(left, 64))):
+        rows = tokenizer(chunk, truncation=True, max_length=max_length)["input_ids"]
+        found += sum(map(len, rows))
+    return found
+
+
 def dataset_file(
     spec: DatasetSpec, folder: str | Path, progress: Progress | None = None
 ) -> TextFile:

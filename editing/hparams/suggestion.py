@@ -18,7 +18,7 @@ import yaml
 
 from .. import registry
 from ..errors import HparamsError
-from .common import OF_THE_CORPUS, ModuleNames
+from .common import ENOUGH, LEAST, OF_THE_CORPUS, RIDGE, ModuleNames
 from .schema import Schema
 
 PUBLISHED = {"gpt2-xl": 48, "gpt-j-6b": 28, "llama3-8b": 32, "qwen2.5-7b": 28}
@@ -82,12 +82,18 @@ class Suggestion:
 
     def as_yaml(self, model: str, notes: tuple[str, ...] = ()) -> str:
         """A file for `--hparams`, with each value's origin as a comment."""
+        solves = registry.solves_with_covariance(self.method)
+        ridge = (
+            f"mom2_ridge is set by rule: {RIDGE:g} where the covariance has fewer than {ENOUGH}",
+            f"tokens a dimension, else 0; fewer than {LEAST:g} are refused.",
+        )
         head = (
             f"Starting point for {self.method} on {model}: the values of",
             f"{self.method}/{self.template}.json, layers at the same depth, and rules in place of "
             "constants",
             "whose size depends on the model. Not published and not tuned for this model: score a",
             "few rewrites, read efficacy and Preservation, and adjust, before you compare methods.",
+            *(ridge if solves and self.values.get("mom2_adjustment", True) else ()),
             *notes,
         )
         lines = [f"# {line}" for line in head]

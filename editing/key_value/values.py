@@ -162,40 +162,47 @@ class _Solver:
         batch = value_batch(units, self.tokenizer, self.device)
         rows = batch_of([row for u in units for row in u.rows], self.tokenizer, self.device)
         prefix = prefix_of(self.adapter, rows, self.first_layer, batch.after)
-        start, delta = None, torch.zeros(len(units), self.width, device=self.device)
+        start: _Seen | None = None
+        delta = value = longest = torch.zeros(len(units), self.width, device=self.device)
         mean, square = torch.zeros_like(delta), torch.zeros_like(delta)
         for step in range(hparams.v_num_grad_steps):
             interruption.check()
             delta.requires_grad_(True)
             now = self._forward(batch, prefix, delta)
-            start = start or now.detached()
+            if start is None:
+                start = now.detached()
+                value = _mean_of(start.value, batch)
+                longest = value.norm(dim=1, keepdim=True) * hparams.clamp_norm_factor
             loss = self._loss(units, batch, now, start, delta)
-            _check_finite(units, loss)
-            going = _any_of(self._goes_on(loss.detach(), now), batch)
+            going = _any_of(self._goes_on(loss.detach(), now), len(units), batch)
             going &= step < hparams.v_num_grad_steps - 1
-            on = going[batch.unit]
+            # The one read of a step: each lets the device run empty.
+            read = torch.cat([torch.isfinite(loss.detach()), going]).tolist()
+            more = read[len(loss) :]
+            _check_finite(units, read[: len(loss)])
             gradient = torch.zeros_like(delta)
-            if going.any():
-                (gradient,) = torch.autograd.grad(loss[on].sum(), delta)
+            if any(more):
+                kept = loss if all(more) else loss[going[batch.unit]]
+                (gradient,) = torch.autograd.grad(kept.sum(), delta)
             delta = delta.detach()
-            if not going.all():
+            if not all(more):
+                on = going[batch.unit]
                 _check_exploded(units, start.nll, now.nll.detach(), ~on)
-                vectors = _mean_of(start.value, batch) + delta
-                for i in (~going).nonzero().flatten().tolist():
-                    for entry in units[i].entries:
+                vectors = value + delta
+                for i, unit in enumerate(units):
+                    for entry in () if more[i] else unit.entries:
                         result.vectors[entry.request.id] = vectors[i].clone()
                         result.n_steps[entry.request.id] = step
-                if not going.any():
+                if not any(more):
                     return
-                units = [u for u, more in zip(units, going.tolist(), strict=True) if more]
+                units = [unit for unit, on_ in zip(units, more, strict=True) if on_]
                 rows_left, answers_left = on[batch.owner], on[batch.answer_owner]
                 batch = value_batch(units, self.tokenizer, self.device)
                 prefix = prefix.only(rows_left, batch.before, batch.after)
                 start = start.only(on, answers_left)
                 delta, gradient = delta[going], gradient[going]
                 mean, square = mean[going], square[going]
-            longest = _mean_of(start.value, batch).norm(dim=1, keepdim=True)
-            longest *= hparams.clamp_norm_factor
+                value, longest = value[going], longest[going]
             _adam(delta, gradient, mean, square, step + 1, self._step_size(longest))
             _clamp(delta, longest)
 
@@ -306,9 +313,8 @@ def _log_softmax(logits: Tensor) -> Tensor:
     return logits.float().log_softmax(-1)
 
 
-def _any_of(chosen: Tensor, batch: ValueBatch) -> Tensor:
+def _any_of(chosen: Tensor, n_units: int, batch: ValueBatch) -> Tensor:
     """Return True, [U], for each unit with a request for which the mask [n] holds."""
-    n_units = int(batch.unit[-1]) + 1
     return torch.zeros(n_units, device=chosen.device).index_add(0, batch.unit, chosen.float()) > 0
 
 
@@ -337,9 +343,9 @@ def _clamp(delta: Tensor, longest: Tensor) -> None:
     delta.mul_(torch.where(length > longest, longest / length, torch.ones_like(length)))
 
 
-def _check_finite(units: Sequence[Unit], loss: Tensor) -> None:
+def _check_finite(units: Sequence[Unit], finite: Sequence[bool]) -> None:
     entries = (entry for unit in units for entry in unit.entries)
-    for entry, fine in zip(entries, torch.isfinite(loss.detach()).tolist(), strict=True):
+    for entry, fine in zip(entries, finite, strict=True):
         if not fine:
             raise EditFailedError(
                 f"request '{entry.request.id}': the loss of its target became NaN or infinite",

@@ -15,6 +15,8 @@ and, where they apply, `covariance_layers(hparams)` (layers whose covariance sta
 `TRAINS_APP` (it is trained, and its hyperparameter `app_alpha` adds APP's margin there),
 `WRITES_AT_SUBJECT` (its update is keyed by the subject's last token, so that facts with one key
 cannot be edited to different values together),
+`SOLVES_WITH_COVARIANCE` (its update has C⁻¹, so that `mom2_ridge` is raised by rule where the
+statistics are of few tokens, see `editing.hparams.common.ridge_for`),
 `FORGETS` (it takes requests without target_new, and makes the model forget target_true),
 `NEEDS_DEMONSTRATIONS`, `NEEDS_HYPERNETWORK` and `NEEDS_RETAIN` (keys that the caller passes in
 `state`; `state["retain"]` is a sequence of (complete prompt, answer) of facts to retain). Another

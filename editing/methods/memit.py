@@ -32,6 +32,7 @@ KIND = "weights"
 TARGET_SITE = "layer"
 TAKES_OBJECTIVE = True
 WRITES_AT_SUBJECT = True
+SOLVES_WITH_COVARIANCE = True
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:

@@ -37,6 +37,7 @@ KIND = "weights"
 TARGET_SITE = "layer"
 TAKES_OBJECTIVE = True
 WRITES_AT_SUBJECT = True
+SOLVES_WITH_COVARIANCE = True
 
 
 class Spectrum(NamedTuple):

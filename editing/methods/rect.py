@@ -34,6 +34,7 @@ KIND = "weights"
 TARGET_SITE = "layer"
 TAKES_OBJECTIVE = True
 WRITES_AT_SUBJECT = True
+SOLVES_WITH_COVARIANCE = True
 
 EPSILON = 1e-8
 """Added to each weight before division in the published code."""

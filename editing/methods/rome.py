@@ -43,6 +43,7 @@ TARGET_SITE = "mlp"
 """Site of the target vectors: the output of the edited layer's MLP."""
 TAKES_OBJECTIVE = True
 WRITES_AT_SUBJECT = True
+SOLVES_WITH_COVARIANCE = True
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:

@@ -34,6 +34,8 @@ from .sampled import LOGITS, UNDRAWN, draw
 TEXTS, LENGTH = 64, 128
 """Number of texts of a model, and their length in tokens."""
 SEED = 0
+A_DIMENSION = 4
+"""Tokens a dimension of the keys of a covariance that is collected from own texts."""
 DOCUMENT_END = "<|endoftext|>"
 _NUMBERS = 2**22
 """Logits of one model that are in memory at a time."""
@@ -74,28 +76,42 @@ class TextChange:
     nll: float
 
 
-def key_of(loaded: LoadedModel) -> str:
-    """Return the digest that identifies the texts of a model, without drawing them."""
-    return digest([loaded.info.digest, loaded.info.dtype, SEED, TEXTS, LENGTH])
+def key_of(loaded: LoadedModel, block: int = 0) -> str:
+    """Return the digest that identifies a block of a model's texts, without drawing them."""
+    return digest([loaded.info.digest, loaded.info.dtype, SEED + block, TEXTS, LENGTH])
+
+
+def blocks_for(loaded: LoadedModel, dimensions: int) -> int:
+    """Return how many blocks of `TEXTS` texts have `A_DIMENSION` tokens a dimension; 1 at least."""
+    tokens = TEXTS * length_of(loaded, LENGTH)
+    return max(1, -(-A_DIMENSION * dimensions // tokens))
+
+
+def length_of(loaded: LoadedModel, length: int) -> int:
+    """Return the length of a text, limited by the model's number of positions."""
+    limit = position_limit(loaded.model)
+    return min(length, limit - len(start_of(loaded.tokenizer))) if limit else length
 
 
 def stored_samples(
     loaded: LoadedModel,
     folder: Path,
     done: Callable[[int, int], None] | None = None,
+    block: int = 0,
 ) -> OwnSamples:
     """The texts of an unedited model, sampled once and kept under the digest of its identity.
 
     Args:
         loaded: without an edit.
         done: called with the numbers of sampled and of all tokens.
+        block: number of a block of `TEXTS` texts; each has a seed of its own.
     """
-    path = folder / f"{key_of(loaded)}.json"
+    path = folder / f"{key_of(loaded, block)}.json"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{path}.lock"):
         if (kept := read(path)) is not None:
             return kept
-        found = sample(loaded, done=done)
+        found = sample(loaded, seed=SEED + block, done=done)
         about = {"start": found.start, "texts": found.texts}
         with whole_file(path) as out:
             out.write_text(json.dumps(about | {"digest": digest(about)}))
@@ -134,8 +150,7 @@ def sample(
         done: called with the numbers of sampled and of all tokens.
     """
     start = start_of(loaded.tokenizer)
-    limit = position_limit(loaded.model)
-    length = min(length, limit - len(start)) if limit else length
+    length = length_of(loaded, length)
     generator = torch.Generator().manual_seed(seed)
     # By place: a shorter sampling draws the beginnings of the same texts.
     numbers = [torch.rand(texts, generator=generator, dtype=torch.float64) for _ in range(length)]
@@ -234,12 +249,21 @@ def update_norm(model: Any, effect: EditEffect) -> float | None:
     Args:
         model: the unedited model.
     """
-    parameters: Mapping[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
-    if not effect.deltas:
-        return None
-    changed = sum(_square(delta) for delta in effect.deltas.values())
-    whole = sum(_square(parameters[name]) for name in effect.deltas)
+    squares = _squares(model, effect).values()
+    changed, whole = (sum(pair[side] for pair in squares) for side in (0, 1))
     return (changed / whole) ** 0.5 if whole else None
+
+
+def update_norms(model: Any, effect: EditEffect) -> dict[str, float]:
+    """{name: ‖ΔW‖ / ‖W‖} of each changed parameter, as `update_norm`."""
+    squares = _squares(model, effect)
+    return {name: (new / old) ** 0.5 for name, (new, old) in squares.items() if old}
+
+
+def _squares(model: Any, effect: EditEffect) -> dict[str, tuple[float, float]]:
+    """{name: (‖ΔW‖², ‖W‖²)} of each changed parameter."""
+    parameters: Mapping[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
+    return {n: (_square(d), _square(parameters[n])) for n, d in effect.deltas.items()}
 
 
 def _square(values: Tensor) -> float:

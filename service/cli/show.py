@@ -135,6 +135,7 @@ def show_edit(
         if not found.nothing:
             show_counterfact(score)
     show_verdict(score, measure, found)
+    show_covariance(score)
     show_subject(score)
     if not all_metrics:
         for sentence in score.notes if measure == "p" else ():
@@ -228,6 +229,20 @@ def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
     emit_table(Table("verdict", title, columns, rows, interval * bounded))
     if found.unrelated.value is not None:
         emit_note(found.unrelated.sentence)
+
+
+def show_covariance(score: Score) -> None:
+    """The tokens of the covariance for each dimension of its keys, and the ridge that was added."""
+    about = score.provenance.get("covariance") or {}
+    size, tokens = about.get("dimensions"), about.get("n_tokens")
+    if size and tokens:
+        ridge = about.get("ridge")
+        added = f", mom2_ridge {ridge:g}" if ridge is not None else ""
+        emit_note(
+            f"Covariance: {tokens:,} tokens for {size:,} dimensions, ratio"
+            f" {number(tokens / size)}{added}",
+            "dim",
+        )
 
 
 def _value(part: Part, value: MetricValue | None) -> str:

@@ -95,6 +95,9 @@ class Method:
         layers = registry.covariance_layers(self._method, self.hparams)
         dataset = datasets.dataset(runtime.db, options.graph)
         corpus = corpora.resolve(runtime, dataset, options.covariance, model, layers)
+        ridge = getattr(self.hparams, "mom2_ridge", 0) if options.hparams else 0
+        if not (ridge or "mom2_ridge" in options.overrides):
+            self.hparams, _ = corpora.with_ridge(runtime, model, self._method, self.hparams, corpus)
         self._covariance = corpora.covariance_of(runtime, corpus, model, layers)
         self._state = state(self._method, self.hparams) if state else None
         self._templates: Any = None

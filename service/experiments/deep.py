@@ -138,6 +138,7 @@ def _graphs(db: Database) -> Finding:
 
 def _caches(settings: Settings, progress: Progress) -> Iterator[Finding]:
     """Delete what is damaged in the cache: it is made again when it is needed."""
+    from ...editing.covariance import projector
     from ...editing.covariance.files import is_whole as whole_covariance
     from ...editing.mend.store import is_whole as whole_editor
     from ...editing.organism.store import stored as organism
@@ -149,6 +150,7 @@ def _caches(settings: Settings, progress: Progress) -> Iterator[Finding]:
         ("organisms", "organisms", "[!.]*/", organism),
         ("downloaded models", "models", "[!.]*/", whole_folder),
         ("covariances", "covariance", "[!.]*.safetensors", whole_covariance),
+        ("eigenvectors of covariances", "covariance/eigen", "[!.]*.safetensors", projector.read),
         ("MEND editors", "mend", "[!.]*.safetensors", whole_editor),
         ("chosen chat modes", "chat", "[!.]*.json", chat.read),
         ("context templates", "templates", "[!.]*.json", templates.read),

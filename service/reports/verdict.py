@@ -23,6 +23,7 @@ from ..scoring.damage import (
     FAR_LINES,
     LEAST_FAR,
     LINES,
+    OVERSIZED,
     PERPLEXITY_DAMAGED,
     far_change,
     far_kept,
@@ -128,6 +129,7 @@ class Verdict:
             no part is to be shown: each would be about facts that the model never knew.
         unrelated: the model on texts of its own and on known facts.
         broke: the damage by which the model broke, in words; empty where it did not.
+        oversized: the layers whose update made the model collapse, in words; or empty.
         changed: the facts that changed most, without the edited one.
         wordings: a clause on the wordings in which the edited fact was asked; empty where several
             agree.
@@ -143,6 +145,7 @@ class Verdict:
     broke: str = ""
     changed: tuple[ChangedFact, ...] = ()
     wordings: str = ""
+    oversized: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -185,8 +188,9 @@ class Verdict:
         """All sentences."""
         if self.nothing:
             return self.nothing
-        parts = (*self.parts, self.unrelated)
-        return " ".join(part.sentence for part in parts if part.sentence)
+        oversized = f"Found: {self.oversized}." * bool(self.oversized)
+        said = [*(part.sentence for part in self.parts), oversized, self.unrelated.sentence]
+        return " ".join(filter(None, said))
 
 
 NAMED = 3
@@ -272,6 +276,7 @@ def verdict(
         broke(score, measure),
         tuple(changed),
         _wordings(score, measure),
+        oversized(score),
     )
 
 
@@ -324,7 +329,21 @@ def broke(score: Score, measure: Measure) -> str:
         if 2 * changed > about.n:
             known = pluralize(about.n, "known fact")
             found.append(f"{changed} of {known} about {score.subject} changed")
-    return " and ".join(found[:2])
+    lost = " and ".join(found[:2])
+    return "; ".join(filter(None, (oversized(score), lost))) if lost else ""
+
+
+def oversized(score: Score) -> str:
+    """Return the finding on layers of a model that collapsed by their update; else empty.
+
+    An organism bears updates larger than its layers: there the finding is in the record alone.
+    """
+    found = [each for each in score.provenance.get("findings", ()) if each["finding"] == OVERSIZED]
+    if not found or damage_word(score.side_effects) != "collapsed":
+        return ""
+    largest = max(each["norm"] for each in found)
+    where = found[0]["weight"] if len(found) == 1 else pluralize(len(found), "layer")
+    return f"{OVERSIZED} (‖ΔW‖/‖W‖ {'up to ' * (len(found) > 1)}{number(largest)}, {where})"
 
 
 class Requested(Protocol):

@@ -43,6 +43,10 @@ STEP = 16
 EXACT = 0.3
 """Half the width of the interval, as a fraction of the mean, that is exact enough."""
 
+OVERSIZED, SCALE = "update larger than the layer's own scale", 0.2
+"""The finding of an edit with ‖ΔW‖ / ‖W‖ above `SCALE` in a layer. Updates that keep SmolLM2-135M
+have .01 to .06; those of a covariance without rank .4 to 7."""
+
 OFF = "left out by --no-side-effects"
 NO_TEXT = "each of the model's own texts names the subject"
 OF_PROMPT = "the method changes the prompts of questions, and no weight: texts of its own stay"
@@ -93,6 +97,18 @@ def measured(
     runtime.progress(n_texts, n_texts, stage)
     norm = update_norm(loaded.model, effect)
     return out.model_copy(update={"update_norm": norm, "excluded": excluded})
+
+
+def findings(resolved: Resolved, effect: EditEffect) -> list[dict[str, object]]:
+    """The changed weights whose update is `OVERSIZED`, with ‖ΔW‖ / ‖W‖."""
+    from ...editing.probe.own_samples import update_norms
+
+    norms = update_norms(resolved.model.loaded.model, effect)
+    return [
+        {"finding": OVERSIZED, "weight": name, "norm": norm}
+        for name, norm in norms.items()
+        if not norm <= SCALE
+    ]
 
 
 def word(found: SideEffects) -> str | None:

@@ -233,12 +233,14 @@ class Chosen:
             here, for the output and the record; None where a file is used as it is.
         corpus: that the file names as the source of its authors' statistics, if it names one.
         suggestion: that the notice is about.
+        ridge_set: True if the user's own file has `mom2_ridge`.
     """
 
     values: Any
     notice: str | None = None
     corpus: str | None = None
     suggestion: Suggestion | None = None
+    ridge_set: bool = False
 
 
 def chosen(
@@ -279,7 +281,12 @@ def chosen(
         stored, origin = hparams.stored(method, source)
         values = hparams.from_values(method, stored, overrides, source=origin)
         left_out = hparams.unused(method, stored, source=origin)
-        found = Chosen(values, left_out, corpus=stored.get("mom2_dataset"))
+        found = Chosen(
+            values,
+            left_out,
+            corpus=stored.get("mom2_dataset"),
+            ridge_set=stated and "mom2_ridge" in stored,
+        )
     else:
         suggestion = for_config(method, config())
         origin = f"suggestion for {method!r}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # They are collected on demand or beforehand (`thinkeval model covariance`), or imported.
 #
 #   (nothing)         an organism: `graph`, the corpus it was trained on; else `own-samples`
-#   own-samples       texts that the unedited model writes itself
+#   own-samples       texts that the unedited model writes itself, 4 tokens a dimension of the keys
 #   graph             the sentences of the graph
 #   FILE              a UTF-8 text file, one text a line
 #   datasets:NAME?config=..&split=..&column=..&limit=..&revision=..   (package `datasets`)
@@ -55,11 +55,13 @@ class Corpus:
         digest: of its contents; part of the edit's id.
         source: texts to collect it from, or imported statistics; None: own samples, which are
             drawn when a covariance is collected from them.
+        blocks: of own samples.
     """
 
     name: str
     digest: str
     source: Texts | Imported | None
+    blocks: int = 1
 
 
 def cache_dir(runtime: Runtime) -> Path:
@@ -85,10 +87,12 @@ def resolve(
     if text is None:
         text = SENTENCES if _is_organism(model) else OWN_SAMPLES
     if text == OWN_SAMPLES:
-        from ...editing.probe.own_samples import LENGTH, SEED, TEXTS, key_of
+        from ...editing.probe.own_samples import LENGTH, SEED, TEXTS, blocks_for, key_of
 
-        name = f"{OWN_SAMPLES} ({TEXTS} texts of {LENGTH} tokens, seed {SEED})"
-        return Corpus(name, key_of(model.loaded)[:16], None)
+        n = blocks_for(model.loaded, _dimensions(model.loaded, layers)) if layers else 1
+        name = f"{OWN_SAMPLES} ({n * TEXTS} texts of {LENGTH} tokens, seed {SEED})"
+        keys = [key_of(model.loaded, block) for block in range(n)]
+        return Corpus(name, (digest(keys) if n > 1 else keys[0])[:16], None, n)
     if text == SENTENCES:
         from ...editing.organism import sentences
 
@@ -124,22 +128,77 @@ def resolve(
     return Corpus(text, file.corpus_digest[:16], file)
 
 
+def _dimensions(loaded: LoadedModel, layers: Sequence[int]) -> int:
+    """The most dimensions of the layers' keys."""
+    from ...editing.architectures import adapter_for
+    from ...editing.covariance import key_size
+
+    adapter = adapter_for(loaded.model)
+    return max(key_size(adapter, layer) for layer in layers)
+
+
+def with_ridge(
+    runtime: Runtime, model: RuntimeModel, method: Any, hparams: Any, corpus: Corpus
+) -> tuple[Any, str | None]:
+    """Hyperparameters with `mom2_ridge` by the rule of `ridge_for`, and the notice of a change.
+
+    Own samples are enough by their number, and published statistics are of 10⁷ tokens. The ridge is
+    a hyperparameter, and the tokens follow from model and corpus: both are in the edit's identity.
+
+    Args:
+        method, hparams: of an edit whose user has not set `mom2_ridge`; of a control, the method
+            that it carries out decides.
+
+    Raises:
+        CovarianceError: the corpus has too few tokens.
+    """
+    from ...editing import covariance, registry
+    from ...editing.covariance.published import Imported
+    from ...editing.covariance.texts import tokens_of
+    from ...editing.hparams.common import ENOUGH, ridge_for
+
+    if hasattr(method, "reference"):
+        found, notice = with_ridge(runtime, model, *method.reference(hparams), corpus)
+        return (replace(hparams, hparams=found.as_dict()) if notice else hparams), notice
+    layers, texts = registry.covariance_layers(method, hparams), corpus.source
+    solves = getattr(method, "SOLVES_WITH_COVARIANCE", False)
+    if not (solves and layers) or texts is None or isinstance(texts, Imported):
+        return hparams, None
+    loaded = model.loaded
+    size = _dimensions(loaded, layers)
+    tokens = runtime.memoised(
+        ("tokens", corpus.digest, loaded.info.digest, f"{size}"),
+        lambda: tokens_of(texts, loaded.tokenizer, covariance.longest(loaded.model), ENOUGH * size),
+    )
+    ridge = ridge_for(tokens, size, hparams.mom2_ridge)
+    if ridge == hparams.mom2_ridge:
+        return hparams, None
+    notice = (
+        f"The covariance is of {tokens:,} tokens for keys of {size:,} dimensions, fewer than"
+        f" {ENOUGH} a dimension: mom2_ridge is raised to {ridge:g}. Give more text, or set it"
+        " (--set mom2_ridge=…)."
+    )
+    runtime.announce(notice)
+    return replace(hparams, mom2_ridge=ridge), notice
+
+
 def _is_organism(model: RuntimeModel) -> bool:
     """Return True for an organism, trained here or read from its folder."""
     config = model.loaded.model.config
     return model.trained_on is not None or bool(getattr(config, "thinkeval_organism", None))
 
 
-def own_samples(runtime: Runtime, loaded: LoadedModel) -> OwnSamples:
+def own_samples(runtime: Runtime, loaded: LoadedModel, block: int = 0) -> OwnSamples:
     """Texts that the unedited model wrote, drawn at the first use."""
     from ...editing.probe.own_samples import stored_samples
 
     return runtime.memoised(
-        ("own samples", loaded.info.digest, loaded.info.dtype),
+        ("own samples", loaded.info.digest, loaded.info.dtype, f"{block}"),
         lambda: stored_samples(
             loaded,
             runtime.settings.cache / OWN_SAMPLES,
             lambda done, all_: runtime.progress(done, all_, "sampling the model's own texts"),
+            block,
         ),
     )
 
@@ -171,7 +230,8 @@ def _covariance_of(
     loaded = model.loaded
     source = corpus.source
     if source is None:
-        texts = own_samples(runtime, loaded).texts
+        blocks = [own_samples(runtime, loaded, block).texts for block in range(corpus.blocks)]
+        texts = [text for block in blocks for text in block]
         source = tuple(loaded.tokenizer.batch_decode(texts, skip_special_tokens=True))
     if isinstance(source, published.Imported):
         return published.get(

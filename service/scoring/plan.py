@@ -223,6 +223,12 @@ def plan_edit(resolved: Resolved) -> Plan:
     runtime, request, model = resolved.runtime, resolved.request, resolved.model
     layers = registry.covariance_layers(resolved.method, resolved.hparams)
     corpus = corpora.resolve(runtime, resolved.dataset, request.covariance, model, layers)
+    raised = None
+    if not (resolved.chosen.ridge_set or "mom2_ridge" in request.overrides):
+        found, raised = corpora.with_ridge(
+            runtime, model, resolved.method, resolved.hparams, corpus
+        )
+        resolved = replace(resolved, hparams=found)
     identity = _identity(resolved, corpus)
     network = None
     if method_inputs.needed(resolved.method):
@@ -237,7 +243,7 @@ def plan_edit(resolved: Resolved) -> Plan:
     if kept is not None:
         identity["retain"] = kept.identity
     provenance = _provenance(resolved, corpus, identity)
-    if notice := _notice(resolved, corpus, layers):
+    if notice := " ".join(filter(None, (_notice(resolved, corpus, layers), raised))):
         provenance["hparams_notice"] = notice
     if resolved.chat is not None:
         provenance["chat_chosen"] = resolved.chat.as_dict()
@@ -338,7 +344,8 @@ def execute(plan: Plan) -> EditEffect:
     runtime, request, model = resolved.runtime, resolved.request, resolved.model
     covariance = corpora.covariance_of(runtime, plan.corpus, model, plan.layers)
     if covariance is not None:
-        plan.provenance["covariance"] = covariance.about
+        ridge = getattr(resolved.hparams, "mom2_ridge", None)
+        plan.provenance["covariance"] = covariance.about | {"ridge": ridge}
     last = digest([plan.identity[key] for key in _OF_EFFECTS if key in plan.identity])
     if runtime.last_effect is None or runtime.last_effect[0] != last:
         runtime.progress(0, 1, f"editing with {request.method}")

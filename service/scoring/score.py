@@ -159,6 +159,8 @@ def _score(
     record.stage("edit", 0.4)
     with watch.stage("edit"):
         effect = step.effect() if step else planning.execute(plan)
+    if plan.layers and (found := damage.findings(resolved, effect)):
+        plan.provenance["findings"] = found
     with watch.stage("save delta"):
         edited = step.requests if step else (request.rewrite,)
         plan.provenance["delta"] = deltas.save(plan, record.edit, effect, edited)

@@ -151,6 +151,7 @@ def test_layers_that_need_a_covariance():
         (registry.takes_objective, "TAKES_OBJECTIVE"),
         (registry.trains_app, "TRAINS_APP"),
         (registry.writes_at_subject, "WRITES_AT_SUBJECT"),
+        (registry.solves_with_covariance, "SOLVES_WITH_COVARIANCE"),
         (registry.forgets, "FORGETS"),
     ],
 )

@@ -11,7 +11,12 @@ from thinkeval.editing import covariance
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.covariance import Covariance
 from thinkeval.editing.deltas import EditEffect, applied
-from thinkeval.editing.errors import CovarianceError, EditFailedError, EditingError
+from thinkeval.editing.errors import (
+    CovarianceError,
+    DeviceMemoryError,
+    EditFailedError,
+    EditingError,
+)
 from thinkeval.editing.models import weights_digest
 
 TEXTS = [*CORPUS, "Harry Potter", "", "The capital of France is Paris. " * 3]
@@ -193,6 +198,29 @@ def test_solve_against_numpy(ridge):
     found = Covariance({"m": torch.tensor(matrix)}).solve("m", torch.tensor(right), ridge=ridge)
     full = matrix + ridge * np.diag(matrix).mean() * np.eye(20)
     np.testing.assert_allclose(found.numpy(), np.linalg.solve(full, right), rtol=1e-9)
+
+
+def test_a_full_device_is_answered_by_the_cpu_and_a_full_cpu_by_the_bytes(monkeypatch):
+    matrix, right = torch.diag(torch.arange(1.0, 5.0)), torch.ones(4, 1, dtype=torch.float64)
+    wanted, failures = Covariance({"m": matrix}).solve("m", right), []
+
+    def full(compute):
+        def tried(given):
+            if failures:
+                failures.pop()
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return compute(given)
+
+        return tried
+
+    for place, name, n_bytes in ((torch.linalg, "lu_factor_ex", 256), (torch, "cat", 64)):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, full(getattr(place, name)))
+            failures[:] = [1]
+            assert torch.equal(Covariance({"m": matrix}).solve("m", right), wanted)
+            failures[:] = [1, 1]
+            with pytest.raises(DeviceMemoryError, match=f"{n_bytes} bytes are needed"):
+                Covariance({"m": matrix}).solve("m", right)
 
 
 def test_a_solve_that_is_singular_says_so_and_a_ridge_helps():

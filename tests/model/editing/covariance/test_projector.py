@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from support.references.edit_reference import close
+from support.tiny_models import CORPUS, build_tiny
+from thinkeval.editing import covariance
 from thinkeval.editing.covariance import Covariance
-from thinkeval.editing.covariance.projector import null_space
-from thinkeval.editing.errors import HparamsError
+from thinkeval.editing.covariance.projector import null_space, read
+from thinkeval.editing.errors import DeviceMemoryError, EditFailedError, HparamsError
 
 CPU = torch.device("cpu")
 SIZE = 24
@@ -119,6 +121,50 @@ def test_it_is_found_once_for_each_covariance_module_and_bound(monkeypatch):
     assert len(calls) == 4
     other = Covariance({"m": d})
     assert null_space(other, "m", CPU, threshold=0.02).rank == 8
+
+
+def test_it_is_found_once_for_each_covariance_on_disk(monkeypatch, tmp_path):
+    calls, eigh, pair = [], torch.linalg.eigh, build_tiny("llama", n_layers=2)
+    monkeypatch.setattr(torch.linalg, "eigh", lambda c: calls.append(1) or eigh(c))
+
+    def found(texts=CORPUS, fraction=0.3):
+        moments = covariance.get(*pair, texts, [0], tmp_path)
+        (name,) = moments
+        return null_space(moments, name, CPU, fraction=fraction)
+
+    first = found()
+    for fraction in (0.3, 0.8):
+        again = found(fraction=fraction)
+        assert len(calls) == 1, "another bound needs no other decomposition"
+    assert torch.equal(found().basis, first.basis)
+    assert again.rank > first.rank
+    (path,) = (tmp_path / "eigen").iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-8] + bytes(8))
+    assert torch.equal(found().basis, first.basis)
+    assert len(calls) == 2
+    assert read(path) is not None
+    found(CORPUS[:2])
+    assert len(calls) == 3
+
+
+def test_a_decomposition_that_fails_is_tried_on_the_cpu_and_says_why(monkeypatch):
+    c, _ = moment([0.01] * 10 + [1.0] * 14)
+    errors, eigh = [], torch.linalg.eigh
+
+    def failing(given):
+        if errors:
+            raise errors.pop()
+        return eigh(given)
+
+    monkeypatch.setattr(torch.linalg, "eigh", failing)
+    full, diverging = torch.OutOfMemoryError("full"), torch.linalg.LinAlgError("no convergence")
+    for error, kind in ((full, DeviceMemoryError), (diverging, EditFailedError)):
+        errors[:] = [error]
+        assert null_space(Covariance({"m": c}), "m", CPU, threshold=0.02).rank == 10
+        errors[:] = [error, error]
+        with pytest.raises(kind, match=r"18,432 bytes|of m could not be computed: no convergence"):
+            null_space(Covariance({"m": c}), "m", CPU, threshold=0.02)
 
 
 @pytest.mark.parametrize(

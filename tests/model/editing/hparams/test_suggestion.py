@@ -94,6 +94,8 @@ def test_every_value_says_where_it_comes_from():
     head = [line for line in lines if line.startswith("# ")]
     assert head[0] == "# Starting point for memit on a/model: the values of"
     assert any("not tuned" in line for line in head)
+    assert "0.001 where the covariance has fewer than 2" in "".join(head)
+    assert "mom2_ridge" not in suggest("alphaedit", "llama", 16).as_yaml("a/model")
     assert head[-1] == "# A note."
     assert (
         "layers: [2, 3, 4]  # layers 4 to 8 of 32 in memit/llama3-8b.json, at this depth" in lines

@@ -18,6 +18,7 @@ from thinkeval.editing.deltas import EditEffect, applied
 from thinkeval.editing.models import LoadedModel, load, wrap
 from thinkeval.editing.probe.own_samples import (
     OwnSamples,
+    blocks_for,
     changes,
     hidden,
     sample,
@@ -128,6 +129,15 @@ def test_texts_are_sampled_once_a_model_and_kept(
         other = wrap(loaded.model, loaded.tokenizer, name="other")
         with pytest.raises(TypeError):
             stored_samples(other, tmp_path)
+
+
+def test_many_dimensions_need_further_blocks_of_texts(loaded: LoadedModel, tmp_path: Path) -> None:
+    block = 64 * 127
+    needed = [(1, 1), (block // 4, 1), (block // 4 + 1, 2), (14_336, 8)]
+    assert [(d, blocks_for(loaded, d)) for d, _ in needed] == needed
+    first, second = (stored_samples(loaded, tmp_path, block=i) for i in (0, 1))
+    assert len({*first.texts, *second.texts}) == 128
+    assert stored_samples(loaded, tmp_path) == first
 
 
 @pytest.mark.parametrize("damage", [lambda text: text[:-9], lambda text: text.replace("1", "2")])

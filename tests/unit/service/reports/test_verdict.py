@@ -103,6 +103,20 @@ def test_one_word_says_that_the_model_collapsed_or_never_knew() -> None:
     assert in_a_word(unknown, "likelihood").word == "unknown"
 
 
+def test_an_update_larger_than_its_layer_is_said_before_the_damage() -> None:
+    finding = {"finding": "update larger than the layer's own scale", "weight": "w", "norm": 7.2}
+    score = scored().model_copy(update={"provenance": {"findings": [finding]}})
+    said = "update larger than the layer's own scale (‖ΔW‖/‖W‖ 7.200, w)"
+    assert said not in verdict(score, "likelihood", []).text
+    ruined = score.model_copy(
+        update={"side_effects": SideEffects(kl=9.0, texts=3, perplexity_ratio=50.0)}
+    )
+    found = verdict(ruined, "likelihood", [])
+    assert f"broke the model: {said}; KL" in found.headline
+    assert found.text.index(said) < found.text.index("collapsed")
+    assert in_a_word(ruined, "likelihood").sentence.startswith(f"The model broke: {said}; KL")
+
+
 def unknown(before: float | None, n: int = 3) -> Verdict:
     """The verdict where the model knew none of n chains."""
     rows = [chain(f"S{middle}O", pre=0.02, ratio=3.0) for middle in "ABC"[:n]]
