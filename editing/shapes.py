@@ -28,7 +28,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from ..loaders.records import RewriteRequest
-from . import registry
+from . import nethook, registry
 from .architectures import adapter_for
 from .key_value.neurons import n_slots
 from .mend.network import untrained
@@ -62,8 +62,7 @@ _SHAPED = {"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::uniq
            "aten::equal"}  # fmt: skip
 """Their result's shape depends on numbers."""
 _MAKING = {"aten::empty", "aten::zeros", "aten::ones", "aten::full", "aten::rand", "aten::randn",
-           "aten::new_empty", "aten::new_zeros", "aten::new_ones", "aten::new_full",
-           "aten::expand"}  # fmt: skip
+           "aten::new_empty", "aten::new_zeros", "aten::new_ones", "aten::new_full"}  # fmt: skip
 _ALGEBRA: dict[str, tuple[str, Callable[[Any], float]]] = {
     "aten::_linalg_eigh": (
         "eigh",
@@ -241,8 +240,7 @@ class _OnShapes(TorchDispatchMode):
         large = any(map(_is_repeated, tensors)) if tensors else _is_large(args)
         if not large or _is_view(func):
             return self._held_here(func(*args, **kwargs))
-        options = _mapped(kwargs, _as_meta)
-        options.pop("generator", None)
+        options = _options(kwargs)
         if not tensors or "device" in options:
             options["device"] = DEVICE
         return _mapped(func(*_mapped(args, _as_meta), **options), self._assumed)
@@ -272,10 +270,7 @@ class _OnShapes(TorchDispatchMode):
         if name in _SHAPED:
             out = _mapped(numbers, _as_meta)
         else:
-            options = _mapped(kwargs, _as_meta)
-            options.pop("generator", None)
-            options.pop("pin_memory", None)
-            out = func(*_mapped(args, _as_meta), **options)
+            out = func(*_mapped(args, _as_meta), **_options(kwargs))
         results: list[Tensor] = []
         _collect((out,), results)
         self._keep(func, args, results, numbers)
@@ -293,7 +288,7 @@ class _OnShapes(TorchDispatchMode):
             of[id(tensor)] = found
         if _name(func) in _MAKING and _is_large(args[bool(tensors) :]):
             return None
-        options = _mapped(kwargs, lambda x: of[id(x)])
+        options = {n: _mapped(value, lambda x: of[id(x)]) for n, value in kwargs.items()}
         if "device" in options:
             options["device"] = CPU
         return func(*_mapped(args, lambda x: of[id(x)]), **options)
@@ -387,8 +382,8 @@ class _OnShapes(TorchDispatchMode):
             return  # views
         kind = _type(next((x for x in tensors if x.is_meta), results[0] if results else None))
         flops = 0.0
-        if func._overloadpacket in flop_registry:
-            flops = float(flop_registry[func._overloadpacket](*args, **kwargs, out_val=out))
+        if _formula(func):
+            flops = float(_formula(func)(*args, **kwargs, out_val=out))
         elif name in _ALGEBRA:
             kind, count = _ALGEBRA[name]
             flops = count(args)
@@ -436,9 +431,13 @@ def _mapped(value: Any, change: Callable[[Tensor], Any]) -> Any:
         return change(value)
     if isinstance(value, (list, tuple)):
         return [_mapped(each, change) for each in value]
-    if isinstance(value, dict):
-        return {name: _mapped(each, change) for name, each in value.items()}
     return value
+
+
+def _options(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments for shapes, which need neither random numbers nor pinned memory."""
+    without = dict.fromkeys({"generator", "pin_memory"} & kwargs.keys())
+    return {name: _mapped(value, _as_meta) for name, value in kwargs.items()} | without
 
 
 def _as_meta(tensor: Tensor) -> Tensor:
@@ -450,6 +449,13 @@ def _as_meta(tensor: Tensor) -> Tensor:
 @cache
 def _name(func: Any) -> str:
     return func._schema.name
+
+
+@cache
+def _formula(func: Any) -> Any:
+    """torch's count of a product's operations; None for another operation."""
+    name = _name(func).removeprefix("aten::").removesuffix("_")
+    return flop_registry.get(getattr(aten, name, None))
 
 
 @cache
@@ -540,8 +546,11 @@ def forward(model: nn.Module, rows: int, length: int, read: int) -> Cost:
     Args:
         read: last positions of each row whose logits are computed.
     """
+    adapter = adapter_for(model)
+    head = adapter.lm_head
     with on_shapes(model) as cost, torch.no_grad():
         ids = torch.zeros(rows, length, dtype=torch.long, device=DEVICE)
-        model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False,
-              logits_to_keep=read)  # fmt: skip
+        with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
+            nethook.forward(model, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+        adapter.logits(seen.inputs["end"][:, -read:]).float().log_softmax(-1)
     return cost

@@ -57,7 +57,7 @@ def size_of(name_or_path: str | Path, *, revision: str | None = None, dtype: str
         ModelLoadError: its configuration cannot be read.
         UnsupportedArchitectureError: its architecture has no adapter.
     """
-    skeleton = skeleton_of(name_or_path, revision=revision).to(DTYPES[dtype])
+    skeleton = skeleton_of(name_or_path, revision=revision).to(DTYPES[dtype]).eval()
     layout = architectures.layout_for(skeleton.config, skeleton.config.model_type)
     adapter = architectures.Adapter(skeleton, layout)
     layers = [_count(adapter.layer_module(i)) for i in range(adapter.n_layers)]

@@ -325,7 +325,7 @@ class _Plan:
         from ...editing import covariance, shapes
 
         size, word = self.size, next(iter(self._tokenizer.get_vocab()))
-        some = [" ".join([word] * length)] * 8
+        some = [" ".join([word] * length)] * max(1, 4096 // length)
         with shapes.on_shapes(size.skeleton) as cost:
             found = covariance.collect(size.skeleton, self._tokenizer, some, layers,
                                        max_length=length)  # fmt: skip
@@ -435,7 +435,6 @@ class _Plan:
     def _updates(self) -> Iterator[Work]:
         """Run each method on shapes, once for its hyperparameters."""
         from ...editing import registry, shapes
-        from ...editing.errors import EditingError
 
         groups: dict[str, list[tuple[ScoreRequest, Any]]] = {}
         made: set[str] = set()
@@ -461,9 +460,10 @@ class _Plan:
                     values,
                     retain[: getattr(values, "retain_limit", 0)],
                 )
-            except (EditingError, NotImplementedError, RuntimeError) as error:
-                self.unknown[f"the {what} ({error})"] = None
-                yield Work(what, len(group), reason=str(error))
+            except Exception as error:  # a method of another package may raise any
+                reason = f"it cannot be run on shapes ({error})"
+                self.unknown[f"the {what}: {reason}"] = None
+                yield Work(what, len(group), reason=reason)
                 continue
             yield self._times(what, cost, 0, len(group), len(group))
 
