@@ -453,7 +453,7 @@ def _name(func: Any) -> str:
 
 @cache
 def _formula(func: Any) -> Any:
-    """torch's count of a product's operations; None for another operation."""
+    """Return torch's count of a product's operations; None for another operation."""
     name = _name(func).removeprefix("aten::").removesuffix("_")
     return flop_registry.get(getattr(aten, name, None))
 

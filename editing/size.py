@@ -22,8 +22,6 @@ class Size:
     Attributes:
         skeleton: the model on the meta device, in its number type.
         n_parameters: tied ones counted once.
-        in_layer: parameters of a decoder layer, on average.
-        in_head: parameters of the map to the vocabulary, counted where it is tied too.
         key: d_k, width of the MLP output projection's input.
         weight: parameters of that projection.
         number: bytes of a parameter.
@@ -32,8 +30,6 @@ class Size:
     skeleton: Any
     n_layers: int
     n_parameters: int
-    in_layer: int
-    in_head: int
     key: int
     weight: int
     vocabulary: int
@@ -60,24 +56,17 @@ def size_of(name_or_path: str | Path, *, revision: str | None = None, dtype: str
     skeleton = skeleton_of(name_or_path, revision=revision).to(DTYPES[dtype]).eval()
     layout = architectures.layout_for(skeleton.config, skeleton.config.model_type)
     adapter = architectures.Adapter(skeleton, layout)
-    layers = [_count(adapter.layer_module(i)) for i in range(adapter.n_layers)]
     projection = skeleton.get_parameter(adapter.mlp_out(0).weight)
     wide = adapter.orientation(adapter.mlp_out(0).module) == "in_out"
     return Size(
         skeleton=skeleton,
         n_layers=adapter.n_layers,
-        n_parameters=_count(skeleton),
-        in_layer=sum(layers) // len(layers),
-        in_head=_count(adapter.lm_head),
+        n_parameters=sum(each.numel() for each in skeleton.parameters()),
         key=projection.shape[0 if wide else 1],
         weight=projection.numel(),
         vocabulary=int(skeleton.config.get_text_config().vocab_size),
         number=DTYPES[dtype].itemsize,
     )
-
-
-def _count(module: Any) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ WORK: list[Column[Work]] = [
     Column("FLOPs", lambda each: each.flops, _by_type),
     Column("operations", lambda each: each.kernels, _scaled),
     Column("copied", lambda each: each.copied, _bytes),
-    Column("about", lambda each: "unknown" if each.reason else _time(each.seconds)),
+    Column("about", lambda each: each.seconds, _time),
 ]
 MEMORY: list[Column[Memory]] = [
     Column("memory", lambda each: each.what),

@@ -52,7 +52,6 @@ class Work:
         flops: operations of matrix products by number type; of `eigh` and `lu` in float64.
         kernels: operations that are started on the device.
         copied: bytes that are copied from and to the device.
-        reason: why nothing of it is known; None where it is.
     """
 
     what: str
@@ -62,7 +61,6 @@ class Work:
     kernels: int = 0
     copied: int = 0
     seconds: float = 0.0
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,8 +385,9 @@ class _Plan:
         """Ask `n` facts by likelihood, and by samples where the request has some."""
         prompt, names, read, padding = self._per_fact
         tokens = n * padding * (prompt + names)
-        length = max(1, round((prompt + names) / max(1.0, self._names)))
-        found = self._passes(what or "facts", tokens, length, max(1, round(read / self._names)))
+        found = self._passes(
+            what or "facts", tokens, max(1, round(prompt + names)), max(1, round(read))
+        )
         if not request.samples:
             return found
         # Upper bound: an answer ends earlier where the model ends it.
@@ -436,20 +435,17 @@ class _Plan:
         """Run each method on shapes, once for its hyperparameters."""
         from ...editing import registry, shapes
 
-        groups: dict[str, list[tuple[ScoreRequest, Any]]] = {}
-        made: set[str] = set()
+        groups: dict[str, dict[str, tuple[ScoreRequest, Any]]] = {}
         for each, values in self.requests:
-            key = digest([_named(each), each.method, values.as_dict()])
-            if key not in made:  # at another strength, the update is only scaled
-                made.add(key)
-                groups.setdefault(digest([each.method, values.as_dict()]), []).append(
-                    (each, values)
-                )
+            if each.method != "none":
+                # At another strength, the update is only scaled.
+                group = groups.setdefault(digest([each.method, values.as_dict()]), {})
+                group.setdefault(digest(_named(each)), (each, values))
         retain = [(fill(fact.prompt, fact.subject), fact.object) for fact in self._graph.facts]
         for group in groups.values():
-            request, values = max(group, key=lambda one: len(one[0].rewrite.filled_prompt))
+            request, values = max(group.values(), key=lambda one: len(one[0].rewrite.filled_prompt))
             what, method = f"update of {request.method}", registry.get(request.method)
-            if method.KIND == "prompt" or request.method == "none":
+            if method.KIND == "prompt":
                 continue
             try:
                 cost = shapes.edit(
@@ -461,9 +457,7 @@ class _Plan:
                     retain[: getattr(values, "retain_limit", 0)],
                 )
             except Exception as error:  # a method of another package may raise any
-                reason = f"it cannot be run on shapes ({error})"
-                self.unknown[f"the {what}: {reason}"] = None
-                yield Work(what, len(group), reason=reason)
+                self.unknown[f"the {what}, which cannot be run on shapes ({error})"] = None
                 continue
             yield self._times(what, cost, 0, len(group), len(group))
 
@@ -475,13 +469,6 @@ class _Plan:
     def _tokenizer(self) -> Any:
         """The model's tokenizer, else one with a token for every few characters."""
         return self.tokenizer or characters(CHARACTERS, self.size.vocabulary)
-
-    @cached_property
-    def _names(self) -> float:
-        """Mean number of names of a fact's object."""
-        names = {each.name: each.aliases for each in self._graph.entities}
-        found = [1 + len(names.get(fact.object, ())) for fact in self._graph.facts]
-        return sum(found) / max(1, len(found))
 
     @cached_property
     def _room(self) -> Room:
