@@ -1,8 +1,8 @@
 """Run code on a model's shapes: its memory, operations and copies, without weights or a device.
 
-torch's `meta` device, whose tensors have shapes and no numbers, stands for the model's device, and
-a dispatch mode sees each operation. Small tensors whose numbers follow from the program alone
-(tokens, masks, positions) have them beside the shape, so that they can be indices and be read.
+The model's device is torch's `meta` device, whose tensors have shapes and no numbers, and a
+dispatch mode sees each operation. Small tensors whose numbers follow from the program alone (tokens,
+masks, positions) have them beside the shape, so that they can be indices and be read.
 What follows from weights is assumed where the host reads it: a number is 1, an error code 0, a
 condition holds (so an optimisation takes all its steps), a choice among many chooses one, and the
 eigenvalues of a covariance are spread over eight powers of ten.
@@ -123,7 +123,7 @@ class Cost:
         return {kind: flops for kind, flops in found.items() if flops}
 
     def seconds(self, speed: Speed) -> float:
-        """The time on a device: of each operation, the longer of computing and reading."""
+        """Return the time on a device: of each operation, the longer of computing and reading."""
         rates = {"float64": speed.wide, "eigh": speed.eigh, "lu": speed.lu}
         found = sum(self.copied.values()) / speed.copying
         for kernel, times in self.kernels.items():
@@ -132,7 +132,7 @@ class Cost:
         return found
 
     def extended(self, shorter: Cost, times: int) -> Cost:
-        """The cost of `times` more steps, each the difference from a run with a step less."""
+        """Return the cost of `times` more steps; a step is the difference from a shorter run."""
 
         def longer(now: Counter[Any], before: Counter[Any]) -> Counter[Any]:
             return +Counter({key: n + times * (n - before[key]) for key, n in now.items()})
@@ -496,7 +496,7 @@ def edit(
     hparams: Any,
     retain: Sequence[tuple[str, str]] = (),
 ) -> Cost:
-    """The cost of an edit: the method itself, run on shapes.
+    """Return the cost of an edit: the method itself is run on shapes.
 
     Args:
         model: on the `meta` device, in the number type of the run, in evaluation mode.
@@ -541,7 +541,7 @@ def _edit(
 
 
 def forward(model: nn.Module, rows: int, length: int, read: int) -> Cost:
-    """The cost of a forward pass of rows of tokens, without a cache.
+    """Return the cost of a forward pass of rows of tokens, without a cache.
 
     Args:
         read: last positions of each row whose logits are computed.

@@ -36,11 +36,6 @@ class Size:
     number: int
 
     @property
-    def config(self) -> Any:
-        """The configuration of the language model."""
-        return self.skeleton.config.get_text_config()
-
-    @property
     def weights(self) -> int:
         """Bytes of all weights."""
         return self.n_parameters * self.number

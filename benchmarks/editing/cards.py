@@ -5,8 +5,8 @@
 Each method is run on the shapes of a Llama of 8 or 70 billion parameters in bfloat16
 (`thinkeval.editing.shapes`): nothing is fetched, and no GPU is needed. Texts are counted with a
 token for every four characters, so that no tokenizer is needed either. The cards' speeds are
-shares of their data sheets' (`CARDS`), not measured; hyperparameters are those that `thinkeval`
-takes for the model. A dash is a card whose memory is too small.
+fractions of those in their data sheets (`CARDS`), not measured; hyperparameters are those that
+`thinkeval` takes for the model. A dash is a card whose memory is too small.
 """
 
 from __future__ import annotations

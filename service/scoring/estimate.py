@@ -542,7 +542,7 @@ def _named(request: ScoreRequest) -> list[object]:
 
 
 def characters(number: int, vocabulary: int) -> Any:
-    """A tokenizer that has a token for every `number` characters, for a model without one."""
+    """Return a tokenizer with a token for every `number` characters."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
