@@ -1,8 +1,8 @@
 """Run code on a model's shapes: its memory, operations and copies, without weights or a device.
 
 The model's device is torch's `meta` device, whose tensors have shapes and no numbers, and a
-dispatch mode sees each operation. Small tensors whose numbers follow from the program alone (tokens,
-masks, positions) have them beside the shape, so that they can be indices and be read.
+dispatch mode sees each operation. Small tensors whose numbers follow from the program alone
+(tokens, masks, positions) have them beside the shape, so that they can be indices and be read.
 What follows from weights is assumed where the host reads it: a number is 1, an error code 0, a
 condition holds (so an optimisation takes all its steps), a choice among many chooses one, and the
 eigenvalues of a covariance are spread over eight powers of ten.
