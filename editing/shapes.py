@@ -70,7 +70,7 @@ _ALGEBRA: dict[str, tuple[str, Callable[[Any], float]]] = {
     ),
     "aten::linalg_lu_factor_ex": ("lu", lambda a: 2 / 3 * _volume(a[0], 3)),
     "aten::_linalg_solve_ex": ("lu", lambda a: 2 / 3 * _volume(a[0], 3)),
-    "aten::linalg_lu_solve": ("float64", lambda a: 2.0 * _volume(a[0], 2) * a[2].shape[-1]),
+    "aten::linalg_lu_solve": ("lu", lambda a: 2.0 * _volume(a[0], 2) * a[2].shape[-1]),
     "aten::_linalg_svd": ("eigh", lambda a: 20.0 * min(a[0].shape[-2:]) * a[0].numel()),
     "aten::linalg_qr": ("lu", lambda a: 2.0 * min(a[0].shape[-2:]) * a[0].numel()),
 }
@@ -297,8 +297,10 @@ class _OnShapes(TorchDispatchMode):
         """Hold the memory of the results, with their numbers or what is assumed of them."""
         if func._schema.is_mutable:
             if numbers is None:
-                for result in results:
-                    self._numbers.pop(result.untyped_storage(), None)
+                written: list[Tensor] = []
+                _collect(args[:1], written)
+                for tensor in (*written, *results):
+                    self._numbers.pop(tensor.untyped_storage(), None)
             return
         given: list[Any] = []
         _collect((numbers,), given)

@@ -392,7 +392,9 @@ class _Plan:
             return found
         # Upper bound: an answer ends earlier where the model ends it.
         drawn = n * request.samples * request.max_new_tokens
-        return _sum(found.what, [found, self._passes("", drawn, 1, 1, most=n * request.samples)])
+        return _sum(
+            found.what, [found, self._passes("answers", drawn, 1, 1, most=n * request.samples)]
+        )
 
     def _texts(self, what: str, times: int, sides: int) -> Work:
         """Read the beginnings of the model's own texts; `sides` models' logits are computed."""
