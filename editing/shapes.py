@@ -530,7 +530,8 @@ def _edit(
     retain: Sequence[tuple[str, str]],
 ) -> Cost:  # fmt: skip
     adapter = adapter_for(model)
-    state: dict[str, Any] = {"retain": list(retain)} if retain else {}
+    needs = getattr(method, "NEEDS_RETAIN", False)
+    state: dict[str, Any] = {"retain": list(retain)} if needs else {}
     with on_shapes(model) as cost:
         moments = {}
         for layer in registry.covariance_layers(method, hparams):
