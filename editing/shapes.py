@@ -194,7 +194,8 @@ class _OnShapes(TorchDispatchMode):
         self._held[storage] = size
         self._add(size, part, tensor.is_meta)
         if part != WEIGHTS:
-            weakref.finalize(storage, self._add, -size, part, tensor.is_meta).atexit = False
+            released = weakref.finalize(storage, self._add, -size, part, tensor.is_meta)
+            released.atexit = False  # type: ignore[misc]
 
     def _add(self, size: int, part: str, here: bool) -> None:
         if not here:
@@ -557,3 +558,15 @@ def forward(model: nn.Module, rows: int, length: int, read: int) -> Cost:
             nethook.forward(model, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
         adapter.logits(seen.inputs["end"][:, -read:]).float().log_softmax(-1)
     return cost
+
+
+def characters(number: int, vocabulary: int) -> Any:
+    """Return a tokenizer with a token for every `number` characters."""
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = {f"word{i}": i for i in range(min(vocabulary, 1000))}
+    made = Tokenizer(models.WordLevel(words, unk_token="word0"))
+    made.pre_tokenizer = pre_tokenizers.Split(Regex(f"(?s).{{1,{number}}}"), "isolated")
+    made.decoder = decoders.Fuse()
+    return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="word1")

@@ -470,7 +470,9 @@ class _Plan:
     @cached_property
     def _tokenizer(self) -> Any:
         """The model's tokenizer, else one with a token for every few characters."""
-        return self.tokenizer or characters(CHARACTERS, self.size.vocabulary)
+        from ...editing import shapes
+
+        return self.tokenizer or shapes.characters(CHARACTERS, self.size.vocabulary)
 
     @cached_property
     def _room(self) -> Room:
@@ -541,18 +543,6 @@ def _hparams_key(request: ScoreRequest) -> str:
 
 def _named(request: ScoreRequest) -> list[object]:
     return [request.rewrite.identity, request.seed]
-
-
-def characters(number: int, vocabulary: int) -> Any:
-    """Return a tokenizer with a token for every `number` characters."""
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    words = {f"word{i}": i for i in range(min(vocabulary, 1000))}
-    made = Tokenizer(models.WordLevel(words, unk_token="word0"))
-    made.pre_tokenizer = pre_tokenizers.Split(Regex(f"(?s).{{1,{number}}}"), "isolated")
-    made.decoder = decoders.Fuse()
-    return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="word1")
 
 
 def _sum(what: str, parts: Iterable[Work], times: int = 1) -> Work:

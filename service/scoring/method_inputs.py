@@ -158,7 +158,8 @@ def with_ridge(
     from ...editing.hparams.common import ENOUGH, ridge_for
 
     if hasattr(method, "reference"):
-        found, notice = with_ridge(runtime, model, *method.reference(hparams), corpus)
+        carried_out, values = method.reference(hparams)
+        found, notice = with_ridge(runtime, model, carried_out, values, corpus)
         return (replace(hparams, hparams=found.as_dict()) if notice else hparams), notice
     layers, texts = registry.covariance_layers(method, hparams), corpus.source
     solves = getattr(method, "SOLVES_WITH_COVARIANCE", False)
