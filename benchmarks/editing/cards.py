@@ -23,7 +23,6 @@ from thinkeval.editing.hparams import suggestion
 from thinkeval.editing.size import Speed
 from thinkeval.loaders import graph_yaml, graphs
 from thinkeval.loaders.records import fill
-from thinkeval.service.scoring.estimate import characters
 
 HEADS = {"num_key_value_heads": 8, "vocab_size": 128256, "tie_word_embeddings": False}
 SHAPES: dict[str, dict[str, Any]] = {
@@ -77,7 +76,7 @@ def row(name: str, model: Any, shape: str) -> str:
         chosen = hparams.load(name, known)
     retain = [(fill(fact.prompt, fact.subject), fact.object) for fact in graph.facts]
     retain = retain[: getattr(chosen, "retain_limit", 0)]
-    tokenizer = characters(4, model.config.vocab_size)
+    tokenizer = shapes.characters(4, model.config.vocab_size)
     try:
         cost = shapes.edit(registry.get(name), model, tokenizer, graph.rewrites[0], chosen, retain)
     except EditingError as error:

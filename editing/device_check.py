@@ -1,0 +1,179 @@
+"""Check a device: every measurement and every method on a tiny random model, against the CPU."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, pre_tokenizers
+from tokenizers import models as tokenizer_models
+from torch import Tensor
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from ..loaders.records import RewriteRequest
+from . import covariance, hparams, registry
+from .architectures import adapter_for
+from .deltas import applied
+from .hparams import suggestion
+from .mend.network import untrained
+from .models import LoadedModel, weights_digest, wrap
+from .probe import linear_updates, own_samples
+from .probe.likelihood import likelihoods
+from .probe.prompts import Query, plainly
+from .probe.sampled import Sampling, sample
+
+LARGEST = 0.01
+"""Relative difference from the CPU above which a stage failed; sums in another order give less."""
+REQUEST = RewriteRequest("check", "check", "{} studied at", "Harry", "r", "Hogwarts", "Paris")
+QUERIES = [
+    Query(text, plainly(text), names)
+    for text, names in (
+        ("Harry studied at", ("Hogwarts", "Paris")),
+        ("The capital of France is", ("Paris",)),
+        ("Ron is a friend of", ("Harry",)),
+    )
+]
+RETAIN = [("The capital of France is", "Paris"), ("Ron is a friend of", "Harry")]
+TEXTS = [f"{one} is a friend of {other}." for one in ("Harry", "Ron") for other in "ABCDEFGH"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of the check.
+
+    Attributes:
+        difference: largest relative difference from the CPU's numbers; None where it failed.
+        error: the error by which it failed, in one line.
+    """
+
+    name: str
+    difference: float | None
+    error: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Return True if the device computes as the CPU does."""
+        return self.difference is not None and self.difference <= LARGEST
+
+
+def stages(device: torch.device) -> Iterator[Stage]:
+    """Run each stage on the CPU and on a device, and compare the numbers.
+
+    Args:
+        device: any device of torch. The check takes about 20 s, and little memory.
+    """
+    here = _tiny()
+    # A copy, as a model on a device may share its tokenizer only.
+    there = wrap(copy.deepcopy(here.model).to(device), here.tokenizer, name=here.info.name)
+    for name, numbers in _stages():
+        wanted = numbers(here)
+        try:
+            found = numbers(there)
+        except Exception as error:
+            # Whatever a device refuses: the line is what a user sends.
+            yield Stage(name, None, f"{type(error).__name__}: {error}".splitlines()[0])
+            continue
+        yield Stage(name, max(map(_difference, wanted, found)))
+
+
+def _stages() -> Iterator[tuple[str, Callable[[LoadedModel], list[Tensor]]]]:
+    yield "likelihoods", _likelihoods
+    yield "sampled answers", _answers
+    yield "own texts", lambda loaded: [_own(loaded)]
+    yield "covariance", lambda loaded: list(_moments(loaded, (0, 1)).values())
+    for name in registry.names():
+        if registry.info(name).kind == "weights" and name != "none":
+            yield name, partial(_edited, name)
+
+
+def _tiny() -> LoadedModel:
+    """Return a random Llama of two layers that reads bytes."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {letter: i for i, letter in enumerate(["<end>", *letters])}
+    read = Tokenizer(tokenizer_models.BPE(vocabulary, []))
+    read.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    read.decoder = decoders.ByteLevel()
+    config = LlamaConfig(
+        vocab_size=len(vocabulary), hidden_size=32, intermediate_size=64, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, initializer_range=0.1,
+        bos_token_id=0, eos_token_id=0, pad_token_id=0, attn_implementation="eager",
+    )  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = LlamaForCausalLM(config)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=read, bos_token="<end>", eos_token="<end>", pad_token="<end>"
+    )
+    return wrap(model, tokenizer, name="tiny")
+
+
+def _likelihoods(loaded: LoadedModel) -> list[Tensor]:
+    return [torch.tensor(likelihoods(loaded, QUERIES), dtype=torch.float64)]
+
+
+def _answers(loaded: LoadedModel) -> list[Tensor]:
+    drawn = sample(loaded, QUERIES, Sampling(3, 1.0, 8, 0))
+    text = "".join(answer for each in drawn for answer in each.answers)
+    return [torch.tensor(list(text.encode()), dtype=torch.float64)]
+
+
+def _own(loaded: LoadedModel) -> Tensor:
+    texts = own_samples.sample(loaded, texts=4, length=12).texts
+    return torch.tensor(texts, dtype=torch.float64)
+
+
+def _moments(loaded: LoadedModel, layers: tuple[int, ...]) -> Mapping[str, Tensor]:
+    return covariance.collect(loaded.model, loaded.tokenizer, TEXTS, layers, dtype="float64")
+
+
+def _edited(name: str, loaded: LoadedModel) -> list[Tensor]:
+    """Return an edit's update, its factors and its effect on likelihoods and own texts.
+
+    Raises:
+        RuntimeError: the weights are other ones afterwards.
+    """
+    model, method = loaded.model, registry.get(name)
+    chosen = _hparams(name, model.config)
+    state: dict[str, Any] = {}
+    if getattr(method, "NEEDS_RETAIN", False):
+        state["retain"] = RETAIN
+    if getattr(method, "NEEDS_HYPERNETWORK", False):
+        state["hypernetwork"] = untrained(model, chosen)
+    layers = registry.covariance_layers(method, chosen)
+    moments = _moments(loaded, layers) if layers else None
+    before = weights_digest(model)
+    effect = method.execute(
+        model, loaded.tokenizer, [REQUEST], chosen, moments,
+        context_templates=["{}"], state=state or None,
+    )  # fmt: skip
+    texts = own_samples.sample(loaded, texts=2, length=8)
+    told = own_samples.changes(loaded, effect, texts, own_samples.hidden(loaded, texts))
+    with applied(model, effect):
+        after = _likelihoods(loaded)
+    linear_updates.updates_of(adapter_for(model), [effect])
+    if weights_digest(model) != before:
+        raise RuntimeError("the weights are other ones after the edit was undone")
+    numbers = torch.tensor([[each.kl, each.nll] for each in told], dtype=torch.float64)
+    return [*(effect.deltas[key] for key in sorted(effect.deltas)), *after, numbers]
+
+
+def _hparams(name: str, config: Any) -> Any:
+    """Return the hyperparameters that are suggested, with few steps."""
+    try:
+        values = dict(suggestion.for_config(name, config).values)
+    except hparams.HparamsError:  # its defaults serve any model
+        values = {}
+    values |= {key: 3 for key in ("num_steps", "v_num_grad_steps", "steps") if key in values}
+    return hparams.from_values(name, values, None, source="the check of a device")
+
+
+def _difference(wanted: Tensor, found: Tensor) -> float:
+    """Return ‖found − wanted‖ / ‖wanted‖, in float64 on the CPU; infinite for another shape."""
+    if wanted.shape != found.shape:
+        return float("inf")
+    one, other = (each.detach().cpu().double() for each in (wanted, found))
+    return float((other - one).norm() / one.norm().clamp_min(1e-12))
