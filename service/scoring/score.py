@@ -162,7 +162,7 @@ def _score(
     with watch.stage("save delta"):
         edited = step.requests if step else (request.rewrite,)
         plan.provenance["delta"] = deltas.save(plan, record.edit, effect, edited)
-        plan.provenance |= _precision(resolved, effect)
+        plan.provenance.update(_precision(resolved, effect))
     record.stage("probe post", 0.6)
     with watch.stage("probe post"):
         probed, further, beside, about = _post(resolved, effect, pre, further, beside, about)
