@@ -111,6 +111,7 @@ def _report(architecture: str) -> dict[str, float]:
     with emulated("cuda", devices=2) as machine:
         spread = pair()
         _spread(machine, spread[0])
+        assert wrap(*spread, name="tiny").info.device == "gpu:0, gpu:1"
         again = _measured(spread, to_cpu)
     return {name: _difference(value, again[name]) for name, value in plain.items()}
 
