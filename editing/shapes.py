@@ -32,7 +32,6 @@ from . import nethook, registry
 from .architectures import adapter_for
 from .key_value.neurons import n_slots
 from .mend.network import untrained
-from .size import Speed
 
 aten = torch.ops.aten
 WEIGHTS = "weights"
@@ -93,6 +92,28 @@ class Kernel(NamedTuple):
     kind: str
     flops: float
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """The measured speed of a device with matrices of a model's shape.
+
+    Attributes:
+        flops: FLOP/s of a product with `TOKENS` rows, beyond reading the matrix.
+        reading: bytes of weights read in a second by a product with one row.
+        wide: FLOP/s in float64, where linear systems are solved; `eigh` of eigenvectors, counted as
+            9 n³, and `lu` of LU factors, as 2/3 n³.
+        start: seconds to start an operation.
+        copying: bytes copied from and to the device in a second.
+    """
+
+    flops: float
+    reading: float
+    wide: float
+    eigh: float
+    lu: float
+    start: float
+    copying: float
 
 
 @dataclass(slots=True)

@@ -550,7 +550,7 @@ def characters(number: int, vocabulary: int) -> Any:
 
     words = {f"word{i}": i for i in range(min(vocabulary, 1000))}
     made = Tokenizer(models.WordLevel(words, unk_token="word0"))
-    made.pre_tokenizer = pre_tokenizers.Split(Regex(f"(?s).{{1,{number}}}"), "isolated")
+    made.pre_tokenizer = pre_tokenizers.Split(Regex(rf"[\s\S]{{1,{number}}}"), "isolated")
     made.decoder = decoders.Fuse()
     return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="word1")
 
