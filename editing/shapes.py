@@ -554,10 +554,10 @@ def _edit(
     needs = getattr(method, "NEEDS_RETAIN", False)
     state: dict[str, Any] = {"retain": list(retain)} if needs else {}
     with on_shapes(model) as cost:
-        moments = {}
+        moments, numbers = {}, torch.Generator().manual_seed(0)
         for layer in registry.covariance_layers(method, hparams):
             width = n_slots(adapter, layer)
-            moments[adapter.mlp_out(layer).name] = torch.ones(width, width)
+            moments[adapter.mlp_out(layer).name] = torch.rand(width, width, generator=numbers)
         if getattr(method, "NEEDS_HYPERNETWORK", False):
             state["hypernetwork"] = untrained(model, hparams)
         method.execute(model, tokenizer, [request], hparams, moments or None, state=state or None)

@@ -13,6 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from support import edit_methods
 from support.tiny_architectures import moments, pair_of
 from thinkeval.editing import registry, shapes
+from thinkeval.editing.architectures import adapter_for
 
 
 def skeleton(config) -> torch.nn.Module:
@@ -37,6 +38,7 @@ def estimated(name: str, **changes: object) -> shapes.Cost:
 def test_products_are_those_that_torch_counts_in_a_real_edit(name: str) -> None:
     model, tokenizer = copy.deepcopy(pair_of("llama"))
     model.set_attn_implementation("eager")
+    adapter_for(model)  # checks itself by a forward pass, once
     with FlopCounterMode(display=False) as counter:
         edit_methods.execute(name, (model, tokenizer), [edit_methods.HARRY], moments("llama"))
     found = estimated(name)
