@@ -32,7 +32,6 @@ from . import nethook, registry
 from .architectures import adapter_for
 from .key_value.neurons import n_slots
 from .mend.network import untrained
-from .size import Speed
 
 aten = torch.ops.aten
 WEIGHTS = "weights"
@@ -93,6 +92,28 @@ class Kernel(NamedTuple):
     kind: str
     flops: float
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """The measured speed of a device with matrices of a model's shape.
+
+    Attributes:
+        flops: FLOP/s of a product with `TOKENS` rows, beyond reading the matrix.
+        reading: bytes of weights read in a second by a product with one row.
+        wide: FLOP/s in float64, where linear systems are solved; `eigh` of eigenvectors, counted as
+            9 n³, and `lu` of LU factors, as 2/3 n³.
+        start: seconds to start an operation.
+        copying: bytes copied from and to the device in a second.
+    """
+
+    flops: float
+    reading: float
+    wide: float
+    eigh: float
+    lu: float
+    start: float
+    copying: float
 
 
 @dataclass(slots=True)
@@ -534,10 +555,10 @@ def _edit(
     needs = getattr(method, "NEEDS_RETAIN", False)
     state: dict[str, Any] = {"retain": list(retain)} if needs else {}
     with on_shapes(model) as cost:
-        moments = {}
+        moments, numbers = {}, torch.Generator().manual_seed(0)
         for layer in registry.covariance_layers(method, hparams):
             width = n_slots(adapter, layer)
-            moments[adapter.mlp_out(layer).name] = torch.ones(width, width)
+            moments[adapter.mlp_out(layer).name] = torch.rand(width, width, generator=numbers)
         if getattr(method, "NEEDS_HYPERNETWORK", False):
             state["hypernetwork"] = untrained(model, hparams)
         method.execute(model, tokenizer, [request], hparams, moments or None, state=state or None)
@@ -567,6 +588,6 @@ def characters(number: int, vocabulary: int) -> Any:
 
     words = {f"word{i}": i for i in range(min(vocabulary, 1000))}
     made = Tokenizer(models.WordLevel(words, unk_token="word0"))
-    made.pre_tokenizer = pre_tokenizers.Split(Regex(f"(?s).{{1,{number}}}"), "isolated")
+    made.pre_tokenizer = pre_tokenizers.Split(Regex(rf"[\s\S]{{1,{number}}}"), "isolated")
     made.decoder = decoders.Fuse()
     return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="word1")

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 
-from . import architectures
+from . import architectures, shapes
 from .linear_algebra import linear_algebra_device
 from .models import DTYPES, skeleton_of
+from .shapes import Speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,34 +66,10 @@ def size_of(name_or_path: str | Path, *, revision: str | None = None, dtype: str
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """The measured speed of a device with matrices of a model's shape.
-
-    Attributes:
-        flops: FLOP/s of a product with `TOKENS` rows, beyond reading the matrix.
-        reading: bytes of weights read in a second by a product with one row.
-        wide: FLOP/s in float64, where linear systems are solved; `eigh` of eigenvectors, counted as
-            9 n³, and `lu` of LU factors, as 2/3 n³.
-        start: seconds to start an operation.
-        copying: bytes copied from and to the device in a second.
-    """
-
-    flops: float
-    reading: float
-    wide: float
-    eigh: float
-    lu: float
-    start: float
-    copying: float
-
-
 TOKENS = 64
 """Rows of the measured product; few, as in most batches of an edit."""
 SQUARE = 512
 """Rows and columns of the float64 matrices."""
-STARTS = 200
-"""Small operations that are started in a row."""
 SWEPT = 2**28
 """Bytes of matrices that a measurement goes through: more than a cache holds."""
 TRIES, ENOUGH_S = 4, 0.2
@@ -109,16 +87,30 @@ def speed_of(size: Size, device: torch.device) -> Speed:
     many = _seconds(device, lambda: [torch.mm(rows, each) for each in matrices])
     place = linear_algebra_device(device)
     square = torch.eye(SQUARE, dtype=torch.float64, device=place) + 1 / SQUARE
-    small, host = rows[:1, :8], torch.empty_like(matrices[0], device="cpu")
+    host = torch.empty_like(matrices[0], device="cpu")
     return Speed(
         flops=2.0 * size.weight * copies * (TOKENS - 1) / max(many - one, 0.1 * many),
         reading=size.weight * copies * size.number / one,
         wide=2.0 * SQUARE**3 / _seconds(place, lambda: square @ square),
         eigh=9.0 * SQUARE**3 / _seconds(place, lambda: torch.linalg.eigh(square)),
         lu=2 / 3 * SQUARE**3 / _seconds(place, lambda: torch.linalg.lu_factor_ex(square)),
-        start=_seconds(device, lambda: [small + small for _ in range(STARTS)]) / STARTS,
+        start=_start(device),
         copying=size.weight * size.number / _seconds(device, lambda: host.to(device, copy=True)),
     )
+
+
+@torch.no_grad()
+def _start(device: torch.device) -> float:
+    """Seconds of an operation of a model that is so small that it only starts them."""
+    shape = {"hidden_size": 64, "intermediate_size": 64, "num_attention_heads": 4}
+    config = transformers.LlamaConfig(**shape, num_hidden_layers=4, vocab_size=64)
+    with torch.device("meta"):
+        model = transformers.LlamaForCausalLM(config).eval()
+    kernels = shapes.forward(model, 1, 4, 4).kernels
+    model.to_empty(device=device)
+    ids = torch.zeros(1, 4, dtype=torch.long, device=device)
+    work = _seconds(device, lambda: model(ids, torch.ones_like(ids), use_cache=False))
+    return work / sum(kernels.values())
 
 
 def _seconds(device: torch.device, work: Callable[[], object]) -> float:

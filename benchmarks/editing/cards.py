@@ -20,7 +20,6 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 from thinkeval.editing import hparams, registry, shapes
 from thinkeval.editing.errors import EditingError
 from thinkeval.editing.hparams import suggestion
-from thinkeval.editing.size import Speed
 from thinkeval.loaders import graph_yaml, graphs
 from thinkeval.loaders.records import fill
 
@@ -35,10 +34,10 @@ START_S = 1e-5
 """Seconds to start an operation, Python included."""
 
 
-def card(flops: float, reading: float, wide: float, copying: float) -> Speed:
+def card(flops: float, reading: float, wide: float, copying: float) -> shapes.Speed:
     """The speed of a card by its data sheet: bfloat16, memory, float64, and the bus."""
     wide *= 0.75
-    return Speed(0.6 * flops, 0.8 * reading, wide, wide / 25, wide / 1.5, START_S, copying)
+    return shapes.Speed(0.6 * flops, 0.8 * reading, wide, wide / 25, wide / 1.5, START_S, copying)
 
 
 CARDS = {

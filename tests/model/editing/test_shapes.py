@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from support import edit_methods
 from support.tiny_architectures import moments, pair_of
 from thinkeval.editing import registry, shapes
-from thinkeval.editing.size import Speed
+from thinkeval.editing.architectures import adapter_for
 
 
 def skeleton(config) -> torch.nn.Module:
@@ -38,6 +38,7 @@ def estimated(name: str, **changes: object) -> shapes.Cost:
 def test_products_are_those_that_torch_counts_in_a_real_edit(name: str) -> None:
     model, tokenizer = copy.deepcopy(pair_of("llama"))
     model.set_attn_implementation("eager")
+    adapter_for(model)  # checks itself by a forward pass, once
     with FlopCounterMode(display=False) as counter:
         edit_methods.execute(name, (model, tokenizer), [edit_methods.HARRY], moments("llama"))
     found = estimated(name)
@@ -82,7 +83,7 @@ def test_bytes_operations_and_copies_by_hand() -> None:
     assert cost.flops == {"float32": 2 * 50 * 100 * 200}
     assert cost.copied == {"to device": 20_000, "to host": 4}
     assert cost.kernels[shapes.Kernel("float32", 2e6, 80_000 + 20_000 + 40_000)] == 1
-    speed = Speed(1e6, 1e12, 1.0, 1.0, 1.0, 0.0, 1e12)
+    speed = shapes.Speed(1e6, 1e12, 1.0, 1.0, 1.0, 0.0, 1e12)
     assert cost.seconds(speed) == pytest.approx(2.0, rel=1e-3)
 
 
