@@ -1,7 +1,4 @@
-"""Check a device: every measurement and every method on a tiny random model, against the CPU.
-
-`needs` says for a given model how much memory and time each method takes there.
-"""
+"""Check a device: every measurement and every method on a tiny random model, against the CPU."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import psutil
 import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers import models as tokenizer_models
@@ -19,18 +15,17 @@ from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from ..loaders.records import RewriteRequest
-from . import covariance, hparams, registry, shapes
+from . import covariance, hparams, registry
 from .architectures import adapter_for
 from .deltas import applied
-from .errors import EditingError, HparamsError
+from .errors import HparamsError
 from .hparams import suggestion
 from .mend.network import untrained
-from .models import LoadedModel, tokenizer_of, weights_digest, wrap
+from .models import LoadedModel, weights_digest, wrap
 from .probe import linear_updates, own_samples
 from .probe.likelihood import likelihoods
 from .probe.prompts import Query, plainly
 from .probe.sampled import Sampling, sample
-from .size import size_of, speed_of
 
 LARGEST = 0.01
 """Relative difference from the CPU above which a stage failed; sums in another order give less."""
@@ -88,56 +83,6 @@ def stages(device: torch.device) -> Iterator[Stage]:
         yield Stage(name, max(map(_difference, wanted, found)))
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
-    """The memory and the time of an edit of a model by a method, see `shapes.edit`.
-
-    Attributes:
-        peak: bytes on the device, the weights included; None where the method cannot be run.
-        seconds: by the speeds measured on the device.
-        error: the reason why it cannot be run on shapes.
-    """
-
-    method: str
-    peak: int | None = None
-    seconds: float = 0.0
-    error: str = ""
-
-
-def needs(model: str, device: torch.device, *, dtype: str = "float32") -> Iterator[Need]:
-    """Estimate an edit of a model by each method on a device; no weights are read.
-
-    Raises:
-        ModelLoadError: the model's configuration or tokenizer cannot be read.
-    """
-    size, tokenizer = size_of(model, dtype=dtype), tokenizer_of(model)
-    speed = speed_of(size, device)
-    for name in _methods():
-        try:
-            if hparams.without_file([name], model):
-                chosen = _hparams(name, size.skeleton.config)
-            else:
-                chosen = hparams.load(name, model)
-            method = registry.get(name)
-            cost = shapes.edit(method, size.skeleton, tokenizer, REQUEST, chosen, RETAIN)
-        except EditingError as error:
-            yield Need(name, error=str(error))
-            continue
-        yield Need(name, cost.peak, cost.seconds(speed))
-
-
-def memory(device: torch.device) -> int:
-    """Return the bytes of memory that a device has in all."""
-    if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[1])
-    return psutil.virtual_memory().total
-
-
-def n_methods() -> int:
-    """Return the number of methods that `needs` estimates."""
-    return len(_methods())
-
-
 def n_stages() -> int:
     """Return the number of `stages`."""
     return len(list(_stages()))
@@ -166,11 +111,12 @@ def _tiny() -> LoadedModel:
     config = LlamaConfig(
         vocab_size=len(vocabulary), hidden_size=32, intermediate_size=64, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, initializer_range=0.1,
-        bos_token_id=0, eos_token_id=0, pad_token_id=0, attn_implementation="eager",
+        bos_token_id=0, eos_token_id=0, pad_token_id=0,
     )  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = LlamaForCausalLM(config)
+    model.set_attn_implementation("eager")  # one kernel on every device
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=read, bos_token="<end>", eos_token="<end>", pad_token="<end>"
     )
@@ -203,7 +149,7 @@ def _edited(name: str, loaded: LoadedModel) -> list[Tensor]:
         RuntimeError: the weights are other ones afterwards.
     """
     model, method = loaded.model, registry.get(name)
-    chosen = _hparams(name, model.config, STEPS)
+    chosen = _hparams(name, model.config)
     state: dict[str, Any] = {}
     if getattr(method, "NEEDS_RETAIN", False):
         state["retain"] = RETAIN
@@ -227,14 +173,14 @@ def _edited(name: str, loaded: LoadedModel) -> list[Tensor]:
     return [*(effect.deltas[key] for key in sorted(effect.deltas)), *after, numbers]
 
 
-def _hparams(name: str, config: Any, steps: int | None = None) -> Any:
-    """Return the hyperparameters that are suggested, with another number of steps."""
+def _hparams(name: str, config: Any) -> Any:
+    """Return the hyperparameters that are suggested, with few steps."""
     try:
         values = dict(suggestion.for_config(name, config).values)
     except HparamsError:  # its defaults serve any model
         values = {}
-    if steps is not None:
-        values |= {key: steps for key in (*shapes.STEPS, "steps") if key in values}
+    steps = ("num_steps", "v_num_grad_steps", "steps")
+    values |= {key: STEPS for key in steps if key in values}
     return hparams.from_values(name, values, None, source="the check of a device")
 
 
