@@ -154,7 +154,19 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """One or two sentences with the answer: damage first, then success and depth."""
+        """The answer, and the facts that changed most."""
+        said = self.changed_most
+        return self.answer + f" Changed most: {said}." * bool(said)
+
+    @property
+    def changed_most(self) -> str:
+        """The facts that changed most, in words; empty where none did or nothing was measured."""
+        named = () if self.nothing else self.changed[:NAMED]
+        return "; ".join(map(changed_words, named))
+
+    @property
+    def answer(self) -> str:
+        """One sentence with the answer: damage first, then success and depth."""
         if self.nothing:
             return self.nothing
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
@@ -173,8 +185,7 @@ class Verdict:
         else:
             text = f"{took}{self._beside()}; {left}"
             text += f" ({self.wordings})" * bool(self.wordings)
-        named = "; ".join(map(changed_words, self.changed[:NAMED]))
-        return f"{text}." + f" Changed most: {named}." * bool(named)
+        return f"{text}."
 
     def _beside(self) -> str:
         """Return the change of unrelated texts or facts, as a clause."""

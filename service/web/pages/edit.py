@@ -560,9 +560,6 @@ FACT_COLUMNS: Mapping[str, tuple[str, Callable[[EdgeOut], Any]]] = {
 _WORDS = ("fact", "change", "says")
 """Columns of words: sorted from A to Z at first."""
 
-FACTS_FIRST = 30
-"""Facts that are listed at first."""
-
 
 def _moved(edge: EdgeOut) -> float | None:
     """Return how far the probability of a fact moved, up or down."""
@@ -595,7 +592,6 @@ def fact_values(view: View) -> dict[str, Any]:
     """Values of `edit_facts.html`: all facts of the edit graph, and those that leak most."""
     graph = graph_of(view.db, view.score, view.measure, view.rows)
     edges = sorted_facts(graph.edges, view.asked.sort)
-    view = replace(view, asked=replace(view.asked, show=max(FACTS_FIRST, view.asked.show)))
     leaks = metrics.leakage_rows(view.db, view.score, view.measure)
     return view.values("facts") | {
         "headings": [_heading(view, name) for name in FACT_COLUMNS],

@@ -296,7 +296,9 @@ def test_five_minutes_answer_what_a_visitor_asks(
     page.locator(f"a[href='/edits/{edit}']").first.click()
     # Did the edit take, and how much of the old fact is left?
     verdict = page.locator(".verdict")
-    expect(verdict.locator(".headline")).to_contain_text(result["verdict"])
+    answer, _, changed = result["verdict"].partition(" Changed most: ")
+    expect(verdict.locator(".headline")).to_contain_text(answer)
+    expect(verdict.locator(".changed")).to_contain_text(changed.removesuffix("."))
     expect(verdict).to_contain_text(f"{100 * figure('ifr'):.0f} % of the old fact")
     # Through whom?
     branch = page.locator(".whom li").first
