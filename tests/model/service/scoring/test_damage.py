@@ -125,7 +125,7 @@ def test_a_random_update_grows_into_a_collapse(walk: Walk) -> None:
 def test_the_record_has_the_batches_and_what_rounding_keeps(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = {"samples": 0, "strength": 0.01, "force": True}
+    asked = {"samples": 0, "strength": 3e-4, "force": True}
     records = []
     for tokens in (512, 4096):
         monkeypatch.setattr(batching, "MAX_TOKENS", tokens)

@@ -1,0 +1,50 @@
+"""Every measurement and method on an emulated accelerator gives the numbers of the CPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLOSE = 1e-4
+
+
+@pytest.mark.parametrize("kind", ["cuda", "mps"])
+def test_every_method_computes_on_a_device_as_on_the_cpu(kind: str) -> None:
+    """In a process of its own: the emulated device is one for the whole process."""
+    path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
+    ran = subprocess.run(
+        [sys.executable, __file__, kind],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    found = json.loads(ran.stdout.splitlines()[-1])
+    assert not {name: error for name, (_, error) in found.items() if error}
+    assert {"likelihoods", "own texts", "covariance", "rome", "memit", "mend"} < set(found)
+    assert max(difference for difference, _ in found.values()) == pytest.approx(0, abs=CLOSE), found
+
+
+def _report(kind: str) -> dict[str, tuple[float | None, str]]:
+    """{stage: (difference from the CPU, error)} of the check of the emulated device."""
+    import torch
+
+    from support.emulated import NAME, emulated  # before the first backward pass
+    from thinkeval.editing import device_check, linear_algebra
+
+    with emulated(kind):  # type: ignore[arg-type]
+        if kind == "mps":
+            linear_algebra.WITHOUT_FLOAT64 = frozenset({NAME})
+        stages = device_check.stages(torch.device(NAME, 0))
+        return {stage.name: (stage.difference, stage.error) for stage in stages}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_report(sys.argv[1])))
