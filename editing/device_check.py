@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, pre_tokenizers
-from tokenizers import models as tokenizer_models
 from torch import Tensor
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from ..loaders.records import RewriteRequest
 from . import covariance, hparams, registry
@@ -22,7 +20,10 @@ from .errors import HparamsError
 from .hparams import suggestion
 from .mend.network import untrained
 from .models import LoadedModel, weights_digest, wrap
-from .probe import linear_updates, own_samples
+from .organism.config import OrganismConfig
+from .organism.shapes import SHAPES
+from .organism.tokens import train_tokenizer
+from .probe import Progress, linear_updates, own_samples
 from .probe.likelihood import likelihoods
 from .probe.prompts import Query, plainly
 from .probe.sampled import Sampling, sample
@@ -31,6 +32,10 @@ LARGEST = 0.01
 """Relative difference from the CPU above which a stage failed; sums in another order give less."""
 STEPS = 3
 """Steps of an optimisation on the tiny model."""
+POSITIONS = 128
+SCALE = 5
+"""Factor on the random matrices. As they are, the states are so small that an optimisation enlarges
+the rounding of another number of threads to almost `LARGEST`."""
 REQUEST = RewriteRequest("check", "check", "{} studied at", "Harry", "r", "Hogwarts", "Paris")
 QUERIES = [
     Query(text, plainly(text), names)
@@ -63,16 +68,20 @@ class Stage:
         return self.difference is not None and self.difference <= LARGEST
 
 
-def stages(device: torch.device) -> Iterator[Stage]:
+def stages(device: torch.device, progress: Progress | None = None) -> Iterator[Stage]:
     """Run each stage on the CPU and on a device, and compare the numbers.
 
     Args:
         device: any device of torch. The check takes about 20 s, and little memory.
+        progress: called with the numbers of completed and of all stages.
     """
     here = _tiny()
     # A copy, as a model on a device may share its tokenizer only.
     there = wrap(copy.deepcopy(here.model).to(device), here.tokenizer, name=here.info.name)
-    for name, numbers in _stages():
+    checks = _checks()
+    for done, (name, numbers) in enumerate(checks.items()):
+        if progress:
+            progress(done, len(checks), f"every method on {device}")
         wanted = numbers(here)
         try:
             found = numbers(there)
@@ -80,46 +89,31 @@ def stages(device: torch.device) -> Iterator[Stage]:
             # Whatever a device refuses: the line is what a user sends.
             yield Stage(name, None, f"{type(error).__name__}: {error}".splitlines()[0])
             continue
-        yield Stage(name, max(map(_difference, wanted, found)))
+        yield Stage(name, max(_difference(*pair) for pair in zip(wanted, found, strict=True)))
 
 
-def n_stages() -> int:
-    """Return the number of `stages`."""
-    return len(list(_stages()))
-
-
-def _methods() -> list[str]:
-    return [n for n in registry.names() if registry.info(n).kind == "weights" and n != "none"]
-
-
-def _stages() -> Iterator[tuple[str, Callable[[LoadedModel], list[Tensor]]]]:
-    yield "likelihoods", _likelihoods
-    yield "sampled answers", _answers
-    yield "own texts", lambda loaded: [_own(loaded)]
-    yield "covariance", lambda loaded: list(_moments(loaded, (0, 1)).values())
-    for name in _methods():
-        yield name, partial(_edited, name)
+def _checks() -> dict[str, Callable[[LoadedModel], list[Tensor]]]:
+    methods = [n for n in registry.names() if registry.info(n).kind == "weights" and n != "none"]
+    return {
+        "likelihoods": _likelihoods,
+        "sampled answers": _answers,
+        "own texts": lambda loaded: [_own(loaded)],
+        "covariance": lambda loaded: list(_moments(loaded, (0, 1)).values()),
+        **{name: partial(_edited, name) for name in methods},
+    }
 
 
 def _tiny() -> LoadedModel:
     """Return a random Llama of two layers that reads bytes."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {letter: i for i, letter in enumerate(["<end>", *letters])}
-    read = Tokenizer(tokenizer_models.BPE(vocabulary, []))
-    read.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    read.decoder = decoders.ByteLevel()
-    config = LlamaConfig(
-        vocab_size=len(vocabulary), hidden_size=32, intermediate_size=64, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, initializer_range=0.1,
-        bos_token_id=0, eos_token_id=0, pad_token_id=0,
-    )  # fmt: skip
-    with torch.random.fork_rng(devices=[]):
+    tokenizer = train_tokenizer((), 257)
+    config = OrganismConfig("llama", layers=2, width=32, heads=4)
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(0)
-        model = LlamaForCausalLM(config)
+        model = SHAPES["llama"](config, len(tokenizer), POSITIONS, tokenizer.eos_token_id)
+        for weight in model.parameters():
+            if weight.ndim > 1:
+                weight *= SCALE
     model.set_attn_implementation("eager")  # one kernel on every device
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=read, bos_token="<end>", eos_token="<end>", pad_token="<end>"
-    )
     return wrap(model, tokenizer, name="tiny")
 
 
@@ -185,8 +179,9 @@ def _hparams(name: str, config: Any) -> Any:
 
 
 def _difference(wanted: Tensor, found: Tensor) -> float:
-    """Return ‖found − wanted‖ / ‖wanted‖, in float64 on the CPU; infinite for another shape."""
+    """Return ‖found − wanted‖ / ‖wanted‖, in float64; infinite for NaN or another shape."""
     if wanted.shape != found.shape:
-        return float("inf")
+        return math.inf
     one, other = (each.detach().cpu().double() for each in (wanted, found))
-    return float((other - one).norm() / one.norm().clamp_min(1e-12))
+    ratio = float((other - one).norm() / one.norm().clamp_min(1e-12))
+    return ratio if math.isfinite(ratio) else math.inf

@@ -177,6 +177,12 @@ class Adapter:
             remedy="Load the model without quantisation.",
         )
 
+    def key_size(self, layer: int) -> int:
+        """Dimensions of a layer's keys (d_mlp): the input dimension of its output projection."""
+        module, _, weight = self.mlp_out(layer)
+        rows, columns = self.model.get_parameter(weight).shape
+        return rows if self.orientation(module) == "in_out" else columns
+
     @property
     def _config(self) -> Any:
         config: Any = self.model.config

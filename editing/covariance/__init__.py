@@ -20,7 +20,7 @@ from ..deltas import is_edited
 from ..errors import CovarianceError
 from ..models import weights_digest as digest_of_weights
 from .checkpoint import Partial
-from .files import checked, key_size, load, path_of, read_if_same, save
+from .files import checked, load, path_of, read_if_same, save
 from .moments import Progress, second_moments
 from .statistics import Covariance, Source
 from .texts import Texts, counted
@@ -31,7 +31,6 @@ __all__ = [
     "checked",
     "collect",
     "get",
-    "key_size",
     "load",
     "longest",
     "save",

@@ -121,13 +121,6 @@ def checked(
     return given
 
 
-def key_size(adapter: Adapter, layer: int) -> int:
-    """Dimensions of a layer's keys: the input dimension of its MLP output projection."""
-    module, _, weight = adapter.mlp_out(layer)
-    shape = adapter.model.get_parameter(weight).shape
-    return shape[0] if adapter.orientation(module) == "in_out" else shape[1]
-
-
 def _check_moment(covariance: Covariance, adapter: Adapter, layer: int) -> None:
     name = adapter.mlp_out(layer).name
     if name not in covariance:
@@ -135,7 +128,7 @@ def _check_moment(covariance: Covariance, adapter: Adapter, layer: int) -> None:
             f"the covariance has no matrix for {name}; it has {', '.join(covariance) or 'none'}",
             remedy="Collect it for the layers of the hparams with `thinkeval model covariance`.",
         )
-    d_in = key_size(adapter, layer)
+    d_in = adapter.key_size(layer)
     if tuple(covariance[name].shape) != (d_in, d_in):
         raise CovarianceError(
             f"the covariance of {name} has shape {tuple(covariance[name].shape)}, "

@@ -102,7 +102,7 @@ def _activations(
     with torch.no_grad(), nethook.recording(inputs=ins, outputs=outs, stop_before=head) as seen:
         nethook.forward(adapter.model, _inputs(adapter, ids, 1))
     found = seen.outputs if after else seen.inputs
-    size = n_slots(adapter, 0)
+    size = adapter.key_size(0)
     return [found[name][0, -1, :size].detach() for name in named]
 
 
@@ -150,13 +150,6 @@ def _on_input(put: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, Any], Any
     return hook
 
 
-def n_slots(adapter: Adapter, layer: int) -> int:
-    """d_mlp: number of memory slots of a layer, the input dimension of its output projection."""
-    module, _, name = adapter.mlp_out(layer)
-    shape = adapter.model.get_parameter(name).shape
-    return shape[0] if adapter.orientation(module) == "in_out" else shape[1]
-
-
 def shifted_slots(
     adapter: Adapter, neurons: Mapping[str, Sequence[Neuron]], shifts: Mapping[str, Tensor]
 ) -> tuple[dict[str, Tensor], dict[str, tuple[Tensor, Tensor]]]:
@@ -181,7 +174,7 @@ def shifted_slots(
             continue
         module, _, name = adapter.mlp_out(layer)
         turned = adapter.orientation(module) == "in_out"
-        size = n_slots(adapter, layer)
+        size = adapter.key_size(layer)
         vectors = torch.stack([shifts[request] for request in owners])
         slots = vectors.new_zeros(len(owners), size)
         for row, request in enumerate(owners):

@@ -39,6 +39,8 @@ from ..training.weights import (
     called,
     changes,
     constrain,
+    leaves,
+    set_gradients,
     trained_weights,
     widened,
 )
@@ -99,14 +101,12 @@ def _train(
         total = 0.0
         for batch in batches:
             interruption.check()
-            asked = {n: w.detach().requires_grad_(True) for n, w in weights.items()}
+            asked = leaves(weights)
             losses = batch.losses(adapter, asked)
             loss = losses.mean()
             total += loss.item() * len(losses)
             if loss.item() >= hparams.stop_loss:
-                gradients = torch.autograd.grad(loss, list(asked.values()))
-                for weight, gradient in zip(weights.values(), gradients, strict=True):
-                    weight.grad = gradient.to(weight.dtype)
+                set_gradients(weights, asked, loss)
                 adam.step()
                 batch.n_steps += 1
             constrain(weights, originals, hparams.norm_constraint)

@@ -140,13 +140,20 @@ def said(
 
     def is_complete(text: str, prompt: Rendered) -> bool:
         start = text.lstrip()
-        if named(start, prompt) or sentence_end(start, marked, unfinished=True) is not None:
+        # A name may be the beginning of a longer one: "Sirius" of "Sirius Black".
+        unclear = any(n.startswith(start) for n in expected(prompt))
+        if not unclear and named(start, prompt) is not None:
+            return True
+        if sentence_end(start, marked, unfinished=True) is not None:
             return True
         return clause_end(start, marked) is not None
 
+    def expected(prompt: Rendered) -> Sequence[str]:
+        return (right or {}).get(prompt, ())
+
     def named(text: str, prompt: Rendered) -> str | None:
-        expected = (right or {}).get(prompt, ())
-        return next((n for n in expected if text.startswith(n) and text[len(n) :][:1] == " "), None)
+        begun = (n for n in expected(prompt) if text.startswith(n) and text[len(n) :][:1] == " ")
+        return max(begun, key=len, default=None)
 
     limit = position_limit(loaded.model)
     fitting = [

@@ -28,7 +28,7 @@ from ..states.extras import package
 from ..states.restored import restored
 from .settings import FineTuning, Pairs
 from .texts import Texts, as_texts
-from .weights import called, changes, widened
+from .weights import called, changes, leaves, set_gradients, widened
 
 MAX_TOKENS = 256
 """A longer plain text is cut into pieces of this length, or of the model's positions."""
@@ -98,11 +98,9 @@ def _all_weights(
     weights = widened(originals)
     optimizer = torch.optim.AdamW(list(weights.values()), lr=settings.rate, weight_decay=0.0)
     for step in _steps(settings, progress):
-        asked = {name: w.detach().requires_grad_(True) for name, w in weights.items()}
+        asked = leaves(weights)
         loss = _loss(model, asked, next(batches), step)
-        gradients = torch.autograd.grad(loss, list(asked.values()), allow_unused=True)
-        for weight, gradient in zip(weights.values(), gradients, strict=True):
-            weight.grad = None if gradient is None else gradient.to(weight.dtype)
+        set_gradients(weights, asked, loss)
         _update(optimizer, weights.values())
     moved = changes(weights, originals)
     return EditEffect({name: delta for name, delta in moved.items() if delta.any()})

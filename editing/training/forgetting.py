@@ -24,6 +24,8 @@ from .weights import (
     as_stored,
     changes,
     constrain,
+    leaves,
+    set_gradients,
     trained_weights,
     widened,
 )
@@ -94,13 +96,11 @@ def _train(
     )
     for step in range(hparams.num_steps):
         interruption.check()
-        asked = {n: w.detach().requires_grad_(True) for n, w in weights.items()}
+        asked = leaves(weights)
         loss = loss_of(asked)
         if loss is None:
             return step
-        gradients = torch.autograd.grad(loss, list(asked.values()), allow_unused=True)
-        for weight, gradient in zip(weights.values(), gradients, strict=True):
-            weight.grad = None if gradient is None else gradient.to(weight.dtype)
+        set_gradients(weights, asked, loss)
         adam.step()
         constrain(weights, originals, hparams.norm_constraint)
     return hparams.num_steps

@@ -49,6 +49,18 @@ def called(model: nn.Module, weights: Mapping[str, Tensor], inputs: Mapping[str,
         return functional_call(model, replaced, (), dict(inputs))
 
 
+def leaves(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights as leaves of a graph, which share their storage."""
+    return {name: weight.detach().requires_grad_(True) for name, weight in weights.items()}
+
+
+def set_gradients(weights: Mapping[str, Tensor], asked: Mapping[str, Tensor], loss: Tensor) -> None:
+    """Set the gradient of each weight from that of its leaf; None where the loss has none."""
+    found = torch.autograd.grad(loss, list(asked.values()), allow_unused=True)
+    for weight, gradient in zip(weights.values(), found, strict=True):
+        weight.grad = None if gradient is None else gradient.to(weight.dtype)
+
+
 def changes(final: Mapping[str, Tensor], originals: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the change of each weight, float32, from weights as the model stores them."""
     found = {}

@@ -252,8 +252,7 @@ def _on_device(name: str, progress: Progress) -> Iterator[Finding]:
     from ...editing.models import resolve_device
 
     device = resolve_device(name)
-    for done, stage in enumerate(device_check.stages(device), 1):
-        progress(done, device_check.n_stages(), f"every method on {device}")
+    for stage in device_check.stages(device, progress):
         found = stage.error or f"differs from the CPU by {stage.difference:.0e}"
         remedy = "" if stage.ok else "Set THINKEVAL_DEVICE=cpu, and report this line as an issue."
         yield Finding(f"{device}: {stage.name}", stage.ok, found, remedy)

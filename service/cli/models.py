@@ -415,7 +415,7 @@ def train_mend(
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.get_or_import(runtime.db, graph)
         loaded = runtime.model(model, dataset, dtype=dtype, revision=revision)
-        values = chosen_for(runtime, "mend", loaded, hparams, overrides)
+        values = chosen_for(runtime, "mend", loaded, hparams, overrides).values
         made = method_inputs.wanted(runtime, dataset, loaded, values, excluded)
         about, found = method_inputs.train(runtime, made, loaded, values, force=force)
     rows: list[tuple[str, object]] = [

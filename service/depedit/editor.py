@@ -89,14 +89,14 @@ class Method:
         self._runtime, self._model, self._seed = runtime, model, options.seed
         self._method = registry.get(self.name)
         own = finetune_overrides(model) if name == "finetune" else {}
-        self.hparams = chosen_for(
+        chosen = chosen_for(
             runtime, self.name, model, options.hparams, {**own, **options.overrides}
         )
+        self.hparams = chosen.values
         layers = registry.covariance_layers(self._method, self.hparams)
         dataset = datasets.dataset(runtime.db, options.graph)
         corpus = corpora.resolve(runtime, dataset, options.covariance, model, layers)
-        ridge = getattr(self.hparams, "mom2_ridge", 0) if options.hparams else 0
-        if not (ridge or "mom2_ridge" in options.overrides):
+        if not chosen.ridge_set:
             self.hparams, _ = corpora.with_ridge(runtime, model, self._method, self.hparams, corpus)
         self._covariance = corpora.covariance_of(runtime, corpus, model, layers)
         self._state = state(self._method, self.hparams) if state else None

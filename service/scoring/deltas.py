@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from ...editing.deltas.files import SavedDelta
     from ..models.edit import Score
     from .plan import Plan
+    from .resolved import Resolved
 
 
 FOLDER = "deltas"
+ROUNDED = 0.95
+"""Below this fraction of an update that rounding to 16 bits keeps, there is a notice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,27 @@ class Verified:
     def undone(self) -> bool:
         """Return True if the weights are bit-identical after the edit was reverted."""
         return self.before == self.after
+
+
+def precision(resolved: Resolved, effect: EditEffect) -> dict[str, object]:
+    """A record's fields of what the last bits depend on: rounding, and the size of batches."""
+    from ...editing.deltas import rounding_kept
+    from ...editing.probe.batching import room_for
+
+    loaded = resolved.model.loaded
+    batch = room_for(loaded.model, resolved.request.probe.batch_tokens)
+    found: dict[str, object] = {"likelihood_batch_tokens": batch.tokens}
+    kept = rounding_kept(loaded.model, effect)
+    if kept is None:
+        return found
+    found["rounding_kept"] = kept
+    if kept < ROUNDED:
+        found["rounding_notice"] = (
+            f"Rounding to {loaded.info.dtype} keeps {kept:.2f} of the update: it is small beside"
+            " the weights. --dtype float32 keeps all of it."
+        )
+        resolved.runtime.announce(str(found["rounding_notice"]))
+    return found
 
 
 def path_of(settings: Settings, edit: str) -> Path:

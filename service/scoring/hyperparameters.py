@@ -233,7 +233,7 @@ class Chosen:
             here, for the output and the record; None where a file is used as it is.
         corpus: that the file names as the source of its authors' statistics, if it names one.
         suggestion: that the notice is about.
-        ridge_set: True if the user's own file has `mom2_ridge`.
+        ridge_set: True if the user's own file or overrides have `mom2_ridge`.
     """
 
     values: Any
@@ -299,7 +299,7 @@ def chosen(
         found = replace(found, notice=" ".join(filter(None, (found.notice, failed))))
     if found.notice is not None and state_known:
         runtime.announce(found.notice)
-    return found
+    return replace(found, ridge_set=found.ridge_set or "mom2_ridge" in overrides)
 
 
 def announce(runtime: Runtime, found: Iterable[tuple[str, Chosen]]) -> None:
@@ -361,14 +361,14 @@ def chosen_for(
     model: RuntimeModel,
     named: str | None,
     overrides: Mapping[str, Any] | None = None,
-) -> Any:
+) -> Chosen:
     """The hyperparameters of a method for a loaded model, as `chosen`.
 
     Args:
         named: a file, a folder of files or a published name; None finds them by the model.
     """
     named = source_for(method, named)
-    found = chosen(
+    return chosen(
         runtime,
         method,
         named or model.listed_as,
@@ -377,7 +377,6 @@ def chosen_for(
         config=lambda: model.loaded.model.config,
         tuned=tuned_for(runtime.settings, method, model.loaded.info.digest),
     )
-    return found.values
 
 
 @dataclass(frozen=True)

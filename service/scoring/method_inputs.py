@@ -131,10 +131,9 @@ def resolve(
 def _dimensions(loaded: LoadedModel, layers: Sequence[int]) -> int:
     """The most dimensions of the layers' keys."""
     from ...editing.architectures import adapter_for
-    from ...editing.covariance import key_size
 
     adapter = adapter_for(loaded.model)
-    return max(key_size(adapter, layer) for layer in layers)
+    return max(adapter.key_size(layer) for layer in layers)
 
 
 def with_ridge(
@@ -305,7 +304,7 @@ def collect(
 
     dataset = datasets.dataset(runtime.db, graph)
     model = runtime.model(text, dataset, dtype=dtype)
-    found = chosen_for(runtime, method, model, hparams)
+    found = chosen_for(runtime, method, model, hparams).values
     layers = registry.covariance_layers(registry.get(method), found)
     resolved = resolve(runtime, dataset, corpus, model, layers)
     moments = covariance_of(runtime, resolved, model, layers)

@@ -224,7 +224,7 @@ def plan_edit(resolved: Resolved) -> Plan:
     layers = registry.covariance_layers(resolved.method, resolved.hparams)
     corpus = corpora.resolve(runtime, resolved.dataset, request.covariance, model, layers)
     raised = None
-    if not (resolved.chosen.ridge_set or "mom2_ridge" in request.overrides):
+    if not resolved.chosen.ridge_set:
         found, raised = corpora.with_ridge(
             runtime, model, resolved.method, resolved.hparams, corpus
         )

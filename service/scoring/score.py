@@ -164,7 +164,7 @@ def _score(
     with watch.stage("save delta"):
         edited = step.requests if step else (request.rewrite,)
         plan.provenance["delta"] = deltas.save(plan, record.edit, effect, edited)
-        plan.provenance.update(_precision(resolved, effect))
+        plan.provenance.update(deltas.precision(resolved, effect))
     record.stage("probe post", 0.6)
     with watch.stage("probe post"):
         probed, further, beside, about = _post(resolved, effect, pre, further, beside, about)
@@ -274,31 +274,6 @@ def _score_of(
         sequence=step.about if step else None,
         append=plan.append,
     )
-
-
-ROUNDED = 0.95
-"""Below this fraction of an update that rounding to 16 bits keeps, there is a notice."""
-
-
-def _precision(resolved: Resolved, effect: EditEffect) -> dict[str, object]:
-    """A record's fields of what the last bits depend on: rounding, and the size of batches."""
-    from ...editing.deltas import rounding_kept
-    from ...editing.probe.batching import room_for
-
-    loaded = resolved.model.loaded
-    batch = room_for(loaded.model, resolved.request.probe.batch_tokens)
-    found: dict[str, object] = {"likelihood_batch_tokens": batch.tokens}
-    kept = rounding_kept(loaded.model, effect)
-    if kept is None:
-        return found
-    found["rounding_kept"] = kept
-    if kept < ROUNDED:
-        found["rounding_notice"] = (
-            f"Rounding to {loaded.info.dtype} keeps {kept:.2f} of the update: it is small beside"
-            " the weights. --dtype float32 keeps all of it."
-        )
-        resolved.runtime.announce(str(found["rounding_notice"]))
-    return found
 
 
 def edit_id_of(

@@ -83,7 +83,7 @@ WAITING = {
 
 @dataclass
 class Counts:
-    """What the host asked of the devices.
+    """The requests of the host to the devices.
 
     Attributes:
         kernels: operations with a result on a device, views not counted.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+
+from support.own_process import reported
 
 CLOSE = 1e-4
 
@@ -16,17 +15,7 @@ CLOSE = 1e-4
 @pytest.mark.parametrize("kind", ["cuda", "mps"])
 def test_every_method_computes_on_a_device_as_on_the_cpu(kind: str) -> None:
     """In a process of its own: the emulated device is one for the whole process."""
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
-    ran = subprocess.run(
-        [sys.executable, __file__, kind],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    found = json.loads(ran.stdout.splitlines()[-1])
+    found = reported(__file__, kind)
     assert not {name: error for name, (_, error) in found.items() if error}
     assert {"likelihoods", "own texts", "covariance", "rome", "memit", "mend"} < set(found)
     assert max(difference for difference, _ in found.values()) == pytest.approx(0, abs=CLOSE), found

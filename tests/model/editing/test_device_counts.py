@@ -1,4 +1,4 @@
-"""What an edit asks of an accelerator: its memory for factors, copies, and waits of the host.
+"""Count the device memory of an edit's factors, its copies, and the waits of the host.
 
 Counted on the emulated device, in a process of its own.
 """
@@ -6,14 +6,13 @@ Counted on the emulated device, in a process of its own.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from support.edit_methods import HARRY, execute, hparams
+from support.own_process import reported
 from support.tiny_models import CORPUS, build_tiny, build_tokenizer
 
 LAYERS = [0, 1, 2, 3, 4]
@@ -97,17 +96,7 @@ def _report() -> dict[str, Any]:
 
 @cache
 def counted() -> dict[str, Any]:
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
-    ran = subprocess.run(
-        [sys.executable, __file__],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    return json.loads(ran.stdout.splitlines()[-1])
+    return reported(__file__)
 
 
 def test_five_layers_leave_one_factor_and_copy_each_covariance_once() -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from support.edit_methods import ALL, FRANCE, HARRY, HPARAMS, WITHOUT_UPDATE, execute
+from support.own_process import reported
 from support.tiny_models import ARCHITECTURES, CORPUS, build_tiny
 from thinkeval.editing import covariance
 from thinkeval.editing.deltas import applied
@@ -119,17 +117,7 @@ def _report(architecture: str) -> dict[str, float]:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_probes_and_methods_on_two_devices(architecture):
     """In a process of its own, since the emulated devices are for the whole process."""
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
-    ran = subprocess.run(
-        [sys.executable, __file__, architecture],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    found = json.loads(ran.stdout.splitlines()[-1])
+    found = reported(__file__, architecture)
     for same in ("likelihoods", "samples", "texts", "covariance"):
         assert found[same] == 0, same
     assert {name: value for name, value in found.items() if value > 1e-6} == {}

@@ -10,7 +10,7 @@ from support.references.edit_reference import close
 from support.tiny_architectures import config_of, model_of
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import preserved
-from thinkeval.editing.key_value.neurons import attribution, closed_path, n_slots
+from thinkeval.editing.key_value.neurons import attribution, closed_path
 
 IDS = (5, 6, 7, 8, 9)
 
@@ -49,7 +49,7 @@ def test_neurons_are_those_of_the_gate(site):
     scores = []
     for model in (fused, two):
         adapter = adapter_for(model)
-        assert n_slots(adapter, 0) == config.intermediate_size
+        assert adapter.key_size(0) == config.intermediate_size
         with preserved(model), torch.enable_grad():
             scores.append(
                 attribution(adapter, IDS, 12, site=site, path=closed_path(4), batch_size=3)

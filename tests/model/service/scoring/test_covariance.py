@@ -11,6 +11,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from support.tiny_models import build_tokenizer
 from thinkeval.editing import registry
+from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.covariance.texts import TextFile
 from thinkeval.editing.errors import CovarianceError
 from thinkeval.editing.models import wrap
@@ -123,7 +124,7 @@ def test_own_samples_grow_with_the_dimensions(wide: Any, monkeypatch: pytest.Mon
     runtime, dataset = Runtime(Settings()), SimpleNamespace(id="d", digest="x")
     few = resolve(runtime, dataset, "own-samples", wide, [0])  # type: ignore[arg-type]
     assert (few.blocks, few.name.split(" (")[1][:8]) == (1, "64 texts")
-    monkeypatch.setattr("thinkeval.editing.covariance.key_size", lambda *_: 14_336)
+    monkeypatch.setattr(Adapter, "key_size", lambda *_: 14_336)
     many = resolve(runtime, dataset, "own-samples", wide, [0])  # type: ignore[arg-type]
     assert (many.blocks, many.name.split(" (")[1][:9]) == (7, "448 texts")
     assert many.digest != few.digest
