@@ -26,10 +26,10 @@ WITH count(f) AS every, collect(CASE WHEN known THEN {
     follows: state = 'replaced' AND coalesce(f.answer_post IN follows OR any(e IN $entailed WHERE
       e.relation = f.relation AND e.object = f.answer_post), false)
   } END) AS facts
-RETURN CASE WHEN facts <> [] THEN size([x IN facts WHERE x.change = 'kept']) END AS kept,
-  CASE WHEN facts <> [] THEN size([x IN facts WHERE x.change = 'weakened']) END AS weakened,
-  CASE WHEN facts <> [] THEN size([x IN facts WHERE x.change = 'replaced']) END AS replaced,
+RETURN CASE WHEN facts <> [] THEN size([row IN facts WHERE row.change = 'kept']) END AS kept,
+  CASE WHEN facts <> [] THEN size([row IN facts WHERE row.change = 'weakened']) END AS weakened,
+  CASE WHEN facts <> [] THEN size([row IN facts WHERE row.change = 'replaced']) END AS replaced,
   CASE WHEN facts <> [] AND $new IS NOT NULL
-    THEN size([x IN facts WHERE x.follows]) END AS followed,
-  CASE WHEN facts <> [] THEN size([x IN facts WHERE x.change = 'lost']) END AS lost,
+    THEN size([row IN facts WHERE row.follows]) END AS followed,
+  CASE WHEN facts <> [] THEN size([row IN facts WHERE row.change = 'lost']) END AS lost,
   size(facts) AS n, every - size(facts) AS excluded, facts

@@ -152,8 +152,10 @@ def said(
         return (right or {}).get(prompt, ())
 
     def named(text: str, prompt: Rendered) -> str | None:
-        begun = (n for n in expected(prompt) if text.startswith(n) and text[len(n) :][:1] == " ")
-        return max(begun, key=len, default=None)
+        begun = (n for n in expected(prompt) if text.startswith(n))
+        whole = (n for n in begun if not text[len(n) :][:1].isalnum())
+        longest = max(whole, key=len, default="")
+        return longest if text[len(longest) :][:1] == " " else None
 
     limit = position_limit(loaded.model)
     fitting = [

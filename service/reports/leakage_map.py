@@ -515,7 +515,7 @@ def _routing_crossings(held: Sequence[Wire]) -> np.ndarray:
 
 Role = Literal["subject", "target_true", "target_new", "entity"]
 
-FRAME = (822.0, 430.0)
+FRAME = (822.0, 385.0)
 """Width and height of the frame of the map in the web UI, in a window of 1280 x 900 px."""
 LINE_H, THIN = 15.0, 10.0
 """Height of a line of text, and of a line that passes a column."""
@@ -529,6 +529,8 @@ ROOMS = (6.0, 12.0, 20.0, 30.0, 42.0)
 """Further distances of a drawing that is lower than the frame."""
 LEADING, LARGEST = 3, 1.25
 """First facts whose strongest chains are drawn before all others; largest scale in the web UI."""
+SHORT = 2
+"""Facts of a chain for which no shorter one is drawn instead."""
 MARGIN = 10.0
 NAME, LABEL = 12.5, 12.0
 """Sizes of the letters of names and of labels."""
@@ -627,14 +629,16 @@ def draw(
         limit: surviving chains at most, and a third as many cut ones (at least 1); where none
             survives, as many cut ones.
         edited: the edited fact's old and new form with their roles, drawn beside the chains.
-        fit: draw fewer chains, `LEADING` at least, where that many fill more than `FRAME`; and
-            spread a drawing that is lower than it.
+        fit: draw fewer chains, `LEADING` at least, and then shorter ones, where that many fill
+            more than `FRAME`; and spread a drawing that is lower than it.
     """
-    alive = _leading([row for row in rows if row[1].surviving])
+    surviving = [row for row in rows if row[1].surviving]
     cut = sorted(
         (row for row in rows if row[1].known and not row[1].surviving),
         key=lambda r: (-r[1].r_pre, r[1].entities),
     )
+    longest = max((row[1].steps for row in surviving), default=0)
+    alive = _leading(surviving, longest)
     roles: dict[str, Role] = {
         target_new: "target_new", target_true: "target_true", subject: "subject",
     }  # fmt: skip
@@ -647,9 +651,16 @@ def draw(
         shown = sorted([*alive[:most], *cut[:few]], key=lambda row: row[0])
         place = partial(_best, shown, edited, roles, subject, target_true, lasting)
         best = place()
-        if not fit or most <= LEADING or _scale(best) >= 1:
+        if not fit or _scale(best) >= 1:
             break
-        most = min(most, len(alive)) - 1
+        if most > LEADING:
+            most = min(most, len(alive)) - 1
+        elif longest > SHORT:
+            longest -= 1
+            alive = _leading(surviving, longest)
+            cut.sort(key=lambda row: row[1].steps > longest)
+        else:
+            break
     for room in ROOMS if fit else ():
         wider = place(room)
         if min(_scale(wider), LARGEST) < min(_scale(best), LARGEST):
@@ -667,15 +678,18 @@ def draw(
 
 
 def _leading(
-    alive: Sequence[tuple[int, ScoredChainRow]],
+    alive: Sequence[tuple[int, ScoredChainRow]], longest: int
 ) -> list[tuple[int, ScoredChainRow]]:
-    """The surviving chains, the strongest of each leading first fact before all others."""
+    """The surviving chains, the strongest of each leading first fact before all others.
+
+    Of a first fact with chains of at most `longest` facts, the strongest of these.
+    """
     parts: Counter[str] = Counter()
+    for _, row in alive:
+        parts[row.links[0].id] += (row.ratio or 0.0) / row.steps**0.5
     strongest: dict[str, tuple[int, ScoredChainRow]] = {}
-    for row in alive:
-        first = row[1].links[0].id
-        parts[first] += (row[1].ratio or 0.0) / row[1].steps ** 0.5
-        strongest.setdefault(first, row)
+    for row in sorted(alive, key=lambda row: row[1].steps > longest):
+        strongest.setdefault(row[1].links[0].id, row)
     leaders = [strongest[first] for first, _ in parts.most_common(LEADING)]
     return [*leaders, *(row for row in alive if row not in leaders)]
 

@@ -304,11 +304,7 @@ def _of_chains(
         for step in sorted({row.steps for row in chains})
     }
     drawn["ifr", None] = ifr_draws(chains, pairs)
-    kept = {
-        row.links[0].id: None
-        for row in chains
-        if _is_context(row.links[0].object, row.links[0].relation, score)
-    }
+    kept = {row.links[0].id: None for row in chains if row.links[0].object != score.target_true}
     drawn["ifr_beyond_subject", None] = ifr_draws(chains, pairs, kept)
     return drawn
 
@@ -330,22 +326,13 @@ def _of_facts(
         pre, post = draws[key]
         if fact.subject != score.subject:
             ratios["preservation"][fact.id] = post / pre
-        elif _is_context(fact.object, fact.relation, score):
+        elif fact.object != score.target_true:  # as in metrics/subject_retention
             ratios["subject_retention"][fact.id] = post / pre
     if score.options.unit != "rewrite":
         del ratios["preservation"]
     return {
         (metric, None): np.mean(list(of.values()), axis=0) for metric, of in ratios.items() if of
     }
-
-
-def _is_context(object_: str, relation: str | None, score: Score) -> bool:
-    """Return True if a fact about the subject is one that the edit shall not change.
-
-    As in metrics/subject_retention: another object than the old one, and another relation.
-    """
-    same = relation is not None and relation == score.relation
-    return object_ != score.target_true and not same
 
 
 def _same_efficacy(values: Sequence[MetricValue]) -> list[MetricValue]:

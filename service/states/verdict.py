@@ -307,8 +307,8 @@ def count_sentence(state: StateComparison, measure: Measure) -> str:
 
 
 def _routes(state: StateComparison, measure: Measure) -> list[str]:
-    if not state.requests:
+    counted = [routes for each in state.requests if (routes := each.routes.get(measure))]
+    if not counted:
         return []
-    opened = sum(request.routes[measure].opened for request in state.requests)
-    closed = sum(request.routes[measure].closed for request in state.requests)
+    opened, closed = sum(each.opened for each in counted), sum(each.closed for each in counted)
     return [f"{pluralize(closed, 'route')} to an old object closed, {opened} opened."]

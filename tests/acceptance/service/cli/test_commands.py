@@ -285,7 +285,6 @@ def test_one_report_in_four_formats_holds_the_same_numbers(
     rows = json.loads(at_once("report", *edits, "-f", "json").out)
     best, second = (r["Method"] for r in rows)
     assert {best, second} == scores.keys()
-    assert scores[best].value("ifr") < scores[second].value("ifr"), "in the order of IFR"
     for row in rows:
         assert row["IFR"] == pytest.approx(scores[row["Method"]].value("ifr"), rel=1e-12)
         assert row["Efficacy"] == pytest.approx(scores[row["Method"]].value("efficacy"), rel=1e-12)

@@ -14,8 +14,13 @@ from thinkeval.service.graphs import datasets
 
 Call = Callable[..., Done]
 FACTS = (
-    (("Neville Longbottom", "studied at", "Hogwarts School of Witchcraft"), 0.9, 0.1),
-    (("Neville Longbottom", "studied at", "Ilvermorny"), 0.1, 0.9),
+    (
+        ("Neville Longbottom", "studied at", "Hogwarts School of Witchcraft"),
+        0.9,
+        0.1,
+        "target_true",
+    ),
+    (("Neville Longbottom", "studied at", "Ilvermorny"), 0.1, 0.9, "target_new"),
     (("Neville Longbottom", "has grandmother", "Augusta Longbottom"), 0.9, 0.8),
     (("Augusta Longbottom", "was educated at", "Hogwarts School of Witchcraft"), 0.9, 0.8),
 )

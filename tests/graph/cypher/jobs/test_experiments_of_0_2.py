@@ -33,9 +33,9 @@ REWRITE = {
 
 
 def outcomes(label: str) -> dict[str, dict[str, Any]]:
-    """The results that 0.2 stored under a label, by id."""
+    """The results that 0.2 stored under a label, by id; `lost` was `removed`."""
     found = re.findall(rf'^CREATE \(:{label} .*outcome: ("(?:[^"\\]|\\.)*")', TEXT, re.MULTILINE)
-    read = [json.loads(json.loads(each)) for each in found]
+    read = [json.loads(json.loads(each).replace('"removed"', '"lost"')) for each in found]
     return {each["id"]: each for each in read}
 
 

@@ -21,7 +21,7 @@ SEARCHING = [
     if "All paths of 1..$max_steps facts" in query(name).text
 ]
 OPTIONS = {"max_steps": 5, "bare": "listed", "pre": "p_pre", "post": "p_post"} | {
-    "parallel": "before", "known_chain": 0.01, "rule": "known"
+    "parallel": "before", "known": 0.05, "known_chain": 0.01, "rule": "known"
 }  # fmt: skip
 
 

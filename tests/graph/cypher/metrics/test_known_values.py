@@ -270,14 +270,16 @@ def test_an_edit_that_forgets_the_subjects_friends_lowers_ifr_alone(
     assert {row.n for row in found.values()} == {1}
 
 
-def test_the_subjects_facts_to_keep_are_neither_the_old_object_nor_the_edited_relation(
+def test_the_subjects_facts_to_keep_are_all_but_those_of_the_old_object(
     db: Database, graph_id: str
 ) -> None:
     facts = [
         Edge("1", "Harry Potter", "Ron Weasley", 0.8, 0.4, "schoolmate of"),
         Edge("1b", "Harry Potter", "Ron Weasley", 0.5, 0.1, "friend of"),  # parallel: counts
         Edge("2", "Ron Weasley", "Hogwarts", 1.0, 1.0, "studied at"),
-        Edge("3", "Harry Potter", "Stonewall High", 0.5, 0.0, "studied at"),  # edited relation
+        Edge(
+            "3", "Harry Potter", "Stonewall High", 0.5, 0.0, "studied at"
+        ),  # edited relation: counts
         Edge("4", "Stonewall High", "Hogwarts", 1.0, 1.0, "rival of"),
         Edge("5", "Harry Potter", "Hogwarts", 0.5, 0.0, "was a pupil of"),  # old object
         Edge("6", "Harry Potter", "Hedwig", 0.9, 0.9, "owner of"),  # on no chain
@@ -287,12 +289,12 @@ def test_the_subjects_facts_to_keep_are_neither_the_old_object_nor_the_edited_re
     ]
     store(db, graph_id, facts)
     row = value(db, "subject_retention", graph_id, HARRY)
-    assert row.value == pytest.approx((0.5 + 0.2) / 2)
-    assert (row.n, row.excluded) == (2, 1)
-    # Chains with R <> 0: over Ron (kept: 1), over Stonewall (0), the old object itself (0).
+    assert row.value == pytest.approx((0.5 + 0.2 + 0.0) / 3)
+    assert (row.n, row.excluded) == (3, 1)
+    # Chains with R <> 0: over Ron and over Stonewall (kept: 1), the old object itself (0).
     weights = 1 / math.sqrt(2), 1 / math.sqrt(2), 1.0
     beyond = value(db, "ifr_beyond_subject", graph_id, HARRY)
-    assert beyond.value == pytest.approx(weights[0] / sum(weights))
+    assert beyond.value == pytest.approx((weights[0] + weights[1]) / sum(weights))
     assert (beyond.n, beyond.excluded) == (3, 1)
 
 

@@ -19,7 +19,7 @@ K = 2000
 FACTS: tuple[tuple[str, str, str, float, float, Role], ...] = (
     ("s", "studied at", "o", 0.9, 0.1, "target_true"),
     ("s", "studied at", "n", 0.1, 0.8, "target_new"),
-    ("s", "studied at", "a", 0.5, 0.0, "fact"),  # of the edited relation
+    ("s", "studied at", "a", 0.5, 0.0, "fact"),  # of the edited relation: counts
     ("s", "lives at", "o", 0.5, 0.05, "fact"),  # about the old object
     ("s", "knows", "a", 0.8, 0.4, "fact"),
     ("s", "likes", "a", 0.4, 0.04, "fact"),  # parallel, and not on the chain that counts
@@ -30,7 +30,7 @@ FACTS: tuple[tuple[str, str, str, float, float, Role], ...] = (
     ("b", "is at", "o", 0.5, 0.1, "fact"),
     ("s", "owns", "c", 0.5, 0.0, "fact"),  # on no chain
 )
-RETENTION = (0.4 / 0.8 + 0.04 / 0.4 + 0.45 / 0.5) / 3
+RETENTION = (0.4 / 0.8 + 0.04 / 0.4 + 0.45 / 0.5 + 0.0) / 4
 PRESERVATION = (0.45 / 0.9 + 1 + 0.1 / 0.5) / 3
 BEYOND = (0.05 / 0.5 + (0.45 / 0.9 + 0.1 / 0.5) / 2**0.5) / (1 + 2 / 2**0.5)
 """With s–a by `knows`, the likeliest; the bare edited fact is not counted."""

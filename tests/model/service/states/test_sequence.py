@@ -277,7 +277,7 @@ def test_forgetting_is_retained_or_not(walk: Walk) -> None:
     scores = [record.get_score(walk.runtime.db, each.edit) for each in requests(found)]
     one, two = (score.number("forgetting", "likelihood") for score in scores)
     assert kept(found)[1].retention == pytest.approx(two / one)
-    (states, _) = table.tables(found, "likelihood")
+    states = table.tables(found, "likelihood")[0]
     assert "forgetting" in formats.render(states, "csv").splitlines()[0]
 
 
