@@ -93,7 +93,8 @@ def own_answers(
     """The model's own likeliest answer to the prompt of each item, in order.
 
     It is decoded greedily and ends with its first clause, or with the object where it begins with
-    that; "" where the model gives none. Model and tokenizer are unchanged on return.
+    that and the prompt has no other; "" where the model gives none. Model and tokenizer are
+    unchanged on return.
 
     Args:
         loaded, items, settings, prompt_change: as in `probe`.
@@ -109,17 +110,18 @@ def own_answers(
     settings = settings or ProbeSettings()
     renderer = Renderer(loaded.tokenizer, settings.chat, prompt_change)
     prompts = [queries_of(item, settings, renderer)[0].rendered for item in items]
+    right: dict[Rendered, tuple[str, ...]] = {}
+    for item, prompt in zip(items, prompts, strict=True):
+        # Where a prompt has several objects, an answer may list them.
+        right[prompt] = () if prompt in right else (item.object.strip(), *item.aliases)
     sure: dict[Rendered, str] = {}
     for item, prompt, value in zip(items, prompts, likelihoods or [None] * len(items), strict=True):
         # The likelihood of several names, or of several texts, is no probability of one text.
         averaged = settings.paraphrases and item.paraphrases and not item.separate
-        if value is not None and value > SURE and not item.aliases and not averaged:
-            sure[prompt] = max(sure.get(prompt, ""), item.object.strip(), key=len)
+        if value is not None and value > SURE and len(right[prompt]) == 1 and not averaged:
+            sure[prompt] = item.object.strip()
     names = unique(name for item in items for name in (item.object, *item.aliases))
     asked = [prompt for prompt in prompts if prompt not in sure]
-    right: dict[Rendered, tuple[str, ...]] = {}
-    for item, prompt in zip(items, prompts, strict=True):
-        right[prompt] = (*right.get(prompt, ()), item.object.strip(), *item.aliases)
     found = []
     if asked:
         found = said(loaded, asked, names, right=right, batch_tokens=settings.batch_tokens)

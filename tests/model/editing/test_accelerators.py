@@ -9,7 +9,8 @@ import pytest
 
 from support.own_process import reported
 
-CLOSE = 1e-4
+CLOSE = 1e-3
+"""Adam moves a weight whose gradient is rounding by a whole step: one of some thousand."""
 
 
 @pytest.mark.parametrize("kind", ["cuda", "mps"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -13,16 +14,12 @@ from thinkeval.cypher.run import Database
 from thinkeval.service.graphs import datasets
 
 Call = Callable[..., Done]
-FACTS = (
-    (
-        ("Neville Longbottom", "studied at", "Hogwarts School of Witchcraft"),
-        0.9,
-        0.1,
-        "target_true",
-    ),
+HOGWARTS = "Hogwarts School of Witchcraft"
+FACTS: Any = (
+    (("Neville Longbottom", "studied at", HOGWARTS), 0.9, 0.1, "target_true"),
     (("Neville Longbottom", "studied at", "Ilvermorny"), 0.1, 0.9, "target_new"),
     (("Neville Longbottom", "has grandmother", "Augusta Longbottom"), 0.9, 0.8),
-    (("Augusta Longbottom", "was educated at", "Hogwarts School of Witchcraft"), 0.9, 0.8),
+    (("Augusta Longbottom", "was educated at", HOGWARTS), 0.9, 0.8),
 )
 
 
@@ -73,11 +70,11 @@ def test_an_edit_is_shown_on_a_screen(at_once: Call, edit: str) -> None:
     long = [line for line in shown.splitlines() if len(line) > 80]
     assert all("thinkeval " in line for line in long)  # only commands are longer
     text = " ".join(shown.split())
-    assert "; much of the old fact can still be deduced." in text
+    assert "The edit took; much of the old fact can still be deduced" in text
     assert "39 % of the old fact" in text
     assert "83 % 1 chain has grandmother → Augusta Longbottom keeps 79 %" in text
     assert "Next: 1 further fact closes the one chain that keeps more than 10 %" in text
-    assert f"thinkeval results chains {edit} --surviving" in shown
+    assert f"thinkeval results chains {edit} --surviving" in text.replace("\\ ", "")
     for width in ("40", "200"):
         assert "has grandmother" in " ".join(at_once("show", edit, COLUMNS=width).out.split())
     assert "│" not in at_once("show", edit).out
