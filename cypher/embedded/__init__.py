@@ -338,7 +338,7 @@ class EmbeddedServer:
             # After some failures (a taken port) Java keeps running and would keep the store locked.
             if _FAILED in self.home.log_since(offset):
                 embedded_process.end(process, self.home.path, timeout_s=1, force=True)
-            if not embedded_process.is_server(process, self.home.path):
+            if not embedded_process.is_alive(process):
                 raise launch.failure(self.home, self.options, offset)
             if info := self._running():
                 if progress:

@@ -117,12 +117,21 @@ def spawn(command: Sequence[str], *, cwd: Path, log: Path) -> int:
         ) from error
 
 
-def is_server(process: psutil.Process, home: Path) -> bool:
-    """Return True if this process is alive and is the server of this data directory."""
+def is_alive(process: psutil.Process) -> bool:
+    """Return True if this process has not ended."""
     try:
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return False
-        command = process.cmdline()
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def is_server(process: psutil.Process, home: Path) -> bool:
+    """Return True if this process is alive and is the server of this data directory.
+
+    False also of a server that is being started: its command line is empty for a moment.
+    """
+    try:
+        command = process.cmdline() if is_alive(process) else []
     except psutil.Error:
         return False
     named = MAIN_CLASS in command or CALENDAR_MAIN_CLASS in command

@@ -282,12 +282,27 @@ def emulated(kind: Kind = "cuda", devices: int = 1, code: str = "/thinkeval/") -
     made = {name: getattr(torch, name) for name in ("tensor", "as_tensor")}
     for name, make in made.items():
         setattr(torch, name, _from_numbers(make))
+    moved_to, nn.Module.to = nn.Module.to, _module_to(nn.Module.to)  # type: ignore[method-assign]
     try:
         yield _machine
     finally:
+        nn.Module.to = moved_to  # type: ignore[method-assign]
         for name, make in made.items():
             setattr(torch, name, make)
         _machine = None
+
+
+def _module_to(to: Any) -> Any:
+    """`Module.to`, which would untie tied weights, as it makes new ones of a tensor subclass."""
+
+    def moved(module: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
+        target = args[0] if args else kwargs.get("device")
+        named = isinstance(target, (str, torch.device)) and torch.device(target)
+        if not named or named.type != NAME or _machine is None:
+            return to(module, *args, **kwargs)
+        return _machine.move(module, named.index or 0)
+
+    return moved
 
 
 def _from_numbers(make: Any) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 
-def reported(file: str, *arguments: str) -> Any:
+def reported(file: str, *arguments: str, seconds: int = 300) -> Any:
     """The JSON that the script prints in its last line; `tests` is on its path."""
     path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
     ran = subprocess.run(
@@ -19,7 +19,7 @@ def reported(file: str, *arguments: str) -> Any:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=seconds,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
     return json.loads(ran.stdout.splitlines()[-1])

@@ -55,7 +55,9 @@ def test_an_edit_as_a_state_has_the_forms_of_its_score(
 ) -> None:
     found = {form.form: form for form in _forms(walk, compared, 0)}
     assert found.keys() == {form.form for form in edit.forms}
-    assert sum(form.wins is not None for form in edit.forms) >= 3
+    # Examples are drawn by the ids of facts, so that 3-shot does not beat chance in every graph.
+    measured = {form.form for form in edit.forms if form.wins is not None}
+    assert measured >= {"cloze/0-shot", "question/0-shot"}
     for form in edit.forms:
         other = found[form.form]
         assert (other.protocol, other.n, other.facts) == (form.protocol, form.n, form.facts)

@@ -1,0 +1,153 @@
+"""Whole flows of the product on an emulated accelerator, against the same flows on the CPU.
+
+A device has a process and a home of its own, as an emulated one is for the whole process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.own_process import reported
+
+REWRITE, OTHER = "harry-potter--studied-at", "ron-weasley--studied-at"
+FACT = "Harry Potter|studied at|Hogwarts School of Witchcraft and Wizardry"
+METHODS = (
+    "rome", "memit", "alphaedit", "fine_tuning", "mend", "kn", "rect", "prune", "ultraedit", "ike",
+    "random_delta", "none",
+)  # fmt: skip
+ON_GRAPH = ["-g", "hogwarts", "--samples", "0"]
+BY_LIKELIHOOD = ["--samples", "0", "--anyway"]
+FLOWS: dict[str, list[str]] = {
+    "every method": ["score", REWRITE, *(f"-m{name}" for name in METHODS), *BY_LIKELIHOOD],
+    "statistics": ["score", REWRITE, "-mrome", *BY_LIKELIHOOD, "--set", "mom2_adjustment=true"],
+    "samples and forms": [
+        "score", REWRITE, "-mrome", "--samples", "3", "--forms", "all", "--anyway",
+    ],
+    "forgetting": [
+        "score", "--forget", FACT, "-mnpo", "-mrmu", "-mgradient_ascent", *BY_LIKELIHOOD,
+    ],
+    "probe": ["probe", "hogwarts", "--samples", "3"],
+    "comparison": [
+        "compare", "organism", "organism+edit:EDIT", "organism+finetune:graph:steps=3",
+        "organism+8bit", "-r", REWRITE, *ON_GRAPH,
+    ],
+    "sweep": ["sweep", OTHER, "-mrome", "-mfine_tuning", "--workers", "1", *ON_GRAPH],
+    "tuning": ["model", "tune", "organism", "-mrome", "-g", "hogwarts"],
+    "covariance": ["model", "covariance", "collect", "hogwarts"],
+    "saved update": ["results", "deltas", "verify", "EDIT"],
+    "sequence": ["lab", "sequence", REWRITE, OTHER, "-mrome", *ON_GRAPH],
+    "co-edit": ["lab", "coedit", REWRITE, "-g", "hogwarts", "-mmemit", "--rounds", "1"],
+    "crawl": [
+        "graph", "crawl", "run", "hogwarts", "--start", "Harry Potter", "--depth", "1",
+        "--samples", "2",
+    ],
+}  # fmt: skip
+"""Commands, with EDIT for the first edit of the first flow."""
+OF_THE_RUN = re.compile(r"/(provenance|versions|device|seconds|created_at|took|path|file|bytes)\b")
+"""Fields that differ from run to run, or that say which device it was."""
+DIGEST = re.compile(r"[0-9a-f]{10}")
+"""Of bits, which differ."""
+CLOSE = {"rel": 5e-5, "abs": 5e-5}
+"""Optimisations enlarge the rounding of other sums; of most numbers it is below 2e-6."""
+
+
+@cache
+def numbers(kind: str, home: Path) -> dict[str, dict[str, Any]]:
+    """{flow: {path in its JSON: number or text}}."""
+    found: dict[str, dict[str, Any]] = reported(__file__, kind, str(home), seconds=800)
+    return found
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("kind", ["cuda", "mps"])
+def test_a_flow_on_a_device_has_the_numbers_of_the_cpu(homes: Path, kind: str, flow: str) -> None:
+    wanted, found = numbers("cpu", homes / "cpu")[flow], numbers(kind, homes / kind)[flow]
+    assert wanted.keys() == found.keys()
+    assert len(wanted) > 3
+    apart = {
+        path: (value, found[path])
+        for path, value in wanted.items()
+        if found[path] != (value if isinstance(value, str) else pytest.approx(value, **CLOSE))
+    }
+    assert apart == {}
+
+
+def _report(kind: str, home: str) -> dict[str, dict[str, Any]]:
+    os.environ["THINKEVAL_HOME"] = home
+    os.environ.pop("THINKEVAL_NEO4J_URI", None)
+    os.environ["THINKEVAL_DEVICE"] = "cpu"
+    if kind == "cpu":
+        return _flows()
+    from support.emulated import NAME, emulated  # before the first backward pass
+    from thinkeval.editing import linear_algebra, models
+
+    os.environ["THINKEVAL_DEVICE"] = f"{NAME}:0"
+    with emulated(kind):  # type: ignore[arg-type]
+        models.placement = lambda *_, **__: {}  # transformers' own loader knows no such device
+        if kind == "mps":
+            linear_algebra.WITHOUT_FLOAT64 = frozenset({NAME})
+        return _flows()
+
+
+def _flows() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    edit = ""
+    try:
+        for name, words in FLOWS.items():
+            said = _said([edit if word == "EDIT" else word.replace("EDIT", edit) for word in words])
+            edit = edit or said[0]["edit"]
+            found[name] = {path: x for path, x in _leaves(said) if _is_compared(path, x)}
+    finally:
+        _run(["db", "stop"])
+    return found
+
+
+def _said(words: list[str]) -> Any:
+    return json.loads(_run([*words, "--json"]))
+
+
+def _run(words: list[str]) -> str:
+    """The output of a command within this process."""
+    from thinkeval.service.cli.main import app
+
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        app(words, standalone_mode=False)
+    return out.getvalue()
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _leaves(each, f"{path}/{name}")
+    elif isinstance(value, list):
+        for i, each in enumerate(value):
+            yield from _leaves(each, f"{path}/{i}")
+    elif value is not None:
+        yield path, value
+
+
+def _is_compared(path: str, value: Any) -> bool:
+    return not OF_THE_RUN.search(path) and not (isinstance(value, str) and DIGEST.search(value))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_report(*sys.argv[1:])))
