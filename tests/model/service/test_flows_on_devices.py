@@ -62,7 +62,7 @@ FLOWS: dict[str, list[str]] = {
     "append": ["score", APPENDED, "-mrome", "--append-loss", "app", *BY_LIKELIHOOD],
 }  # fmt: skip
 """Commands, with EDIT for the first edit of the first flow."""
-OF_THE_RUN = re.compile(r"/(provenance|versions|device|seconds|created_at|finished_at|took|path|file|bytes)\b")
+OF_THE_RUN = re.compile(r"/(provenance|versions|device|seconds|\w+_at|took|path|file|bytes)\b")
 """Fields that differ from run to run, or that say which device it was."""
 DIGEST = re.compile(r"[0-9a-f]{10}")
 """Of bits, which differ."""
