@@ -514,9 +514,9 @@ def took_word(value: float, before: float | None) -> str:
 
 def _wordings(score: Score, measure: Measure) -> str:
     """Return a clause where the edited fact was asked in one wording, or others disagree."""
-    if score.kind == "forget" or _installed(score, measure).word != TOOK[0][1]:
+    if _installed(score, measure).word != TOOK[0][1]:
         return ""
-    if other := _other_wordings(score, measure):
+    if score.kind != "forget" and (other := _other_wordings(score, measure)):
         return other
     asked = score.get("generalization", measure)
     if (asked is None or not asked.n) and not score.forms:

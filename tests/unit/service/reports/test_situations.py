@@ -148,3 +148,9 @@ def test_an_edit_that_changed_nothing_never_ranks_before_one_that_took() -> None
     real = scored(ifr=0.6)
     assert not took(idle, "likelihood")
     assert best_method([idle, real], "likelihood").score == real
+
+
+def test_a_fact_is_not_forgotten_in_one_wording() -> None:
+    score = scored(forgetting=0.99, leak_at_1=0.01, generalization=None)
+    found = judged(score.model_copy(update={"target_new": None}))
+    assert "asked in one wording only" in found.answer
