@@ -92,9 +92,8 @@ def own_answers(
 ) -> list[str]:
     """The model's own likeliest answer to the prompt of each item, in order.
 
-    It is decoded greedily and ends with its first clause, or with the object where it begins with
-    that and the prompt has no other; "" where the model gives none. Model and tokenizer are
-    unchanged on return.
+    It is decoded greedily and ends with its first clause, or with the objects of the prompt that it
+    begins with; "" where the model gives none. Model and tokenizer are unchanged on return.
 
     Args:
         loaded, items, settings, prompt_change: as in `probe`.
@@ -112,13 +111,13 @@ def own_answers(
     prompts = [queries_of(item, settings, renderer)[0].rendered for item in items]
     right: dict[Rendered, tuple[str, ...]] = {}
     for item, prompt in zip(items, prompts, strict=True):
-        # Where a prompt has several objects, an answer may list them.
-        right[prompt] = () if prompt in right else (item.object.strip(), *item.aliases)
+        right[prompt] = (*right.get(prompt, ()), item.object.strip(), *item.aliases)
     sure: dict[Rendered, str] = {}
     for item, prompt, value in zip(items, prompts, likelihoods or [None] * len(items), strict=True):
-        # The likelihood of several names, or of several texts, is no probability of one text.
+        # The likelihood of several names, or of several texts, is no probability of one text; and
+        # where a prompt has several objects, an answer may list them.
         averaged = settings.paraphrases and item.paraphrases and not item.separate
-        if value is not None and value > SURE and len(right[prompt]) == 1 and not averaged:
+        if value is not None and value > SURE and len({*right[prompt]}) == 1 and not averaged:
             sure[prompt] = item.object.strip()
     names = unique(name for item in items for name in (item.object, *item.aliases))
     asked = [prompt for prompt in prompts if prompt not in sure]

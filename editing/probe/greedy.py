@@ -28,6 +28,9 @@ from .sentences import CLAUSE, clause_end, cut, first_clause, sentence_end
 MAX_NEW_TOKENS = 12
 """Maximum length of an answer, as in DepEdit's code for BART."""
 
+AND = " and "
+"""Joins the names of an answer that lists several."""
+
 _LOGITS = 2
 """Vectors of the vocabulary's size for a row: the last logits and the next ones."""
 
@@ -131,31 +134,22 @@ def said(
 
     Args:
         names: names whose dots and commas do not end an answer (`Washington, D.C.`).
-        right: names by prompt; an answer that begins with one of them ends there.
+        right: names by prompt; an answer that begins with one of them, or with several that "and"
+            joins, ends there.
 
     Raises:
         ProbeError, DeviceMemoryError: as `written`.
     """
     marked = tuple(name for name in names if "." in name or CLAUSE.search(name))
+    expected = right or {}
 
     def is_complete(text: str, prompt: Rendered) -> bool:
         start = text.lstrip()
-        # A name may be the beginning of a longer one: "Sirius" of "Sirius Black".
-        unclear = any(n.startswith(start) for n in expected(prompt))
-        if not unclear and named(start, prompt) is not None:
+        if names_at_start(start, expected.get(prompt, ()), growing=True):
             return True
         if sentence_end(start, marked, unfinished=True) is not None:
             return True
         return clause_end(start, marked) is not None
-
-    def expected(prompt: Rendered) -> Sequence[str]:
-        return (right or {}).get(prompt, ())
-
-    def named(text: str, prompt: Rendered) -> str | None:
-        begun = (n for n in expected(prompt) if text.startswith(n))
-        whole = (n for n in begun if not text[len(n) :][:1].isalnum())
-        longest = max(whole, key=len, default="")
-        return longest if text[len(longest) :][:1] == " " else None
 
     limit = position_limit(loaded.model)
     fitting = [
@@ -166,10 +160,34 @@ def said(
     found = _generated(loaded, fitting, is_complete, MAX_NEW_TOKENS, batch_tokens)
     texts = {prompt: each.text for prompt, each in found.items()}
     return [
-        named(text.lstrip(), prompt) or first_clause(text, marked)
+        names_at_start(text.lstrip(), expected.get(prompt, ())) or first_clause(text, marked)
         for prompt in prompts
         for text in (texts.get(prompt, ""),)
     ]
+
+
+def names_at_start(text: str, names: Sequence[str], *, growing: bool = False) -> str:
+    """The names that a text begins with, joined by "and"; "" where no word follows them.
+
+    Args:
+        growing: also "" where more of the text may complete a longer name ("Sirius" of "Sirius
+            Black") or a further one.
+    """
+    end = _listed(text, names)
+    if not end or text[end : end + 1] != " ":
+        return ""
+    last = text.rpartition(AND)[2]
+    if growing and (AND.startswith(text[end:]) or any(name.startswith(last) for name in names)):
+        return ""
+    return text[:end]
+
+
+def _listed(text: str, names: Sequence[str]) -> int:
+    """Length of the names that a text begins with."""
+    begun = (name for name in names if text.startswith(name))
+    end = max((len(name) for name in begun if not text[len(name) :][:1].isalnum()), default=0)
+    further = _listed(text[end + len(AND) :], names) if end and text[end:].startswith(AND) else 0
+    return end + len(AND) + further if further else end
 
 
 _EMPTY = Rendered("", special=False, lead=None, seed_text="")

@@ -13,7 +13,7 @@ from support.tiny_models import ARCHITECTURES, build_tiny
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.models import LoadedModel, ModelInfo
 from thinkeval.editing.probe import ProbeItem, ProbeSettings, own_answers, probe
-from thinkeval.editing.probe.greedy import answers
+from thinkeval.editing.probe.greedy import answers, names_at_start
 from thinkeval.editing.probe.prompts import Renderer
 from thinkeval.editing.probe.sentences import cut, first_clause
 from thinkeval.service.graphs import datasets
@@ -136,6 +136,30 @@ def test_an_object_above_one_half_is_the_answer(
     assert {items[i].prompt for i in others} - {items[i].prompt for i in sure}
     for i in others:
         assert shortened[i] in (decoded[i], *(items[k].object for k in sure))
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "growing"),
+    [
+        ("Sirius Black was", "Sirius Black", "Sirius Black"),
+        ("Sirius Bl", "Sirius", ""),
+        ("Sirius Bell", "Sirius", "Sirius"),
+        ("Sirius Black.", "", ""),
+        ("Sirius's friend", "", ""),
+        ("James and Sirius Black were", "James and Sirius Black", "James and Sirius Black"),
+        ("James and Sirius Black", "", ""),
+        ("James and Sirius Bl", "James and Sirius", ""),
+        ("James an", "James", ""),
+        ("James and went", "James", "James"),
+        ("Europe is", "", ""),
+    ],
+)
+def test_an_own_answer_ends_with_the_names_that_it_begins_with(
+    text: str, whole: str, growing: str
+) -> None:
+    names = ("Sirius Black", "Sirius", "James")
+    assert names_at_start(text, names) == whole
+    assert names_at_start(text, names, growing=True) == growing
 
 
 @pytest.mark.parametrize(
