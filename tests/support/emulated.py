@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
+import pytest
 import torch
 import torch.utils._device
 from torch import Tensor, nn
@@ -278,18 +279,21 @@ def emulated(kind: Kind = "cuda", devices: int = 1, code: str = "/thinkeval/") -
     global _machine
     assert _machine is None, "emulated devices are in use already"
     assert 0 < devices <= (MOST if kind == "cuda" else 1)
+    from thinkeval.editing import linear_algebra, models
+
     _machine = Machine(kind, devices, code)
-    made = {name: getattr(torch, name) for name in ("tensor", "as_tensor")}
-    for name, make in made.items():
-        setattr(torch, name, _from_numbers(make))
-    moved_to, nn.Module.to = nn.Module.to, _module_to(nn.Module.to)  # type: ignore[method-assign]
-    try:
-        yield _machine
-    finally:
-        nn.Module.to = moved_to  # type: ignore[method-assign]
-        for name, make in made.items():
-            setattr(torch, name, make)
-        _machine = None
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("tensor", "as_tensor"):
+            patch.setattr(torch, name, _from_numbers(getattr(torch, name)))
+        patch.setattr(nn.Module, "to", _module_to(nn.Module.to))
+        # The project's rules for devices by their names, and transformers' loader.
+        patch.setattr(models, "placement", lambda *_, **__: {})
+        if kind == "mps":
+            patch.setattr(linear_algebra, "WITHOUT_FLOAT64", frozenset({NAME}))
+        try:
+            yield _machine
+        finally:
+            _machine = None
 
 
 def _module_to(to: Any) -> Any:

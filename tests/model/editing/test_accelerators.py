@@ -9,8 +9,9 @@ import pytest
 
 from support.own_process import reported
 
-CLOSE = 1e-3
-"""Adam moves a weight whose gradient is rounding by a whole step: one of some thousand."""
+CLOSE = 1e-4
+OF_ROUNDING = {"npo": 1e-3}
+"""Adam moves a weight whose gradient is rounding by a whole step: here one of some thousand."""
 
 
 @pytest.mark.parametrize("kind", ["cuda", "mps"])
@@ -19,7 +20,8 @@ def test_every_method_computes_on_a_device_as_on_the_cpu(kind: str) -> None:
     found = reported(__file__, kind)
     assert not {name: error for name, (_, error) in found.items() if error}
     assert {"likelihoods", "own texts", "covariance", "rome", "memit", "mend"} < set(found)
-    assert max(difference for difference, _ in found.values()) == pytest.approx(0, abs=CLOSE), found
+    apart = {name: x for name, (x, _) in found.items() if not x <= OF_ROUNDING.get(name, CLOSE)}
+    assert apart == {}
 
 
 def _report(kind: str) -> dict[str, tuple[float | None, str]]:
@@ -27,11 +29,9 @@ def _report(kind: str) -> dict[str, tuple[float | None, str]]:
     import torch
 
     from support.emulated import NAME, emulated  # before the first backward pass
-    from thinkeval.editing import device_check, linear_algebra
+    from thinkeval.editing import device_check
 
     with emulated(kind):  # type: ignore[arg-type]
-        if kind == "mps":
-            linear_algebra.WITHOUT_FLOAT64 = frozenset({NAME})
         stages = device_check.stages(torch.device(NAME, 0))
         return {stage.name: (stage.difference, stage.error) for stage in stages}
 

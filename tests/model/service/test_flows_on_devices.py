@@ -11,13 +11,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.leaves import leaves
 from support.own_process import reported
 
 REWRITE, OTHER = "harry-potter--studied-at", "ron-weasley--studied-at"
@@ -66,8 +66,11 @@ OF_THE_RUN = re.compile(r"/(provenance|versions|device|seconds|\w+_at|took|path|
 """Fields that differ from run to run, or that say which device it was."""
 DIGEST = re.compile(r"[0-9a-f]{10}")
 """Of bits, which differ."""
-CLOSE = {"rel": 5e-5, "abs": 5e-5}
-"""Optimisations enlarge the rounding of other sums; of most numbers it is below 2e-6."""
+CLOSE = 1e-5
+OF_ROUNDING = dict.fromkeys(
+    ("every method", "statistics", "samples and forms", "comparison", "sequence", "append"), 5e-5
+)
+"""Flows with an edit by ROME, whose optimisation enlarges the rounding of other sums."""
 
 
 @cache
@@ -93,9 +96,13 @@ def test_a_flow_on_a_device_has_the_numbers_of_the_cpu(homes: Path, kind: str, f
     apart = {
         path: (value, found[path])
         for path, value in wanted.items()
-        if found[path] != (value if isinstance(value, str) else pytest.approx(value, **CLOSE))
+        if found[path] != _near(value, OF_ROUNDING.get(flow, CLOSE))
     }
     assert apart == {}
+
+
+def _near(value: Any, close: float) -> Any:
+    return value if isinstance(value, str) else pytest.approx(value, rel=close, abs=close)
 
 
 def _report(kind: str, home: str) -> dict[str, dict[str, Any]]:
@@ -105,13 +112,9 @@ def _report(kind: str, home: str) -> dict[str, dict[str, Any]]:
     if kind == "cpu":
         return _flows()
     from support.emulated import NAME, emulated  # before the first backward pass
-    from thinkeval.editing import linear_algebra, models
 
     os.environ["THINKEVAL_DEVICE"] = f"{NAME}:0"
     with emulated(kind):  # type: ignore[arg-type]
-        models.placement = lambda *_, **__: {}  # transformers' own loader knows no such device
-        if kind == "mps":
-            linear_algebra.WITHOUT_FLOAT64 = frozenset({NAME})
         return _flows()
 
 
@@ -122,7 +125,7 @@ def _flows() -> dict[str, dict[str, Any]]:
         for name, words in FLOWS.items():
             said = _said([edit if word == "EDIT" else word.replace("EDIT", edit) for word in words])
             edit = edit or said[0]["edit"]
-            found[name] = {path: x for path, x in _leaves(said) if _is_compared(path, x)}
+            found[name] = {path: x for path, x in leaves(said) if _is_compared(path, x)}
     finally:
         _run(["db", "stop"])
     return found
@@ -140,17 +143,6 @@ def _run(words: list[str]) -> str:
     with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
         app(words, standalone_mode=False)
     return out.getvalue()
-
-
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for name, each in value.items():
-            yield from _leaves(each, f"{path}/{name}")
-    elif isinstance(value, list):
-        for i, each in enumerate(value):
-            yield from _leaves(each, f"{path}/{i}")
-    elif value is not None:
-        yield path, value
 
 
 def _is_compared(path: str, value: Any) -> bool:

@@ -21,6 +21,7 @@ import psutil
 import pytest
 
 from support.commands import Cli, Mine
+from support.leaves import leaves
 from support.serving import Service, serving, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
@@ -292,9 +293,9 @@ def test_a_crawl_and_a_comparison_have_the_numbers_of_one_process(
     here = thinkeval("compare", mine.model, "+8bit", "-g", mine.graph, "--samples", "0", "--force",
                      "--json").json["states"][0]  # fmt: skip
     assert here["id"] == by_ray["id"]
-    numbers = dict(_numbers(by_ray["drift"]))
+    numbers = _numbers(by_ray["drift"])
     assert len(numbers) > 10
-    found = dict(_numbers(here["drift"]))
+    found = _numbers(here["drift"])
     assert found == {
         key: pytest.approx(value, rel=1e-4, abs=1e-6) for key, value in numbers.items()
     }
@@ -311,16 +312,9 @@ def test_a_crawl_and_a_comparison_have_the_numbers_of_one_process(
     assert facts[0] == facts[1] != set()
 
 
-def _numbers(value: object, place: str = "") -> Iterator[tuple[str, float]]:
-    """The numbers within some JSON, each with its place."""
-    if isinstance(value, dict):
-        for key, each in value.items():
-            yield from _numbers(each, f"{place}/{key}")
-    elif isinstance(value, list):
-        for i, each in enumerate(value):
-            yield from _numbers(each, f"{place}/{i}")
-    elif isinstance(value, int | float):
-        yield place, value
+def _numbers(value: object) -> dict[str, float]:
+    """The numbers within some JSON, each by its place."""
+    return {place: each for place, each in leaves(value) if isinstance(each, int | float)}
 
 
 def _close(value: dict[str, Any]) -> dict[str, Any]:
