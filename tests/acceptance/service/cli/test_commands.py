@@ -29,6 +29,8 @@ from thinkeval.service.cli.codes import NOTHING
 from thinkeval.service.cli.demo import KNOWN, TAUGHT
 from thinkeval.service.cli.show import METRICS
 from thinkeval.service.graphs import datasets
+from thinkeval.service.models.edit import Score
+from thinkeval.service.reports.verdict import best_method
 from thinkeval.service.scoring.runtime import RuntimeModel
 
 Call = Callable[..., Done]
@@ -285,6 +287,8 @@ def test_one_report_in_four_formats_holds_the_same_numbers(
     rows = json.loads(at_once("report", *edits, "-f", "json").out)
     best, second = (r["Method"] for r in rows)
     assert {best, second} == scores.keys()
+    judged = [Score.model_validate(each.score) for each in scores.values()]
+    assert best == best_method(judged, "likelihood").score.method, "in the order of the verdicts"
     for row in rows:
         assert row["IFR"] == pytest.approx(scores[row["Method"]].value("ifr"), rel=1e-12)
         assert row["Efficacy"] == pytest.approx(scores[row["Method"]].value("efficacy"), rel=1e-12)

@@ -70,7 +70,7 @@ def test_an_edit_is_shown_on_a_screen(at_once: Call, edit: str) -> None:
     long = [line for line in shown.splitlines() if len(line) > 80]
     assert all("thinkeval " in line for line in long)  # only commands are longer
     text = " ".join(shown.split())
-    assert "The edit took; much of the old fact can still be deduced" in text
+    assert "The edit took; much of the old fact can still be deduced (asked in one" in text
     assert "39 % of the old fact" in text
     assert "83 % 1 chain has grandmother → Augusta Longbottom keeps 79 %" in text
     assert "Next: 1 further fact closes the one chain that keeps more than 10 %" in text

@@ -277,9 +277,7 @@ def test_the_subjects_facts_to_keep_are_all_but_those_of_the_old_object(
         Edge("1", "Harry Potter", "Ron Weasley", 0.8, 0.4, "schoolmate of"),
         Edge("1b", "Harry Potter", "Ron Weasley", 0.5, 0.1, "friend of"),  # parallel: counts
         Edge("2", "Ron Weasley", "Hogwarts", 1.0, 1.0, "studied at"),
-        Edge(
-            "3", "Harry Potter", "Stonewall High", 0.5, 0.0, "studied at"
-        ),  # edited relation: counts
+        Edge("3", "Harry Potter", "Stonewall High", 0.5, 0.0, "studied at"),  # counts, too
         Edge("4", "Stonewall High", "Hogwarts", 1.0, 1.0, "rival of"),
         Edge("5", "Harry Potter", "Hogwarts", 0.5, 0.0, "was a pupil of"),  # old object
         Edge("6", "Harry Potter", "Hedwig", 0.9, 0.9, "owner of"),  # on no chain

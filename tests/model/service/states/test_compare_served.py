@@ -22,6 +22,7 @@ from support.references.scoring_reference import expected, same
 from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
 from thinkeval.editing.probe import matching
+from thinkeval.editing.probe.longer import longer_names
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -116,11 +117,18 @@ def test_likelihoods_are_absent_and_that_is_said(walk: Walk, compared: StateComp
     (request,) = compared.requests
     assert {value.measure for value in request.values} == {"p"}
     assert request.routes.keys() == compared.drift.keys() == {"p"}
+    entities = walk.runtime.db.read(rows.EntityRow, "graph/entities", graph=walk.graph)
+    longer = longer_names({row.name: row.aliases for row in entities})
     for graph in (compared.id, request.edit):
         facts = walk.runtime.db.read(rows.FactRow, "graph/facts", graph=graph)
-        # An answer that says nothing is in no count (it is rare).
-        counts = [fact.n_samples or 0 for fact in facts]
-        assert SAMPLES - 1 <= min(counts) <= max(counts) == SAMPLES
+        for fact in facts:
+            names = (fact.object, *fact.object_aliases)
+            decided = [
+                matching.gives(answer, names, longer=longer.get(fact.object, ())) is not None
+                for answer in fact.answers_pre or ()
+            ]
+            assert len(decided) == SAMPLES
+            assert fact.n_samples == sum(decided), fact
         for name in ("likelihood_pre", "likelihood_post", "likelihood_norm_post"):
             assert {getattr(fact, name) for fact in facts} == {None}
 

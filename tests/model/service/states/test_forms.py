@@ -17,7 +17,7 @@ from thinkeval.service.states.kind import COMPARISON
 from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
 from thinkeval.service.states.spec import StateIn
 
-FORMS = "question,negated,composed/phrase,generated"
+FORMS = "question,paraphrase,reversed,negated,composed/phrase,generated"
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,8 @@ def test_an_edit_as_a_state_has_the_forms_of_its_score(
     found = {form.form: form for form in _forms(walk, compared, 0)}
     assert found.keys() == {form.form for form in edit.forms}
     # Examples are drawn by the ids of facts, so that 3-shot does not beat chance in every graph.
-    measured = {form.form for form in edit.forms if form.wins is not None}
-    assert measured >= {"cloze/0-shot", "question/0-shot"}
+    measured = [form.form for form in edit.forms if form.wins is not None]
+    assert len([form for form in measured if "3-shot" not in form]) >= 3
     for form in edit.forms:
         other = found[form.form]
         assert (other.protocol, other.n, other.facts) == (form.protocol, form.n, form.facts)
