@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..base.errors import UsageError
-from ..base.formatting import UNDEFINED, cell, least_of, number, pluralize, short
+from ..base.formatting import UNDEFINED, cell, least_of, number, percent, pluralize, short
 from ..base.settings import Settings
 from ..engines import probing
 from ..forms.registry import chosen
@@ -487,6 +487,9 @@ TUNED: list[Column[Tuned]] = [
     Column("least", lambda each: each.least),
     Column("held out", lambda each: ", ".join(map(short, each.held_out)) or UNDEFINED),
     Column("KL", lambda each: short(each.kl)),
+    Column(
+        "facts around keep", lambda each: UNDEFINED if each.kept is None else percent(each.kept)
+    ),
     Column("changed", lambda each: ", ".join(f"{k}={v}" for k, v in each.changed.items())),
     Column("edits", lambda each: each.edits, optional=1),
 ]
@@ -515,8 +518,9 @@ def tune(
 
     Five known facts of the graph, of different subjects and relations, are edited one by one; a
     setting must reach a mean efficacy of .9 (each fact .5) at the least KL divergence on the
-    model's own texts, and two further facts check it. At most 12 edits a method. Ctrl-C keeps the
-    best so far. `score`, `sweep` and all others then use it for this model, with a notice.
+    model's own texts, keep the known facts around, and two further facts check it. At most 12
+    edits a method. `score`, `sweep` and all others then use it for this model, with a notice.
+    Ctrl-C keeps the best so far, which is not checked: `--anyway` uses it.
     """
     from ...editing import registry
     from ..scoring import tuning

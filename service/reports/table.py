@@ -21,7 +21,7 @@ from ..models.edit import MEASURE_NAMES, Measure, Score
 from ..scoring.generation import MEASURE as TEXT
 from .comparison import family_of
 from .formats import Column, Table, frame_table
-from .verdict import place_of_method
+from .verdict import DID_NOT_TAKE, kept, place_of_method
 
 if TYPE_CHECKING:
     import numpy as np
@@ -301,17 +301,18 @@ def unranked(scores: Sequence[Score], measure: Measure) -> str:
     """A sentence that names the methods which `by_rank` puts last, whatever their IFR, or ""."""
     groups = _by_method(scores)
     several_models = len({model for model, _ in groups}) > 1
-    last: dict[int, list[str]] = defaultdict(list)
+    last: dict[str, list[str]] = defaultdict(list)
+    reasons = ("", "broke the model", "did not take", "did not take, and broke the model")
     for (model, method), group in groups.items():
         tier, _ = place_of_method(group, measure, None)
-        last[tier].append(f"{method} ({model})" if several_models else method)
-    said = [
-        f"{why}: {', '.join(last[tier])}"
-        for tier, why in ((1, "broke the model"), (2, "did not take"))
-        if last[tier]
-    ]
-    if not said or not last[0]:
-        return f"No method kept the model ({'; '.join(said)})." if last[1] else ""
+        broken = sum(not kept(score, measure) for score in group)
+        tier += tier == DID_NOT_TAKE and 2 * broken > len(group)
+        last[reasons[tier]].append(f"{method} ({model})" if several_models else method)
+    said = [f"{why}: {', '.join(last[why])}" for why in reasons[1:] if last[why]]
+    if not said:
+        return ""
+    if not last[""]:
+        return f"No method took and kept the model ({'; '.join(said)})."
     return f"Listed last, whatever their IFR: {'; '.join(said)}."
 
 

@@ -22,7 +22,9 @@ from ..scoring.damage import (
     FAR_KEPT,
     FAR_LINES,
     LEAST_FAR,
+    LEAST_KEPT,
     LINES,
+    LOST_AROUND,
     OVERSIZED,
     PERPLEXITY_DAMAGED,
     far_change,
@@ -74,7 +76,7 @@ LEFT = ((1.05, "more than before"), (0.5, "most"), (0.2, "much"), (0.05, "little
 DEPTH = ((0.5, "shallow"), (0.2, "leaky"), (-math.inf, "deep"))
 """Words for IFR of an edit that took, where only one word is shown: (at least, word)."""
 
-KEPT = ((0.9, "kept"), (0.7, "mostly kept"), (0.0, "damaged"))
+KEPT = ((0.9, "kept"), (LOST_AROUND, "mostly kept"), (0.0, "damaged"))
 """Words for Preservation and for subject retention: (at least, word), best first."""
 
 UNCHANGED = 0.015
@@ -302,7 +304,9 @@ def in_a_word(score: Score, measure: Measure) -> Part:
         return Part("unknown", said, "", None, "nothing")
     if harm := broke(score, measure):
         word = "collapsed" if unrelated(score.side_effects).word == "collapsed" else "damaged"
-        return Part(word, f"The model broke: {harm}.", DAMAGE, None, "broke")
+        missed = installed.word == TOOK[-1][1]
+        said = f"It {TOOK[-1][1]}, and broke the model" if missed else "The model broke"
+        return Part(word, f"{said}: {harm}.", DAMAGE, None, "broke")
     if installed.word not in (TOOK[0][1], UNKNOWN):
         short = {"did not take": "missed", "took in part": "partial", ALREADY: "no change"}
         kind: Kind = "leaks" if installed.word == TOOK[1][1] else "nothing"
@@ -407,7 +411,8 @@ def unrelated(found: SideEffects) -> Part:
     rule = (
         f"KL per token: {named[0]}, {named[1]} (or from perplexity ratio {PERPLEXITY_DAMAGED:g}),"
         f" {named[2]}, below “as before”; median change of known facts at 2 steps and more:"
-        f" {', '.join(far)}; below {percent(FAR_KEPT)} of these kept “changed”"
+        f" {', '.join(far)}; below {percent(FAR_KEPT)} of these kept “changed”, from that on (of"
+        f" {LEAST_KEPT} or more) at worst “damaged”"
     )
     word, facts = damage_word(found) or UNKNOWN, known_facts(found)
     if found.kl is None:
@@ -810,7 +815,8 @@ def next_steps(score: Score, measure: Measure) -> list[tuple[str, str]]:
         command = shlex.join([*again, *method])
         return [("Name a new object that is not the answer already:", command)]
     steps = []
-    if found.kind == "broke" and score.method not in ("none", "ike"):
+    missed = _installed(score, measure).word == TOOK[-1][1]  # a weaker edit takes even less
+    if found.kind == "broke" and not missed and score.method not in ("none", "ike"):
         weaker = [*again, *method, "--strength", "0.5"]
         steps.append(("Edit less strongly, which keeps more of the model:", shlex.join(weaker)))
     other = "memit" if score.method != "memit" else "rome"

@@ -33,6 +33,9 @@ LEAST_FAR = 5
 FAR_KEPT, LEAST_KEPT = 0.9, 20
 """Fraction of the known facts at distance 2 and more that are kept, below which an edit changed
 them, from so many facts on. A median does not see that one fact of five moved."""
+LOST_AROUND = 0.7
+"""Mean of min(r, 1/r), r = p_post / p_pre, of facts around the edited one, or about its subject,
+below which the edit broke the model."""
 WORDS = ("collapsed", "damaged", "changed", "as before")
 """The words for side effects, worst first."""
 

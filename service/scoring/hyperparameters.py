@@ -19,7 +19,7 @@ from ...editing.errors import HparamsError
 from ...editing.hparams.suggestion import Suggestion, for_config, notice
 from ...loaders.reading.sources import small_text
 from ..base.errors import UsageError
-from ..base.formatting import short
+from ..base.formatting import percent, short
 from .runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
@@ -130,9 +130,11 @@ class Tuned(BaseModel):
         graph: whose facts were edited; `content` is its digest.
         values: all hyperparameters; of a failure, those of the highest efficacy without ruin.
         changed: those that differ from where the search began.
-        reached: False for a failure.
+        reached: True if the setting reached, and the facts that are held out took, too.
         efficacy: mean over `n` facts; `least` is the lowest.
         kl: mean KL divergence a token on the model's own texts; null where no text is left.
+        kept: mean of min(r, 1/r), r = p_post / p_pre, of known facts around those that were
+            edited; null where there is none.
         held_out: efficacy on facts that did not decide; empty for a failure, or interrupted.
         interrupted: by the user: the best setting so far.
         edits: that were computed; a target that was found before is not computed again.
@@ -152,6 +154,7 @@ class Tuned(BaseModel):
     least: float
     n: int
     kl: float | None
+    kept: float | None = None
     held_out: list[float]
     interrupted: bool
     edits: int
@@ -170,7 +173,8 @@ class Tuned(BaseModel):
         held = (
             "" if not self.held_out else f", {short(self._held)} on {len(self.held_out)} held out"
         )
-        return f"efficacy {short(self.efficacy)} (n = {self.n}{held}), KL {short(self.kl)}"
+        around = "" if self.kept is None else f", facts around it keep {percent(self.kept)}"
+        return f"efficacy {short(self.efficacy)} (n = {self.n}{held}), KL {short(self.kl)}{around}"
 
     @property
     def _held(self) -> float:
@@ -187,8 +191,11 @@ class Tuned(BaseModel):
     @property
     def failure(self) -> str:
         """That no setting was found, with the best that was."""
-        best = f"best {short(self.efficacy)} (n = {self.n}) at KL {short(self.kl)}"
-        return f"no setting reaches .9 without ruining the model: {best}."
+        if self.interrupted:
+            return f"interrupted before facts that are held out were edited: {self.measured}."
+        if self.held_out:
+            return f"the best setting fails on a fact that is held out: {self.measured}."
+        return f"no setting reaches .9 without ruining the model: best {self.measured}."
 
 
 def tuned_path(settings: Settings, method: str, state: str, content: str) -> Path:

@@ -2,10 +2,10 @@
 
 One number, the strength, scales the keys that decide how far a method goes (`KNOBS`); 1 is where
 the search begins. A setting is tried on `FACTS` known facts, one edit each, until it is known to
-miss: mean efficacy `REACHED`, and `LEAST` for each fact, at a KL divergence that is no damage. The
-strength is halved or doubled until one setting reaches and one misses, then bisected on a log
-scale. The best setting edits `HELD_OUT` further facts once: it reached only if
-each of them takes too. Nothing of it is stored as a score.
+miss: mean efficacy `REACHED`, and `LEAST` for each fact, at a KL divergence that is no damage, and
+with the facts around it kept. The strength is halved or doubled until one setting reaches and one
+misses, then bisected on a log scale. The best setting edits `HELD_OUT` further facts once: it
+reached only if each of them takes too. Nothing of it is stored as a score.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...editing import hparams, registry
 from ...editing.errors import EditFailedError
@@ -53,8 +53,23 @@ CLOSE = 1.2
 """Ratio of two strengths between which no further one is tried."""
 RUIN = next(line for line, word in damage.LINES if word == "damaged")
 """KL divergence from which on a setting ruins the model."""
+AROUND = 20
+"""Known facts with the subject or the old object at one end, at most, that are asked again."""
 
 Values = Mapping[str, Any]
+
+
+class Outcome(NamedTuple):
+    """The result of one edit.
+
+    Attributes:
+        kl: mean KL divergence a token; None where each text names the subject.
+        kept: mean of min(r, 1/r), r = p_post / p_pre, of known facts around it; None without one.
+    """
+
+    efficacy: float
+    kl: float | None
+    kept: float | None = None
 
 
 def _rounded(value: float) -> float:
@@ -115,36 +130,50 @@ KNOBS: dict[str, Callable[[Values, float], dict[str, float]]] = {
 """Method → the keys that a strength changes, with their values. Of others nothing is tuned."""
 
 
+def _mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are defined; None without one."""
+    found = [value for value in values if value is not None]
+    return fmean(found) if found else None
+
+
 @dataclass(slots=True)
 class Trial:
     """One setting, as far as it was tried.
 
     Attributes:
-        efficacy: by number of the fact.
-        kl: likewise; None where each text names the subject.
+        outcomes: by number of the fact.
         failed: the method's error, where it has one.
     """
 
     strength: float
-    efficacy: dict[int, float] = field(default_factory=dict)
-    kl: dict[int, float | None] = field(default_factory=dict)
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
     failed: str | None = None
+
+    @property
+    def efficacy(self) -> dict[int, float]:
+        """Efficacy by number of the fact."""
+        return {place: outcome.efficacy for place, outcome in self.outcomes.items()}
 
     @property
     def mean(self) -> float:
         """Mean efficacy over the facts that were edited; 0 without one."""
-        return fmean(self.efficacy.values()) if self.efficacy else 0.0
+        return _mean(self.efficacy.values()) or 0.0
 
     @property
     def mean_kl(self) -> float | None:
         """Mean KL divergence over the facts where it is defined."""
-        found = [value for value in self.kl.values() if value is not None]
-        return fmean(found) if found else None
+        return _mean(outcome.kl for outcome in self.outcomes.values())
+
+    @property
+    def kept(self) -> float | None:
+        """Mean over the facts of what is kept around them, where it is defined."""
+        return _mean(outcome.kept for outcome in self.outcomes.values())
 
     @property
     def ruins(self) -> bool:
-        """True if the mean KL divergence is damage."""
-        return (self.mean_kl or 0.0) >= RUIN
+        """True if the mean KL divergence is damage, or the facts around are lost."""
+        lost = self.kept is not None and self.kept < damage.LOST_AROUND
+        return lost or (self.mean_kl or 0.0) >= RUIN
 
     def misses(self, n: int) -> bool:
         """Return True if no efficacy of the facts that are left can let the setting reach."""
@@ -163,13 +192,13 @@ class Search:
     """A search over strengths; what it has found stays when it is interrupted.
 
     Attributes:
-        edit: (strength, number of the fact) → efficacy and KL divergence.
+        edit: (strength, number of the fact) → outcome.
         is_found: (strength, number of the fact) → True if the edit has to find no target.
         budget: edits that find a target.
         spent: those so far.
     """
 
-    edit: Callable[[float, int], tuple[float, float | None]]
+    edit: Callable[[float, int], Outcome]
     is_found: Callable[[float, int], bool]
     n: int = FACTS
     budget: int = EDITS - HELD_OUT
@@ -222,13 +251,13 @@ class Search:
         for place in order:
             new = not self.is_found(strength, place)
             try:
-                trial.efficacy[place], trial.kl[place] = self.edit(strength, place)
+                trial.outcomes[place] = self.edit(strength, place)
             except EditFailedError as error:
                 trial.failed = error.detail
             self.spent += new
             if trial.failed:
                 return strength > 1
-            total = sum(value or 0.0 for value in trial.kl.values())
+            total = sum(outcome.kl or 0.0 for outcome in trial.outcomes.values())
             if trial.misses(self.n):
                 return trial.ruins
             if total >= most * self.n:  # damage, or more than the best setting does
@@ -243,11 +272,14 @@ class Plan:
     Attributes:
         rewrites: those that decide, then those that are held out.
         starts: by method.
+        around: for each rewrite, known facts with its subject or its old object at one end, with
+            their probabilities.
     """
 
     options: EditOptions
     rewrites: tuple[RewriteRequest, ...]
     starts: Mapping[str, Chosen]
+    around: tuple[Mapping[Fact, float], ...]
 
 
 def plan(
@@ -271,11 +303,9 @@ def plan(
     aliases = {entity.name: entity.aliases for entity in content.entities}
     asked = model_graph.asked_model(model, runtime.progress)
     stored = model_graph.ensure(runtime, dataset, asked, settings, content.facts, aliases)
-    known = {
-        fact
-        for fact, answer in model_graph.stored_answers(runtime, stored).items()
-        if answer.values["likelihood"] >= KNOWN
-    }
+    answers = model_graph.stored_answers(runtime, stored)
+    p = {fact: answer.values["likelihood"] for fact, answer in answers.items()}
+    known = {fact for fact, value in p.items() if value >= KNOWN}
     edited = {request.subject for request in datasets.list_rewrites(runtime.db, dataset.id)}
     found = rewrites_of(dataset.id, content.facts, known, edited, options.seed)
     if len(found) < FACTS + HELD_OUT:
@@ -297,7 +327,24 @@ def plan(
             name=None if named else model.name,
             config=lambda: model.loaded.model.config,
         )
-    return Plan(options.model_copy(update={"chat": settings.chat}), tuple(found), starts)
+    around = tuple(_around(rewrite, content.facts, p) for rewrite in found)
+    return Plan(options.model_copy(update={"chat": settings.chat}), tuple(found), starts, around)
+
+
+def _around(
+    rewrite: RewriteRequest, facts: Sequence[Fact], p: Mapping[str, float]
+) -> dict[Fact, float]:
+    """Return the likeliest known facts around a rewrite, without those of its relation."""
+    ends = {rewrite.subject, rewrite.target_true}
+    near = [
+        fact
+        for fact in facts
+        if ends & {fact.subject, fact.object}
+        and (fact.subject, fact.relation) != (rewrite.subject, rewrite.relation)
+        and p.get(fact.id, 0.0) >= KNOWN
+    ]
+    near.sort(key=lambda fact: (-p[fact.id], fact.id))
+    return {fact: p[fact.id] for fact in near[:AROUND]}
 
 
 def rewrites_of(
@@ -379,15 +426,15 @@ def tune(runtime: Runtime, planned: Plan, method: str, *, force: bool = False) -
     def is_found(strength: float, place: int) -> bool:
         return planning.targets_key(at(strength, place)) in runtime.targets
 
-    def edit(strength: float, place: int) -> tuple[float, float | None]:
+    def edit(strength: float, place: int) -> Outcome:
         best = search.best
         so_far = "no setting reaches .9 yet"
         if best is not None:
             so_far = f"best {short(best.mean)} at KL {short(best.mean_kl)}"
         runtime.progress(search.spent, EDITS, f"tuning {method}: {so_far}")
-        efficacy, kl, name = measured(at(strength, place))
+        outcome, name = measured(at(strength, place), planned.around[place])
         corpus[:] = [name] if name else []
-        return efficacy, kl
+        return outcome
 
     search = Search(edit, is_found)
     held_out: list[float] = []
@@ -416,11 +463,12 @@ def tune(runtime: Runtime, planned: Plan, method: str, *, force: bool = False) -
         content=content,
         values=hparams.from_values(method, values, setting(trial.strength), source="").as_dict(),
         changed=setting(trial.strength),
-        reached=search.best is not None and min(held_out, default=1.0) >= LEAST,
+        reached=len(held_out) == HELD_OUT and min(held_out) >= LEAST,
         efficacy=trial.mean,
         least=min(trial.efficacy.values()),
         n=len(trial.efficacy),
         kl=trial.mean_kl,
+        kept=trial.kept,
         held_out=held_out,
         interrupted=interrupted,
         edits=search.spent,
@@ -436,20 +484,21 @@ def tune(runtime: Runtime, planned: Plan, method: str, *, force: bool = False) -
     return store_tuned(runtime.settings, found)
 
 
-def _efficacy(
-    edit: Callable[[float, int], tuple[float, float | None]], strength: float, place: int
-) -> float:
+def _efficacy(edit: Callable[[float, int], Outcome], strength: float, place: int) -> float:
     """The efficacy on a fact; 0 where the method fails on it."""
     try:
-        return edit(strength, place)[0]
+        return edit(strength, place).efficacy
     except EditFailedError:
         return 0.0
 
 
-def measured(resolved: Resolved) -> tuple[float, float | None, str | None]:
-    """Edit one fact: its efficacy, its KL divergence, and the source of the covariance, if any.
+def measured(resolved: Resolved, around: Mapping[Fact, float]) -> tuple[Outcome, str | None]:
+    """Edit one fact: the outcome, and the source of the covariance, if any.
 
     The model is as it was afterwards.
+
+    Args:
+        around: facts that are asked again, with their probabilities before the edit.
     """
     from ...editing.deltas import applied
 
@@ -458,10 +507,18 @@ def measured(resolved: Resolved) -> tuple[float, float | None, str | None]:
     rewrite, loaded = resolved.request.rewrite, resolved.model.loaded
     new = edited_facts(rewrite, ())[1]
     assert new is not None
-    aliases = resolved.scope.aliases.get(new.object, ())
-    question = Question(new, aliases, role="target_new", listed=False)
+    aliases = resolved.scope.aliases
+    questions = [
+        Question(new, aliases.get(new.object, ()), role="target_new", listed=False),
+        *(Question(fact, aliases.get(fact.object, ()), listed=False) for fact in around),
+    ]
     with applied(loaded.model, effect):
-        (answer,) = probe(loaded, [question], resolved.request.probe)
+        answer, *after = probe(loaded, questions, resolved.request.probe)
+    ratios = [
+        each.values["likelihood"] / before
+        for each, before in zip(after, around.values(), strict=True)
+    ]
+    kept = _mean(min(ratio, 1 / ratio) if ratio else 0.0 for ratio in ratios)
     changed = damage.measured(resolved, effect, [rewrite])
     corpus = planned.corpus.name if planned.layers else None
-    return answer.values["likelihood"], changed.kl, corpus
+    return Outcome(answer.values["likelihood"], changed.kl, kept), corpus

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.scored_walk import Walk, walked
+from thinkeval.cypher import rows
 from thinkeval.editing.hparams.common import OF_THE_CORPUS
 from thinkeval.editing.models import weights_digest
 from thinkeval.service.base.errors import UsageError
@@ -67,6 +68,22 @@ def without_corpus(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key not in OF_THE_CORPUS}
 
 
+def kept_around(mine: Runtime, scores: list[Score]) -> float:
+    """The mean over edits of min(r, 1/r) of known neighbours, by the answers that they stored."""
+    means = []
+    for score in scores:
+        ends, found = {score.subject, score.target_true}, []
+        for row in mine.db.read(rows.FactRow, "graph/facts", graph=score.edit):
+            pre, post = row.likelihood_pre or 0.0, row.likelihood_post
+            own = (row.subject, row.relation) == (score.subject, score.relation)
+            near = bool(ends & {row.subject, row.object}) and not own
+            if near and post is not None and pre >= tuning.KNOWN:
+                found.append((-pre, row.fact, min(post / pre, pre / post)))
+        ratios = [ratio for *_, ratio in sorted(found)[: tuning.AROUND]]
+        means += [fmean(ratios)] if ratios else []
+    return fmean(means)
+
+
 @pytest.mark.parametrize("method", ["fine_tuning", "memit"])
 def test_scores_find_the_tuned_setting_and_measure_the_same(
     mine: Runtime, walk: Walk, method: str
@@ -86,6 +103,8 @@ def test_scores_find_the_tuned_setting_and_measure_the_same(
     assert found.held_out == pytest.approx(values[n:], abs=1e-5)
     kl = [score.side_effects.kl for score in scores[:n] if score.side_effects.kl is not None]
     assert found.kl == pytest.approx(fmean(kl), rel=1e-3)
+    assert found.kept is not None
+    assert found.kept == pytest.approx(kept_around(mine, scores[:n]), abs=1e-4)
     assert f"are tuned on {walk.graph}: efficacy" in found.notice
     assert tuned(mine, walk, method)[1] == found  # stored, not tuned again
     elsewhere = scored(walk.runtime, planned, method)[0]
@@ -97,11 +116,13 @@ def test_a_failure_is_used_only_with_anyway(
     mine: Runtime, walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = itertools.chain([0.4, 0.45], itertools.repeat(0.4))
-    monkeypatch.setattr(tuning, "measured", lambda resolved: (next(tried), 0.01, None))
+    monkeypatch.setattr(tuning, "measured", lambda *_: (tuning.Outcome(next(tried), 0.01), None))
     planned, found = tuned(mine, walk, "fine_tuning")
     assert not found.reached
     assert found.held_out == []
-    expected = "no setting reaches .9 without ruining the model: best .45 (n = 1) at KL .010."
+    expected = (
+        "no setting reaches .9 without ruining the model: best efficacy .45 (n = 1), KL .010."
+    )
     assert found.failure == expected
     first = ScoreRequest.of(planned.rewrites[0], planned.options, method="fine_tuning")
     (suggested, used) = (
@@ -119,12 +140,12 @@ def test_an_interrupted_search_stores_the_best_so_far_or_nothing(
 ) -> None:
     calls = 0
 
-    def interrupted(resolved: Any) -> tuple[float, float, None]:
+    def interrupted(*_: Any) -> tuple[tuning.Outcome, None]:
         nonlocal calls
         calls += 1
         if calls in (3, 10):
             raise KeyboardInterrupt
-        return 0.95, 0.001, None
+        return tuning.Outcome(0.95, 0.001), None
 
     monkeypatch.setattr(tuning, "measured", interrupted)
     planned = tuning.plan(mine, options(walk), ["fine_tuning"], {})
@@ -135,7 +156,8 @@ def test_an_interrupted_search_stores_the_best_so_far_or_nothing(
     assert not path.exists()
     found = tuning.tune(mine, planned, "fine_tuning")
     assert found.interrupted
-    assert found.reached
+    assert not found.reached
+    assert "interrupted before facts that are held out were edited" in found.failure
     assert found.held_out == []
     assert path.is_file()
     again = tuning.tune(mine, planned, "fine_tuning")

@@ -389,7 +389,9 @@ def test_rows_of_methods_are_in_the_order_of_rank_whatever_their_ifr() -> None:
         " did not take: missed, nearer."
     )
     assert unranked(scores[:2], "likelihood") == ""
-    assert "No method kept the model (broke the model: broke" in unranked(scores[2:4], "likelihood")
+    assert "No method took and kept the model (broke the model: broke" in unranked(
+        scores[2:4], "likelihood"
+    )
 
 
 def test_the_terminal_lists_edits_that_did_not_take_last(

@@ -40,7 +40,8 @@ def test_a_word_begins_at_its_line(kl: float, ratio: float, word: str, grade: st
     assert part.rule == (
         "KL per token: from 0.3 “collapsed”, from 0.05 “damaged” (or from perplexity ratio 1.1),"
         " from 0.02 “changed”, below “as before”; median change of known facts at 2 steps and more:"
-        " below 0.5 “collapsed”, below 0.9 “damaged”; below 90 % of these kept “changed”"
+        " below 0.5 “collapsed”, below 0.9 “damaged”; below 90 % of these kept “changed”, from"
+        " that on (of 20 or more) at worst “damaged”"
     )
 
 

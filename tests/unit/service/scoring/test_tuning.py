@@ -20,26 +20,27 @@ from thinkeval.service.scoring.tuning import (
     REACHED,
     RUIN,
     SETTINGS,
+    Outcome,
     Search,
     rewrites_of,
 )
 
-Edit = Callable[[float, int], tuple[float, float | None]]
+Edit = Callable[[float, int], Outcome]
 
 
 def rising(half: float, damage: float) -> Edit:
     """Efficacy 1 − 2^(−strength / half), less for later facts; KL grows with the strength."""
 
-    def edit(strength: float, place: int) -> tuple[float, float | None]:
-        return 1 - 2 ** (-strength / (half * (1 + place / 20))), damage * strength
+    def edit(strength: float, place: int) -> Outcome:
+        return Outcome(1 - 2 ** (-strength / (half * (1 + place / 20))), damage * strength)
 
     return edit
 
 
 def reaches(edit: Edit, strength: float) -> bool:
     found = [edit(strength, place) for place in range(FACTS)]
-    efficacy = [value for value, _ in found]
-    kl = sum(value or 0 for _, value in found) / FACTS
+    efficacy = [each.efficacy for each in found]
+    kl = sum(each.kl or 0 for each in found) / FACTS
     return sum(efficacy) / FACTS >= REACHED and min(efficacy) >= LEAST and kl < RUIN
 
 
@@ -68,7 +69,7 @@ def test_a_budget_of_edits_is_kept_and_no_setting_is_left_half_tried() -> None:
 
         def counted(
             strength: float, place: int, edit: Edit = edit, count: Counter[float] = count
-        ) -> tuple[float, float | None]:
+        ) -> Outcome:
             count[strength] += 1
             return edit(strength, place)
 
@@ -91,16 +92,28 @@ def test_what_cannot_reach_without_ruin_is_a_failure_with_the_best_that_does_not
 
 
 def test_one_fact_far_below_the_others_is_a_miss() -> None:
-    found = search(lambda strength, place: (0.4 if place == 0 else 1.0, 0.001))
+    found = search(lambda strength, place: Outcome(0.4 if place == 0 else 1.0, 0.001))
     assert found.best is None
     assert all(len(trial.efficacy) == 1 for trial in found.trials)
 
 
+def test_a_setting_that_loses_the_facts_around_ruins_whatever_its_texts_say() -> None:
+    def edit(strength: float, place: int) -> Outcome:
+        around = None if place == 0 else 0.9 if strength < 0.3 else 0.6
+        return Outcome(min(1.0, strength * 4), 0.0001, around)
+
+    found = search(edit)
+    assert found.best is not None
+    assert found.best.strength < 0.3
+    assert found.best.kept == pytest.approx(0.9)
+    assert all(trial.ruins for trial in found.trials if trial.strength >= 0.3 and trial.kept)
+
+
 def test_a_method_that_fails_at_a_strength_is_tried_at_gentler_ones() -> None:
-    def edit(strength: float, place: int) -> tuple[float, float | None]:
+    def edit(strength: float, place: int) -> Outcome:
         if strength > 3:
             raise EditFailedError("the loss became NaN")
-        return min(1.0, 0.33 * strength), 0.001
+        return Outcome(min(1.0, 0.33 * strength), 0.001)
 
     found = search(edit)
     assert found.best is not None
@@ -111,12 +124,12 @@ def test_a_method_that_fails_at_a_strength_is_tried_at_gentler_ones() -> None:
 def test_an_interrupted_search_keeps_what_it_has() -> None:
     calls = 0
 
-    def edit(strength: float, place: int) -> tuple[float, float | None]:
+    def edit(strength: float, place: int) -> Outcome:
         nonlocal calls
         calls += 1
         if calls == FACTS + 2:
             raise KeyboardInterrupt
-        return 0.97, 0.001 * strength
+        return Outcome(0.97, 0.001 * strength)
 
     found = Search(edit, lambda strength, place: False)
     with pytest.raises(KeyboardInterrupt):
