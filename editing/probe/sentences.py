@@ -5,8 +5,9 @@ The first sentence of an answer ends
 - before a line break (blank lines at the start are skipped), or
 - after `.`, `!`, `?` or their Arabic and Indic forms (with closing quotes or brackets) followed by
   white space or the end, or after `。`, `！` or `？`,
-- but not at a dot within a mention of one of the names (`Apple Inc.`, `St. Mungo's`), nor after a
-  single capital (`J. Potter`), nor between the letters of `e.g.`,
+- but not at dots of omission before a small letter (`Paris... no, Lyon`), nor at a dot within a
+  mention of one of the names (`Apple Inc.`, `St. Mungo's`), nor after a single capital
+  (`J. Potter`), nor between the letters of `e.g.`,
 - nor, where text follows, after a word of `ABBREVIATIONS`; after one of `BEFORE_NUMBERS` only where
   a digit follows (`No. 5`), after one of `AT_ENDS` only where a digit or a small letter does
   (`Apple Inc. in 1976`), and after a day only where a month does (`5. April`).
@@ -135,6 +136,8 @@ def _end(text: str, names: tuple[str, ...], *, unfinished: bool) -> int | None:
             return None
         if match.group().startswith("."):
             following = text[end : None if line < 0 else line].lstrip()
+            if match.group().startswith("..") and following[:1].islower():
+                continue
             if unfinished and line < 0 and not _decides(text[:end], following):
                 return None
             if _abbreviates(text, match.start(), following):

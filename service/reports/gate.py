@@ -13,7 +13,7 @@ from ... import cypher
 from ..base.errors import UsageError
 from ..base.formatting import pluralize, signed_interval
 from ..models.edit import BY_STEPS, Measure, Score
-from .verdict import GAIN
+from .verdict import ALREADY, TOOK, took_word
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -132,8 +132,9 @@ def _checked(score: Score, limit: Limit, measure: Measure) -> Checked:
         return Checked(score.edit, str(limit), False, f"{label} is undefined: {reason}")
     holds, broken = _SIGNS[limit.sign]
     before = score.number("efficacy_before", measure) if limit.metric == "efficacy" else None
-    if before is not None and value - before < GAIN and limit.sign == ">=":
-        said = f"{label} {value:.4f}, and {before:.4f} before the edit: it installed nothing"
+    idle = before is not None and took_word(value, before) in (ALREADY, TOOK[-1][1])
+    if idle and limit.sign == ">=" and holds(value, limit.bound):
+        said = f"{label} {value:.4f}, and {before:.4f} before the edit: it changed no answer"
         return Checked(score.edit, str(limit), False, said)
     if holds(value, limit.bound):
         return Checked(score.edit, str(limit), True, f"{label} {value:.4f} over {over}")

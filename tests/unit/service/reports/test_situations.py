@@ -15,6 +15,7 @@ from thinkeval.service.models.edit import (
     Score,
     SideEffects,
 )
+from thinkeval.service.reports.gate import check, parse
 from thinkeval.service.reports.verdict import (
     Verdict,
     best_method,
@@ -144,9 +145,11 @@ def test_a_barely_known_fact_is_said_beside_ifr() -> None:
 
 
 def test_an_edit_that_changed_nothing_never_ranks_before_one_that_took() -> None:
-    idle = scored(method="none", efficacy=0.8, efficacy_before=0.8, ifr=0.0)
+    idle = scored(method="none", efficacy=0.99, efficacy_before=0.6, ifr=0.0)
     real = scored(ifr=0.6)
     assert not took(idle, "likelihood")
+    (gate,) = check(idle, [parse("efficacy>=.5")], "likelihood")
+    assert "it changed no answer" in gate.text
     assert best_method([idle, real], "likelihood").score == real
 
 
