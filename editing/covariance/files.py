@@ -56,18 +56,6 @@ def load(path: str | Path) -> Covariance:
         raise CovarianceError(f"{path} is not a readable covariance file ({error})") from error
 
 
-def is_whole(path: str | Path) -> bool:
-    """Return True of a file that can be read, with square matrices of finite numbers."""
-    try:
-        matrices = load(path).values()
-    except CovarianceError:
-        return False
-    return all(
-        each.ndim == 2 and each.shape[0] == each.shape[1] and bool(torch.isfinite(each).all())
-        for each in matrices
-    )
-
-
 def path_of(folder: str | Path, source: Source, module: str) -> Path:
     """Path of one module's covariance in a folder: one file per source and module."""
     return Path(folder) / f"{source.digest}.{module}.safetensors"

@@ -92,15 +92,6 @@ def load(path: str | Path, device: torch.device | str = "cpu") -> tuple[Hypernet
     return network.requires_grad_(False).to(device), about
 
 
-def is_whole(path: str | Path) -> bool:
-    """Return True of a file that `load` reads."""
-    try:
-        load(path)
-    except HypernetworkError:
-        return False
-    return True
-
-
 def about(path: str | Path) -> About:
     """Provenance of a stored hypernetwork, without reading its weights.
 

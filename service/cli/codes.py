@@ -21,7 +21,6 @@ OWN_CODES: dict[str, dict[int, str]] = {
         ERROR: "also where one of several edits failed; the others are scored.",
         NOTHING: "the model knows none of the facts, so none was edited (`--anyway` edits them).",
     },
-    "thinkeval lab endurance": {NEGATIVE: "a limit (`--gate`) is missed: the sequence ends there."},
     "thinkeval lab coedit": {NEGATIVE: "no round meets the objective; the rounds are stored."},
     "thinkeval model tune": {NEGATIVE: "a method did not reach the criterion."},
     "thinkeval sweep": {

@@ -31,7 +31,6 @@ from .crawl import crawl
 from .deltas import deltas
 from .demo import demo
 from .depedit import depedit
-from .endurance import endurance
 from .experiments import command_of
 from .fleet import fleet
 from .graphs import graphs, import_, rewrites
@@ -99,7 +98,6 @@ lab.command()(leakcut)
 lab.command()(coedit)
 lab.command()(plan)
 lab.command()(sequence)
-lab.command()(endurance)
 lab.command()(audit_subject)
 lab.add_typer(depedit, name="depedit")
 

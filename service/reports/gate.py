@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -104,19 +104,6 @@ def parse(text: str, names: Sequence[str] = ()) -> Limit:
             f"{found[4]!r} in the gate is no number.", remedy='For example "ifr<=.2".'
         ) from None
     return Limit(found[1], found[3], bound, found[2] or "")
-
-
-def misses(values: Mapping[str, float | None], limits: Sequence[Limit]) -> list[str]:
-    """The limits that values by metric do not hold, in words; an undefined value holds none."""
-    out = []
-    for limit in limits:
-        value = values[limit.metric]
-        holds, broken = _SIGNS[limit.sign]
-        if value is None:
-            out.append(f"{limit.metric} is undefined")
-        elif not holds(value, limit.bound):
-            out.append(f"{limit.metric} {value:.4f} {broken} {limit.bound:g}")
-    return out
 
 
 def check(score: Score, limits: Sequence[Limit], measure: Measure) -> list[Checked]:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from statistics import fmean, harmonic_mean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
 # (N_n / √n) · IFR_n to the numerator and Σ_n N_n / √n to the denominator, N_n its chains of n
 # steps that count. IFR beyond the subject is over the same chains. Terms are an array, so that
 # intervals over families of rewrites (drawn anew with replacement) cost one product.
-#
-# CounterFact's metrics over several edits (`counterfact_means`) follow Meng et al. 2022, section
-# 3.3: every score is the mean over the data set's records (the mean over a record's prompts
-# first), and S is the harmonic mean of the three means, not the mean of the edits' own S.
 
 POOLED = ("efficacy", "ifr", "preservation", "subject_retention", "ifr_beyond_subject")
 """Metrics that `pooled` returns, in order."""
@@ -137,38 +132,6 @@ def _mean(values: np.ndarray) -> float:
 def _quantiles(values: np.ndarray) -> tuple[float, float]:
     low, high = np.quantile(values, QUANTILES)
     return float(low), float(high)
-
-
-PARTS = ("efficacy_score", "generalization_score", "specificity_score")
-MAGNITUDES = ("efficacy_magnitude", "generalization_magnitude", "specificity_magnitude")
-
-
-@dataclass(frozen=True, slots=True)
-class CounterFactMeans:
-    """Means over edits; NaN where no edit has the metric with n > 0.
-
-    Attributes:
-        values: by metric, ES, PS, NS, EM, PM, NM under the names of their queries.
-        counts: by metric, over how many edits its mean was taken.
-        score: S, NaN unless all three scores are there.
-    """
-
-    values: dict[str, float]
-    counts: dict[str, int]
-    score: float
-
-
-def counterfact_means(scores: Sequence[Score], measure: str) -> CounterFactMeans:
-    """The table's row for these edits of one model by one method."""
-    values: dict[str, float] = {}
-    counts: dict[str, int] = {}
-    for metric in (*PARTS, *MAGNITUDES):
-        taken = [v for s in scores if (v := s.get(metric, measure)) is not None and v.n]
-        found = [v.value for v in taken if v.value is not None]
-        values[metric], counts[metric] = (fmean(found) if found else math.nan), len(found)
-    parts = [values[metric] for metric in PARTS]
-    whole = math.nan if any(math.isnan(part) for part in parts) else harmonic_mean(parts)
-    return CounterFactMeans(values, counts, whole)
 
 
 # Tables of requests to append and to forget: one row a method, means over requests.

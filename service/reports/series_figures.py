@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..base.formatting import pluralize
 from .figure_style import (
     BLUE,
-    COLOURS,
-    DASHES,
     GREEN,
     INK,
-    MARKERS,
     MUTED,
     RED,
     in_words,
@@ -289,29 +286,3 @@ def _curve(
             axes.annotate(f"{value:.2f}", (place, value), xytext=(0, 6 if up else -13),
                           fontsize=7.5, ha="center", textcoords="offset points", color=colour,
                           zorder=6)  # fmt: skip
-
-
-# Figure of a long sequence: values of the model's health over the number of edits.
-
-
-def draw_endurance(
-    edits: Sequence[int],
-    curves: Mapping[str, Sequence[float | None]],
-    title: str,
-    caption: str,
-) -> Figure:
-    """One curve a name, with a gap where a value is undefined."""
-    if not any(value is not None for values in curves.values() for value in values):
-        return in_words(title, "No value is defined at any look.", caption)
-    width = 6.4
-    figure, bottom, top = new_figure(width, RETENTION_HEIGHT, title, caption)
-    tall = figure.get_figheight()
-    axes = figure.add_axes((0.09, bottom + 0.45 / tall, 0.88, top - bottom - 0.95 / tall))
-    for place, (name, values) in enumerate(curves.items()):
-        heights = [math.nan if value is None else value for value in values]
-        axes.plot(edits, heights, color=COLOURS[place], marker=MARKERS[place], markersize=4, lw=1.4,
-                  linestyle=DASHES[place], label=name)  # fmt: skip
-    axes.set_xlabel("edits")
-    axes.set_ylim(bottom=0)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, borderaxespad=0.2)
-    return figure

@@ -1,4 +1,4 @@
-"""`thinkeval db backup`, `verify`, `restore` and `doctor --deep` as a user runs them."""
+"""`thinkeval db backup`, `verify` and `restore` as a user runs them."""
 
 from __future__ import annotations
 
@@ -52,10 +52,3 @@ def test_a_restore_that_is_refused_is_one_line(file: Path, at_once: Any, tmp_pat
         assert [line[:6] for line in done.err.strip().splitlines()[-1:]] == ["error:"]
         assert "Traceback" not in done.err
     assert at_once("db", "backup", str(file)).code == 2
-
-
-def test_the_doctor_looks_deeper(mine: Mine, at_once: Any) -> None:
-    found = {each["check"]: each for each in at_once("doctor", "--deep", "--json").json}
-    assert {"saved updates", "metrics of edits", "graphs without an edit", "covariances"} <= set(
-        found
-    )

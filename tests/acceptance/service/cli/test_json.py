@@ -178,8 +178,6 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
         session("sweep", REWRITE, *on, "-m", "none", "--anyway", "--workers", "1")["failed"] == []
     )
     assert session("lab sequence", REWRITE, *on, "-m", "none")
-    few = ("--edits", "2", "--batch", "1", "--every", "1", "--max-steps", "2")
-    assert session("lab endurance", REWRITE, "-g", graph, *model, "-m", "none", *few)["points"]
     assert session("results deltas export", edits[0], "-o", folder / "delta")
     assert session("results deltas apply", folder / "tiny", edits[0], "-o", folder / "edited")
     assert session("results deltas verify", edits[0])["undone"]

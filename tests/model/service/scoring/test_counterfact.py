@@ -21,7 +21,6 @@ from thinkeval.editing.probe import MEASURES, ProbeItem, ProbeSettings, probe
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
 from thinkeval.service.models.edit import Score
-from thinkeval.service.reports.pooling import counterfact_means
 from thinkeval.service.scoring import generation, resolved
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
@@ -302,7 +301,7 @@ def counterfact(walk: Walk, tmp_path_factory: pytest.TempPathFactory) -> str:
     return datasets.store(walk.runtime.db, datasets.read(path)).graph
 
 
-def test_a_counterfact_file_is_imported_scored_and_pooled(walk: Walk, counterfact: str) -> None:
+def test_a_counterfact_file_is_imported_and_scored(walk: Walk, counterfact: str) -> None:
     stored = datasets.stored_graph(walk.runtime.db, counterfact)
     rewrite = next(r for r in stored.rewrites if r.subject == "Harry Potter")
     assert rewrite.neighborhood == ("Ron Weasley studied at", "Luna Lovegood studied at")
@@ -320,12 +319,3 @@ def test_a_counterfact_file_is_imported_scored_and_pooled(walk: Walk, counterfac
     texts = generation.stored(walk.runtime, score.edit)
     assert texts is not None
     assert texts.prompts == ("Harry Potter studied at",)
-    assert counterfact_means([score], "likelihood_norm").score == 1.0
-    nothing = walk.score("none", graph=counterfact, rewrite=rewrite, samples=0)
-    row = counterfact_means([score, nothing], "likelihood_norm")
-    assert row.values["efficacy_score"] == 0.5
-    assert row.values["specificity_score"] == 1.0
-    assert row.counts["efficacy_score"] == 2
-    # Harmonic mean of .5, .5 and 1, and not the mean of S = 1 and S = 0.
-    assert row.score == pytest.approx(3 / (2 + 2 + 1))
-    assert math.isnan(counterfact_means([score], "p_of_nobody").score)
