@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .access import *
     from .append import *
     from .backup import *
     from .base import *
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from .states import *
 
 _MODULES = (
-    "access", "append", "backup", "base", "chains", "checks", "closure", "depedit", "edits",
+    "append", "backup", "base", "chains", "checks", "closure", "depedit", "edits",
     "experiments",
     "forms", "graph", "growth", "jobs", "leakcut", "metrics", "rules", "states")  # fmt: skip
 

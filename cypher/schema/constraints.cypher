@@ -31,7 +31,6 @@ CREATE CONSTRAINT form_answer_id IF NOT EXISTS FOR (x:FormAnswer) REQUIRE x.id I
 CREATE CONSTRAINT check_answer_id IF NOT EXISTS FOR (x:CheckAnswer) REQUIRE x.id IS UNIQUE;
 CREATE CONSTRAINT iteration_id IF NOT EXISTS FOR (i:Iteration) REQUIRE i.id IS UNIQUE;
 CREATE CONSTRAINT experiment_id IF NOT EXISTS FOR (x:Experiment) REQUIRE x.id IS UNIQUE;
-CREATE CONSTRAINT access_token_id IF NOT EXISTS FOR (t:AccessToken) REQUIRE t.id IS UNIQUE;
 CREATE INDEX experiment_kind IF NOT EXISTS FOR (x:Experiment) ON (x.kind);
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
@@ -62,12 +61,13 @@ DROP CONSTRAINT coedit_id IF EXISTS;
 DROP CONSTRAINT comparison_id IF EXISTS;
 DROP CONSTRAINT lasting_id IF EXISTS;
 DROP CONSTRAINT service_id IF EXISTS;
+DROP CONSTRAINT access_token_id IF EXISTS;
 
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
   'Job', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
   'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers',
-  'FormAnswer', 'CheckAnswer', 'Experiment', 'AccessToken'] AS label
+  'FormAnswer', 'CheckAnswer', 'Experiment'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',

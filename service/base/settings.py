@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import platformdirs
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from .errors import UsageError
@@ -168,6 +175,11 @@ class Settings(BaseSettings):
         min_length=16,
         description="Token that clients must send; see `thinkeval serve`.",
     )
+    read_token: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        description="A second token, which permits what changes nothing.",
+    )
     allowed_hosts: Names = Field(
         default=(),
         description="Host names the service answers to, in addition to this machine's own.",
@@ -204,7 +216,7 @@ class Settings(BaseSettings):
     )
     body_limit_mb: int = Field(default=64, ge=1, description="Largest upload, in megabytes.")
 
-    @field_validator("api_token")
+    @field_validator("api_token", "read_token")
     @classmethod
     def _can_be_sent(cls, token: SecretStr | None) -> SecretStr | None:
         """Take blanks off its ends, as for a token that is sent, and refuse one too short then."""
@@ -214,6 +226,14 @@ class Settings(BaseSettings):
         if len(text) < 16 or not text.isprintable():
             raise ValueError("it needs 16 printable characters besides blanks at its ends")
         return SecretStr(text)
+
+    @field_validator("read_token")
+    @classmethod
+    def _beside_one_for_all(cls, token: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        """Refuse a token for reading where there is none for all."""
+        if token is not None and info.data.get("api_token") is None:
+            raise ValueError("it requires THINKEVAL_API_TOKEN")
+        return token
 
     @property
     def database_name(self) -> str:

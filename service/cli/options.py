@@ -46,7 +46,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Method": (
         "method", "hparams", "overrides", "override", "covariance", "strength", "anyway", "editor",
         "strategies", "axis", "append_loss", "alpha", "beta", "gamma", "neighbours",
-        "app_lists", "allow_known", "edits", "batch", "refusal", "retain",
+        "app_lists", "allow_known", "batch", "refusal", "retain",
     ),
     "Co-edits": (
         "coedit", "choose", "per_round", "rounds", "new", "objective", "draw", "draws", "anchors",
@@ -62,7 +62,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "forms", "forms_scope",
         "by_wording", "generate", "conversation", "tasks", "tasks_limit", "side_effects",
         "drift_facts", "implications", "max_steps", "bare", "threshold", "unit", "parallel",
-        "known", "known_chain", "matched", "every", "sample", "pass_share", "agreement", "metric",
+        "known", "known_chain", "matched", "pass_share", "agreement", "metric",
         "paired",
         "strict", "published", "es_over", "ls_over",
     ),
@@ -73,7 +73,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "confidence", "limit",
     ),
     "Run": (
-        "force", "save_every", "workers", "engine", "ray_address", "queue", "dry_run", "cancel",
+        "force", "workers", "engine", "ray_address", "queue", "dry_run", "cancel",
         "delete", "export",
     ),
     "Output": (

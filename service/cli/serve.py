@@ -5,21 +5,16 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from ..base import tokens
 from ..base.database import embedded_server
 from ..base.errors import UsageError
 from ..base.settings import PREFIX, Settings
-from ..reports.formats import Column, Table
 from ..scoring.runtime import Runtime
 from .options import EngineOption, JsonFlag, RayAddressOption, given
-from .output import ProgressBars, emit_json, emit_note, emit_table, emit_values, notice
-
-if TYPE_CHECKING:
-    from ...cypher.rows import TokenRow
+from .output import ProgressBars, emit_json, emit_note, emit_values
 
 
 def serve(
@@ -90,7 +85,7 @@ def worker(
 # `thinkeval db`: the embedded Neo4j server.
 
 db = typer.Typer(
-    help="Neo4j server, backups, queries; workers, fleet; access tokens.",
+    help="Neo4j server, backups, queries; workers, fleet.",
 )
 
 
@@ -182,77 +177,6 @@ def user(
         emit_json(made)
         return
     emit_note(f"Created user {made['user']} ({made['edition']} edition). {made['note']}")
-
-
-# `thinkeval db token`: the named tokens of the services of a database.
-
-token = typer.Typer(help="Named tokens of the services of this database, with roles.")
-
-
-@token.callback()
-def _token() -> None:
-    """Named tokens of the services of this database, with roles."""
-
-
-@token.command()
-def add(
-    name: Annotated[str, typer.Argument(help="Whose it is; logs name it.")],
-    role: Annotated[
-        Literal["read", "post", "admin"],
-        typer.Option(
-            help="read: look, and preview. post: submit, cancel and add, too. admin: delete and"
-            " replace, too."
-        ),
-    ] = "read",
-    json: JsonFlag = False,
-) -> None:
-    """Make a token and show it, this once: the database keeps no more than a digest of it.
-
-    Once there is any, the services of this database require a token of everyone.
-    """
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        made = tokens.add(runtime.db, name, role)
-    if json:
-        emit_json({"name": name, "role": role, "token": made})
-        return
-    emit_note(made)
-    notice(
-        f"This is the token of {name} ({role}); it cannot be shown again. Programs send it as"
-        " `Authorization: Bearer TOKEN`, people sign in with it."
-    )
-
-
-@token.command("list")
-def list_(json: JsonFlag = False) -> None:
-    """List the tokens: names, roles, and when they were made."""
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        found = tokens.listed(runtime.db)
-    if json:
-        emit_json([{"name": t.name, "role": t.role, "created_at": t.created_at} for t in found])
-    else:
-        emit_table(Table("tokens", "Tokens", TOKENS, found))
-
-
-@token.command()
-def revoke(
-    name: Annotated[str, typer.Argument(help="Name of the token.")], json: JsonFlag = False
-) -> None:
-    """Revoke a token; services notice it within two seconds, and end its sessions."""
-    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        tokens.revoke(runtime.db, name)
-    if json:
-        emit_json({"revoked": name})
-    else:
-        emit_note(f"The token {name} is revoked.")
-
-
-TOKENS: list[Column[TokenRow]] = [
-    Column("name", lambda t: t.name, whole=True),
-    Column("role", lambda t: t.role),
-    Column("made", lambda t: t.created_at, lambda at: at[:16].replace("T", " ")),
-]
-
-db.add_typer(token, name="token")
 
 
 def _show(json: bool) -> None:

@@ -53,7 +53,7 @@ from .pages import experiments as experiment_pages
 from .pages import growth, routes
 from .pages import routes as data_pages
 from .problems import ProblemOut
-from .security import COOKIE, BodyLimit, is_open, require_token_elsewhere, role_of
+from .security import COOKIE, BodyLimit, access_of, is_open, require_token_elsewhere
 from .state import Connection, State
 
 # Additions to the OpenAPI document that FastAPI writes: errors, security, tags.
@@ -89,9 +89,9 @@ SECURITY = {
     "token": {
         "type": "http",
         "scheme": "bearer",
-        "description": "The service's THINKEVAL_API_TOKEN, whose role is admin, or one that"
-        " `thinkeval db token add` made. An operation lists the role it requires: post permits what"
-        " read does, admin all. Without any token, none is required.",
+        "description": "THINKEVAL_API_TOKEN of the service, which permits all, or"
+        " THINKEVAL_READ_TOKEN, which permits reading; an operation lists which it requires."
+        " Without any token, none is required.",
     },
     "cookie": {
         "type": "apiKey",
@@ -136,8 +136,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
     parts["securitySchemes"] = SECURITY
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            role = role_of(method.upper(), path)
-            required = [{}, *({name: [role]} for name in SECURITY)]
+            access = access_of(method.upper(), path)
+            required = [{}, *({name: [access]} for name in SECURITY)]
             operation["security"] = [] if is_open(path) else required
             if f"{method.upper()} {path}" in CORE:
                 operation["tags"] = ["core"]
@@ -330,7 +330,7 @@ def create_app(
         generate_unique_id_function=readable_id,
     )
     sessions = security.Sessions()
-    tokens = security.Tokens(settings, connection) if guarded else None
+    tokens = security.tokens_of(settings) if guarded else {}
     extras = {"registry": registry, "sessions": sessions, "tokens": tokens}
     app.state.thinkeval = State(settings, connection, dispatcher, extras=extras)
     problems.install(app, [route for router in ROUTERS for route in router.routes])

@@ -82,7 +82,7 @@ def ready(request: Request, here: AppState) -> Ready | Response:
 
     If the service requires a token, a client without one gets `ready` alone.
     """
-    if request.state.has_access:
+    if request.state.access:
         return _details(request, here)
     try:
         _details(request, here)

@@ -1,60 +1,48 @@
-"""Access control (Host allow-list, cross-site check, tokens, roles) and limits of request bodies.
+"""Access control (Host allow-list, cross-site check, tokens) and limits of request bodies.
 
 - Without THINKEVAL_API_TOKEN the service listens on this machine only and answers to its host names
   only, which defeats DNS rebinding.
 - Requests that change data are refused if they come from another site's page, token or not.
-- With THINKEVAL_API_TOKEN, or a named token in the database, every route outside a short list
-  requires one: as a Bearer token, or as the web UI's cookie: a random session, same-site, not
-  readable by scripts. It ends when its browser signs out, after 30 days, with its token, and with
-  the service.
-- A token permits what its role does: reading, what `ROLES` says of each other route, or all.
-- A wrong token is logged, and its answer waits: at most two a second are answered.
+- With THINKEVAL_API_TOKEN every route outside a short list requires a token: as a Bearer token, or
+  as the web UI's cookie: a random session, same-site, not readable by scripts. It ends when its
+  browser signs out, after 30 days, and with the service.
+- THINKEVAL_API_TOKEN permits everything, THINKEVAL_READ_TOKEN what changes nothing.
+- A wrong token is logged.
 - A body is refused if its Content-Length, or the bytes received, exceed the limit.
 """
 
 from __future__ import annotations
 
-import asyncio
+import hashlib
 import logging
 import secrets
 import time
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Form, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...cypher.errors import GraphError, ServerUnavailableError
-from ..base import tokens
 from ..base.errors import ForbiddenError, Problem, UsageError, describe
 from ..base.settings import Settings
-from ..base.tokens import Holder
-from ..engines.connection import Connection
 from . import problems
-from .roles import SAFE, role_of
-from .state import WAIT
 
-if TYPE_CHECKING:
-    from ...cypher.rows.access import AccessRole
+Access = Literal["read", "all"]
+"""What a token permits: what changes nothing, or all."""
 
+SAFE = ("GET", "HEAD", "OPTIONS")
+CHANGES_NOTHING = ("/v1/graphs/preview", "/login", "/logout")
+"""Paths of the operations of other methods that change no stored data."""
 COOKIE = "thinkeval"
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
 OPEN = ("/health", "/ready", "/login", "/favicon.ico")
 OPEN_FOLDERS = ("/static/", "/neo4j/")
 """Routes that need no token: none shows stored data (`/ready` does to clients with access only)."""
-
-LET_IN = Holder("anyone", "admin")
-"""Holder of no token, where none is required."""
-OWN = Holder("the service's token", "admin")
-"""Holder of THINKEVAL_API_TOKEN; a named token cannot have this name."""
 
 WRONG = "Wrong token. Upper and lower case differ; spaces around the token are ignored."
 
@@ -82,84 +70,35 @@ def is_open(path: str) -> bool:
     return path in OPEN or path.startswith(OPEN_FOLDERS)
 
 
-def require_role(request: Request, role: AccessRole, reason: str = "") -> None:
-    """Refuse a request whose token has a lower role.
-
-    Args:
-        reason: what requires the role, if not the operation as such.
-
-    Raises:
-        ForbiddenError: says the role that is required.
-    """
-    access: Holder = request.state.access
-    if not access.has(role):
-        what = f"{request.method} {request.url.path}{reason}"
-        raise ForbiddenError(
-            f"{what} requires a token of role {role}; {access.name!r} has role {access.role}.",
-            remedy=f"Ask the operator for one: `thinkeval db token add NAME --role {role}`.",
-        )
+def access_of(method: str, path: str) -> Access:
+    """Return what a token has to permit for an operation."""
+    return "read" if method in SAFE or path in CHANGES_NOTHING else "all"
 
 
-class Tokens:
-    """The tokens that let in: that of the settings, and those of the database."""
+def digest_of(token: str) -> str:
+    """The SHA-256 of a token: the time that comparing digests takes tells nothing of the token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
-    FRESH_S = 2.0
-    """Seconds for which what was read from the database counts: a token may be revoked there."""
 
-    def __init__(self, settings: Settings, connection: Connection) -> None:
-        secret = settings.api_token
-        self._own = "" if secret is None else tokens.digest_of(secret.get_secret_value())
-        self._named: dict[str, Holder] | None = None
-        self._read_at = -self.FRESH_S
-        self._connection = connection
-        self._one_reader = asyncio.Lock()
-
-    @property
-    def required(self) -> bool:
-        """True if a request needs one."""
-        return bool(self._own or self._named)
-
-    @property
-    def unknown(self) -> bool:
-        """True until they were read from the database once."""
-        return self._named is None
-
-    def holder(self, digest: str) -> Holder | None:
-        """Return the holder of the token with this digest; None of a wrong one.
-
-        The time that comparing digests takes tells nothing of the token.
-        """
-        return OWN if digest == self._own else (self._named or {}).get(digest)
-
-    async def refresh(self) -> None:
-        """Read those of the database, unless that was just done.
-
-        While it does not answer, those that were read last count: none can be revoked either.
-        """
-        async with self._one_reader:
-            if time.monotonic() - self._read_at < self.FRESH_S:
-                return
-            with suppress(GraphError):
-                database = self._connection.get()
-                self._read_at = time.monotonic()
-                found = await run_in_threadpool(tokens.listed, database)
-                self._named = {each.digest: Holder(each.name, each.role) for each in found}
+def tokens_of(settings: Settings) -> dict[str, Access]:
+    """{digest: what it permits} of the tokens that let in; empty where none is required."""
+    named: dict[str, Access] = {}
+    if settings.api_token is not None:
+        if settings.read_token is not None:
+            named[digest_of(settings.read_token.get_secret_value())] = "read"
+        named[digest_of(settings.api_token.get_secret_value())] = "all"
+    return named
 
 
 class Sessions:
-    """Browsers that showed a token, and the brake on wrong ones; in memory only."""
+    """Browsers that showed a token; in memory only."""
 
     LASTS_S = 30 * 24 * 3600
     MOST = 10_000
-    PAUSE_S = 0.5
-    """Between two answers to wrong tokens, of all clients together."""
-    LONGEST_S = 30.0
-    """An answer waits at most."""
 
     def __init__(self) -> None:
         self._begun: dict[str, tuple[float, str]] = {}
         """When a session ends, and the digest of the token that it was begun with."""
-        self._turn = 0.0
 
     def begin(self, digest: str) -> str:
         """Begin a session by the token with a digest; return the value of its cookie."""
@@ -170,10 +109,7 @@ class Sessions:
         return session
 
     def token_of(self, session: str) -> str:
-        """Digest of the token of a session that has begun and not ended; "" of others.
-
-        256 random bits need no brake.
-        """
+        """Digest of the token of a session that has begun and not ended; "" of others."""
         ends, digest = self._begun.get(session, (0.0, ""))
         return digest if ends > time.monotonic() else ""
 
@@ -181,24 +117,22 @@ class Sessions:
         """End a session, if there is one."""
         self._begun.pop(session, None)
 
-    async def wrong_token(self, request: HTTPConnection) -> None:
-        """Log a wrong token, and wait for the turn of its answer; right ones never wait."""
-        client = request.client.host if request.client else "unknown"
-        log.warning("wrong token from %s for %r", client, request.url.path)
-        now = time.monotonic()
-        self._turn = min(max(self._turn, now) + self.PAUSE_S, now + self.LONGEST_S)
-        await asyncio.sleep(self._turn - now)
+
+def log_wrong_token(request: HTTPConnection) -> None:
+    """Log a wrong token, without the token."""
+    client = request.client.host if request.client else "unknown"
+    log.warning("wrong token from %s for %r", client, request.url.path)
 
 
 class Guard:
     """ASGI middleware that refuses requests without access, and adds headers to every answer.
 
     Args:
-        known: the tokens that let in; None to let in every request.
+        known: the tokens that let in (`tokens_of`); empty to let in every request.
     """
 
     def __init__(
-        self, app: ASGIApp, settings: Settings, sessions: Sessions, known: Tokens | None
+        self, app: ASGIApp, settings: Settings, sessions: Sessions, known: Mapping[str, Access]
     ) -> None:
         self.app, self.sessions, self.known = app, sessions, known
         self.hosts = {*LOOPBACK, settings.host, *settings.allowed_hosts}
@@ -218,7 +152,7 @@ class Guard:
             await send(message)
 
         request = Request(scope)
-        refused = self._foreign_to_us(request) or await self._without_access(request)
+        refused = self._foreign_to_us(request) or self._without_access(request)
         await (refused or self.app)(scope, receive, shielded)
 
     def _foreign_to_us(self, request: Request) -> Response | None:
@@ -239,33 +173,25 @@ class Guard:
             )
         return None
 
-    async def _without_access(self, request: Request) -> Response | None:
-        """The answer to a request that is not let in; else its `state` says who is."""
-        state, path, known = request.state, request.scope["path"], self.known
-        state.access, state.signed_in, state.has_access = LET_IN, False, True
-        state.unchecked = False
+    def _without_access(self, request: Request) -> Response | None:
+        """The answer to a request that is not let in; else its `state` says what it may do."""
+        state, path = request.state, request.scope["path"]
         shown = _bearer(request)
         session = self.sessions.token_of(request.cookies.get(COOKIE, ""))
-        is_free = is_open(path) and path != "/ready"  # which shows more to those with access
-        if known is None or (is_free and not (shown or session)):
-            return None
-        await known.refresh()
-        if not known.required:
-            # Until the database has answered once, routes that need it refuse (`state.database`),
-            # also if it is connected to between this line and the route.
-            state.unchecked = known.unknown
-            return None
-        holders = [known.holder(each) for each in (shown, session) if each]
-        state.signed_in = bool(session and holders[-1])
-        state.access = next((each for each in holders if each), None)
-        state.has_access = state.access is not None
-        if shown and holders[0] is None:
-            if known.unknown:
-                return _unknown(request)
-            await self.sessions.wrong_token(request)
-        if state.has_access:
-            return _not_permitted(request)
-        return None if is_open(path) else _require_token(request)
+        found = [self.known.get(each) for each in (shown, session) if each]
+        state.access = next(filter(None, found), None) if self.known else "all"
+        state.signed_in = bool(self.known and session and found[-1])
+        if shown and self.known and found[0] is None:
+            log_wrong_token(request)
+        if state.access is None:
+            return None if is_open(path) else _require_token(request)
+        if state.access == "read" and access_of(request.method, path) == "all":
+            error = ForbiddenError(
+                f"{request.method} {path} changes data; this token permits reading only.",
+                remedy="Use the token that the service has in THINKEVAL_API_TOKEN.",
+            )
+            return problems.respond(request, describe(error))
+        return None
 
 
 def _bearer(request: HTTPConnection) -> str:
@@ -273,7 +199,7 @@ def _bearer(request: HTTPConnection) -> str:
     scheme, _, shown = request.headers.get("authorization", "").partition(" ")
     # Starlette decodes headers as Latin-1; a token with other letters was sent as UTF-8.
     sent = shown.strip().encode("latin-1").decode("utf-8", "surrogateescape")
-    return tokens.digest_of(sent) if scheme.lower() == "bearer" and sent else ""
+    return digest_of(sent) if scheme.lower() == "bearer" and sent else ""
 
 
 def _require_token(request: Request) -> Response:
@@ -285,42 +211,6 @@ def _require_token(request: Request) -> Response:
     return problems.respond(
         request, describe(error), headers={"WWW-Authenticate": 'Bearer realm="thinkeval"'}
     )
-
-
-def _unknown(request: Request) -> Response:
-    """The answer to a token that may be one of a database that has not answered yet."""
-    error = _no_database()
-    headers = {"Retry-After": str(problems.RETRY_S)}
-    return problems.respond(request, describe(error), headers=headers)
-
-
-def _no_database() -> ServerUnavailableError:
-    return ServerUnavailableError(
-        "The database, which knows the tokens, does not answer yet.", remedy=WAIT
-    )
-
-
-def _not_permitted(request: Request) -> Response | None:
-    """The answer to a request whose token has too low a role; what is permitted is logged."""
-    if request.method in SAFE:
-        return None
-    path = _pattern(request)
-    if path is None or path == "/login":
-        return None
-    try:
-        require_role(request, role_of(request.method, path))
-    except ForbiddenError as error:
-        return problems.respond(request, describe(error))
-    log.info("%s %s by %s", request.method, request.url.path, request.state.access.name)
-    return None
-
-
-def _pattern(request: Request) -> str | None:
-    """Pattern of the path of the operation that answers; None of none (404, 405)."""
-    for route in request.app.state.routes:
-        if isinstance(route, Route) and route.matches(request.scope)[0] == Match.FULL:
-            return route.path
-    return None
 
 
 def _host(headers: Mapping[str, str]) -> str:
@@ -360,14 +250,9 @@ async def login(
     """Begin a session, whose cookie is set, if the token is right."""
     from .pages.routes import login_form
 
-    known: Tokens | None = request.app.state.thinkeval.extras["tokens"]
-    digest = tokens.digest_of(token.strip())
-    if known is not None:
-        await known.refresh()
-    if known is None or known.holder(digest) is None:
-        if known is not None and known.unknown:
-            raise _no_database()
-        await _sessions(request).wrong_token(request)
+    digest = digest_of(token.strip())
+    if digest not in request.app.state.thinkeval.extras["tokens"]:
+        log_wrong_token(request)
         return login_form(request, next=_own_path(next), error=WRONG)
     response = RedirectResponse(_own_path(next), 303)
     response.set_cookie(

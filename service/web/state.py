@@ -10,7 +10,6 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from ...cypher import rows
-from ...cypher.errors import ServerUnavailableError
 from ...cypher.run import Database
 from ..base.cache import Cache
 from ..base.settings import Settings
@@ -114,15 +113,12 @@ async def database(request: Request) -> Database:
 
 
 def database_of(request: Request) -> Database:
-    """The database, unless it is not known yet whether the request needs a token.
+    """The database.
 
     Raises:
         ServerUnavailableError: as `database`.
     """
-    connected = state(request).connection.get()
-    if request.state.unchecked:
-        raise ServerUnavailableError("The database does not answer yet.", remedy=WAIT)
-    return connected
+    return state(request).connection.get()
 
 
 async def settings(request: Request) -> Settings:

@@ -27,7 +27,6 @@ LABELS = {
     "Post": "The request of a client, by its idempotency key.",
     "Queue": "The counter from which jobs take their tickets.",
     "Worker": "A process that takes jobs from the queue.",
-    "AccessToken": "A named token of the services: its role, and its digest.",
     "Sweep": "Several methods on several rewrites, submitted as one.",
     "Rule": "An If-Then rule of a data set.",
     "Annotator": "Someone who labelled rules.",

@@ -28,7 +28,6 @@ from ...reports.formats import Table
 from ...reports.graph_tables import GRAPHS
 from ...rules import store
 from ...scoring import deltas, record
-from ..roles import Offers
 from ..state import AppState, Db, InForce, state
 from . import depedit, home
 from . import leaderboard as board
@@ -150,8 +149,8 @@ Taken = Annotated[Measure | None, BeforeValidator(lambda text: text or None), Qu
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """A template as a response; its policy allows only resources of this service."""
     signed_in = getattr(request.state, "signed_in", False)
-    may = Offers(getattr(request.state, "access", None))
-    text = render(template, signed_in=signed_in, may=may, **values)
+    access = getattr(request.state, "access", None)
+    text = render(template, signed_in=signed_in, access=access, **values)
     return HTMLResponse(text, status_code=status, headers=HEADERS)
 
 

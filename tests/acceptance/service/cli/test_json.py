@@ -309,9 +309,6 @@ def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert one["name"] == "metrics/ifr"
     assert "MATCH" in one["text"]
     assert session("db fleet")["nodes"] == []
-    assert session("db token add", user)["role"] == "read"
-    assert user in [each["name"] for each in session("db token list")]
-    assert session("db token revoke", user)
     assert session("db user", user, THINKEVAL_NEW_PASSWORD="a password of eleven")["user"] == user
     module = import_module("thinkeval.service.cli.serve")  # the package has a group of that name
     monkeypatch.setattr(module, "embedded_server", lambda _: Server())

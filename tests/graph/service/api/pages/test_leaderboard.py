@@ -16,7 +16,6 @@ from thinkeval.service.models.edit import MEASURE_NAMES
 from thinkeval.service.scoring import record
 from thinkeval.service.web.pages import leaderboard
 from thinkeval.service.web.pages.render import render
-from thinkeval.service.web.roles import Offers
 
 
 @pytest.fixture
@@ -48,9 +47,7 @@ def test_methods_on_different_rewrites_are_compared_on_those_they_share(
     board = partial(leaderboard.board, db, Cache(32), prefix, "", None)
     few = board()
     assert (edits(few), few["few"]) == ({"rome": 3}, ["memit (1 of 3)"])
-    page = render(
-        "leaderboard.html", may=Offers(None), here="/leaderboard", names=MEASURE_NAMES, **few
-    )
+    page = render("leaderboard.html", access=None, here="/leaderboard", names=MEASURE_NAMES, **few)
     assert "memit (1 of 3)" in page
     assert "methods=all" in page
     table = board(methods="all")
@@ -60,7 +57,7 @@ def test_methods_on_different_rewrites_are_compared_on_those_they_share(
     (warning,) = table["warnings"]
     assert "left out: 2 rewrites (rewrite-0, rewrite-1)" in warning
     page = render(
-        "leaderboard.html", may=Offers(None), here="/leaderboard", names=MEASURE_NAMES, **table
+        "leaderboard.html", access=None, here="/leaderboard", names=MEASURE_NAMES, **table
     )
     assert warning in page
     assert "rewrites=all" in page

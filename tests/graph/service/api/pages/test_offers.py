@@ -1,4 +1,4 @@
-"""Pages offer what the role of their reader permits: forms, buttons of scripts, links to deletion.
+"""Pages offer what the token of their reader permits: forms, buttons of scripts, links to deletion.
 
 The pages are read as HTML, and each operation on them is looked up among the routes; no list says
 which buttons there are.
@@ -13,22 +13,20 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic import SecretStr
 from starlette.routing import Match, Route
 
 from support.all_pages import all_pages
 from support.own_graphs import atlas_as, own_graphs
-from support.problems import BASE
+from support.problems import BASE, fill, problem
 from support.serving import settings_of, until
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules
-from thinkeval.service.base import tokens
-from thinkeval.service.base.tokens import ROLES, Holder
 from thinkeval.service.depedit import store as sets
 from thinkeval.service.web import app as application
-from thinkeval.service.web import roles, security
+from thinkeval.service.web import security
 from thinkeval.service.web.app import create_app
-from thinkeval.service.web.pages.depedit import Chosen
-from thinkeval.service.web.pages.render import FOLDER, STATIC, render
+from thinkeval.service.web.pages.render import STATIC
 
 PAGES = (
     "/", "/?graph={graph}", "/sweeps", "/sweeps/{sweep}", "/sweeps/{live}", "/sweeps/{stopped}",
@@ -51,16 +49,15 @@ NO_PAGES = {
 }  # fmt: skip
 """Other routes of the web UI: files and numbers."""
 
-GATE = re.compile(r"may\('([^']+)'\)")
+TOKENS = {"all": "a token that permits everything", "read": "a token that permits reading"}
 
 
 class Operations(HTMLParser):
-    """Operations that a page offers, and whether it offers to replace a data set."""
+    """Operations that a page offers."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.found: set[str] = set()
-        self.replaces = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -70,11 +67,10 @@ class Operations(HTMLParser):
         if tag == "a" and given.get("href", "").endswith("/delete"):
             self.found.add(f"POST {given['href']}")
         self.found |= {given[name] for name in ("data-act", "data-then") if name in given}
-        self.replaces |= given.get("name") == "replace"
 
 
 def pattern(client: TestClient, operation: str) -> str:
-    """The operation as `roles.ROLES` names it; fails if no route answers."""
+    """The operation by the pattern of its route; fails if no route answers."""
     method, path = operation.split(" ")
     scope = {"type": "http", "method": method, "path": path.replace("%2F", "/")}
     for route in client.app.state.routes:  # type: ignore[attr-defined]
@@ -83,13 +79,18 @@ def pattern(client: TestClient, operation: str) -> str:
     raise AssertionError(f"no route answers {operation}")
 
 
+def bearer(access: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {TOKENS[access]}"}
+
+
 @pytest.fixture(scope="module")
 def client(server: dict[str, str]) -> Iterator[TestClient]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(security.Tokens, "FRESH_S", 0.0)
-        with TestClient(create_app(settings_of(server), workers=0), base_url=BASE) as client:
-            until(lambda: client.get("/ready").status_code == 200)
-            yield client
+    """A service with both tokens; its client shows the one for all."""
+    both = {"api_token": SecretStr(TOKENS["all"]), "read_token": SecretStr(TOKENS["read"])}
+    app = create_app(settings_of(server, **both), workers=0)
+    with TestClient(app, base_url=BASE, headers=bearer("all")) as client:
+        until(lambda: client.get("/ready").status_code == 200)
+        yield client
 
 
 @pytest.fixture(scope="module")
@@ -138,79 +139,67 @@ def stored(db: Database, client: TestClient) -> Iterator[dict[str, str]]:
             sets.delete_set(db, row.id)
 
 
-@pytest.fixture
-def held(db: Database) -> Iterator[dict[str, str]]:
-    """A token of each role; while there is one, the service requires one."""
-    yield {role: tokens.add(db, role, role) for role in ROLES}
-    for each in tokens.listed(db):
-        tokens.revoke(db, each.name)
-
-
-def offered(client: TestClient, ids: dict[str, str], token: str | None) -> dict[str, Operations]:
-    """The operations of every page, for the holder of a token; None where none is required."""
-    headers = {"Accept": "text/html"} | ({"Authorization": f"Bearer {token}"} if token else {})
-    found = {}
+def offered(client: TestClient, ids: dict[str, str], access: str) -> set[str]:
+    """The operations of all pages, for the holder of a token."""
+    found = set()
     for page in PAGES:
-        path = page.format(**ids)
-        answer = client.get(path, headers=headers)
-        assert answer.status_code == 200, (path, answer.text)
-        found[page] = Operations(answer.text)
-    return found
+        answer = client.get(page.format(**ids), headers={"Accept": "text/html"} | bearer(access))
+        assert answer.status_code == 200, (page, answer.text)
+        found |= {pattern(client, each) for each in Operations(answer.text).found}
+    return found - {"POST /login"}
 
 
-def operations(client: TestClient, found: dict[str, Operations]) -> set[str]:
-    """All operations of the pages, as `roles.ROLES` names them; without signing in."""
-    all_of_them = {pattern(client, each) for page in found.values() for each in page.found}
-    return all_of_them - {"POST /login"}
-
-
-def test_each_role_sees_what_it_may_do_and_nothing_else(
-    client: TestClient,
-    stored: dict[str, str],
-    held: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_reader_is_offered_nothing_that_changes_data(
+    client: TestClient, stored: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ships = rules.path("hogwarts")
     monkeypatch.setattr(rules, "path", lambda graph: ships)  # as if it were of that name
-    seen = {role: offered(client, stored, token) for role, token in held.items()}
-    everything = operations(client, seen["admin"])
-    for role in ROLES:
-        of_role = operations(client, seen[role])
-        assert of_role == {each for each in everything if Holder("", role).has(roles.ROLES[each])}
-        assert seen[role]["/data"].replaces == (role == "admin")
-    assert everything >= {
-        each for each in roles.ROLES if each.startswith("POST /") and "/v1/" not in each
-    } - {"POST /logout"}
-    # Every choice that a template makes was met by a page of this test, but the one below.
-    gates = {gate for path in FOLDER.rglob("*.html") for gate in GATE.findall(path.read_text())}
-    assert gates - everything - set(roles.REPLACING) <= {"POST /v1/depedit/sets"}
+    everything = offered(client, stored, "all")
+    of_the_ui = {each for each in changing() if "/v1/" not in each and each.startswith("POST /")}
+    assert everything >= of_the_ui
+    assert not offered(client, stored, "read") & changing()
+    told = client.get("/data", headers=bearer("read")).text
+    assert "Your token permits reading only" in told
+    assert "Your token permits reading only" not in client.get("/data").text
 
 
-def test_without_tokens_every_page_offers_everything(
-    client: TestClient, stored: dict[str, str]
+def changing() -> set[str]:
+    """Every operation of REST and the web UI that changes data."""
+    return {
+        f"{method} {route.path}"
+        for router in application.ROUTERS
+        for route in router.routes
+        for method in getattr(route, "methods", None) or ()
+        if security.access_of(method, route.path) == "all"
+    }
+
+
+def test_a_token_for_reading_is_refused_what_changes_data_and_nothing_else(
+    client: TestClient,
 ) -> None:
-    everything = operations(client, offered(client, stored, None))
-    assert {roles.ROLES[each] for each in everything} == set(ROLES)
-    assert "This page leaves out" not in client.get("/").text
+    assert len(changing()) > 30
+    for operation in changing():
+        method, path = operation.split(" ")
+        told = problem(client.request(method, fill(path), headers=bearer("read")), 403)
+        assert "this token permits reading only" in told["detail"]
+        assert "THINKEVAL_API_TOKEN" in told["remedy"]
+    file = {"file": ("a.yaml", b"Ada:\n  worked with: [Charles]\n")}
+    seen = client.post("/v1/graphs/preview", files=file, headers=bearer("read"))
+    assert seen.status_code == 200
+    assert client.get("/v1/edits", headers=bearer("read")).status_code == 200
+    done = client.post("/login", data={"token": TOKENS["read"]}, follow_redirects=False)
+    assert done.status_code == 303
+    session = {"Authorization": "", "Cookie": f"thinkeval={client.cookies['thinkeval']}"}
+    assert client.get("/v1/edits", headers=session).status_code == 200
+    problem(client.post("/v1/edits/nowhere/cancel", headers=session), 403)
+    client.cookies.clear()
 
 
-def test_a_page_says_which_role_it_leaves_things_out_for(
-    client: TestClient, stored: dict[str, str], held: dict[str, str]
-) -> None:
-    headers = {"Authorization": f"Bearer {held['read']}", "Accept": "text/html"}
-    told = client.get(f"/growth/{stored['run']}", headers=headers).text
-    assert "that require a token of role post. The token read has role read" in told
-    headers["Authorization"] = f"Bearer {held['post']}"
-    told = client.get("/data", headers=headers).text
-    assert "that require a token of role admin. The token post has role post" in told
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_the_first_page_of_depedit_builds_sets_for_who_may(client: TestClient, role: Any) -> None:
-    may = roles.Offers(Holder("", role))
-    told = Operations(render("depedit.html", here="/", stored=0, chosen=Chosen(), may=may))
-    expected = {"POST /v1/graphs/import", "POST /v1/depedit/sets"} if role != "read" else set()
-    assert {pattern(client, each) for each in told.found} == expected
+def test_the_document_says_which_token_an_operation_requires(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    assert paths["/health"]["get"]["security"] == []
+    assert paths["/v1/edits/{id}"]["get"]["security"][1] == {"token": ["read"]}
+    assert paths["/v1/edits/{id}"]["delete"]["security"][1] == {"token": ["all"]}
 
 
 def test_every_page_is_looked_at(client: TestClient, stored: dict[str, str]) -> None:
@@ -237,9 +226,3 @@ def test_scripts_change_data_by_what_the_page_says_alone() -> None:
             r"call\(\s*[^\"(]|call\(\s*\"(?!GET\")", text.replace("call(method", "")
         ), path
         assert "method:" not in text or path.name == "swagger-ui.js", path
-
-
-def test_an_operation_that_no_route_has_is_an_error() -> None:
-    with pytest.raises(KeyError, match="POST /v1/nowhere"):
-        roles.Offers(Holder("", "admin"))("POST /v1/nowhere")
-    assert not roles.Offers(None)("POST /logout")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from thinkeval.cypher.rows import AnsweredRow
 from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, Rule
-from thinkeval.service.base.tokens import Holder
 from thinkeval.service.web.pages import depedit, render
 from thinkeval.service.web.pages.depedit import Chosen
-from thinkeval.service.web.roles import Offers
 
 
 def qa(subject: str, relation: str, object: str) -> QA:
@@ -91,8 +89,7 @@ def test_answers_to_one_question_stand_side_by_side() -> None:
 
 
 def test_without_sets_the_page_says_how_to_get_some() -> None:
-    may = Offers(Holder("anyone", "admin"))
-    told = render.render("depedit.html", here="/depedit", stored=0, chosen=Chosen(), may=may)
+    told = render.render("depedit.html", here="/depedit", stored=0, chosen=Chosen(), access="all")
     assert 'data-build="atlas"' in told
     assert "thinkeval lab depedit build atlas" in told
     assert 'id="run"' not in told

@@ -7,7 +7,6 @@ import pytest
 from thinkeval.service.reports.paired import Against, Difference
 from thinkeval.service.web.pages import charts
 from thinkeval.service.web.pages.render import _environment
-from thinkeval.service.web.roles import Offers
 
 
 def _row(method: str, value: float, interval: tuple[float, float] | None) -> Difference:
@@ -29,7 +28,7 @@ def _page(found: Against) -> str:
         '{% from "_experiments_paired.html" import paired with context %}'
         "{{ paired(table, false, 'title') }}"
     )
-    return _environment().from_string(source).render(table=table, may=Offers(None))
+    return _environment().from_string(source).render(table=table, access=None)
 
 
 def test_bars_are_on_one_scale_around_zero() -> None:

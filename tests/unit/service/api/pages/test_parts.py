@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from thinkeval.service.base.tokens import Holder
 from thinkeval.service.models.edit import EditIn, MetricValue, Score, ScoringOptions
 from thinkeval.service.reports import figure_style
 from thinkeval.service.reports.edit import lines
@@ -20,9 +19,6 @@ from thinkeval.service.reports.formats import Column, Table
 from thinkeval.service.reports.leakage_selection import Selection
 from thinkeval.service.web.pages import charts, edit, render
 from thinkeval.service.web.pages.edit import Asked
-from thinkeval.service.web.roles import Offers
-
-MAY = Offers(Holder("anyone", "admin"))
 
 
 def metric(name: str, value: float, **more: Any) -> MetricValue:
@@ -284,7 +280,8 @@ def empty_home(**more: Any) -> str:
         "model": "organism", "formats": [], "shipped": ["hogwarts"],
     }  # fmt: skip
     values: dict[str, Any] = {
-        "here": "/", "may": MAY, "sets": [], "page": EditPage([], 0, None, True), "paged": False,
+        "here": "/", "access": "all", "sets": [], "page": EditPage([], 0, None, True),
+        "paged": False,
         "narrowed": "", "filters": "", "q": "", "sort": "",
         "chosen": {"graph": "", "method": "", "status": ""}, "statuses": [], "form": form,
     }  # fmt: skip
@@ -299,6 +296,8 @@ def test_an_empty_database_says_what_to_do_first() -> None:
 
 
 def test_names_are_escaped_everywhere() -> None:
-    text = render.render("login.html", may=MAY, here="/login", next='/"><b>', error="<i>no</i>")
+    text = render.render(
+        "login.html", access="all", here="/login", next='/"><b>', error="<i>no</i>"
+    )
     assert "<b>" not in text
     assert "<i>" not in text
