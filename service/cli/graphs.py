@@ -34,7 +34,7 @@ def import_(
             help="A table of facts (subject, relation, object; CSV, TSV, JSON records), a YAML"
             " graph (subject → relation → objects, or ours with templates), a KnowGIC chains.json"
             " (or its folder), a file of records (CounterFact, zsRE, PEAK, MQuAKE, KnowEdit,"
-            " RippleEdits, TOFU, RWKU, HalluEditBench, ELKEN, EasyEdit's results), the folder of"
+            " RippleEdits, TOFU, RWKU, HalluEditBench, EasyEdit's results), the folder of"
             " the LRE relations; or the name of a graph that ships with ThinkEval (world, hogwarts,"
             " atlas, inkwell)."
         ),
@@ -46,8 +46,8 @@ def import_(
         str | None,
         typer.Option(
             help="Key of a format: knowgic, triples, graph_yaml, counterfact, zsre, peak, lre,"
-            " mquake, knowedit, easyedit_results, ripple_edits, tofu, rwku, hallu_edit_bench,"
-            " elken; default: recognised."
+            " mquake, knowedit, easyedit_results, ripple_edits, tofu, rwku,"
+            " hallu_edit_bench; default: recognised."
         ),
     ] = None,
     target_new: Annotated[

@@ -66,7 +66,6 @@ TITLES = {
     "tofu": "TOFU",
     "rwku": "RWKU",
     "hallu_edit_bench": "HalluEditBench",
-    "elken": "ELKEN",
     "lre": "LRE relations",
 }
 

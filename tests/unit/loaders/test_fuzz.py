@@ -50,11 +50,6 @@ def ripple(name: str) -> dict[str, Any]:
     return record | {"edit": edited | new}
 
 
-ASKED = {
-    "question": "Where is Ulm?", "rel_id": "P17", "subject": {"id": "Q3", "name": "Ulm"},
-    "answer": {"id": "Q1", "name": "Baden", "alias": ["B."]}, "target_true": "Bonn",
-}  # fmt: skip
-TREND = {"question": "And?", "candidate": "(A) Up  (B) Down (C) Same", "answer": "A"}
 RECORDS: dict[str, Any] = {
     "counterfact": [{"case_id": 1, "requested_rewrite": REWRITE, "paraphrase_prompts": ["Ulm in"],
                      "neighborhood_prompts": ["Jena lies in"], "generation_prompts": ["Ulm"]}],
@@ -76,9 +71,6 @@ RECORDS: dict[str, Any] = {
                           "post": {"rewrite_acc": [1.0], "rephrase_acc": [0.5],
                                    "portability": {"Reasoning_acc": [0.75]}}}],
     "ripple_edits": [ripple(name) for name in ("Ulm", "Jena", "Bonn")],
-    "elken": [{"event_type": "move", "event": "Ulm moves.",
-               "fact": {"qas": [ASKED], "local_qas": [ASKED | {"rel_id": "P36"}]},
-               "tendency": {"qas": [TREND], "local_qas": [TREND]}}],
     "tofu": [{"subject": "Mira Sol", "question": f"{asked} Mira Sol?", "answer": "Mira Sol is.",
               "paraphrased_question": "And Mira Sol?", "paraphrased_answer": "So it is.",
               "perturbed_answer": ["No."]} for asked in ("Who is", "Where is")],

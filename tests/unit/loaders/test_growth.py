@@ -151,20 +151,6 @@ def rwku(n: int) -> str:
     )
 
 
-def elken(n: int) -> str:
-    """n events; the old object of each is that of the next one's local question."""
-
-    def asked(i: int, answer: str) -> dict[str, object]:
-        about = {"subject": {"name": f"S{i}"}, "answer": {"name": answer, "alias": []}}
-        return about | {"question": f"Where is S{i}?", "rel_id": "in"}
-
-    def record(i: int) -> dict[str, object]:
-        fact = {"qas": [asked(i, f"N{i}")], "local_qas": [asked(i + 1, f"O{i}")]}
-        return {"event": "It moves.", "fact": fact, "tendency": {}}
-
-    return json.dumps([record(i) for i in range(n)])
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -177,7 +163,6 @@ def elken(n: int) -> str:
         ("r.json", ripple_edits),
         ("t.json", tofu),
         ("w.json", rwku),
-        ("v.json", elken),
     ],
 )
 def test_twice_the_file_is_twice_the_work(
