@@ -120,18 +120,6 @@ def others(cut: CutOut) -> list[tuple[str, str]]:
     ]
 
 
-def forecast(cut: CutOut) -> str:
-    """The IFR that is expected after one, two ... of the facts that a co-edit would try."""
-    values = [number(fact.expected) for fact in cut.facts[:ROUNDS] if fact.expected is not None]
-    if not values:
-        return ""
-    after = ", ".join(str(n) for n in range(1, len(values) + 1))
-    return (
-        f"Expected IFR after {after} of them, in this order: {', '.join(values)}"
-        f" (now {number(cut.ifr)})."
-    )
-
-
 def promise(cut: CutOut, n: int) -> str:
     """Return what editing the first n facts of a cut together should do, in a sentence."""
     one = n == 1

@@ -127,15 +127,6 @@ def test_where_a_co_edit_would_try_other_facts_the_list_is_named(
     assert words.next_step(cut(6, **changed))[1] == command
 
 
-def test_the_forecast_is_of_what_is_tried() -> None:
-    facts = [FACT.model_copy(update={"id": str(i), "expected": 0.3 - i / 20}) for i in range(6)]
-    assert words.forecast(cut(facts=facts)) == (
-        "Expected IFR after 1, 2, 3, 4 of them, in this order: 0.300, 0.250, 0.200, 0.150"
-        " (now 0.400)."
-    )
-    assert words.forecast(cut(0)) == ""
-
-
 def test_what_is_promised_is_of_the_facts_that_the_command_edits() -> None:
     facts = [FACT.model_copy(update={"id": str(i), "expected": 0.3 - i / 20}) for i in range(6)]
     found = cut(facts=facts)
