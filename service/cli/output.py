@@ -259,9 +259,8 @@ def require_json(output: Path | None, json: bool) -> None:
 
 
 def report_format(format: str | None, json: bool, output: Path | None) -> str:
-    """Return the format of a report: by default a table in a terminal, Markdown elsewhere."""
-    default = TABLE if output is None and console().is_terminal else "markdown"
-    return chosen_format(format, json, output, default)
+    """Return the format of a report: by default a table, in a file Markdown."""
+    return chosen_format(format, json, output, TABLE if output is None else "markdown")
 
 
 def chosen_format(

@@ -43,6 +43,8 @@ from ..scoring.metrics import chain_rows, leakage_rows
 from .output import console, emit_note, emit_panel, emit_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ...cypher.rows.chains import Link
     from ...cypher.run import Database
     from ..reports.comparison import Comparison
@@ -260,6 +262,11 @@ COUNTS = ("Model", "rewrites", "families", "chains")
 ORDER = ("Model", "Method", "Efficacy", "IFR", "Preservation", "Subject retention")
 """The columns that come first."""
 
+def empty_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns without any value, those that come first aside."""
+    return [str(c) for c in frame if frame[c].isna().all() and c not in ORDER]
+
+
 EACH = ("efficacy", "ifr", "preservation")
 """The metrics of a table with one row an edit."""
 
@@ -267,7 +274,8 @@ EACH = ("efficacy", "ifr", "preservation")
 def show_method_table(found: Comparison, measure: Measure, *, protocol: bool = False) -> None:
     """One row a method in the order to look at them; a table a model.
 
-    Columns that say the same in every row are left out, the model's name goes into the title.
+    Columns that are empty or say the same in every row are left out, the model's name goes into the
+    title.
 
     Args:
         protocol: print the rules of the numbers below the table, instead of a line.
@@ -282,7 +290,8 @@ def show_method_table(found: Comparison, measure: Measure, *, protocol: bool = F
     same = [f"{c.lower()} {values[c][0]}" for c in constant]
     bounded = set(interval_titles().values())
     bounds = {f"{title} {end}" for title in bounded for end in ("low", "high")}
-    listed = [str(c) for c in frame.columns if c not in (*constant, *bounds)]
+    omitted = {*constant, *bounds, *empty_columns(frame)}
+    listed = [str(c) for c in frame.columns if c not in omitted]
     columns = sorted(listed, key=lambda c: ORDER.index(c) if c in ORDER else len(ORDER))
     said = caption_in_brief(scores, measure)
     if protocol:

@@ -44,7 +44,7 @@ from .output import (
     write_bytes,
 )
 from .render import (
-    ORDER,
+    empty_columns,
     show_chains,
     show_each_table,
     show_leakage,
@@ -325,8 +325,7 @@ def report(
                     checks=_by_row(frame, _checks(runtime, found)),
                 )
         if format == "markdown":
-            empty = [c for c in frame if frame[c].isna().all() and c not in ORDER]
-            frame = frame.drop(columns=empty)
+            frame = frame.drop(columns=empty_columns(frame))
         implied = ""
         if edit and format in ("markdown", TABLE):
             from ..rules.implications import implied_lines
