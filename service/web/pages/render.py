@@ -26,6 +26,8 @@ from ...reports.verdict import MEANINGS
 
 FOLDER = Path(__file__).parent.parent
 STATIC = FOLDER / "static"
+SITE = FOLDER.parents[1] / "build/site"
+"""The documentation site, where `mkdocs build` wrote it into a clone."""
 
 
 def render(template: str, **values: Any) -> str:
