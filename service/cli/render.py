@@ -262,6 +262,7 @@ COUNTS = ("Model", "rewrites", "families", "chains")
 ORDER = ("Model", "Method", "Efficacy", "IFR", "Preservation", "Subject retention")
 """The columns that come first."""
 
+
 def empty_columns(frame: pd.DataFrame) -> list[str]:
     """Return the columns without any value, those that come first aside."""
     return [str(c) for c in frame if frame[c].isna().all() and c not in ORDER]
@@ -326,12 +327,11 @@ def show_edits(scores: Sequence[Score]) -> None:
     emit_table(Table("ids", "Edits", columns, scores, "`thinkeval show EDIT` shows one."))
 
 
-def show_paired(pairs: Sequence[Against]) -> None:
+def show_paired(pairs: Sequence[Against], *, protocol: bool = False) -> None:
     """The best method of each model against each other one, over common rewrites."""
     from ..reports import paired  # numpy; not for `--help`
 
-    for against in pairs:
-        emit_table(paired.table(against))
+    show_tables(map(paired.table, pairs), protocol=protocol)
 
 
 def show_forms(found: Comparison) -> None:
@@ -339,11 +339,11 @@ def show_forms(found: Comparison) -> None:
     show_tables(tables_over_edits(found.scores, found.families))
 
 
-def show_tables(tables: Iterable[Table[Any] | None]) -> None:
-    """Print each table that there is."""
+def show_tables(tables: Iterable[Table[Any] | None], *, protocol: bool = False) -> None:
+    """Print each table that there is; the rules of its numbers with `protocol` only."""
     for table in tables:
         if table is not None:
-            emit_table(table)
+            emit_table(table, protocol=protocol)
 
 
 def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
@@ -363,11 +363,16 @@ def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
     )
 
 
-def show_means_table(found: MeansTable) -> None:
-    """Print one row a method over requests to append or to forget; a table a model."""
+def show_means_table(found: MeansTable, *, protocol: bool = False) -> None:
+    """Print one row a method over requests to append or to forget; a table a model.
+
+    Args:
+        protocol: print the rules of the numbers below the table, instead of where they are.
+    """
     models = list(dict.fromkeys(row.model for row in found.rows))
+    brief = f"{found.note} `thinkeval report --kind {found.kind} --protocol` prints the rules."
     for model in models:
-        note = found.caption if model == models[-1] else ""
+        note = "" if model != models[-1] else found.caption if protocol else brief.strip()
         shown = [row for row in found.rows if row.model == model]
         title = f"{found.title}, on {model}"
         emit_table(Table("means", title, found.columns[1:], shown, note))

@@ -318,7 +318,7 @@ class RoundOut(Retention):
     )
     n_coedits: int = Field(default=0, description="Number of co-edits that the mean is taken over.")
     preservation: float | None = Field(
-        description="Preservation over all neighbours, co-edited ones too: the mean of p_post/p_pre."
+        description="Preservation over all neighbours, edited ones too: the mean of p_post/p_pre."
     )
     n_preservation: int = Field(description="Number of facts that Preservation is taken over.")
     preservation_unedited: float | None = Field(

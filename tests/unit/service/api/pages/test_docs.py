@@ -49,6 +49,9 @@ def test_the_documentation_is_served_where_it_is_built(
     assert "mkdocs build" not in text
     assert "/documentation/index.html" in text
     answer = client.get("/documentation/start/install.html")
-    assert (answer.text, answer.headers["content-type"]) == ("installed", "text/html; charset=utf-8")
+    assert (answer.text, answer.headers["content-type"]) == (
+        "installed",
+        "text/html; charset=utf-8",
+    )
     for outside in ("..%2Fbeside.html", "%2Fetc%2Fpasswd", "start", "x%00"):
         assert client.get(f"/documentation/{outside}").status_code == 404
