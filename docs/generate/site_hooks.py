@@ -4,7 +4,9 @@ The pages of `reference/` are made from the code at each build (`reference_pages
 
 MkDocs knows the pages under docs/ only. A link from one of them to another file of the repository
 becomes that file's path as code, since the site has no copy of it. A page with `include: NAME` in
-its metadata shows the root file of that name, with its links into docs/ made relative.
+its metadata shows the root file of that name, with its links into docs/ made relative. The
+changelog and the decisions are not searched: they name everything, and hide the pages that explain
+it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)")
+UNSEARCHED = ("project/changelog.md", "decisions/")
 FENCE = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
 
 
@@ -36,6 +39,8 @@ def on_files(files: Files, *, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """The Markdown of a page with the links and inclusions above."""
     at = Path(page.file.src_uri).parent
+    if page.file.src_uri.startswith(UNSEARCHED):
+        page.meta["search"] = {"exclude": True}
     included = page.meta.get("include")
     if included:
         markdown = (ROOT / included).read_text(encoding="utf-8")

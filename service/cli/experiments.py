@@ -80,7 +80,7 @@ class Printed:
         str | None, typer.Option("--drawing", help="The figure of --figure; default: the first.")
     ] = None
     protocol: Annotated[
-        bool, typer.Option("--protocol", help="Print notes, digests and how it was computed too.")
+        bool, typer.Option("--protocol", help="Print rules, notes, digests and provenance too.")
     ] = False
     json: JsonFlag = False
     output: OutputOption = None
@@ -145,13 +145,16 @@ def emit_result(
     for each in tables.values():
         rows = each.rows[: printed.limit or None]
         note = " ".join(filter(None, (each.note, more_below(len(each.rows), len(rows)))))
-        emit_table(replace(each, rows=rows, note=note))
+        emit_table(replace(each, rows=rows, note=note), protocol=printed.protocol)
     protocol = kind.protocol(out)
-    for text in protocol if printed.protocol else () if protocol else out.notes:
+    shown = protocol or out.notes if printed.protocol else () if protocol else out.notes
+    for text in shown:
         emit_note(text)
-    if protocol and not printed.protocol:
-        notes = f"{pluralize(len(out.notes), 'note')}, " if out.notes else ""
-        emit_note(f"{notes}digests and provenance: --protocol prints them.", "dim")
+    hidden = [pluralize(len(out.notes), "note")] * bool(protocol and out.notes)
+    hidden += ["the rules of the tables"] * any(each.rules for each in tables.values())
+    hidden += ["digests", "provenance"] * bool(protocol)
+    if hidden and not printed.protocol:
+        emit_note(f"--protocol prints {', '.join(hidden)}.", "dim")
     emit_note(f"{out.id}{', stored earlier' if out.reused else ''}", "dim")
     for command in kind.next(out):
         emit_command(command)

@@ -91,7 +91,7 @@ def show_known(found: KnownSummary, graph: str, measure: Measure) -> None:
                 (f"facts with {measure} ≥ {least_of(least)}", found.known[str(least)])
                 for least in THRESHOLDS
             ),
-            ("facts whose prompt's objects together have > .5", found.n_recalled),
+            (f"facts whose right answers together get {measure} > .5", found.n_recalled),
             (f"mean {measure}", found.mean),
             *([("sampled answers undecided", found.undecided)] if found.undecided else ()),
         ],

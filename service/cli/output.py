@@ -188,16 +188,21 @@ def emit_values(
     emit_table(Table("values", title, indexed("what", "value"), pairs, note))
 
 
-def emit_table(table: Table[Any]) -> None:
-    """Print a table: numbers aligned right, texts left; the note below it."""
+def emit_table(table: Table[Any], *, protocol: bool = True) -> None:
+    """Print a table: numbers aligned right, texts left; the note below it.
+
+    Args:
+        protocol: print the rules of its numbers too.
+    """
     out = console()
+    note = table.caption if protocol else table.note
     if not table.rows:
         _print_line(out, f"{table.title}: {table.note or 'none'}")
         return
     _print_line(out, table.title, "table.title")
     (_print_plain if out.soft_wrap else _print_boxed)(out, table)
-    if table.note:
-        _print_line(out, table.note, "dim")
+    if note:
+        _print_line(out, note, "dim")
 
 
 def emit_rows(
@@ -259,9 +264,8 @@ def require_json(output: Path | None, json: bool) -> None:
 
 
 def report_format(format: str | None, json: bool, output: Path | None) -> str:
-    """Return the format of a report: by default a table in a terminal, Markdown elsewhere."""
-    default = TABLE if output is None and console().is_terminal else "markdown"
-    return chosen_format(format, json, output, default)
+    """Return the format of a report: by default a table, in a file Markdown."""
+    return chosen_format(format, json, output, TABLE if output is None else "markdown")
 
 
 def chosen_format(

@@ -43,6 +43,8 @@ from ..scoring.metrics import chain_rows, leakage_rows
 from .output import console, emit_note, emit_panel, emit_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ...cypher.rows.chains import Link
     from ...cypher.run import Database
     from ..reports.comparison import Comparison
@@ -260,6 +262,12 @@ COUNTS = ("Model", "rewrites", "families", "chains")
 ORDER = ("Model", "Method", "Efficacy", "IFR", "Preservation", "Subject retention")
 """The columns that come first."""
 
+
+def empty_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns without any value, those that come first aside."""
+    return [str(c) for c in frame if frame[c].isna().all() and c not in ORDER]
+
+
 EACH = ("efficacy", "ifr", "preservation")
 """The metrics of a table with one row an edit."""
 
@@ -267,7 +275,8 @@ EACH = ("efficacy", "ifr", "preservation")
 def show_method_table(found: Comparison, measure: Measure, *, protocol: bool = False) -> None:
     """One row a method in the order to look at them; a table a model.
 
-    Columns that say the same in every row are left out, the model's name goes into the title.
+    Columns that are empty or say the same in every row are left out, the model's name goes into the
+    title.
 
     Args:
         protocol: print the rules of the numbers below the table, instead of a line.
@@ -282,7 +291,8 @@ def show_method_table(found: Comparison, measure: Measure, *, protocol: bool = F
     same = [f"{c.lower()} {values[c][0]}" for c in constant]
     bounded = set(interval_titles().values())
     bounds = {f"{title} {end}" for title in bounded for end in ("low", "high")}
-    listed = [str(c) for c in frame.columns if c not in (*constant, *bounds)]
+    omitted = {*constant, *bounds, *empty_columns(frame)}
+    listed = [str(c) for c in frame.columns if c not in omitted]
     columns = sorted(listed, key=lambda c: ORDER.index(c) if c in ORDER else len(ORDER))
     said = caption_in_brief(scores, measure)
     if protocol:
@@ -317,12 +327,11 @@ def show_edits(scores: Sequence[Score]) -> None:
     emit_table(Table("ids", "Edits", columns, scores, "`thinkeval show EDIT` shows one."))
 
 
-def show_paired(pairs: Sequence[Against]) -> None:
+def show_paired(pairs: Sequence[Against], *, protocol: bool = False) -> None:
     """The best method of each model against each other one, over common rewrites."""
     from ..reports import paired  # numpy; not for `--help`
 
-    for against in pairs:
-        emit_table(paired.table(against))
+    show_tables(map(paired.table, pairs), protocol=protocol)
 
 
 def show_forms(found: Comparison) -> None:
@@ -330,11 +339,11 @@ def show_forms(found: Comparison) -> None:
     show_tables(tables_over_edits(found.scores, found.families))
 
 
-def show_tables(tables: Iterable[Table[Any] | None]) -> None:
-    """Print each table that there is."""
+def show_tables(tables: Iterable[Table[Any] | None], *, protocol: bool = False) -> None:
+    """Print each table that there is; the rules of its numbers with `protocol` only."""
     for table in tables:
         if table is not None:
-            emit_table(table)
+            emit_table(table, protocol=protocol)
 
 
 def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
@@ -354,11 +363,16 @@ def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
     )
 
 
-def show_means_table(found: MeansTable) -> None:
-    """Print one row a method over requests to append or to forget; a table a model."""
+def show_means_table(found: MeansTable, *, protocol: bool = False) -> None:
+    """Print one row a method over requests to append or to forget; a table a model.
+
+    Args:
+        protocol: print the rules of the numbers below the table, instead of where they are.
+    """
     models = list(dict.fromkeys(row.model for row in found.rows))
+    brief = f"{found.note} `thinkeval report --kind {found.kind} --protocol` prints the rules."
     for model in models:
-        note = found.caption if model == models[-1] else ""
+        note = "" if model != models[-1] else found.caption if protocol else brief.strip()
         shown = [row for row in found.rows if row.model == model]
         title = f"{found.title}, on {model}"
         emit_table(Table("means", title, found.columns[1:], shown, note))

@@ -44,7 +44,7 @@ from .output import (
     write_bytes,
 )
 from .render import (
-    ORDER,
+    empty_columns,
     show_chains,
     show_each_table,
     show_leakage,
@@ -306,7 +306,7 @@ def report(
             found_families = families(runtime.db, over) if over else {}
             asked = checks.tables_over_edits(runtime.db, over, found_families)
             rows = checks.by_pair(runtime.db, over, found_families) if format == "json" else {}
-            _means(means, format, output, shown, asked, rows)
+            _means(means, format, output, shown, asked, rows, protocol=protocol)
             return
         chosen = "all" if all_rewrites else "common"
         # A comparison reads the chains of every rewrite, which one row an edit does not need.
@@ -325,8 +325,7 @@ def report(
                     checks=_by_row(frame, _checks(runtime, found)),
                 )
         if format == "markdown":
-            empty = [c for c in frame if frame[c].isna().all() and c not in ORDER]
-            frame = frame.drop(columns=empty)
+            frame = frame.drop(columns=empty_columns(frame))
         implied = ""
         if edit and format in ("markdown", TABLE):
             from ..rules.implications import implied_lines
@@ -340,8 +339,8 @@ def report(
             show_each_table(scores, measure.key, protocol=protocol)
         else:
             show_method_table(found, measure.key, protocol=protocol)
-            show_paired(pairs)
-            show_tables(further)
+            show_paired(pairs, protocol=protocol)
+            show_tables(further, protocol=protocol)
         if implied:
             emit_text(implied, None)
         return
@@ -381,6 +380,8 @@ def _means(
     differences: Table[Any] | None,
     asked: Sequence[Table[Any]],
     rows: Mapping[tuple[str, str], Mapping[str, Any]],
+    *,
+    protocol: bool,
 ) -> None:
     """Print the table of requests to append or to forget, or differences instead, in any format.
 
@@ -390,13 +391,13 @@ def _means(
     """
     if format == TABLE:
         if differences is None:
-            show_means_table(found)
+            show_means_table(found, protocol=protocol)
         else:
             emit_table(differences)
-        show_tables(asked)
+        show_tables(asked, protocol=protocol)
         return
     if format == "markdown":
-        found = replace(found, caption=found.caption + _rendered(asked, format))
+        found = replace(found, rules=found.rules + _rendered(asked, format))
     if differences is not None:
         table = replace(differences, note=found.caption)
     elif format in AS_TEXT:

@@ -289,7 +289,8 @@ def methods_table(
     if measure is None:
         measure = "likelihood" if "likelihood" in taken or not taken else taken[0]
     if means := by_kind.table_by_kind(scored, measure, db):
-        return replace(frame_table(means.frame(), means.caption), name="methods", title=means.title)
+        table = frame_table(means.frame(), means.note)
+        return replace(table, name="methods", title=means.title, rules=means.rules)
     if scored and measure not in taken:
         raise UsageError(
             f"No edit of the sweep was measured by {measure!r}.",
@@ -300,10 +301,13 @@ def methods_table(
         return None
     frame = reports.method_table(compared.scores, measure, compared.families)
     caption = reports.caption(compared.scores, measure, SHOWN, compared.families)
-    table = reports.methods(frame, " ".join([*compared.warnings, caption]))
+    table = reports.methods(frame, caption)
     shown = [column for column in table.columns if column.header in SHOWN]
     title = "Methods, over the rewrites that all of them have"
-    return replace(table, title=title, columns=shown, values=table.columns)
+    note = " ".join(compared.warnings)
+    return replace(
+        table, title=title, columns=shown, values=table.columns, note=note, rules=table.note
+    )
 
 
 def _title(out: SweepOut) -> str:

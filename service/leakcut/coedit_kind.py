@@ -253,8 +253,8 @@ def _tables(out: CoEditOut, measure: Measure | None = None) -> list[Table[Any]]:
             "Frontier",
             columns(out),
             out.rounds,
-            caption(out),
             values=numbers(out),
+            rules=caption(out),
         ),
         *([Table("facts", "Facts edited too", FACTS, edited)] if edited else []),
     ]

@@ -317,10 +317,13 @@ class RoundOut(Retention):
         default=None, description="Mean efficacy of the co-edits; null without any."
     )
     n_coedits: int = Field(default=0, description="Number of co-edits that the mean is taken over.")
-    preservation: float | None = Field(description="Preservation as the paper defines it.")
+    preservation: float | None = Field(
+        description="Preservation over all neighbours, edited ones too: the mean of p_post/p_pre."
+    )
     n_preservation: int = Field(description="Number of facts that Preservation is taken over.")
     preservation_unedited: float | None = Field(
-        description="Preservation over facts that were not edited."
+        description="Neighbours kept, over those that were not edited: the mean of min(r, 1/r),"
+        " r = p_post/p_pre, so that a rise counts as a change too."
     )
     n_preservation_unedited: int = Field(description="Number of facts that it is taken over.")
     opened: int = Field(

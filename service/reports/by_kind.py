@@ -169,13 +169,16 @@ def appended_table(scores: Sequence[Score], *, all_requests: bool = False) -> Me
         )
     found, left_out = rows_over(grouped, _values, all_requests=all_requests)
     least = min(m.n for row in found for m in row.means.values())
-    caption = (
+    rules = (
         "P(o) is the likelihood of an answer, normalised by its length (PEAK, eq. 1 to 6). ES, GS"
         " and LS: higher is better; AFF and ANF: lower is better, 0 is undisturbed. Means over"
         f" requests, undefined ones left out (at least {least} each);"
-        f" [low, high]: 95 % bootstrap interval over requests.{left_out}"
+        " [low, high]: 95 % bootstrap interval over requests."
     )
-    return MeansTable("Appended answers", "requests", APPEND_COLUMNS, found, caption, _percent)
+    return MeansTable(
+        "Appended answers", "requests", APPEND_COLUMNS, found, "append", left_out.strip(), rules,
+        _percent,
+    )  # fmt: skip
 
 
 def _percent(found: Mean) -> str:
@@ -379,17 +382,18 @@ def forgetting_table(
         for row in rows
     ]
     rows.sort(key=lambda row: (row.model, -(row.means["forgetting"].value or 0.0), row.method))
-    text = (
+    rules = (
         f"Requests to forget, measure: {MEASURE_NAMES[measure]}. Means over facts, each over those"
         " where it is defined. Forgetting is 1 − p_post/p_pre; leak@k = 1 − (1 − p_post)^k, the"
         " probability that one of k answers begins with the object."
     )
+    note = left_out
     if unknown := max(row.unknown or 0 for row in rows):
-        text += f" {pluralize(unknown, 'fact')} not known before (p_pre < .05): no forgetting."
+        note = f"{pluralize(unknown, 'fact')} not known before (p_pre < .05): no forgetting. {note}"
     if proven:
-        text += " Active proofs are those by kept rules that still give the fact."
+        rules += " Active proofs are those by kept rules that still give the fact."
     title = f"Forgotten facts by method: {MEASURE_NAMES[measure]}"
-    return MeansTable(title, "facts", titles, rows, text + left_out)
+    return MeansTable(title, "facts", titles, rows, "forget", note.strip(), rules)
 
 
 def _unknown(scores: Mapping[str, Score], requests: Mapping[str, object], measure: Measure) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...cypher.run import Database
     from .pooling import MeansTable
 
-NOTE = (
+RULES = (
     "The model's own words, in a chat or behind examples; an item is one question, or a group that"
     " counts as one. n: items with a decided answer after the edit; left out: the unedited model"
     " did not meet an item's conditions. Old answer: right before the edit."
@@ -39,9 +39,9 @@ def checks_table(found: Sequence[CheckCounts]) -> Table[CheckCounts]:
         Column("old answer before", lambda row: row.old_pre, optional=2),
         Column("old answer after", lambda row: row.old, optional=1),
     ]
-    note = NOTE
+    note = ""
     if any(row.n_stated for row in found):
-        note = f"{NOTE} {STATED}"
+        note = STATED
         columns += [
             Column("file: before", lambda row: row.stated_pre, optional=2),
             Column("file: after", lambda row: row.stated),
@@ -51,7 +51,8 @@ def checks_table(found: Sequence[CheckCounts]) -> Table[CheckCounts]:
         for name in CheckCounts.model_fields
         if name != "answers"
     ]
-    return Table("checks", "Questions of the data set", columns, found, note, values)
+    title = "Questions of the data set"
+    return Table("checks", title, columns, found, note, values, rules=RULES)
 
 
 # Checks over several edits: one row a criterion, one column a method. The means are those of
@@ -216,7 +217,7 @@ def tables_over_edits(
     return [each for each in both if each is not None]
 
 
-METHODS_NOTE = (
+METHODS_RULES = (
     "Mean over edits of the fraction of an edit's questions that are answered rightly after it;"
     " [low, high]: 95 % interval over families of rewrites (cluster t; Wilson over families where"
     " all agree). n: edits; edits with the same questions, of a case or an event, are one. Before:"
@@ -243,14 +244,15 @@ def methods_table(
         Column("n", lambda row: _each(row, "n")),
         Column("left out", lambda row: _each(row, "left_out"), optional=3),
     ]
-    note = METHODS_NOTE
+    note = []
     undefined = dict.fromkeys(f"{row.criterion}: {row.reason}" for row in found if row.reason)
     if undefined:
-        note += f" Undefined: {'; '.join(undefined)}."
+        note.append(f"Undefined: {'; '.join(undefined)}.")
     if any(row.n_stated for row in found):
         columns[-2:-2] = [Column("file: after", lambda row: row[0].stated, number, optional=2)]
-        note = f"{note} {STATED}"
-    return Table("checks", "Questions of the data set", columns, groups, note)
+        note.append(STATED)
+    title = "Questions of the data set"
+    return Table("checks", title, columns, groups, " ".join(note), rules=METHODS_RULES)
 
 
 def _titled(row: Sequence[MethodCheck]) -> str:
@@ -280,13 +282,14 @@ def quality_table(
         Column("forget quality", lambda row: row.forget_quality, fine),
         Column("model utility", lambda row: row.model_utility),
     ]
-    note = (
+    rules = (
         "Truth ratio (TOFU, Maini et al. 2024, Eq. 1): mean P of the false answers over P of the"
         " right one, each P normalised by length. Forget quality: p of the Kolmogorov-Smirnov test"
         " of the truth ratios against a base that was trained without the forget set; 1 is"
         " indistinguishable."
     )
-    for reason in dict.fromkeys(row.reason for row in found if row.reason):
-        note += f" No forget quality: {reason}."
-    note += f" No model utility: {NO_UTILITY}."
-    return Table("truth-ratio", "Truth ratio and forget quality", columns, found, note)
+    reasons = dict.fromkeys(row.reason for row in found if row.reason)
+    note = " ".join(f"No forget quality: {reason}." for reason in reasons)
+    rules += f" No model utility: {NO_UTILITY}."
+    title = "Truth ratio and forget quality"
+    return Table("truth-ratio", title, columns, found, note, rules=rules)

@@ -75,10 +75,12 @@ class Table(Generic[Row]):
     Attributes:
         name: its name in addresses and options, such as `drift`.
         title: a line above it.
-        note: sentences below it, which say how its numbers are defined.
+        note: sentences below it: findings, warnings, and what its marks mean.
         values: columns for programs, one number a cell (CSV, JSON, Parquet); None: the
             same columns.
         paper: columns of a table in a paper (LaTeX), few and narrow; None: the same columns.
+        rules: sentences on how its numbers are defined: in files, folded on a page, in a terminal
+            on demand.
     """
 
     name: str
@@ -88,6 +90,12 @@ class Table(Generic[Row]):
     note: str = ""
     values: Sequence[Column[Row]] | None = None
     paper: Sequence[Column[Row]] | None = None
+    rules: str = ""
+
+    @property
+    def caption(self) -> str:
+        """All sentences below it."""
+        return " ".join(filter(None, (self.note, self.rules)))
 
 
 def methods_as_columns(
@@ -204,7 +212,7 @@ def _markdown(table: Table[Any]) -> str:
         list(row) for row in zip(*(c.cells(table.rows)[0] for c in table.columns), strict=True)
     ]
     text = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-    return text + f"\n{table.note}\n" * bool(table.note)
+    return text + f"\n{table.caption}\n" * bool(table.caption)
 
 
 def _latex(table: Table[Any]) -> str:
@@ -226,7 +234,7 @@ def _latex(table: Table[Any]) -> str:
     text = style.format_index(escape="latex", axis="columns").to_latex(
         hrules=True, column_format="".join("lr"[n or _numeric(texts)] for texts, n in cells)
     )
-    said = textwrap.wrap(table.note, 96, break_long_words=False, break_on_hyphens=False)
+    said = textwrap.wrap(table.caption, 96, break_long_words=False, break_on_hyphens=False)
     return ("".join(f"% {line}\n" for line in said) + text).replace("–", "--")
 
 
@@ -285,7 +293,7 @@ def require_known(style: str, *, printed: bool) -> None:
 
 
 def render(table: Table[Row], style: str) -> str:
-    """Return the table as text, in Markdown and LaTeX with its note; CSV and JSON have its values.
+    """Return the table as text, in Markdown and LaTeX with its caption; others have its values.
 
     Raises:
         UsageError: `style` is not one of FORMATS.
@@ -295,9 +303,9 @@ def render(table: Table[Row], style: str) -> str:
 
 
 def parquet(table: Table[Row]) -> bytes:
-    """Return the table as a Parquet file; pandas restores the note as `frame.attrs["caption"]`."""
+    """Return the table as a Parquet file; pandas restores `frame.attrs["caption"]`."""
     out = io.BytesIO()
     frame = _frame(table).infer_objects()
-    frame.attrs["caption"] = table.note
+    frame.attrs["caption"] = table.caption
     frame.to_parquet(out, engine="pyarrow", index=False)
     return out.getvalue()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .paired import Difference
 
 
-ACCURACY_NOTE = (
+ACCURACY_RULES = (
     "Accuracy among the options over the facts whose cloze has .2 or more, with its 95 % interval;"
     " a form is measurable if the interval lies above chance, and above its control, over 20 facts"
     " or more. Cost: tokens of"
@@ -48,7 +48,7 @@ def accuracy_table(found: Sequence[FormAccuracy]) -> Table[FormAccuracy]:
         if name != "left_out"
     ]
     title = "Forms of asking: the unedited model"
-    return Table("forms", title, columns, found, ACCURACY_NOTE, values)
+    return Table("forms", title, columns, found, values=values, rules=ACCURACY_RULES)
 
 
 def times(value: float | None) -> str:
@@ -110,13 +110,13 @@ def forms_table(found: Sequence[FormOut]) -> Table[FormOut]:
         for name in FormOut.model_fields
         if name not in ("unedited", "answers")
     ]
-    note = FORMS_NOTE
+    note = ""
     if (least := weakest(found)) is not None:
-        note = f"Weakest measurable form: {least.form}, margin {signed(least.margin)}. {note}"
-    return Table("forms", "Asked in other ways", columns, found, note, values)
+        note = f"Weakest measurable form: {least.form}, margin {signed(least.margin)}."
+    return Table("forms", "Asked in other ways", columns, found, note, values, rules=FORMS_RULES)
 
 
-FORMS_NOTE = (
+FORMS_RULES = (
     "Before → after the edit. Margin: ln P(new) − ln P(old). New wins: the new object is the"
     " likeliest option. Others right: facts of the subject and on chains whose object is the"
     " likeliest option. Unedited: accuracy of the unedited model in the form; without one above"
@@ -294,8 +294,8 @@ def methods_table(
         *methods,
         Column("rewrites", _rewrites_of),
     ]
-    return Table("forms", "Asked in other ways", columns, rows,
-                 " ".join([*refused, METHODS_NOTE]))  # fmt: skip
+    note = " ".join(refused)
+    return Table("forms", "Asked in other ways", columns, rows, note, rules=METHODS_RULES)
 
 
 def tables_over_edits(
@@ -314,7 +314,7 @@ def tables_over_edits(
     return [each for each in both if each is not None]
 
 
-METHODS_NOTE = (
+METHODS_RULES = (
     "Fraction of rewrites in which the new object is the likeliest option in the form, with its"
     " 95 % interval over families of rewrites (cluster t; Wilson over families where all agree);"
     " in round brackets the mean margin, ln P(new) − ln P(old). A dash: the unedited model is not"
@@ -352,7 +352,7 @@ def paired_table(
     if not found:
         return None
     first = " and ".join(dict.fromkeys((names or {}).get(row.second, row.second) for row in found))
-    note = (
+    rules = (
         "The fraction of rewrites in which the new object wins, minus that of"
         f" {first}, over the rewrites that both have; 95 % intervals over families of them (cluster"
         " t). p: exchange of the two in whole families; adjusted by Holm over"
@@ -368,7 +368,7 @@ def paired_table(
         for column in paired.COLUMNS
     ]
     title = f"Is the difference real? Each form, minus {first}"
-    return Table("forms-paired", title, columns, found, note)
+    return Table("forms-paired", title, columns, found, rules=rules)
 
 
 def paired_forms(scores: Sequence[Score], families: Mapping[str, str]) -> list[Difference]:

@@ -743,17 +743,18 @@ def table(against: Against) -> Table[Difference]:
     rows = list(against.rows)
     if len(rows) > SHOWN:
         rows = against.of("ifr") or rows
-    note = (
+    rules = (
         "Over the rewrites that both have; 95 % intervals over families of them. p: exchange of"
         f" the two in whole families; adjusted by Holm"
         f" over {pluralize(max((row.comparisons for row in rows), default=0), 'comparison')}."
         f" Flips: rewrites that are good only by the method, and only by {against.best} (McNemar)."
     )
+    said = [verdict(against.of("ifr"), against.command), *against.refused]
     if len(rows) < len(against.rows):
-        note += " The other metrics are in --json."
-    said = [note, verdict(against.of("ifr"), against.command), *against.refused]
+        said.append("The other metrics are in --json.")
     title = f"Is the difference real? Each method minus {against.best}, on {against.model}"
-    return Table("paired", title, COLUMNS, rows, " ".join(each for each in said if each))
+    note = " ".join(each for each in said if each)
+    return Table("paired", title, COLUMNS, rows, note, rules=rules)
 
 
 def out(found: Sequence[Against]) -> list[PairedOut]:

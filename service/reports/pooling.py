@@ -207,6 +207,8 @@ class MeansTable:
     """The rows, and the sentences that a reader must know about them.
 
     Attributes:
+        kind: of the requests, `append` or `forget`.
+        note, rules: as those of a `Table`.
         counted: the requests of a row, as the title of their number.
         titles: {metric: title of its column}.
         text: writes a mean.
@@ -216,8 +218,15 @@ class MeansTable:
     counted: str
     titles: Mapping[str, str]
     rows: Sequence[MeansRow]
-    caption: str
+    kind: str
+    note: str
+    rules: str
     text: Callable[[Mean], str] = field(default=_text)
+
+    @property
+    def caption(self) -> str:
+        """All sentences below it."""
+        return " ".join(filter(None, (self.note, self.rules)))
 
     @property
     def columns(self) -> list[Column[MeansRow]]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SAMPLE = 20
 """Facts that are asked both ways."""
 FAR_APART = 10.0
-"""Factor between the two means from which a warning is given."""
+"""Factor between the two means from which a model knows the facts almost only one way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class ChatChosen:
 
     @property
     def sentence(self) -> str:
-        """The way with both means, and a warning where they are far apart."""
+        """The way with both means, and the option for the other one where they are far apart."""
         way = "in the model's chat template" if self.way == "chat" else "as plain text"
         what = f"{self.n} {'known ' if self.known else ''}facts of the graph"
         if self.chat is None:
@@ -71,9 +71,11 @@ class ChatChosen:
         text = f"Asked {way}: mean likelihood {self.plain:.3f} plain, {self.chat:.3f} in the chat"
         text += f" ({what})."
         low, high = sorted((self.plain, self.chat))
-        if high >= FAR_APART * low:
-            text += " Warning: the two differ by a factor of ten or more; numbers of the one way"
-            text += " cannot be compared with numbers of the other."
+        if self.known and high >= FAR_APART * low:
+            only, other = ("in its chat", "--chat never asks it as plain text")
+            if self.way == "plain":
+                only, other = ("as plain text", "--chat always asks it in its chat")
+            text += f" The model knows them almost only {only}, so it is asked that way; {other}."
         return text
 
     def as_dict(self) -> dict[str, Any]:

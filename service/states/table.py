@@ -247,11 +247,12 @@ def states_table(out: ComparisonOut, measure: Measure) -> Table[StateRow]:
             Column("open again", lambda row: _again(row[1], measure)),
             Column("edit", lambda row: row[1].edit if row[1] else "", optional=2, whole=True),
         ]
-    note = ""
+    rules = ""
     if first:
         floor = first[0].routes[measure].floor
-        note = RETENTION.format(change=changes, floor=f"{floor:g}", measure=MEASURE_NAMES[measure])
-    return Table("states", "States", columns, rows, note, [*columns, *_more(rows, measure)])
+        rules = RETENTION.format(change=changes, floor=f"{floor:g}", measure=MEASURE_NAMES[measure])
+    values = [*columns, *_more(rows, measure)]
+    return Table("states", "States", columns, rows, values=values, rules=rules)
 
 
 def _more(rows: Sequence[StateRow], measure: Measure) -> list[Column[StateRow]]:

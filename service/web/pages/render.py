@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,8 @@ from ...reports.verdict import MEANINGS
 
 FOLDER = Path(__file__).parent.parent
 STATIC = FOLDER / "static"
+SITE = FOLDER.parents[1] / "build/site"
+"""The documentation site, where `mkdocs build` wrote it into a clone."""
 
 
 def render(template: str, **values: Any) -> str:
@@ -76,21 +78,25 @@ def laid(table: Table[Any]) -> list[tuple[Column[Any], list[str], bool]]:
 
 
 def part(table: Table[Any], start: int, end: int = 0) -> Table[Any]:
-    """Some rows of a table; the note stays with the first ones."""
-    return replace(table, rows=table.rows[start : end or None], note="" if start else table.note)
+    """Some rows of a table; what is below it stays with the first ones."""
+    shown = replace(table, rows=table.rows[start : end or None])
+    return replace(shown, note="", rules="") if start else shown
 
 
-def meanings(table: Table[Any]) -> tuple[dict[str, str], str]:
-    """Split a table's note: what it says of single columns, by their headers, and the rest."""
+def meanings(table: Table[Any]) -> tuple[dict[str, str], str, str]:
+    """Split note and rules of a table: what they say of single columns, and the rest of each."""
     headers = {column.header.lower(): column.header for column in table.columns}
-    found, rest = {}, []
-    for part in re.split(r"(?<=[;.]) ", table.note or ""):
-        name, colon, meaning = part.partition(": ")
-        if colon and name.lower() in headers:
-            found[headers[name.lower()]] = meaning.rstrip(";.")
-        else:
-            rest.append(part)
-    return found, " ".join(rest)
+    found: dict[str, str] = {}
+
+    def rest(text: str) -> Iterator[str]:
+        for part in re.split(r"(?<=[;.]) ", text):
+            name, colon, meaning = part.partition(": ")
+            if colon and name.lower() in headers:
+                found[headers[name.lower()]] = meaning.rstrip(";.")
+            else:
+                yield part
+
+    return found, " ".join(rest(table.note)), " ".join(rest(table.rules))
 
 
 def words(relation: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from pydantic import BeforeValidator
 
 from ....cypher import rows
@@ -234,7 +234,22 @@ def docs(request: Request) -> Response:
 @router.get("/documentation")
 def documentation(request: Request) -> Response:
     """Explain every metric, and say where each question is answered."""
-    return page(request, "documentation.html", here="/documentation", metrics=displays())
+    built = (rendering.SITE / "index.html").is_file()
+    return page(
+        request, "documentation.html", here="/documentation", metrics=displays(), built=built
+    )
+
+
+@router.get("/documentation/{name:path}")
+def site(name: str) -> Response:
+    """A file of the documentation site; its pages have scripts and styles of the theme in them."""
+    found = rendering.SITE.rglob("*")
+    files = {p.relative_to(rendering.SITE).as_posix(): p for p in found if p.is_file()}
+    if name not in files:
+        raise NotFoundError("file", name, files, listing="GET /documentation")
+    inline = "default-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
+    headers = {"Content-Security-Policy": inline, "Cache-Control": "no-cache"}
+    return FileResponse(files[name], headers=headers)
 
 
 @router.get("/chain-counts/{graph}", response_model=None)

@@ -5,6 +5,7 @@ What a reader sees of it in a browser is in `acceptance/docs/test_site.py`.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ def test_each_page_of_a_section_is_in_its_menu(site: dict[Path, References]) -> 
     linked = {(home.parent / link.partition("#")[0]).resolve() for link in site[home].links}
     left = [page for page in site if page not in linked and page.parent.name != "decisions"]
     assert not left
+
+
+@pytest.mark.heavy
+def test_the_search_has_no_history(site: dict[Path, References]) -> None:
+    home = min(site, key=lambda page: len(page.parts)).parent
+    found = json.loads((home / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
+    pages = {each["location"].partition("#")[0] for each in found}
+    history = {page for page in pages if page.startswith(("project/changelog", "decisions/"))}
+    assert "project/glossary.html" in pages
+    assert not history
 
 
 @pytest.mark.parametrize("name", SHOWN_ALONE)

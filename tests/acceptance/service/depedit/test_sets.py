@@ -96,7 +96,7 @@ def test_the_tables_say_the_same_everywhere(
     for name in built[:2]:
         run_on(db, name, right=True)
         run_on(db, name, right=False)
-    text = at_once("lab", "depedit", "report", "-g", atlas).out
+    text = at_once("lab", "depedit", "report", "-g", atlas, "-f", "markdown").out
     assert text.count("| Setting | Facts | Model | Method |") == 2
     assert "Table 3" in text
     assert "Tables 4 and 7" in text

@@ -76,10 +76,12 @@ def test_the_better_way_is_taken_and_named_with_both_means(
     assert [way for way, _ in calls] == ["never", "always"]  # once for a model and a graph
     assert calls[0][1] == calls[1][1]
     assert "plain text" in about.sentence
-    assert "factor of ten" in about.sentence
+    assert "almost only as plain text, so it is asked that way; --chat always" in about.sentence
     settings, about, _ = settled(monkeypatch, tmp_path / "other", 0.3, 0.5)
     assert (settings.chat, about.way) == ("always", "chat")
-    assert "factor of ten" not in about.sentence
+    assert "almost only" not in about.sentence
+    _, about, _ = settled(monkeypatch, tmp_path / "chat", 0.03, 0.6)
+    assert "almost only in its chat, so it is asked that way; --chat never" in about.sentence
 
 
 def test_a_model_without_a_template_is_asked_plainly_and_not_measured(
@@ -92,5 +94,6 @@ def test_a_model_without_a_template_is_asked_plainly_and_not_measured(
 def test_where_no_fact_is_known_the_mean_is_over_all(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    _, about, _ = settled(monkeypatch, tmp_path, 0.02, 0.01)
+    _, about, _ = settled(monkeypatch, tmp_path, 0.02, 0.001)
+    assert "knows" not in about.sentence
     assert (about.way, about.n, about.known) == ("plain", 20, False)

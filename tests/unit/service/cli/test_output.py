@@ -18,7 +18,7 @@ import pytest
 from support.terminal import on_terminal
 from thinkeval.service.base.formatting import signed
 from thinkeval.service.cli import output
-from thinkeval.service.reports.formats import Column, Table
+from thinkeval.service.reports.formats import Column, Table, render
 
 ID = "rome-neville-longbottom--has-grandmother--augusta-longbottom-0123456789ab"
 
@@ -70,6 +70,20 @@ def test_a_pipe_gets_plain_lines_one_a_row(shown: Shown) -> None:
     assert lines[3].endswith("–")
     assert lines[4].strip() == ("the note " * 40).strip()
     assert len(lines) == 5
+
+
+def test_rules_of_numbers_are_in_files_and_printed_on_demand(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = Table("items", "Items", COLUMNS, ITEMS, "1 item changed.", rules="Value: a mean.")
+    output.emit_table(table, protocol=False)
+    text = capsys.readouterr().out
+    assert "1 item changed." in text
+    assert "Value: a mean." not in text
+    output.emit_table(table)
+    assert "1 item changed. Value: a mean." in capsys.readouterr().out
+    for style in ("markdown", "latex"):
+        assert "1 item changed. Value: a mean." in render(table, style)
 
 
 @pytest.mark.parametrize("width", [40, 80, 100, 120, 200])

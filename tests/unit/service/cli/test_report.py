@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from support.references import reference
 from thinkeval.service.base.errors import UsageError
@@ -30,25 +29,19 @@ def test_an_edit_that_changes_nothing_is_said_to_leak_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("terminal", "given", "json", "output", "expected"),
+    ("given", "json", "output", "expected"),
     [
-        (True, None, False, None, "table"),
-        (False, None, False, None, "markdown"),
-        (True, None, False, Path("report.md"), "markdown"),
-        (True, None, True, None, "json"),
-        (False, "table", False, None, "table"),
-        (True, "csv", False, None, "csv"),
+        (None, False, None, "table"),
+        (None, False, Path("report.md"), "markdown"),
+        (None, True, None, "json"),
+        ("table", False, None, "table"),
+        ("csv", False, None, "csv"),
     ],
 )
-def test_a_terminal_gets_a_table_and_a_pipe_markdown(
-    monkeypatch: pytest.MonkeyPatch,
-    terminal: bool,
-    given: str | None,
-    json: bool,
-    output: Path | None,
-    expected: str,
+def test_standard_output_gets_a_table_and_a_file_markdown(
+    given: str | None, json: bool, output: Path | None, expected: str
 ) -> None:
-    monkeypatch.setattr(printing, "console", lambda: Console(force_terminal=terminal))
+    """Where standard output was no terminal it got Markdown of all columns with all rules."""
     assert printing.report_format(given, json, output) == expected
 
 

@@ -429,6 +429,18 @@ def test_the_table_of_methods_fits_80_columns_with_whole_words(
     assert all(score.edit in shown for score in SCORES)
 
 
+def test_the_table_of_methods_where_no_terminal_is_has_no_empty_column(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    show_method_table(common(SCORES, "likelihood"), "likelihood")
+    _, header, *_, note = capsys.readouterr().out.splitlines()
+    assert "Preservation" in header
+    assert "Generalization" not in header
+    assert note.startswith("Likelihood;")
+    assert len(note) < 150
+
+
 def test_columns_of_a_file_are_joined_by_the_first_column(tmp_path: Path) -> None:
     table = Table("states", "States", indexed("state", "IFR"), [("a-1", 0.5), ("b", None)])
     file = tmp_path / "depth.csv"

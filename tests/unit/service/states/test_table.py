@@ -98,7 +98,7 @@ def test_several_states_have_a_row_each_with_the_retention_of_the_first_change()
         [spec, str(retention)] for spec, retention, _ in LATER
     ]
     assert "| 1 of 3 |" in formats.render(states, "markdown")
-    assert "Retention: p(new) in the state divided by p(new) in the first one" in states.note
+    assert "Retention: p(new) in the state divided by p(new) in the first one" in states.rules
     assert len(drift.rows) == len(LATER)
 
 

@@ -106,6 +106,13 @@ def test_the_first_screen_holds_verdict_figures_map_and_next_step(
     expect(there).to_be_hidden()
 
 
+def test_no_command_of_the_first_screen_is_cut_off(open_page: Open, edits: dict[str, str]) -> None:
+    """A list of a fixed height cut off the second of two commands."""
+    page = open_page(f"/edits/{edits['none']}", viewport={"width": 1280, "height": 700})
+    assert page.locator(".what-next pre").count()
+    assert page.locator(".summary").evaluate("each => each.scrollHeight - each.clientHeight") == 0
+
+
 def smallest_letters(page: Page) -> float:
     """Return the size in pixels of the smallest letters on the map, as rendered."""
     size: float = page.locator("#map-svg").evaluate(

@@ -44,7 +44,8 @@ PAGES = (
     "/comparisons/{comparison}", "/comparisons/{comparing}", "/login", "/documentation", "/docs",
 )  # fmt: skip
 NO_PAGES = {
-    "/chain-counts/{graph}", "/data/{graph}/csv", "/depedit/report/{table}", "/edits/{edit}/file",
+    "/chain-counts/{graph}", "/data/{graph}/csv", "/depedit/report/{table}",
+    "/documentation/{name:path}", "/edits/{edit}/file",
     "/favicon.ico", "/neo4j", "/neo4j/guide.html", "/neo4j/thinkeval.grass", "/static/{name}",
 }  # fmt: skip
 """Other routes of the web UI: files and numbers."""

@@ -36,11 +36,13 @@ def test_what_comes_from_a_data_set_cannot_end_an_element() -> None:
 
 def test_a_note_explains_columns_at_their_headings() -> None:
     columns = [Column("fact", str), Column("IFR after", float)]
-    table = Table("t", "T", columns, [], "Lowest first. IFR after: as expected; n: of chains.")
-    meanings, rest = render.meanings(table)
-    assert meanings == {"IFR after": "as expected"}
+    note, rules = "Lowest first. IFR after: as expected; n: of chains.", "Fact: short. Means."
+    table = Table("t", "T", columns, [], note, rules=rules)
+    meanings, rest, folded = render.meanings(table)
+    assert folded == "Means."
+    assert meanings == {"IFR after": "as expected", "fact": "short"}
     assert rest == "Lowest first. n: of chains."
-    assert render.meanings(Table("t", "T", columns, [])) == ({}, "")
+    assert render.meanings(Table("t", "T", columns, [])) == ({}, "", "")
 
 
 def test_an_address_holds_what_is_not_at_its_default() -> None:
