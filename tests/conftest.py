@@ -59,9 +59,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the tiers."""
+    """Name the tiers; without a path and `-m`, choose those of contributors."""
     for tier in tiers.TIERS:
         config.addinivalue_line("markers", f"{tier}: see tests/support/tiers.py")
+    if config.args_source is config.ArgsSource.TESTPATHS and not config.option.markexpr:
+        config.option.markexpr = tiers.OF_CONTRIBUTORS
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -14,6 +14,8 @@ import pytest
 
 TIERS = ("unit", "graph", "model", "acceptance", "heavy")
 FOLDERS = TIERS[:-1]
+OF_CONTRIBUTORS = "unit or graph or model"
+"""The tiers that `pytest` runs where neither `-m` nor a path is given; `.ci/run` runs all."""
 HEAVY = (
     "acceptance/docs/test_site.py",
     "acceptance/test_wheel.py",
@@ -42,9 +44,9 @@ def of_path(path: PurePosixPath) -> str:
 
 
 def elsewhere(path: PurePosixPath, expression: str) -> bool:
-    """Return True if a folder, by its path below `tests`, has no test of `-m`, one tier."""
-    first = path.parts[0] if path.parts else ""
-    return expression in FOLDERS and first in FOLDERS and first != expression
+    """Return True if a folder, by its path below `tests`, has no test of `-m`: tiers with "or"."""
+    first, named = path.parts[0] if path.parts else "", expression.split(" or ")
+    return {*named} <= {*FOLDERS} and first in FOLDERS and first not in named
 
 
 def mark(items: Iterable[pytest.Item], tests: Path) -> None:
