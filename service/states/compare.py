@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ...cypher import rows
+from ...cypher import query, rows
 from ...cypher.errors import GraphError
 from ...cypher.metric_options import headlines
 from ...cypher.rows.checks import CheckCounts
@@ -527,7 +527,8 @@ def _counted(state: StateOut, answers: Answers) -> StateOut:
 def _id(run: _Run, before: StateOut, after: StateOut) -> str:
     """The same for the same states, requests and options on the same content of the graph."""
     about = _identity(run, before, after) | {
-        "requests": [rewrite.identity for rewrite in probing.rewrites(run.asked)]
+        "requests": [rewrite.identity for rewrite in probing.rewrites(run.asked)],
+        "routes": query("states/routes").digest,
     }
     if implied := [each.implied.identity for each in run.asked.requests if each.implied]:
         about["implications"] = implied
