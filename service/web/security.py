@@ -40,7 +40,6 @@ from ..base.tokens import Holder
 from ..engines.connection import Connection
 from . import problems
 from .roles import SAFE, role_of
-from .state import WAIT
 
 if TYPE_CHECKING:
     from ...cypher.rows.access import AccessRole
@@ -289,15 +288,14 @@ def _require_token(request: Request) -> Response:
 
 def _unknown(request: Request) -> Response:
     """The answer to a token that may be one of a database that has not answered yet."""
-    error = _no_database()
+    error = _no_database(request)
     headers = {"Retry-After": str(problems.RETRY_S)}
     return problems.respond(request, describe(error), headers=headers)
 
 
-def _no_database() -> ServerUnavailableError:
-    return ServerUnavailableError(
-        "The database, which knows the tokens, does not answer yet.", remedy=WAIT
-    )
+def _no_database(request: Request) -> ServerUnavailableError:
+    connection: Connection = request.app.state.thinkeval.connection
+    return connection.unavailable("The database, which knows the tokens, does not answer yet.")
 
 
 def _not_permitted(request: Request) -> Response | None:
@@ -366,7 +364,7 @@ async def login(
         await known.refresh()
     if known is None or known.holder(digest) is None:
         if known is not None and known.unknown:
-            raise _no_database()
+            raise _no_database(request)
         await _sessions(request).wrong_token(request)
         return login_form(request, next=_own_path(next), error=WRONG)
     response = RedirectResponse(_own_path(next), 303)

@@ -10,7 +10,6 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from ...cypher import rows
-from ...cypher.errors import ServerUnavailableError
 from ...cypher.run import Database
 from ..base.cache import Cache
 from ..base.settings import Settings
@@ -28,7 +27,6 @@ DATA_SETS = 200
 FRESH_S = 0.25
 """Time for which the status of an edit is cached."""
 JSON = "application/json"
-WAIT = "Wait a little and try again: the service reconnects. `/ready` shows the status."
 
 
 class StatusCache:
@@ -119,9 +117,10 @@ def database_of(request: Request) -> Database:
     Raises:
         ServerUnavailableError: as `database`.
     """
-    connected = state(request).connection.get()
+    connection = state(request).connection
+    connected = connection.get()
     if request.state.unchecked:
-        raise ServerUnavailableError("The database does not answer yet.", remedy=WAIT)
+        raise connection.unavailable("The database does not answer yet.")
     return connected
 
 
