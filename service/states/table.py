@@ -11,6 +11,7 @@ from ...cypher.rows.chains import Link
 from ...cypher.rows.states import ChangedFact, MovedRoute
 from ..base.errors import UsageError
 from ..base.formatting import cell, fine, number, objects, pluralize, short, signed
+from ..graphs.edges import became
 from ..models.edit import MEASURE_NAMES, DriftLine, Measure, MeasuredOptions
 from ..models.options import words_of
 from ..reports import series_figures as drawing
@@ -111,7 +112,7 @@ def changed_table(out: ComparisonOut, measure: Measure) -> Table[ChangedRow]:
         Column("fact", lambda row: stated(row[1])),
         Column("p", lambda row: f"{short(row[1].before)} → {short(row[1].after)}", whole=True),
         *(said if any(fact.says_after for _, fact in rows) else ()),
-        Column("became", lambda row: became(row[1])),
+        Column("became", lambda row: became(row[1].change, row[1].says_after)),
     ]
     values: list[Column[ChangedRow]] = [Column("state", lambda row: row[0].after.name)]
     values += [
@@ -124,13 +125,6 @@ def changed_table(out: ComparisonOut, measure: Measure) -> Table[ChangedRow]:
 def stated(fact: ChangedFact | Link) -> str:
     """Return a fact as a sentence: its cloze with subject and object."""
     return f"{fact.prompt.replace('{}', fact.subject)} {fact.object}"
-
-
-def became(fact: ChangedFact) -> str:
-    """Return what became of a fact, in words."""
-    if fact.change == "replaced" and fact.says_after:
-        return f"replaced by {fact.says_after}"
-    return "new" if fact.change == "added" else fact.change
 
 
 def routes_tables(out: ComparisonOut, measure: Measure) -> list[Table[RouteRow]]:
