@@ -394,6 +394,12 @@ class ComparisonOut(Plotted, Result):
 
     states: list[StateComparison] = Field(description="Each state, in the order of the request.")
     n_facts: int = Field(description="Facts in the graph.")
+    asked: str = Field(
+        default="",
+        description="Digest of the request and of the sizes and times of the states' files, by"
+        " which the same command finds it without loading a model; empty where a state is an"
+        " endpoint or in memory.",
+    )
     unfinished: bool = Field(
         default=False,
         description="Whether it is one state of a comparison that has not ended: repeated, that"

@@ -10,7 +10,7 @@ import pytest
 
 from support.own_graphs import stored_edges
 from support.references import states_reference
-from support.references.reference import Case
+from support.references.reference import KNOWN, Case
 from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
@@ -157,7 +157,7 @@ def require_brute_force(walk: Walk, out: ComparisonOut) -> list[int]:
     case = Case(first.subject, first.target_true, None, walk.rewrite.relation)
     opened = []
     for numbers, later in zip(kept(out), graphs, strict=True):
-        expected = states_reference.revived(graphs[0], later, case, 0.01)
+        expected = states_reference.revived(graphs[0], later, case, KNOWN)
         found = numbers.reopened
         assert (found.closed, found.opened) == (expected["closed"], expected["opened"])
         opened.append(found.opened)
