@@ -589,7 +589,7 @@ def _identity(run: _Run, before: StateOut, after: StateOut) -> dict[str, object]
 
 
 def _asked_identity(run: _Run) -> dict[str, object]:
-    """What is asked and counted, whatever the states are."""
+    """The questions and the rule of counting, whatever the states are."""
     about = _measured_identity(run) | {
         "requests": [rewrite.identity for rewrite in probing.rewrites(run.asked)],
         "routes": query("states/routes").digest,
