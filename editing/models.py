@@ -253,6 +253,27 @@ def has_weights(name_or_path: str | Path, *, revision: str | None = None) -> boo
     return False
 
 
+def file_times(name_or_path: str | Path, *, revision: str | None = None) -> list[Any] | None:
+    """Path, size and time of change of a model's files, which are not read; of the hub its commit.
+
+    None: the commit is not known.
+
+    Raises:
+        ModelLoadError: no such model.
+    """
+    source, options, pinned = _source(str(name_or_path), revision)
+    if not _is_local(options):
+        return [source, pinned] if pinned else None
+    return times_of(Path(source, options.get("gguf_file", "")))
+
+
+def times_of(path: Path) -> list[Any]:
+    """Path, size and time of change of a file, or of each file of a folder."""
+    found = sorted(path.glob("*")) if path.is_dir() else [path]
+    about = [(str(each.resolve()), each.stat()) for each in found if each.is_file()]
+    return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in about]
+
+
 def wrap(
     model: Any, tokenizer: Any, *, name: str, revision: str | None = None, tf32: bool = False
 ) -> LoadedModel:

@@ -29,5 +29,7 @@ RETURN subject, relation, object, prompt, role, a IS NOT NULL AS in_a, b IS NOT 
     ELSE coalesce(a.change, '') <> coalesce(b.change, '') OR (a[$post] > 0.5) <> (b[$post] > 0.5)
   END AS flipped,
   a[$pre] AS pre_a, a[$post] AS post_a, a.change AS change_a,
-  b[$pre] AS pre_b, b[$post] AS post_b, b.change AS change_b
+  a.says_pre AS says_pre_a, a.says_post AS says_post_a,
+  b[$pre] AS pre_b, b[$post] AS post_b, b.change AS change_b,
+  b.says_pre AS says_pre_b, b.says_post AS says_post_b
 ORDER BY coalesce(abs(post_b - post_a), 0.0) DESC, subject, relation, object, prompt, role, i

@@ -61,13 +61,10 @@ class RouteCounts(BaseModel):
 
     chains: int = Field(description="Number of all chains.")
     before: int = Field(
-        description="Number of those whose facts' probabilities multiply to more than `floor` in"
-        " the first state."
+        description="Number of those that the first state knows: the product of their facts'"
+        " probabilities is at least `floor` and not 0, and each is at least `known`."
     )
-    after: int = Field(
-        description="Number of those whose facts' probabilities multiply to more than `floor` in"
-        " the second state."
-    )
+    after: int = Field(description="Number of those that the second state knows.")
     opened: int = Field(description="Number of those of the second state alone.")
     closed: int = Field(description="Number of those of the first state alone.")
 

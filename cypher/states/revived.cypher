@@ -1,7 +1,7 @@
 // The chain that an edit closed and that leads to the old object again in a later state. The graphs
 // compare the base with the edited model and with the later state. A chain leads to the object in a
-// state if the product of its facts' probabilities there is above $floor. The edit closed it if it
-// does so in the base and not in the edited model; it is open again if it does in the later state.
+// state that knows it, as states/routes says. The edit closed it if it does so in the base and not
+// in the edited model; it is open again if it does in the later state.
 // params:
 //   $graph     GRAPH_ID            graph of base and edited model
 //   $later     GRAPH_ID            graph of base and later state, with the same facts
@@ -12,7 +12,8 @@
 //   $pre       STRING = p_pre      property with the probability in the base
 //   $post      STRING = p_post     property in the edited model, and in the later state
 //   $parallel  STRING(before|after) = before  of parallel facts: likeliest in base or each state
-//   $floor     FLOAT = 0.01        product above which a chain leads to the object
+//   $known     FLOAT = 0.05        probability from which a fact counts as known
+//   $known_chain  FLOAT = 0.01     product from which a chain leads to the object, if it is not 0
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
 MATCH (s:Entity {key: $graph + '|' + $subject})
@@ -30,7 +31,9 @@ CALL (c, s, o) {
     END] AS edited
   WITH links, steps, edited, reduce(x = 1.0, f IN links | x * f[$pre]) AS R,
     reduce(x = 1.0, p IN edited | x * p) AS R_edited
-  WHERE R > $floor AND R_edited <= $floor
+  WHERE R >= $known_chain AND R > 0 AND all(f IN links WHERE f[$pre] >= $known)
+    AND R_edited IS NOT NULL AND (R_edited < $known_chain OR R_edited = 0
+      OR any(p IN edited WHERE p < $known))
   WITH links, steps, edited, R, R_edited
   ORDER BY size(links), [f IN links | endNode(f).name]
   RETURN collect({links: links, steps: steps, edited: edited, R: R, R_edited: R_edited}) AS chains
@@ -45,7 +48,8 @@ CALL (chains) {
   WITH i, collect(CASE lacking WHEN 0 THEN p ELSE -1.0 END) AS later
   WITH i, later, any(p IN later WHERE p < 0) AS missing,
     reduce(x = 1.0, p IN later | x * p) AS R_later
-  WITH i, later, missing, R_later, NOT missing AND R_later > $floor AS open
+  WITH i, later, missing, R_later, NOT missing AND R_later >= $known_chain AND R_later > 0
+    AND all(p IN later WHERE p >= $known) AS open
   ORDER BY R_later DESC, i
   RETURN count(CASE WHEN open THEN 1 END) AS opened, count(CASE WHEN missing THEN 1 END) AS missing,
     collect(CASE WHEN open THEN {chain: chains[i], later: later, R: R_later} END) AS found

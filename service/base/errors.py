@@ -40,6 +40,10 @@ from ...editing.errors import EditingError
 from ...loaders.errors import LoaderError
 
 
+class DatabaseStartingError(ServerUnavailableError):
+    """The database is starting."""
+
+
 class ServiceError(Exception):
     """The request failed.
 
@@ -281,7 +285,7 @@ CODES: dict[str, str] = {
     "job-taken": "another process has taken over the job",
     "command-stopped": "the jobs of a command stopped; what they finished is stored",
     "endpoint": "the endpoint of a model does not answer",
-    "database-unavailable": "the database does not answer; see `Retry-After`",
+    "database-unavailable": "the database is starting, or does not answer; see `Retry-After`",
     "query-limit": "a query takes too long or returns too much",
     "disk-full": "the disk of the database is full; nothing was written",
     "database": "the database refused a query",

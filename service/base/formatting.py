@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 UNDEFINED = "–"
 """Shown in place of a value that is not defined."""
@@ -101,5 +102,7 @@ def file_size(size: int) -> str:
 
 
 def pluralize(n: int, what: str) -> str:
-    """A counted noun: `1 rule`, `2 rules`, `12,000 facts`."""
-    return f"{n:,} {what}{'s' * (n != 1)}"
+    """A counted noun: `1 rule`, `2 rules`, `12,000 facts`, `2 entities`."""
+    if n != 1:
+        what = f"{what[:-1]}ies" if re.search("[^aeiou]y$", what) else f"{what}s"
+    return f"{n:,} {what}"

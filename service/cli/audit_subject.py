@@ -10,6 +10,7 @@ import typer
 
 from ...loaders.records import Fact
 from ..base.errors import NothingStoredError
+from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..growth.schemas import CrawlOptions, EndpointIn
 from ..reports.formats import Column, Table
@@ -84,8 +85,8 @@ def audit_subject(
         if state and not known:
             raise NothingStoredError(nothing, remedy="Begin with another entity of the graph.")
         if not printed.json:
-            others = f"{len(facts) - len(known)} further facts around it"
-            note = f"{others} are in the graph {grown.graph}." if known else nothing
+            others = pluralize(len(facts) - len(known), "further fact")
+            note = f"In the graph {grown.graph}: {others} around it." if known else nothing
             emit_table(Table("forget", f"The model knows of {subject}", FORGET_SET, known, note))
         if not state:
             if printed.json:

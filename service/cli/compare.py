@@ -11,6 +11,7 @@ import typer
 
 from ..base.formatting import cell, objects, pluralize, signed, signed_interval, with_interval
 from ..base.settings import Settings
+from ..graphs.edges import became
 from ..models.diff import ChainDelta, ChainsDiff, Diff, FactDelta, FactsDiff, LoneFact, MetricDelta
 from ..models.edit import MEASURE_NAMES
 from ..reports.formats import Column, Table
@@ -174,9 +175,9 @@ FLIPPED: list[Column[FactDelta]] = [
     Column("relation", lambda f: f.relation),
     Column("object", lambda f: f.object),
     Column("A", lambda f: f"{cell(f.pre_a)} → {cell(f.post_a)}", optional=1),
-    Column("", lambda f: f.change_a),
+    Column("", lambda f: became(f.change_a, f.says_post_a)),
     Column("B", lambda f: f"{cell(f.pre_b)} → {cell(f.post_b)}", optional=1),
-    Column("", lambda f: f.change_b),
+    Column("", lambda f: became(f.change_b, f.says_post_b)),
     Column("B − A", lambda f: f.delta, signed),
 ]
 LONE: list[Column[LoneFact]] = [
@@ -186,6 +187,7 @@ LONE: list[Column[LoneFact]] = [
     Column("role", lambda f: f.role, optional=1),
     Column("before", lambda f: f.pre),
     Column("after", lambda f: f.post),
+    Column("", lambda f: became(f.change, f.says_post), optional=1),
 ]
 
 

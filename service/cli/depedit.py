@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..base.errors import NotFoundError, NothingStoredError, UsageError
+from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..depedit import report as depedit_report
 from ..depedit import store
@@ -150,7 +151,8 @@ def build(
             }
         )
         return
-    note = f"{len(stored)} sets of {graph}; run one with `thinkeval lab depedit run SET`"
+    sets = pluralize(len(stored), "set")
+    note = f"{sets} of {graph}; run one with `thinkeval lab depedit run SET`"
     show_sets(f"Knowledge sets of {graph}", stored, saved, note)
     for each in list(skipped.values())[:SKIPPED_SHOWN]:
         emit_error(f"skipped rule {each.rule}: {each.reason}")
@@ -197,7 +199,7 @@ def import_(
             }
         )
         return
-    show_sets(f"Knowledge sets of {file}", stored, saved, f"{len(stored)} sets")
+    show_sets(f"Knowledge sets of {file}", stored, saved, pluralize(len(stored), "set"))
     for each in loaded.notes:
         emit_error(f"line {each.line}: {each.reason}")
     for each in loaded.refused:
@@ -523,7 +525,7 @@ def show_set(knowledge: KnowledgeSet, copy: int | None, *, json: bool) -> None:
     phase = "established" if copy is None else f"copy {copy}"
     note = (
         f"{knowledge.rule.text()} {knowledge.setting}, seed {knowledge.seed},"
-        f" {len(knowledge.copies)} updated copies"
+        f" {pluralize(len(knowledge.copies), 'updated copy')}"
     )
     emit_table(Table("questions", f"{knowledge.id}: {phase}", QUESTIONS, asked, note))
 

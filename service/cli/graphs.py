@@ -236,7 +236,8 @@ def rewrites(
     if any(r.kind == "append" for r in listed):
         columns.insert(1, Column("kind", lambda r: r.kind))
         columns.append(Column("correct / hard / random", _answers, optional=1))
-    note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 facts"
+    chained = pluralize(sum(counts.values()), "chain")
+    note = f"{pluralize(len(listed), 'rewrite')}, {chained} of ≤ 5 facts"
     if built:
         note = _said(built)
     value: Any = [{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed]

@@ -221,11 +221,12 @@ def _written(score: Score) -> str | None:
     before, after = (score.get(f"fluency{side}", TEXT) for side in ("_pre", ""))
     if before is None or after is None:
         return None
-    line = f"Fluency {number(before.value)} → {number(after.value)} bits over {after.n} texts"
+    line = f"Fluency {number(before.value)} → {number(after.value)} bits over"
+    line += f" {pluralize(after.n, 'text')}"
     before, after = (score.get(f"consistency{side}", TEXT) for side in ("_pre", ""))
     if before is None or after is None or not after.n:
         return f"{line}; consistency needs reference texts, and the rewrite has none."
-    texts = f"{after.n} reference text{'s' if after.n > 1 else ''}"
+    texts = pluralize(after.n, "reference text")
     return f"{line}; consistency {number(before.value)} → {number(after.value)} with {texts}."
 
 

@@ -157,14 +157,14 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
     )
     if not counted:
         emit_note(
-            f"{model}: none of {len(rows)} differences between methods has an adjusted p below"
-            f" .05{over_seeds}."
+            f"{model}: none of {pluralize(len(rows), 'difference')} between methods has an adjusted"
+            f" p below .05{over_seeds}."
         )
         return
     note = (
-        f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 have an"
-        " adjusted p below .05 (exchange of the two methods by families of rewrites; Holm over the"
-        f" comparisons at one efficacy){over_seeds}."
+        f"{len(counted)} of {pluralize(len(rows), 'difference')} between methods of efficacy above"
+        " .5: adjusted p below .05 (exchange of the two methods by families of rewrites; Holm over"
+        f" the comparisons at one efficacy){over_seeds}."
     )
     title = f"Differences that exceed chance: {model}"
     emit_table(Table("differences", title, DIFFERENCES, counted, note))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -78,6 +78,12 @@ def written(rewrite: Rewrite | None) -> str | dict[str, Any]:
             "invalid-request",
         )
     return given
+
+
+def several(given: Iterable[Any]) -> list[Any]:
+    """Return values that are named one by one, in lists, or as a single text."""
+    parts = [given] if isinstance(given, str) else given
+    return [one for each in parts for one in (each if isinstance(each, list) else [each])]
 
 
 def _require_known(given: Mapping[str, Any], known: list[str], what: str) -> None:

@@ -30,7 +30,7 @@ from ..models.notebook import Picture, Plotted, drawn_by
 from ..reports.leakage_selection import Selection
 from ..states.schemas import ComparisonIn, ComparisonOut
 from .http import Http, Named, ProblemError, Progress, failure, follow, frame, id_of, part
-from .options import Rewrite, takes, written
+from .options import Rewrite, several, takes, written
 
 if TYPE_CHECKING:
     import httpx
@@ -278,10 +278,10 @@ class DepEdit:
         Raises:
             ProblemError, TimeoutError: as `run`.
         """
-        named = None if sets is None else list(sets)
+        named = None if sets is None else several(sets)
         body = {"sets": named, "graph": graph, **options}
         if strategies is not None:
-            body["strategies"] = list(strategies)
+            body["strategies"] = several(strategies)
         done = self._experiments.run("protocols", body, progress=progress, timeout=timeout)
         return cast(ProtocolOut, done.result)
 
@@ -675,7 +675,7 @@ class Client:
         Raises:
             ProblemError, TimeoutError: as `run`; an edit without a score alone does not raise.
         """
-        body = {"methods": list(methods), **options}
+        body = {"methods": several(methods), **options}
         done = self.experiments.run("sweeps", body, progress=progress, timeout=timeout)
         return cast(SweepOut, done.result)
 
@@ -705,7 +705,7 @@ class Client:
     def compare(
         self,
         base: str,
-        *states: str,
+        *states: str | list[str],
         graph: str = "hogwarts",
         rewrites: Sequence[str] = (),
         forget: Sequence[str] = (),
@@ -718,7 +718,8 @@ class Client:
         Args:
             base: a state in words, such as `organism`.
             states: states in words, such as `organism+edit:EDIT`; `+CHANGE` is the state before
-                with this put on: `+8bit`, `+finetune:graph:steps=200`.
+                with this put on: `+8bit`, `+finetune:graph:steps=200`. A list of them is the
+                same.
             rewrites: ids or subjects of rewrite requests that are scored between the states.
             forget: facts that shall be forgotten, each `SUBJECT|RELATION|OBJECT`.
             options: samples, all_rewrites, max_steps ... of `POST /v1/comparisons`.
@@ -726,8 +727,8 @@ class Client:
         Raises:
             ProblemError, TimeoutError: as `run`.
         """
-        body = {"base": base, "states": list(states), "graph": graph, **options}
-        body |= {"rewrites": list(rewrites), "forget": list(forget)}
+        body = {"base": base, "states": several(states), "graph": graph, **options}
+        body |= {"rewrites": several(rewrites), "forget": several(forget)}
         done = self.experiments.run("comparisons", body, progress=progress, timeout=timeout)
         return cast(ComparisonOut, done.result)
 

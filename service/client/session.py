@@ -20,7 +20,7 @@ from ..states.opened import InMemory
 from ..states.schemas import ComparisonIn, ComparisonOut
 from ..states.spec import StateIn, parse
 from .http import ProblemError, Progress
-from .options import takes, written
+from .options import several, takes, written
 from .rest import Client
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Session(Client):
     def compare(  # type: ignore[override]
         self,
         base: str | StateIn | Model,
-        *states: str | StateIn | Model,
+        *states: str | StateIn | Model | list[Any],
         graph: str = "hogwarts",
         rewrites: Sequence[str] = (),
         forget: Sequence[str] = (),
@@ -158,7 +158,8 @@ class Session(Client):
 
         Args:
             base, states: in words, such as `organism+edit:EDIT`; or (model, tokenizer), or (model,
-                tokenizer, name). A word `+CHANGE` is the state before with this put on.
+                tokenizer, name). A word `+CHANGE` is the state before with this put on. A list of
+                states is the same.
             rewrites: ids or subjects of rewrite requests that are scored between the states.
             forget: facts that shall be forgotten, each `SUBJECT|RELATION|OBJECT`.
             progress, timeout: of a service; a session shows its own progress.
@@ -170,10 +171,10 @@ class Session(Client):
         from ..states.compare import compare
 
         with self._working():
-            read = [_state(state) for state in (base, *states)]
+            read = [_state(state) for state in (base, *several(states))]
             posted = ComparisonIn.model_validate({
                 "base": read[0][0], "states": [state for state, _ in read[1:]], "graph": graph,
-                "rewrites": list(rewrites), "forget": list(forget), **options,
+                "rewrites": several(rewrites), "forget": several(forget), **options,
             })  # fmt: skip
             found = compare(self._runtime, posted, memory=[model for _, model in read])
         drawn_by(found, self.plot)

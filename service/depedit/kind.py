@@ -256,8 +256,7 @@ DEPEDIT = Kind(
     name=NAME,
     plural="protocols",
     noun="protocol",
-    about="Runs strategies of DepEdit's establish-and-update protocol on knowledge sets: which"
-    " conclusions follow once facts are established and updated.",
+    about="Tests whether conclusions follow when facts are taught and updated (DepEdit).",
     request=RunsIn,
     result=ProtocolOut,
     prepare=_prepare,

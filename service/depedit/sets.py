@@ -13,6 +13,7 @@ from ...loaders.knowledge_sets import SETTINGS, Copy, Implication, KnowledgeSet
 from ...loaders.records import KnowledgeGraph, digest, slug
 from ...loaders.rule_records import Rule
 from ..base.errors import NothingStoredError, UsageError
+from ..base.formatting import pluralize
 from ..models.depedit import Skipped
 from .questions import Wording, templates
 
@@ -95,7 +96,8 @@ def redraw(
             if follow is None or _apart(groundings(rule, drawn, pool.kinds)) == follow:
                 return drawn
     raise UsageError(
-        f"No other objects were found for {len(changed)} of {len(facts)} facts so that one answer"
+        f"No other objects were found for {len(changed)} of {pluralize(len(facts), 'fact')} so that"
+        " one answer"
         f" follows for each question ({rule.text()}).",
         remedy="Update fewer facts, or use a graph with more entities of these kinds.",
     )
@@ -336,9 +338,9 @@ def _specific(
         raise TooSmallError(
             f"{material.dataset!r} is too small for a set of {options.facts} facts and"
             f" {options.implications} implications by the rule '{rule.text()}' It has"
-            f" {len(usable)} facts of the premises that are the only answer to their question, and"
-            f" {len(found)} groundings, of which {len(best)} have premises of their own and do not"
-            " meet.",
+            f" {pluralize(len(usable), 'fact')} of the premises without another answer to their"
+            f" question, and {pluralize(len(found), 'grounding')}; {len(best)} with premises of"
+            " their own do not meet.",
             remedy=f"Ask for --facts {2 * len(best)} --implications {len(best)} and fewer"
             " --updates, or take another rule."
             if best
@@ -490,7 +492,7 @@ def build(
     if not sets:
         closest = "" if len(skipped) == 1 else " The closest one:"
         raise UsageError(
-            f"None of {len(skipped)} rules yields a set.{closest} {skipped[0].reason}",
+            f"None of {pluralize(len(skipped), 'rule')} yields a set.{closest} {skipped[0].reason}",
             remedy="Ask for smaller sets (--facts, --implications, --updates, --unrelated), or"
             " take a larger graph.",
         )

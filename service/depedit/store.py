@@ -15,6 +15,7 @@ from ...loaders.depedit_records import from_json, to_json
 from ...loaders.knowledge_sets import KnowledgeSet
 from ...loaders.records import digest
 from ..base.errors import ConflictError, NotFoundError, UsageError
+from ..base.formatting import pluralize
 from ..base.paging import next_offset, read_offset
 from ..models.depedit import Question
 from .questions import questions
@@ -113,7 +114,7 @@ def save_set(db: Database, knowledge: KnowledgeSet, *, replace: bool = False) ->
     if stored and not replace:
         raise ConflictError(
             f"A knowledge set {knowledge.id!r} is stored already, with other content"
-            f" ({stored[0].n_runs} runs use it).",
+            f" ({pluralize(stored[0].n_runs, 'run')} of it).",
             remedy="Replace it with --replace, which deletes its runs too.",
         )
 

@@ -16,6 +16,7 @@ from ...cypher.errors import GraphError, ServerUnavailableError
 from ...cypher.metric_options import headlines
 from ...cypher.run import Database
 from ..base.database import connect
+from ..base.errors import DatabaseStartingError
 from ..base.settings import Settings
 from ..reports.browser import browser_start
 
@@ -66,8 +67,13 @@ class Connection:
             self._changed.wait_for(lambda: self._database is not None, timeout=wait_s)
             if self._database is not None:
                 return self._database
-        raise ServerUnavailableError(
-            self.problem,
+        raise self.unavailable(self.problem)
+
+    def unavailable(self, detail: str) -> ServerUnavailableError:
+        """The error of a request that needs the database: it is starting, or cannot be reached."""
+        kind = DatabaseStartingError if self.starting else ServerUnavailableError
+        return kind(
+            detail,
             remedy="Wait a little and try again: the service reconnects automatically."
             " `/ready` shows the status.",
         )

@@ -79,7 +79,7 @@ def results(db: Database, kind: str, model: type[ResultT], **filters: Any) -> li
         kind: name of the kind.
         model: of its results.
         filters: id, graph, edit (that it scored), part (a graph that it has), update (of a
-            fine-tune), skip, limit.
+            fine-tune), holds (a text of it), skip, limit.
     """
     found = []
     for row in db.read(rows.ExperimentRow, "experiments/page", kind=kind, **filters):

@@ -16,6 +16,7 @@ from ...cypher import rows
 from ...loaders.records import digest
 from .. import NUMBERS_VERSION
 from ..base.errors import NotFoundError, UsageError
+from ..base.formatting import pluralize
 from ..graphs import datasets
 from ..graphs.requests import of_one_kind
 from ..models.edit import EditIn, Measure, Score, Status
@@ -148,9 +149,9 @@ class SweepStore(Store[SweepOut]):
         return self.kind.shown(
             id=out.id, kind=self.kind.name, graph=out.graph, request=out.request,
             status=_status(counts), progress=ended / total if total else 1.0,
-            stage=f"{ended} of {total} edits", total=total, parts=out.edits,
+            stage=f"{ended} of {pluralize(total, 'edit')}", total=total, parts=out.edits,
             created_at=out.created_at,
-            error=f"{lacking} of {total} edits have no score" if lacking else None,
+            error=f"{lacking} of {pluralize(total, 'edit')} without a score" if lacking else None,
             remedy=self.kind.again if lacking else None,
             result=out if ended else None, links=self._links(out.id),
         )  # fmt: skip
@@ -317,7 +318,7 @@ def _title(out: SweepOut) -> str:
 
 def _sentences(out: SweepOut, measure: Measure | None = None) -> list[str]:
     counted = ", ".join(f"{n} {status}" for status, n in out.counts.items() if n)
-    return [f"{sum(out.counts.values())} edits: {counted}."]
+    return [f"{pluralize(sum(out.counts.values()), 'edit')}: {counted}."]
 
 
 LISTED: list[Column[SweepOut]] = [
@@ -333,8 +334,7 @@ SWEEP = Kind(
     name="sweep",
     plural="sweeps",
     noun="sweep",
-    about="Scores every method on every rewrite request (and model, and seed). All edits are"
-    " queued, or none; those that are scored already are not repeated.",
+    about="Scores every method on every rewrite request; stored scores are found again.",
     request=SweepIn,
     result=SweepOut,
     prepare=_prepare,

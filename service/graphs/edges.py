@@ -33,6 +33,13 @@ def change(pre: float, post: float, replaced: bool | None = None) -> str:
     return "replaced" if replaced else "weakened"
 
 
+def became(changed: str | None, says: str | None) -> str:
+    """Return what became of a fact, in words: of one that is replaced, by which answer."""
+    if changed == "replaced" and says:
+        return f"replaced by {says}"
+    return "new" if changed == "added" else changed or "–"
+
+
 def caption(relation: str, pre: float | None, post: float | None = None) -> str:
     """Return the caption of an edge: `.93→.08` after an edit, `studied at .93` before one.
 

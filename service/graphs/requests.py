@@ -21,6 +21,7 @@ from ...loaders.records import (
 )
 from ...loaders.texts import prompt_flaw
 from ..base.errors import ConflictError, NotFoundError, UsageError
+from ..base.formatting import pluralize
 from . import datasets
 from .write import rewrite_row
 
@@ -452,7 +453,8 @@ def _refused(key: Key, tried: Sequence[str], best: _Chosen) -> RefusedKey:
         reason = "no entity of the range is left that the model does not give already"
     else:
         reason = (
-            f"at most {len(best.names)} hard false answers with {len(tried)} new answers tried;"
+            f"at most {pluralize(len(best.names), 'hard false answer')} with"
+            f" {pluralize(len(tried), 'new answer')} tried;"
             f" at least {LEAST_HARD} are needed"
         )
     return RefusedKey(key.subject, key.relation, reason)

@@ -204,8 +204,7 @@ GROWTH = Kind(
     name="growth",
     plural="growth",
     noun="growth run",
-    about="Grows a graph from a model: its answers are validated, reasoned about, reviewed, and"
-    " stored with the graph.",
+    about="Grows a graph from a model's answers, and has them reviewed.",
     request=GrowthIn,
     result=GrowthOut,
     prepare=_prepare,

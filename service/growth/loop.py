@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from ...cypher import rows
 from ...editing.probe.matching import normalise
 from ..base.errors import EndpointError, UsageError
+from ..base.formatting import pluralize
 from .candidates import Elicited, Found
 from .context import BudgetReached
 from .elicit import open_elicitor
@@ -129,7 +130,7 @@ class Loop:
             if self._undecided():
                 return "waiting_review", WAITING
             if self._seed is not None and len(self._paths) >= posted.chains:
-                return "finished", f"{len(self._paths)} chains"
+                return "finished", pluralize(len(self._paths), "chain")
             # Candidates corrected or kept by a person are validated, also if nothing more is found.
             open_ = any(one.state == "new" for one in new)
             if not chains and (not new or (self._elicitor.stopped and not open_)):

@@ -205,7 +205,7 @@ def effect_of(
             effect = planning.execute(alone)
             targets |= effect.targets
             found = {"targets": targets, "context_templates": effect.templates}
-    runtime.progress(0, 1, f"editing {len(requests)} facts with {options.method}")
+    runtime.progress(0, 1, f"editing {pluralize(len(requests), 'fact')} with {options.method}")
     together = resolved.method.execute(
         loaded.model,
         loaded.tokenizer,

@@ -226,6 +226,8 @@ def described(
                 prompt=row.prompt,
                 pre=leaks.pre(fact),
                 post=leaks.post(fact),
+                says_pre=row.says_pre,
+                says_post=row.says_post,
                 closes=_n_chains(through),
                 alone=_n_chains(c for c in through if c.facts & chosen == {fact}),
                 share=share / whole if leaks.score and whole else None,

@@ -59,6 +59,9 @@ def facts_table(
         Column("pre", lambda f: f.pre, optional=4),
         Column("post", lambda f: f.post, optional=4),
     ]
+    if any(fact.says_post for fact in facts):
+        columns.append(Column("answer now", lambda f: f.says_post, optional=1))
+        columns.append(Column("answer before", lambda f: f.says_pre, optional=4))
     if not any(fact.pre is not None for fact in facts):
         measured = ("of IFR", "IFR after", "pre", "post")
         columns = [column for column in columns if column.header not in measured]

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, Field, computed_field, model_validator
 
-from .edit import EditedFact, Measure, ProbedFact, ScoringOptions
+from .edit import AnsweredFact, EditedFact, Measure, ScoringOptions
 from .notebook import InOneLine
 
 
@@ -110,9 +110,15 @@ class FactDelta(BaseModel):
         description="Change by edit a: kept, weakened, replaced, lost or added, by the first"
         " measure."
     )
+    says_pre_a: str | None = Field(
+        default=None, description="The model's own answer before edit a; null where not asked."
+    )
+    says_post_a: str | None = Field(default=None, description="Its own answer after edit a.")
     pre_b: float | None = Field(description="Probability before edit b.")
     post_b: float | None = Field(description="Probability after edit b.")
     change_b: str | None = Field(description="Change by edit b, likewise.")
+    says_pre_b: str | None = Field(default=None, description="Its own answer before edit b.")
+    says_post_b: str | None = Field(default=None, description="Its own answer after edit b.")
     delta: float | None = Field(default=None, description="post_b − post_a.")
 
     @model_validator(mode="after")
@@ -122,7 +128,7 @@ class FactDelta(BaseModel):
         return self
 
 
-class LoneFact(ProbedFact):
+class LoneFact(AnsweredFact):
     """A fact that only one of the edit graphs has."""
 
     prompt: str = Field(description="The fact's cloze, with `{}` for the subject.")

@@ -542,6 +542,16 @@ class ProbedFact(BaseModel):
     )
 
 
+class AnsweredFact(ProbedFact):
+    """The same with the model's own answers, which changed facts are asked for."""
+
+    says_pre: str | None = Field(
+        default=None,
+        description="The model's own answer before the edit; null where it was not asked.",
+    )
+    says_post: str | None = Field(default=None, description="Its own answer after the edit.")
+
+
 class Score(ShownScore, EditedFact):
     """The score of one edit: what `thinkeval score`, the stored record and the report show."""
 

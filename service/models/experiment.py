@@ -96,7 +96,7 @@ class EditFilters(BaseModel):
 
 
 class SweepIn(SharedOptions):
-    """Several methods (and models, seeds) on several rewrites of one graph."""
+    """Several methods (and models, seeds) on several rewrites; all edits are queued, or none."""
 
     model_config = ConfigDict(
         json_schema_extra={

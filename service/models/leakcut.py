@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...cypher.rows.leakcut import Retention
-from .edit import EditedFact, EditIn, Measure, Name, ProbedFact
+from .edit import AnsweredFact, EditedFact, EditIn, Measure, Name
 from .experiment import Result
 from .notebook import InOneLine
 from .options import Option
@@ -70,7 +70,7 @@ class CutIn(BaseModel):
     seconds: float = Field(default=5.0, gt=0, le=600, description="Longest time of the solver.")
 
 
-class CutFact(ProbedFact):
+class CutFact(AnsweredFact):
     """A fact of a cut."""
 
     id: str = Field(description="Id of the fact within the data set.")

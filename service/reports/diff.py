@@ -291,9 +291,13 @@ def _facts(db: Database, one: Score, other: Score, measure: Measure) -> FactsDif
     )
 
 
+_OF_SIDE = ("pre", "post", "change", "says_pre", "says_post")
+"""Fields of a fact that each edit has."""
+
+
 def _lone(row: FactDelta, side: str) -> LoneFact:
     about = row.model_dump(include={"subject", "relation", "object", "prompt", "role"})
-    values = {name: getattr(row, f"{name}_{side}") for name in ("pre", "post", "change")}
+    values = {name: getattr(row, f"{name}_{side}") for name in _OF_SIDE}
     return LoneFact(**about, **values)
 
 

@@ -280,7 +280,7 @@ def markdown(checked: Sequence[Checked], errors: Sequence[str] = ()) -> bytes:
     """The gates as a comment in Markdown: a sentence, and a table, missed ones first."""
     n = len(checked) + len(errors)
     missed = sum(not each.met for each in checked) + len(errors)
-    head = f"{missed} of {pluralize(n, 'gate')} missed" if missed else f"{n} of {n} gates met"
+    head = f"{missed or n} of {pluralize(n, 'gate')} {'missed' if missed else 'met'}"
     rows = [("**no score**", _named(line), "score", line) for line in errors]
     rows += [
         ("met" if each.met else "**missed**", each.edit, each.gate, each.text)

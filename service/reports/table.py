@@ -407,14 +407,14 @@ def _what(scores: Sequence[Score], measure: str) -> str:
         for o in sorted(options, key=lambda o: o.max_steps)
     )
     asked = ", ".join(dict.fromkeys(s.protocols.get(measure, "protocol unknown") for s in scores))
-    edits = f"{len(scores)} edit{'s' if len(scores) > 1 else ''}{_mixture(scores)}"
+    edits = f"{pluralize(len(scores), 'edit')}{_mixture(scores)}"
     return f"{edits}, measure: {MEASURE_NAMES[measure]} ({asked}); {rules}."
 
 
 def _undefined(scores: Sequence[Score], measure: str, metric: str) -> str:
     """Of how many edits a metric is undefined, which no mean counts; empty where of none."""
     n = len(scores) - _mean(scores, metric, measure)[1]
-    return f" (undefined for {n} of {len(scores)} edits)" * bool(n)
+    return f" (undefined for {n} of {pluralize(len(scores), 'edit')})" * bool(n)
 
 
 def _interval_of(

@@ -754,9 +754,12 @@ def best_method(scores: Sequence[Score], measure: Measure) -> BestMethod:
         )
     keep = [score for score in those if kept(score, measure)]
     if not keep:
-        which = f"none of the {len(those)} edits that took (of {n})" if n > 1 else "it took, but"
-        did = "kept the model; it did the least damage" if n > 1 else "broke the model"
-        return BestMethod(best, f"{which} {did}: {broke(best, measure)}.", kept=False)
+        only = f"it is the only edit of {n} that took" if n > 1 else "it took"
+        said = f"{only}, but broke the model"
+        if len(those) > 1:
+            said = f"none of the {len(those)} edits that took (of {n}) kept the model; it did the"
+            said += " least damage"
+        return BestMethod(best, f"{said}: {broke(best, measure)}.", kept=False)
     return BestMethod(best, _why(best, keep, len(those), n, measure), kept=True)
 
 

@@ -14,6 +14,7 @@ from ...cypher import rows
 from ...cypher.rows.forms import FormCounts
 from ...loaders.records import Fact, digest
 from ..base.errors import UsageError
+from ..base.formatting import pluralize
 from ..forms.asking import Asked, Planned, fitting, outcomes, plan, takes_chat, tokens
 from ..forms.context import Context
 from ..forms.registry import Form, chosen
@@ -336,9 +337,9 @@ def _cost(loaded: LoadedModel, battery: Battery) -> str:
     cloze = found.get(CLOZE, 0.0) * len(facts[CLOZE])
     times = f", {whole / cloze:.0f} times those of the cloze" if cloze else ""
     return (
-        f"Forms: {len(battery.units)} questions about {len(battery.roles)} facts in"
-        f" {len(battery.forms)} forms, before and after an edit: about {whole:,.0f} tokens"
-        f"{times}. Name forms to ask fewer."
+        f"Forms: {pluralize(len(battery.units), 'question')} about"
+        f" {pluralize(len(battery.roles), 'fact')} in {pluralize(len(battery.forms), 'form')},"
+        f" before and after an edit: about {whole:,.0f} tokens{times}. Name forms to ask fewer."
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ...cypher import rows
 from ...loaders.records import Entity, Fact, digest
 from ..base.database import Progress
+from ..base.formatting import pluralize
 from ..graphs.datasets import Dataset
 from ..graphs.write import add_facts, begin_graph, end_graph, write_graph
 from ..models.edit import MEASURES
@@ -197,11 +198,11 @@ def _ask_in_parts(
     todo = [part for part in parts if any(q.fact.id not in stored for q in part)]
     total, done = len(questions), len(questions) - sum(map(len, todo))
     if done:
-        runtime.log(f"{done} of {total} facts were asked before; continuing")
+        runtime.log(f"{done} of {pluralize(total, 'fact')} asked before; continuing")
     for place, found in asked.in_parts(todo, settings):
         add_facts(db, header.graph, _rows(todo[place], found))
         done += len(found)
-        runtime.log(f"{done} of {total} facts are asked and stored")
+        runtime.log(f"{done} of {pluralize(total, 'fact')} asked and stored")
     answers = stored_answers(runtime, header.graph).values()
     end_graph(db, replace(header, measures=measured(answers)))
 

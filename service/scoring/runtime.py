@@ -352,6 +352,18 @@ class Runtime:
             self._models[key] = RuntimeModel(loaded, spec.name, source, trained_on)
         return _in_use(self._models[key])
 
+    def file_times(
+        self, text: str, graph: str | Dataset, *, revision: str | None, seed: int | None
+    ) -> list[Any] | None:
+        """`editing.models.file_times` of a model, which is not loaded; None of a caller's own."""
+        from ...editing import models
+
+        if text in self._lent:
+            return None
+        spec = parse(text, seed=seed)
+        trained = self.train(spec.text, graph, seed=seed).path if spec.organism else None
+        return models.file_times(trained or self.fetch(spec.text), revision=revision)
+
     def _load(
         self, spec: ModelSpec, graph: str | Dataset, *, seed: int | None, **options: Any
     ) -> tuple[str, LoadedModel]:

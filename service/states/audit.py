@@ -27,6 +27,7 @@ from ..scoring.metrics import chain_rows
 from . import table
 from . import verdict as judging
 from .kind import COMPARISON
+from .schemas import RouteRule
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -68,10 +69,9 @@ class Request:
                 return pre, post
         return None, None
 
-    def floor(self, measure: Measure) -> float:
-        """Product of probabilities above which a route leads to the object."""
-        found = self.asked.routes.get(measure)
-        return found.floor if found else 0.0
+    def rule(self, measure: Measure) -> RouteRule:
+        """The rule by which a route leads to the object in a state."""
+        return self.asked.routes.get(measure) or RouteRule(floor=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,11 @@ class ByRules:
     entries: list[dict[str, Any]]
 
 
-def state_of(before: float | None, after: float | None, floor: float) -> str:
-    """Return the state of a route: `open`, `opened`, `closed`; `never` if it led nowhere."""
-    was, now = ((value or 0.0) > floor for value in (before, after))
-    if now:
-        return "open" if was else "opened"
-    return "closed" if was else "never"
+def state_of(before: bool, after: bool) -> str:
+    """Return the state of a route that leads to the object before, after, in both or in none."""
+    if after:
+        return "open" if before else "opened"
+    return "closed" if before else "never"
 
 
 def chains(db: Database, request: Request, measures: Iterable[Measure]) -> ByChains:
@@ -138,16 +137,18 @@ def _by(request: Request, measure: Measure, row: rows.ScoredChainRow | None) -> 
     """A chain by one measure: facts, their probabilities, the products, its state."""
     if row is None:
         return {"state": "not measured"}
-    floor = request.floor(measure)
+    rule, before, after = (
+        request.rule(measure), [link.pre for link in row.links], [link.post for link in row.links]
+    )  # fmt: skip
     return {
         "facts": [link.id.partition("|")[2] for link in row.links],
-        "before": [link.pre for link in row.links],
-        "after": [link.post for link in row.links],
+        "before": before,
+        "after": after,
         "product_before": row.r_pre,
         "product_after": row.r_post,
         "retention": row.ratio,
-        "floor": floor,
-        "state": state_of(row.r_pre, row.r_post, floor),
+        **rule.model_dump(include=set(RouteRule.model_fields)),
+        "state": state_of(rule.leads(row.r_pre, before), rule.leads(row.r_post, after)),
     }
 
 
@@ -182,7 +183,7 @@ def _found(
     db: Database, request: Request, rules: Sequence[StoredRule]
 ) -> tuple[list[dict[str, Any]], int, list[dict[str, Any]]]:
     """The routes' data, how many there are, and Omega's counts."""
-    measure, floor = request.measure, request.floor(request.measure)
+    measure, rule = request.measure, request.rule(request.measure)
     proved = omega(db, request.score, measure, rules, most=MOST)
     over = mixed(db, request.score, measure, rules, Chosen(limit=MOST))
     found = [
@@ -213,8 +214,8 @@ def _found(
             "request": request.edit,
             "number": number,
             "measure": measure,
-            "floor": floor,
-            "state": state_of(each["before"], each["after"], floor),
+            "floor": rule.floor,
+            "state": state_of(rule.leads(each["before"]), rule.leads(each["after"])),
             **each,
         }
         for number, each in enumerate(found, 1)

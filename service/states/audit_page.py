@@ -27,6 +27,7 @@ from ..graphs.edges import change
 from ..models.edit import KNOWN, MEASURE_NAMES
 from ..reports.leakage_map import wrapped
 from .audit import collect
+from .schemas import RouteRule
 
 if TYPE_CHECKING:
     from ...cypher.run import Database
@@ -164,7 +165,7 @@ def render(content: dict[str, Any]) -> str:
         versions=content["versions"],
         measure=measure,
         limit=LISTED,
-        floor=content["requests"][0]["routes"][measure]["floor"],
+        rule=RouteRule.model_validate(content["requests"][0]["routes"][measure]).text,
         data=DATA,
         sums=SUMS,
     )  # fmt: skip

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ...cypher import rows
+from ...cypher import query, rows
 from ...cypher.errors import GraphError
 from ...cypher.metric_options import headlines
 from ...cypher.rows.checks import CheckCounts
@@ -44,7 +44,7 @@ from ..models.edit import (
     SideEffects,
 )
 from ..models.forms import FormOut
-from ..scoring import battery, checks, metrics, tasks
+from ..scoring import battery, checks, deltas, metrics, tasks
 from ..scoring import drift as drifting
 from ..scoring.chat import ChatChosen, settled
 from ..scoring.model_graph import complete
@@ -59,7 +59,7 @@ from .asked_checks import AskedChecks
 from .checks import requests_of
 from .forms import AskedForms
 from .measures import Answers, ProbeBatch, ProbePlan, routes
-from .opened import InMemory, load_state, require_packages
+from .opened import InMemory, file_times, load_state, require_packages
 from .schemas import (
     ComparedRequest,
     ComparisonIn,
@@ -73,6 +73,7 @@ from .spec import as_change
 from .verdict import verdict
 
 if TYPE_CHECKING:
+    from ...cypher.run import Database
     from ...cypher.sending import Tx
     from ...editing.states.tasks import TaskResult, Tasks
     from ..scoring.runtime import Runtime
@@ -100,6 +101,7 @@ class _Run:
         tasks: of lm-eval; None where none are requested.
         solved: the base's results on them.
         unrecorded: graphs that this run has written and no record names yet.
+        digest: of the request and its files, see `ComparisonOut.asked`.
     """
 
     runtime: Runtime
@@ -116,6 +118,7 @@ class _Run:
     tasks: Tasks | None = None
     solved: Sequence[TaskResult] = ()
     unrecorded: list[str] = field(default_factory=list)
+    digest: str = ""
 
     def discard(self, error: BaseException) -> None:
         """Delete the graphs that no record names, as the run ends without one.
@@ -212,6 +215,9 @@ def compare(
     learnt = finetune.require_all(runtime, posted, [each.rewrite for each in wanted])
     asked = probing.build_questions(runtime, dataset, settings, wanted)
     run = _Run(runtime, posted, asked, work, tasks=harness)
+    run.digest = _digest_of_files(run, models, learnt)
+    if not posted.force and (found := _found_whole(run)) is not None:
+        return found
     n = len(posted.states)
     run.span = (0.0, 1 / n)
     base = finetune.resolve(runtime, dataset, posted, posted.base, learnt, run.notes)
@@ -308,18 +314,58 @@ def _state(
     return _Compared(out.model_copy(update={"verdict": said}), scores, reused=False)
 
 
+def _digest_of_files(
+    run: _Run, models: Sequence[InMemory | None], learnt: Mapping[str, finetune.Learnt]
+) -> str:
+    """See `ComparisonOut.asked`; nothing is loaded."""
+    posted = run.posted
+    times = [
+        file_times(run.runtime, each, run.asked.dataset, posted.organism_seed)
+        for each in (posted.base, *posted.states)
+    ]
+    if None in times or any(model is not None for model in models):
+        return ""
+    about = [
+        posted.model_dump(mode="json", exclude={"force"}),
+        times,
+        _asked_identity(run),
+        {text: digest(each.pairs, 64) for text, each in learnt.items()},
+    ]
+    return digest(about, 64)
+
+
+def _found_whole(run: _Run) -> ComparisonOut | None:
+    """The stored comparison of the same request and files, with all its graphs and edits."""
+    db = run.runtime.db
+    named = {"holds": run.digest, "graph": run.posted.graph}
+    for out in store.results(db, KIND, ComparisonOut, **named) if run.digest else ():
+        updates = (update for each in out.states for update in each.updates)
+        if (
+            not out.unfinished
+            and all(_is_stored(db, state) for state in out.states)
+            and all(deltas.path_of(run.runtime.settings, each).is_file() for each in updates)
+        ):
+            return out.model_copy(update={"reused": True})
+    return None
+
+
 def _found(run: _Run, id: str) -> StateComparison | None:
     """A stored comparison with this state, if its graph and all its edits are still stored."""
     db = run.runtime.db
     for out in store.results(db, KIND, ComparisonOut, part=id, limit=1):
         (state,) = (each for each in out.states if each.id == id)
-        edits = (each.edit for each in state.requests)
-        if db.read(rows.GraphRow, "graph/get_graph", graph=id) and all(
-            db.read(rows.GetEditRow, "edits/get_edit", id=edit) for edit in edits
-        ):
+        if _is_stored(db, state):
             requests = [each.model_copy(update={"retention": {}}) for each in state.requests]
             return state.model_copy(update={"requests": requests})
     return None
+
+
+def _is_stored(db: Database, state: StateComparison) -> bool:
+    """Return True if the graph of a state and all its edits are still stored."""
+    edits = (each.edit for each in state.requests)
+    return bool(db.read(rows.GraphRow, "graph/get_graph", graph=state.id)) and all(
+        db.read(rows.GetEditRow, "edits/get_edit", id=edit) for edit in edits
+    )
 
 
 def _routes(run: _Run, scored: Sequence[_Scored], taken: Sequence[Measure]) -> dict[str, Any]:
@@ -381,12 +427,16 @@ def _stored(run: _Run, done: Sequence[_Compared], *, unfinished: bool = False) -
         notes=list(dict.fromkeys(note for each in states for note in each.notes)),
         request=posted.model_dump(mode="json"),
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        asked=run.digest,
         unfinished=unfinished,
     )
     if all(each.reused for each in done):
         for found in store.results(db, KIND, ComparisonOut, id=id):
             if not found.unfinished:
-                return found.model_copy(update={"reused": True})
+                mark = run.digest or found.asked
+                out = found.model_copy(update={"asked": mark, "reused": True})
+                if found.asked == mark:
+                    return out
     scores = {edit: score for each in done for edit, score in each.scores.items()}
 
     def before(tx: Tx) -> None:
@@ -526,20 +576,32 @@ def _counted(state: StateOut, answers: Answers) -> StateOut:
 
 def _id(run: _Run, before: StateOut, after: StateOut) -> str:
     """The same for the same states, requests and options on the same content of the graph."""
-    about = _identity(run, before, after) | {
-        "requests": [rewrite.identity for rewrite in probing.rewrites(run.asked)]
-    }
-    if implied := [each.implied.identity for each in run.asked.requests if each.implied]:
-        about["implications"] = implied
+    about = _identity(run, before, after) | _asked_identity(run)
     return f"{METHOD}-{slug(after.name)[:40]}-{digest(about, 10)}"
 
 
 def _identity(run: _Run, before: StateOut, after: StateOut) -> dict[str, object]:
-    return {
-        "graph": run.asked.dataset.digest,
+    return _measured_identity(run) | {
         "before": before.digest,
         "after": after.digest,
         "names": [before.name, after.name],
+    }
+
+
+def _asked_identity(run: _Run) -> dict[str, object]:
+    """The questions and the rule of counting, whatever the states are."""
+    about = _measured_identity(run) | {
+        "requests": [rewrite.identity for rewrite in probing.rewrites(run.asked)],
+        "routes": query("states/routes").digest,
+    }
+    if implied := [each.implied.identity for each in run.asked.requests if each.implied]:
+        about["implications"] = implied
+    return about
+
+
+def _measured_identity(run: _Run) -> dict[str, object]:
+    return {
+        "graph": run.asked.dataset.digest,
         "probe": run.asked.settings.digest,
         "options": run.posted.options.digested(),
         "seed": run.posted.seed,

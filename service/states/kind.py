@@ -136,8 +136,7 @@ COMPARISON = Kind(
     name="comparison",
     plural="comparisons",
     noun="comparison",
-    about="Asks a base and other states of a model for every fact of a graph, and scores requests"
-    " between them.",
+    about="Compares two or more versions of a model fact by fact.",
     request=ComparisonIn,
     result=ComparisonOut,
     prepare=_prepare,

@@ -10,7 +10,7 @@ from ...cypher import rows
 from ...loaders.records import Fact, RewriteRequest, digest
 from ..base.formatting import fine
 from ..graphs.edges import KEPT_RATIO
-from ..models.edit import KNOWN, MEASURES, Measure
+from ..models.edit import KNOWN, MEASURES, Measure, ScoringOptions
 from ..scoring import model_graph
 from ..scoring.probe import EXACT, Answer, ProbedFact, Question, questions_for
 from ..scoring.request import ScoreRequest
@@ -22,6 +22,7 @@ from .schemas import (
     ComparisonIn,
     Reopened,
     Retention,
+    RouteRule,
     RoutesOut,
     StateComparison,
 )
@@ -248,9 +249,17 @@ def of_measures(probed: ProbedFact, taken: Sequence[str]) -> ProbedFact:
 
 
 # Routes: chains that lead to the old object in the first state, in the second, or in both.
-#
-# By likelihood a chain leads there if the product of its probabilities is above `known_chain` of
-# the request; by samples, if each of its facts was answered.
+
+
+def route_rule(options: ScoringOptions, measure: Measure) -> RouteRule:
+    """The rule by which a chain leads to its object in a state: that of chains before an edit.
+
+    The papers' rule is that nothing is 0; a likelihood never is, so there `known_chain` counts.
+    """
+    counted = options.counted
+    of_all = counted["rule"] == "papers" and measure != "p"
+    floor = options.known_chain if of_all else counted["known_chain"]
+    return RouteRule(floor=floor, known=counted["known"])
 
 
 def routes(
@@ -272,7 +281,7 @@ def routes(
     ]  # fmt: skip
     out: dict[str, dict[Measure, RoutesOut]] = {edit: {} for edit in requests}
     for measure in measures:
-        floor = 0.0 if measure == "p" else first.options.known_chain
+        rule = route_rule(first.options, measure)
         found = db.read(
             rows.RoutesRow,
             "states/routes",
@@ -282,11 +291,12 @@ def routes(
             parallel=first.parallel,
             pre=f"{measure}_pre",
             post=f"{measure}_post",
-            floor=floor,
+            known=rule.known,
+            known_chain=rule.floor,
         )
         for row in found:
             counts = row.model_dump(exclude={"id", "missing"})
-            out[row.id][measure] = RoutesOut(**counts, floor=floor)
+            out[row.id][measure] = RoutesOut(**counts, **rule.model_dump())
     return out
 
 
@@ -368,6 +378,7 @@ def _reopened(
     Args:
         first: id of the graph that compares the base with the first state.
     """
+    rule = route_rule(posted.options, measure)
     found = db.read(
         rows.RevivedRow,
         "states/revived",
@@ -381,7 +392,8 @@ def _reopened(
         parallel=posted.parallel,
         pre=f"{measure}_pre",
         post=f"{measure}_post",
-        floor=0.0 if measure == "p" else posted.known_chain,
+        known=rule.known,
+        known_chain=rule.floor,
     )
     if not found:
         return Reopened(closed=0, opened=0)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...loaders.records import digest
@@ -22,7 +23,7 @@ from ..scoring.probe import Answer, Progress, Question, probe
 from ..scoring.runtime import Runtime, RuntimeModel
 from . import endpoint
 from .schemas import OpenState, StateOut
-from .spec import StateIn
+from .spec import FINE_TUNE, StateIn
 
 if TYPE_CHECKING:
     from ...editing.deltas.files import SavedDelta
@@ -105,6 +106,29 @@ def load_state(
         if state.quantized:
             about = stack.enter_context(_quantized(state.quantized, base, about))
         yield LoadedState(about, base.loaded)
+
+
+def file_times(
+    runtime: Runtime, state: StateIn, dataset: Dataset, organism_seed: int | None
+) -> list[Any] | None:
+    """Path, size and time of change of all files of a state, which are not read.
+
+    A fine-tune is its text. None of a state whose weights may change without them: behind an
+    endpoint, or a model of the caller.
+    """
+    from ...editing.models import times_of
+
+    if state.endpoint is not None:
+        return None
+    base = runtime.file_times(state.model, dataset, revision=state.revision, seed=organism_seed)
+    if base is None:
+        return None
+    edits = [
+        edit if edit.startswith(FINE_TUNE) else times_of(deltas.find(runtime, edit))
+        for edit in state.edits
+    ]
+    adapter = times_of(Path(state.adapter).expanduser()) if state.adapter else None
+    return [base, edits, adapter]
 
 
 def require_packages(state: StateIn, device: str) -> None:

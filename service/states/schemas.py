@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
@@ -212,12 +212,35 @@ class ComparisonIn(MeasuredOptions):
             raise ValueError(f"{error.detail} {error.remedy}") from error
 
 
-class RoutesOut(RouteCounts):
-    """The chains from subject to old object that lead there, by one measure."""
+class RouteRule(BaseModel):
+    """The rule by which a chain leads to its object in a state: the state knows the chain."""
 
     floor: float = Field(
-        description="Product of probabilities above which a chain leads to its object."
+        description="Product of probabilities from which a chain leads to its object, if not 0."
     )
+    known: float = Field(
+        default=0.0,
+        description="Probability that each fact of such a chain has at least; 0 in comparisons of"
+        " earlier versions, which did not look at it.",
+    )
+
+    def leads(self, product: float | None, facts: Iterable[float | None] = ()) -> bool:
+        """Return True if a chain with these probabilities leads to its object."""
+        return bool(product) and (product or 0.0) >= self.floor and all(
+            (p or 0.0) >= self.known for p in facts
+        )  # fmt: skip
+
+    @property
+    def text(self) -> str:
+        """The rule in words, after "where"."""
+        least = f"{self.floor:g} or more" if self.floor else "more than 0"
+        facts = f", each {self.known:g} or more" if self.known else ""
+        return f"the probabilities of its facts{facts}, multiply to {least}"
+
+
+class RoutesOut(RouteCounts, RouteRule):
+    """The chains from subject to old object that lead there, by one measure."""
+
     moved: list[MovedRoute] = Field(
         default=[], description="The strongest of those that opened or closed, at most five."
     )
@@ -371,6 +394,12 @@ class ComparisonOut(Plotted, Result):
 
     states: list[StateComparison] = Field(description="Each state, in the order of the request.")
     n_facts: int = Field(description="Facts in the graph.")
+    asked: str = Field(
+        default="",
+        description="Digest of the request and of the sizes and times of the states' files, by"
+        " which the same command finds it without loading a model; empty where a state is an"
+        " endpoint or in memory.",
+    )
     unfinished: bool = Field(
         default=False,
         description="Whether it is one state of a comparison that has not ended: repeated, that"

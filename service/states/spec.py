@@ -176,6 +176,8 @@ class StateIn(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _of_spec(cls, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            raise ValueError("a list is no state: name one state, such as organism+edit:EDIT")
         if not isinstance(value, str):
             return value
         try:

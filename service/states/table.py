@@ -11,6 +11,7 @@ from ...cypher.rows.chains import Link
 from ...cypher.rows.states import ChangedFact, MovedRoute
 from ..base.errors import UsageError
 from ..base.formatting import cell, fine, number, objects, pluralize, short, signed
+from ..graphs.edges import became
 from ..models.edit import MEASURE_NAMES, DriftLine, Measure, MeasuredOptions
 from ..models.options import words_of
 from ..reports import series_figures as drawing
@@ -30,10 +31,7 @@ MEANING = (
     " weakened: the others; added: p_pre < .05 ≤ p_post;"
     " unknown: both below .05. moved is the mean of |p_post − p_pre|, shift that of p_post − p_pre."
 )
-ROUTES = (
-    "Routes are chains whose facts' probabilities multiply to more than {floor}: before → after,"
-    " opened + and closed −."
-)
+ROUTES = "A chain is a route where {rule}. Routes: before → after, opened + and closed −."
 
 _METRICS: dict[str, tuple[tuple[str, str], ...]] = {
     "replace": (("efficacy", "efficacy"),),
@@ -114,7 +112,7 @@ def changed_table(out: ComparisonOut, measure: Measure) -> Table[ChangedRow]:
         Column("fact", lambda row: stated(row[1])),
         Column("p", lambda row: f"{short(row[1].before)} → {short(row[1].after)}", whole=True),
         *(said if any(fact.says_after for _, fact in rows) else ()),
-        Column("became", lambda row: became(row[1])),
+        Column("became", lambda row: became(row[1].change, row[1].says_after)),
     ]
     values: list[Column[ChangedRow]] = [Column("state", lambda row: row[0].after.name)]
     values += [
@@ -127,13 +125,6 @@ def changed_table(out: ComparisonOut, measure: Measure) -> Table[ChangedRow]:
 def stated(fact: ChangedFact | Link) -> str:
     """Return a fact as a sentence: its cloze with subject and object."""
     return f"{fact.prompt.replace('{}', fact.subject)} {fact.object}"
-
-
-def became(fact: ChangedFact) -> str:
-    """Return what became of a fact, in words."""
-    if fact.change == "replaced" and fact.says_after:
-        return f"replaced by {fact.says_after}"
-    return "new" if fact.change == "added" else fact.change
 
 
 def routes_tables(out: ComparisonOut, measure: Measure) -> list[Table[RouteRow]]:
@@ -168,7 +159,8 @@ def routes_tables(out: ComparisonOut, measure: Measure) -> list[Table[RouteRow]]
 
 
 def _is_opened(row: RouteRow, measure: Measure) -> bool:
-    return (row[2].r_post or 0.0) > row[1].routes[measure].floor
+    _, request, route = row
+    return request.routes[measure].leads(route.r_post, [link.post for link in route.links])
 
 
 def request_tables(state: StateComparison, measure: Measure) -> list[Table[ComparedRequest]]:
@@ -215,7 +207,7 @@ RETENTION = (
     "Retention: {change} in the state divided by {change} in the first one, of states that have all"
     " changes of the first. IFR and Preservation are those of the state against the base. Open"
     " again: chains that led to the old object in the base, not in the first state, and do in this"
-    " one (product of the facts' probabilities above {floor}). Measure: {measure}."
+    " one: {rule}. Measure: {measure}."
 )
 _CHANGES = {"replace": "p(new)", "forget": "forgetting"}
 
@@ -249,8 +241,8 @@ def states_table(out: ComparisonOut, measure: Measure) -> Table[StateRow]:
         ]
     rules = ""
     if first:
-        floor = first[0].routes[measure].floor
-        rules = RETENTION.format(change=changes, floor=f"{floor:g}", measure=MEASURE_NAMES[measure])
+        rule = first[0].routes[measure].text
+        rules = RETENTION.format(change=changes, rule=rule, measure=MEASURE_NAMES[measure])
     values = [*columns, *_more(rows, measure)]
     return Table("states", "States", columns, rows, values=values, rules=rules)
 
@@ -514,8 +506,8 @@ def request_columns(kind: RequestKind, measure: Measure) -> list[Column[Compared
 
 def request_note(out: StateComparison, measure: Measure) -> str:
     """Return the definition of the numbers of the requests."""
-    floor = next((each.routes[measure].floor for each in out.requests), 0.0)
-    return f"Measure: {MEASURE_NAMES[measure]}. {ROUTES.format(floor=f'{floor:g}')}"
+    rules = [ROUTES.format(rule=each.routes[measure].text) for each in out.requests[:1]]
+    return " ".join([f"Measure: {MEASURE_NAMES[measure]}.", *rules])
 
 
 DRIFT: list[Column[DriftLine]] = [

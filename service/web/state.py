@@ -27,7 +27,6 @@ DATA_SETS = 200
 FRESH_S = 0.25
 """Time for which the status of an edit is cached."""
 JSON = "application/json"
-WAIT = "Wait a little and try again: the service reconnects. `/ready` shows the status."
 
 
 class StatusCache:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
 from ....cypher import rows
+from ...base.formatting import pluralize
 from ...graphs.datasets import require_graph
 from ...growth import review as reviews
 from ...growth.review import current
@@ -162,7 +163,8 @@ def _css(row: CandidateOut, triplet: Triplet, truth: set[Triplet] | None, crawle
 
 
 def _title(row: CandidateOut, triplet: Triplet) -> str:
-    share = "" if row.share is None else f", {row.share:.2f} of {row.n_answers} answers"
+    answers = pluralize(row.n_answers, "answer")
+    share = "" if row.share is None else f", {row.share:.2f} of {answers}"
     return f"{' | '.join(triplet)}: {row.state}{share}"
 
 

@@ -20,6 +20,7 @@ from markupsafe import Markup, escape
 from ... import __version__
 from ...base import formatting
 from ...base.errors import NotFoundError
+from ...graphs.edges import became
 from ...reports.edit import metric_text
 from ...reports.formats import Column, Table
 from ...reports.verdict import MEANINGS
@@ -50,6 +51,8 @@ def _environment() -> Environment:
         signed=formatting.signed,
         interval=formatting.interval,
         share=formatting.percent,
+        several=formatting.pluralize,
+        became=became,
         day=day,
         data=data,
         words=words,

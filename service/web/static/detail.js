@@ -44,7 +44,7 @@ function answers(title, given, p) {
 export function detail(fact, through) {
   const parts = [
     element("h3", `${fact.source} ${words(fact.relation)} ${fact.target}`),
-    element("p", `Retention ${short(fact.ratio)}${fact.change ? ` (${fact.change})` : ""}. On ${fact.chains} chains, ${fact.surviving} of which survive.`),
+    element("p", `Retention ${short(fact.ratio)}${fact.change ? ` (${fact.change})` : ""}. On ${fact.chains} chain${fact.chains === 1 ? "" : "s"}; surviving: ${fact.surviving}.`),
   ];
   if (ROLES[fact.role]) parts.push(element("p", ROLES[fact.role], { class: "tag" }));
   const asked = element("p", "Asked: ");

@@ -16,7 +16,7 @@ function count() {
   const rows = facts || all;
   document.getElementById("chosen-facts").textContent = facts ? `${facts} of ${all}` : `all ${all}`;
   const cells = rows * ticked("methods").length * listed("models").length * listed("seeds").length;
-  document.getElementById("cells").textContent = `${cells} edits; those that are scored already are not repeated.`;
+  document.getElementById("cells").textContent = `${cells} edit${cells === 1 ? "" : "s"}; those that are scored already are not repeated.`;
 }
 
 async function start(event) {

@@ -91,7 +91,7 @@ upload?.addEventListener("submit", async (event) => {
   const done = await busy(upload.querySelector("button"), document.getElementById("upload-problem"), () => act(upload, { form }));
   if (!done) return;
   upload.reset();
-  document.getElementById("decided").textContent = `${done.recorded} decisions recorded, ${done.undecided} rows without a verb. ${waits(done)}`;
+  document.getElementById("decided").textContent = `${done.recorded} decision${done.recorded === 1 ? "" : "s"} recorded, ${done.undecided} row${done.undecided === 1 ? "" : "s"} without a verb. ${waits(done)}`;
   await queue.choose("");
   await refresh();
 });

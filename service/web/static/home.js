@@ -98,7 +98,7 @@ async function rewrites() {
       const fact = item.prompt.replace("{}", item.subject);
       const chains = Object.values(item.chains).reduce((sum, n) => sum + n, 0);
       const objects = item.target_new ? `${item.target_true} → ${item.target_new}` : `${item.target_true} forgotten`;
-      const text = `${fact}: ${objects} (${chains} chains)`;
+      const text = `${fact}: ${objects} (${chains} chain${chains === 1 ? "" : "s"})`;
       return new Option(text, item.id, false, item.id === chosen);
     }),
   );
@@ -120,7 +120,9 @@ async function count() {
   const counts = graph && (await call("GET", `/chain-counts/${encodeURIComponent(graph)}`).catch(() => null));
   if (!counts || graph !== score?.elements.graph.value) return;
   for (const option of score.elements.rewrite.options) {
-    if (option.value in counts && !option.text.endsWith(" chains)")) option.text += ` (${counts[option.value]} chains)`;
+    if (option.value in counts && !/ chains?\)$/.test(option.text)) {
+      option.text += ` (${counts[option.value]} chain${counts[option.value] === 1 ? "" : "s"})`;
+    }
   }
 }
 

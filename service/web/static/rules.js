@@ -20,7 +20,7 @@ get?.addEventListener("click", async (event) => {
     location.assign(done.links.page); // a large graph: a worker mines it
     return;
   }
-  sessionStorage.setItem(GOT, "load" in button.dataset ? `${done.total} rules are kept.` : `${done.total} found, ${done.created} of them new.`);
+  sessionStorage.setItem(GOT, "load" in button.dataset ? `Rules kept: ${done.total}.` : `${done.total} found, ${done.created} of them new.`);
   location.reload();
 });
 

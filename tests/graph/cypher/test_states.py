@@ -19,6 +19,15 @@ from thinkeval.cypher.run import Database
 
 COUNTS = ("n", "kept", "weakened", "lost", "added", "unknown")
 MEANS = ("mean_moved", "mean_shift", "median_change")
+KNOWN = ref.KNOWN
+RULES = [
+    ref.Rule(known=known, known_chain=chain)
+    for known, chain in ((0.05, 0.01), (0.0, 0.0), (0.0, 0.01), (0.3, 0.3))
+]
+
+
+def bounds(rule: ref.Rule) -> dict[str, float]:
+    return {"known": rule.known, "known_chain": rule.known_chain}
 
 
 def random_edges(seed: int) -> list[Edge]:
@@ -83,20 +92,20 @@ def same_drift(found: Sequence[rows.DriftRow], expected: dict[states.Group, Any]
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("floor", [0.0, 0.01])
-def test_routes_equal_brute_force(db: Database, graph_id: str, seed: int, floor: float) -> None:
+@pytest.mark.parametrize("rule", RULES)
+def test_routes_equal_brute_force(db: Database, graph_id: str, seed: int, rule: ref.Rule) -> None:
     edges, case = random_edges(seed), Case("s", "o")
     store(db, graph_id, edges)
-    asked = {"cases": [case_map(graph_id, case)], "max_steps": 5, "floor": floor}
-    (row,) = db.read(rows.RoutesRow, "states/routes", **asked)
-    expected = states.routes(ref.chains(edges, case, 5), floor)
+    asked = {"cases": [case_map(graph_id, case)], "max_steps": 5}
+    (row,) = db.read(rows.RoutesRow, "states/routes", **asked, **bounds(rule))
+    expected = states.routes(ref.chains(edges, case, 5), rule)
     assert {name: getattr(row, name) for name in expected} == expected
     assert row.missing == 0
     moved = [
         (abs(post - pre), [edge.id for edge in chain], (pre, post))
         for chain in ref.chains(edges, case, 5)
         for pre, post in [ref.reliability(chain)]
-        if (pre > floor) != (post > floor)
+        if len(set(states.both(chain, rule))) == 2
     ]
     found = {tuple(link.id.partition("|")[2] for link in each.links): each for each in row.moved}
     for _, ids, both in moved:
@@ -104,6 +113,21 @@ def test_routes_equal_brute_force(db: Database, graph_id: str, seed: int, floor:
             assert (each.r_pre, each.r_post) == pytest.approx(both)
     largest = sorted((size for size, _, _ in moved), reverse=True)[:5]
     assert [abs(each.r_post - each.r_pre) for each in row.moved] == pytest.approx(largest)
+
+
+def test_a_chain_with_an_unknown_fact_is_no_route(db: Database, graph_id: str) -> None:
+    """A lone fact of p .02 multiplies to more than .01, and no state knows it."""
+    for facts in ([("s", "o")], [("s", "a"), ("a", "o")]):
+        edges = [
+            Edge(id=f"{a}{b}", subject=a, object=b, relation="r", pre=0.0 if a == "s" else 1.0,
+                 post=0.02 if a == "s" else 1.0)
+            for a, b in facts
+        ]  # fmt: skip
+        graph = f"{graph_id}-{len(facts)}"
+        store(db, graph, edges)
+        cases = [case_map(graph, Case("s", "o"))]
+        (row,) = db.read(rows.RoutesRow, "states/routes", cases=cases, max_steps=5)
+        assert (row.chains, row.after, row.opened, row.moved) == (1, 0, 0, [])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -183,9 +207,10 @@ def test_revived_chains_equal_brute_force(db: Database, graph_id: str, seed: int
     # An id of another length, as those of two comparisons are.
     store(db, f"{graph_id}-later", later, ["s", "o"])
     asked = {"later": f"{graph_id}-later", **scalars(graph_id, case)}
-    for parallel, floor in product(("before", "after"), (0.0, 0.01, 0.3)):
-        (row,) = db.read(rows.RevivedRow, "states/revived", parallel=parallel, floor=floor, **asked)
-        same_revival(row, states.revived(edges, later, case, floor, parallel))
+    for parallel, rule in product(("before", "after"), RULES):
+        of = asked | bounds(rule)
+        (row,) = db.read(rows.RevivedRow, "states/revived", parallel=parallel, **of)
+        same_revival(row, states.revived(edges, later, case, rule, parallel))
 
 
 def same_revival(row: rows.RevivedRow, expected: dict[str, Any]) -> None:
@@ -206,7 +231,7 @@ def same_revival(row: rows.RevivedRow, expected: dict[str, Any]) -> None:
 
 def test_chains_are_revived_in_these_graphs() -> None:
     """The graphs above have closed chains that stay closed, and others that open again."""
-    counts = [states.revived(*parallel_facts(seed), Case("s", "o"), 0.01) for seed in range(10)]
+    counts = [states.revived(*parallel_facts(seed), Case("s", "o"), KNOWN) for seed in range(10)]
     assert any(count["opened"] for count in counts)
     assert any(count["closed"] > count["opened"] for count in counts)
 

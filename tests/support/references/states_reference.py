@@ -8,7 +8,7 @@ from math import prod
 from statistics import fmean, median
 from typing import Any
 
-from support.references.reference import Case, Chain, Edge, alternatives, reliability
+from support.references.reference import Case, Chain, Edge, Rule, alternatives
 
 KNOWN, KEPT, LOST = 0.05, 0.9, 0.1
 
@@ -92,16 +92,26 @@ def middle(values: Sequence[float]) -> float | None:
     return median(values) if values else None
 
 
-def routes(chains: Sequence[Chain], floor: float) -> dict[str, int]:
+def leads(values: Sequence[float], rule: Rule) -> bool:
+    """Return True if a state with these probabilities knows a chain whose product is not 0."""
+    known = all(value >= rule.known for value in values)
+    return known and prod(values) >= rule.known_chain and prod(values) > 0
+
+
+def both(chain: Chain, rule: Rule) -> tuple[bool, bool]:
+    """Return whether a chain leads to the object before, and after."""
+    return leads([e.pre for e in chain], rule), leads([e.post for e in chain], rule)
+
+
+def routes(chains: Sequence[Chain], rule: Rule) -> dict[str, int]:
     """Count the chains that lead to the object before, after, and in one state only."""
-    both = [reliability(chain) for chain in chains]
-    leads = [(pre > floor, post > floor) for pre, post in both]
+    led = [both(chain, rule) for chain in chains]
     return {
-        "chains": len(leads),
-        "before": sum(pre for pre, _ in leads),
-        "after": sum(post for _, post in leads),
-        "opened": sum(post and not pre for pre, post in leads),
-        "closed": sum(pre and not post for pre, post in leads),
+        "chains": len(led),
+        "before": sum(pre for pre, _ in led),
+        "after": sum(post for _, post in led),
+        "opened": sum(post and not pre for pre, post in led),
+        "closed": sum(pre and not post for pre, post in led),
     }
 
 
@@ -109,7 +119,7 @@ def revived(
     edited: Sequence[Edge],
     later: Sequence[Edge],
     case: Case,
-    floor: float,
+    rule: Rule,
     parallel: str = "before",
 ) -> dict[str, Any]:
     """The chains that an edit closed, and the strongest of them that is open again.
@@ -126,12 +136,13 @@ def revived(
         now = [max(e.post for e in facts) for facts in counted]
         then = [max(after[e.id] for e in facts) for facts in counted]
         names = [case.subject, *(e.object for e in first)]
-        chains.append((prod(e.pre for e in first), prod(now), prod(then), names, now, then))
-    closed = [each for each in chains if each[0] > floor >= each[1]]
-    opened = [each for each in closed if each[2] > floor]
+        led = [leads(values, rule) for values in ([e.pre for e in first], now, then)]
+        chains.append((prod(e.pre for e in first), prod(now), prod(then), names, now, then, led))
+    closed = [each for each in chains if each[6][0] and not each[6][1]]
+    opened = [each for each in closed if each[6][2]]
     found: dict[str, Any] = {"closed": len(closed), "opened": len(opened)}
     if opened:
         best = min(opened, key=lambda each: (-each[2], len(each[3]), each[3]))
         keys = ("base", "edited", "later", "entities", "links_edited", "links_later")
-        found |= dict(zip(keys, best, strict=True))
+        found |= dict(zip(keys, best, strict=False))
     return found

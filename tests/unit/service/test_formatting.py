@@ -52,3 +52,8 @@ def test_percentages_sizes_and_counts() -> None:
     assert [formatting.pluralize(n, "rule") for n in (0, 1, 2, 12_000)] == [
         "0 rules", "1 rule", "2 rules", "12,000 rules",
     ]  # fmt: skip
+    assert [formatting.pluralize(n, "new entity") for n in (1, 2)] == [
+        "1 new entity",
+        "2 new entities",
+    ]
+    assert formatting.pluralize(2, "key") == "2 keys"

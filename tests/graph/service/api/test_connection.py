@@ -48,7 +48,9 @@ def test_a_connection_that_is_made_after_the_close_is_closed(
     assert set(closed) == set(opened)
 
 
-def test_a_page_says_how_far_a_database_is_that_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_and_programs_are_answered_how_far_a_database_is_that_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     begun, failed = threading.Event(), threading.Event()
 
     def slowly(settings: Settings, progress: Callable[[int, int, str], None]) -> Database:
@@ -67,6 +69,13 @@ def test_a_page_says_how_far_a_database_is_that_starts(monkeypatch: pytest.Monke
         assert "Now starting Neo4j: 3 of 20." in told.text
         assert 'http-equiv="refresh"' in told.text
         assert "problem-page" not in told.text
+        answer = client.get("/v1/graphs")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+        problem = answer.json()
+        assert problem["code"] == "database-unavailable"
+        assert problem["title"] == "The database is starting"
+        assert "Now starting Neo4j: 3 of 20." in problem["detail"]
         failed.set()
         until(lambda: "No server is at this address." in client.get("/facts", headers=page).text)
         assert "problem-page" in client.get("/facts", headers=page).text
+        assert "cannot be reached" in client.get("/v1/graphs").json()["title"]

@@ -55,7 +55,8 @@ def compared(db: Database) -> Iterator[ComparisonOut]:
         entities = entities_of([each.question.fact for each in everything], {})
         write_graph(db, header, entities, [fact_row(each) for each in everything])
         made = comparison(id=id, graph=graph, edit=edit)
-        routes = {"likelihood": RoutesOut(**brute(db, edit), floor=FLOOR)}
+        rule = {"floor": FLOOR, "known": ref.KNOWN.known}
+        routes = {"likelihood": RoutesOut(**brute(db, edit), **rule)}
         request = made.states[0].requests[0].model_copy(
             update={
                 "subject": "S", "target_true": "T", "target_new": "N", "relation": "r",
@@ -73,7 +74,7 @@ def compared(db: Database) -> Iterator[ComparisonOut]:
 
 
 def brute(db: Database, edit: str) -> dict[str, int]:
-    return states_reference.routes(chains(db, edit), FLOOR)
+    return states_reference.routes(chains(db, edit), ref.KNOWN)
 
 
 def chains(db: Database, edit: str) -> list[ref.Chain]:

@@ -83,7 +83,7 @@ def test_keys_without_enough_false_answers_are_refused_with_reasons(
     write(db, graph)
     (refused,) = built(db, graph).refused
     assert (refused.subject, refused.relation) == ("A", "prints")
-    assert refused.reason.startswith("at most 0 hard false answers with 1 new answers tried")
+    assert refused.reason.startswith("at most 0 hard false answers with 1 new answer tried")
     alone = small(f"{graph_id}-alone", *prints)
     write(db, alone)
     (refused,) = built(db, alone).refused
@@ -93,7 +93,7 @@ def test_keys_without_enough_false_answers_are_refused_with_reasons(
     write(db, near)
     (refused,) = built(db, near).refused
     assert refused.reason == (
-        "at most 1 hard false answers with 2 new answers tried; at least 2 are needed"
+        "at most 1 hard false answer with 2 new answers tried; at least 2 are needed"
     )
     # Everything is one or two facts away from the new answer, and no kind tells it apart.
     three = [("B", "prints", f"b{i}") for i in (4, 5, 6)]

@@ -11,6 +11,7 @@ import pytest
 
 from support.own_graphs import own_graphs
 from support.stored_edits import probed, random_facts, store_edit
+from support.stored_graphs import set_properties
 from thinkeval.cypher.run import Database
 from thinkeval.service.base.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
@@ -18,6 +19,7 @@ from thinkeval.service.leakcut import keys, leaks, request
 from thinkeval.service.leakcut.cut import leak_cut
 from thinkeval.service.leakcut.hitting_set import Problem
 from thinkeval.service.leakcut.keys import Keys
+from thinkeval.service.leakcut.words import facts_table
 from thinkeval.service.models.edit import AppendOut
 from thinkeval.service.models.leakcut import CutIn
 
@@ -68,6 +70,18 @@ def test_the_fewest_facts_close_all_paths_that_leak(read: leaks.Leaks) -> None:
     assert found.expected is not None
     assert found.ifr is not None
     assert found.expected < 0.1 < found.ifr
+
+
+def test_facts_of_a_cut_have_the_models_own_answers(db: Database, graph: str) -> None:
+    score = store_edit(db, f"{graph}-edit", FACTS, dataset=graph)
+    (cut, *_) = leak_cut(leaks.of_edit(db, score, "likelihood"), CutIn()).facts
+    assert cut.says_post is None
+    assert "answer now" not in [column.header for column in facts_table([cut]).columns]
+    said = {"says_pre": cut.object, "says_post": "another"}
+    set_properties(db, {"id": f"{score.edit}|{cut.id}", **said})
+    (cut, *_) = leak_cut(leaks.of_edit(db, score, "likelihood"), CutIn()).facts
+    assert (cut.says_pre, cut.says_post) == (cut.object, "another")
+    assert "answer now" in [column.header for column in facts_table([cut]).columns]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -18,9 +18,11 @@ from support.edit_pairs import (
 )
 from support.references.reference import Edge
 from support.stored_edits import end_edit
+from support.stored_graphs import set_properties
 from thinkeval.cypher.errors import MissingProbabilityError
 from thinkeval.cypher.run import Database
 from thinkeval.service.base.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.graphs.edges import became
 from thinkeval.service.models.diff import Diff, FactDelta
 from thinkeval.service.models.edit import MetricValue, ScoringOptions
 from thinkeval.service.reports.diff import diff
@@ -184,6 +186,22 @@ def test_a_fact_flips_at_one_half_though_both_kept_it(db: Database, graph_id: st
     (fact,) = diff(db, a, b).facts.flipped
     assert (fact.change_a, fact.change_b) == ("kept", "kept")
     assert fact.delta == pytest.approx(-0.02)
+
+
+def test_facts_have_the_models_own_answers(db: Database, graph_id: str) -> None:
+    a, b = f"{graph_id}-a", f"{graph_id}-b"
+    store_edit(db, a, graph_id, [Edge("f", "s", "o", pre=0.9, post=0.9)])
+    edges = [Edge("f", "s", "o", pre=0.9, post=0.2), Edge("g", "x", "o", pre=0.9, post=0.2)]
+    store_edit(db, b, graph_id, edges)
+    said = {"change": "replaced", "says_pre": "o", "says_post": "another"}
+    set_properties(db, *({"id": f"{b}|{name}", **said} for name in "fg"))
+    found = diff(db, a, b).facts
+    (fact,) = found.flipped
+    assert (fact.says_pre_a, fact.says_post_a) == (None, None)
+    assert (fact.says_pre_b, fact.says_post_b) == ("o", "another")
+    (lone,) = found.only_b
+    assert (lone.says_pre, lone.says_post) == ("o", "another")
+    assert became(fact.change_b, fact.says_post_b) == "replaced by another"
 
 
 def test_a_chain_that_one_of_them_cuts(db: Database, graph_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from copy import deepcopy
@@ -153,7 +154,7 @@ def test_every_number_equals_brute_force(walk: Walk, compared: ComparisonOut) ->
             case = ref.Case(each.subject, each.target_true, None, each.relation)
             routes = each.routes[measure].model_dump()
             chains = ref.chains(edges, case, 5, "exclude", walk=True)
-            brute = states_reference.routes(chains, 0.01 if measure == "likelihood" else 0.0)
+            brute = states_reference.routes(chains, ref.KNOWN)
             assert {name: routes[name] for name in brute} == brute
 
 
@@ -241,6 +242,29 @@ def test_the_same_again_is_found_and_deleting_leaves_what_others_scored(
     assert not db.read(rows.GraphRow, "graph/get_graph", graph=one.id)
     with pytest.raises(NotFoundError, match="comparison"):
         COMPARISON.store.get(db, one.id)
+
+
+def test_the_same_again_loads_no_model(
+    walk: Walk, edit: Score, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = posted(walk, f"+edit:{edit.edit}", rewrites=[walk.rewrite.id], max_steps=3)
+    first = compare(walk.runtime, asked)
+    file = deltas.path_of(walk.runtime.settings, edit.edit)
+    stat = file.stat()
+    loaded: list[str] = []
+    only = Runtime.only_model
+    monkeypatch.setattr(
+        Runtime, "only_model", lambda self, *a, **o: (loaded.append(a[0]), only(self, *a, **o))[1]
+    )
+    again = compare(walk.runtime, asked)
+    assert (again.id, again.reused, loaded) == (first.id, True, [])
+    # Of a file that was written since, the digest decides; the next time it is known again.
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    again = compare(walk.runtime, asked)
+    assert (again.id, again.reused, len(loaded)) == (first.id, True, 2)
+    assert compare(walk.runtime, asked).reused
+    assert len(loaded) == 2
+    assert not compare(walk.runtime, asked.model_copy(update={"force": True})).reused
 
 
 def test_a_comparison_whose_edit_was_deleted_is_done_again(walk: Walk, edit: Score) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from support.own_graphs import stored_edges
 from support.references import states_reference
-from support.references.reference import Case
+from support.references.reference import KNOWN, Case
 from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
@@ -157,7 +157,7 @@ def require_brute_force(walk: Walk, out: ComparisonOut) -> list[int]:
     case = Case(first.subject, first.target_true, None, walk.rewrite.relation)
     opened = []
     for numbers, later in zip(kept(out), graphs, strict=True):
-        expected = states_reference.revived(graphs[0], later, case, 0.01)
+        expected = states_reference.revived(graphs[0], later, case, KNOWN)
         found = numbers.reopened
         assert (found.closed, found.opened) == (expected["closed"], expected["opened"])
         opened.append(found.opened)
@@ -389,6 +389,7 @@ def test_states_that_executors_compare_have_the_ids_and_numbers_of_one_process(
     }  # fmt: skip
     posted = on_engine.ahead(walk.runtime, ComparisonIn.model_validate(values), 2)
     assert not posted.force
+    COMPARISON.store.delete(walk.runtime.db, walk.runtime.settings, line.id)
     asked: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(probing, "answers_of", _noted(asked))
@@ -400,8 +401,8 @@ def test_states_that_executors_compare_have_the_ids_and_numbers_of_one_process(
         for one, two in zip(requests(line), requests(found), strict=True):
             assert one.edit == two.edit
             for metric in ("ifr", "preservation"):
-                expected = one.value(metric, measure)
-                assert two.value(metric, measure) == pytest.approx(expected, abs=1e-6)
+                expected = one.number(metric, measure)
+                assert two.number(metric, measure) == pytest.approx(expected, abs=1e-6)
             assert two.retention[measure].retention == pytest.approx(
                 one.retention[measure].retention, abs=1e-6
             )

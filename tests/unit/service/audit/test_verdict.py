@@ -11,6 +11,7 @@ from support.states.comparisons import known_facts, state, worded
 from thinkeval.cypher import rows
 from thinkeval.service.models.edit import MetricValue, Score
 from thinkeval.service.states.audit import ByChains, ByRules, Request, state_of, verdict
+from thinkeval.service.states.schemas import RouteRule
 
 LISTED: dict[str, Any] = {"rules": [{"id": "r"}], "routes": 0, "listed": 0, "problem": None}
 
@@ -118,4 +119,5 @@ def test_leak_at_k_is_of_requests_to_forget() -> None:
      (None, 0.5, "opened"), (0.5, None, "closed")],
 )  # fmt: skip
 def test_states_of_a_route(before: float | None, after: float | None, state: str) -> None:
-    assert state_of(before, after, 0.01) == state
+    rule = RouteRule(floor=0.02)
+    assert state_of(rule.leads(before), rule.leads(after)) == state

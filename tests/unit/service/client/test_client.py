@@ -251,6 +251,11 @@ def test_an_experiment_is_awaited_and_its_result_read(scripted: Any) -> None:
     assert said == [("ask after", 0.5), ("ask after", 1.0)]
     body = json.loads(script.asked[0].content)
     assert (body["base"], body["states"]) == ("ab", ["+edit:e", "+8bit"])
+    te, script = scripted(ok(done), ok(done))
+    te.compare("ab", ["+edit:e", "+8bit"], rewrites="harry", forget="a|b|c")
+    body = json.loads(script.asked[0].content)
+    assert body["states"] == ["+edit:e", "+8bit"]
+    assert (body["rewrites"], body["forget"]) == (["harry"], ["a|b|c"])
     te, _ = scripted(ok(done))
     frame = te.experiments.drift(out)
     assert frame["state"].tolist() == [f"ab{spec}" for spec, _, _ in LATER for _ in range(18)]

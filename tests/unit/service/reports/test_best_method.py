@@ -93,6 +93,9 @@ def test_an_edit_that_breaks_the_facts_around_it_is_not_the_best() -> None:
         "of the 3 edits that took (of 4), 2 kept the model, of which it leaves the least of the old"
         " fact; even so 20 %"
     )
+    found = best_method([breaks, NOTHING, NOTHING], "likelihood")
+    assert found.why.startswith("it is the only edit of 3 that took, but broke the model: ")
+    assert best_method([breaks], "likelihood").why.startswith("it took, but broke the model: ")
     found = best_method([breaks, rome], "likelihood")
     assert found.why.startswith("of the 2 edits that took (of 2), 1 kept the model;")
     assert best_method([breaks, NOTHING], "likelihood").score == breaks

@@ -167,4 +167,4 @@ def test_junit_and_markdown_have_every_gate() -> None:
     assert text.startswith("### ThinkEval: 2 of 3 gates missed\n")
     assert "| **missed** | a-r | ifr <= 0.2 | IFR 0.4000 > 0.2 over 4 chains" in text
     assert "it broke \\| badly" in text
-    assert gate.markdown(found[1:]).decode().startswith("### ThinkEval: 1 of 1 gates met\n")
+    assert gate.markdown(found[1:]).decode().startswith("### ThinkEval: 1 of 1 gate met\n")

@@ -215,6 +215,12 @@ def test_a_sequence_that_no_states_have_is_refused(words: list[str], problem: st
         ComparisonIn.model_validate({"base": "organism", "states": words, "graph": "hogwarts"})
 
 
+def test_a_list_is_no_base_and_the_error_says_how_one_is_written() -> None:
+    asked = {"base": ["organism"], "states": ["organism+8bit"], "graph": "hogwarts"}
+    with pytest.raises(ValidationError, match=r"name one state, such as organism\+edit:EDIT"):
+        ComparisonIn.model_validate(asked)
+
+
 def test_a_folder_of_checkpoints_and_a_list_are_each_of_their_states(tmp_path: Path) -> None:
     for step in (1000, 200, 50):
         (tmp_path / f"checkpoint-{step}").mkdir()
