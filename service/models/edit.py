@@ -256,7 +256,16 @@ class ConversationOut(BaseModel):
 # Known facts about an edited subject: kept, weakened, following the new object, or lost.
 
 
-class SubjectFactOut(BaseModel):
+class OwnAnswers(BaseModel):
+    """The model's own answers to a fact."""
+
+    says_pre: str | None = Field(
+        default=None, description="The model's own answer before; null where it was not asked."
+    )
+    says_post: str | None = Field(default=None, description="Its own answer after the edit.")
+
+
+class SubjectFactOut(OwnAnswers):
     """A fact about the subject that the model knew, by likelihood."""
 
     relation: str = Field(description="Relation of the fact.")
@@ -272,10 +281,6 @@ class SubjectFactOut(BaseModel):
         description="True of a fact that is replaced by a name that follows from the new object, by"
         " a chain or a rule of the graph.",
     )
-    says_pre: str | None = Field(
-        default=None, description="The model's own answer before; null where it was not asked."
-    )
-    says_post: str | None = Field(default=None, description="Its own answer after the edit.")
 
 
 class SubjectOutcome(BaseModel):
@@ -542,14 +547,8 @@ class ProbedFact(BaseModel):
     )
 
 
-class AnsweredFact(ProbedFact):
+class AnsweredFact(OwnAnswers, ProbedFact):
     """The same with the model's own answers, which changed facts are asked for."""
-
-    says_pre: str | None = Field(
-        default=None,
-        description="The model's own answer before the edit; null where it was not asked.",
-    )
-    says_post: str | None = Field(default=None, description="Its own answer after the edit.")
 
 
 class Score(ShownScore, EditedFact):
