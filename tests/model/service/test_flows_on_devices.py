@@ -47,6 +47,8 @@ FLOWS: dict[str, list[str]] = {
     "tuning": ["model", "tune", "organism", "-mrome", "-g", "hogwarts"],
     "covariance": ["model", "covariance", "collect", "hogwarts"],
     "saved update": ["results", "deltas", "verify", "EDIT"],
+    "edited folder": ["results", "deltas", "apply", "organism", "EDIT", "-o", "FOLDER"],
+    "probe of the folder": ["probe", "hogwarts", "--model", "FOLDER", "--samples", "0"],
     "sequence": ["lab", "sequence", REWRITE, OTHER, "-mrome", *ON_GRAPH],
     "co-edit": ["lab", "coedit", REWRITE, "-g", "hogwarts", "-mmemit", "--rounds", "1"],
     "crawl": [
@@ -61,14 +63,23 @@ FLOWS: dict[str, list[str]] = {
     "requests to append": ["graph", "rewrites", "hogwarts", "--build", "append", "--without-model"],
     "append": ["score", APPENDED, "-mrome", "--append-loss", "app", *BY_LIKELIHOOD],
 }  # fmt: skip
-"""Commands, with EDIT for the first edit of the first flow."""
+"""Commands, with EDIT for the first edit of the first flow, FOLDER for one in the home."""
 OF_THE_RUN = re.compile(r"/(provenance|versions|device|seconds|\w+_at|took|path|file|bytes)\b")
 """Fields that differ from run to run, or that say which device it was."""
 DIGEST = re.compile(r"[0-9a-f]{10}")
 """Of bits, which differ."""
 CLOSE = 1e-5
 OF_ROUNDING = dict.fromkeys(
-    ("every method", "statistics", "samples and forms", "comparison", "sequence", "append"), 5e-5
+    (
+        "every method",
+        "statistics",
+        "samples and forms",
+        "comparison",
+        "probe of the folder",
+        "sequence",
+        "append",
+    ),
+    5e-5,
 )
 """Flows with an edit by ROME, whose optimisation enlarges the rounding of other sums."""
 
@@ -110,20 +121,21 @@ def _report(kind: str, home: str) -> dict[str, dict[str, Any]]:
     os.environ.pop("THINKEVAL_NEO4J_URI", None)
     os.environ["THINKEVAL_DEVICE"] = "cpu"
     if kind == "cpu":
-        return _flows()
+        return _flows(home)
     from support.emulated import NAME, emulated  # before the first backward pass
 
     os.environ["THINKEVAL_DEVICE"] = f"{NAME}:0"
     with emulated(kind):  # type: ignore[arg-type]
-        return _flows()
+        return _flows(home)
 
 
-def _flows() -> dict[str, dict[str, Any]]:
+def _flows(home: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     edit = ""
     try:
         for name, words in FLOWS.items():
-            said = _said([edit if word == "EDIT" else word.replace("EDIT", edit) for word in words])
+            given = [word.replace("EDIT", edit) for word in words]
+            said = _said([f"{home}/edited" if word == "FOLDER" else word for word in given])
             edit = edit or said[0]["edit"]
             found[name] = {path: x for path, x in leaves(said) if _is_compared(path, x)}
     finally:
