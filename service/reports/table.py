@@ -302,7 +302,8 @@ def unranked(scores: Sequence[Score], measure: Measure) -> str:
     groups = _by_method(scores)
     several_models = len({model for model, _ in groups}) > 1
     last: dict[str, list[str]] = defaultdict(list)
-    reasons = ("", "broke the model", "did not take", "did not take, and broke the model")
+    missed = "took in part or not"
+    reasons = ("", "broke the model", missed, f"{missed}, and broke the model")
     for (model, method), group in groups.items():
         tier, _ = place_of_method(group, measure, None)
         broken = sum(not kept(score, measure) for score in group)

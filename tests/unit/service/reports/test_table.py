@@ -386,7 +386,7 @@ def test_rows_of_methods_are_in_the_order_of_rank_whatever_their_ifr() -> None:
     assert by_rank(frame, scores, "likelihood", ranked=False)["Method"].tolist() == sorted(ranked)
     assert unranked(scores, "likelihood") == (
         "Listed last, whatever their IFR: broke the model: broke, worse;"
-        " did not take: missed, nearer."
+        " took in part or not: missed, nearer."
     )
     assert unranked(scores[:2], "likelihood") == ""
     assert "No method took and kept the model (broke the model: broke" in unranked(
@@ -409,7 +409,7 @@ def test_the_terminal_lists_edits_that_did_not_take_last(
     show_method_table(common([idle, took], "likelihood"), "likelihood", protocol=True)
     text = capsys.readouterr().out
     assert text.index("rome") < text.index("weak")
-    assert "whatever their IFR: did not take: weak." in " ".join(text.split())
+    assert "whatever their IFR: took in part or not: weak." in " ".join(text.split())
 
 
 def test_the_table_of_methods_fits_80_columns_with_whole_words(
