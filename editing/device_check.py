@@ -1,4 +1,7 @@
-"""Check a device: every measurement and every method on a tiny random model, against the CPU."""
+"""Check a device: every measurement and every method on a tiny random model, against the CPU.
+
+`needs` says for a given model how much memory and time each method takes there.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import psutil
 import torch
 from torch import Tensor
 
 from ..loaders.records import RewriteRequest
-from . import covariance, hparams, registry
+from . import covariance, hparams, registry, shapes
 from .architectures import adapter_for
 from .deltas import applied
-from .errors import HparamsError
+from .errors import EditingError, HparamsError
 from .hparams import suggestion
 from .mend.network import untrained
 from .models import LoadedModel, weights_digest, wrap
@@ -27,6 +31,7 @@ from .probe import Progress, linear_updates, own_samples
 from .probe.likelihood import likelihoods
 from .probe.prompts import Query, plainly
 from .probe.sampled import Sampling, sample
+from .size import size_of, speed_of
 
 LARGEST = 0.01
 """Relative difference from the CPU above which a stage failed; sums in another order give less."""
@@ -143,7 +148,7 @@ def _edited(name: str, loaded: LoadedModel) -> list[Tensor]:
         RuntimeError: the weights are other ones afterwards.
     """
     model, method = loaded.model, registry.get(name)
-    chosen = _hparams(name, model.config)
+    chosen = _hparams(name, model.config, STEPS)
     state: dict[str, Any] = {}
     if getattr(method, "NEEDS_RETAIN", False):
         state["retain"] = RETAIN
@@ -167,14 +172,14 @@ def _edited(name: str, loaded: LoadedModel) -> list[Tensor]:
     return [*(effect.deltas[key] for key in sorted(effect.deltas)), *after, numbers]
 
 
-def _hparams(name: str, config: Any) -> Any:
-    """Return the hyperparameters that are suggested, with few steps."""
+def _hparams(name: str, config: Any, steps: int | None = None) -> Any:
+    """Return the hyperparameters that are suggested, with another number of steps."""
     try:
         values = dict(suggestion.for_config(name, config).values)
     except HparamsError:  # its defaults serve any model
         values = {}
-    steps = ("num_steps", "v_num_grad_steps", "steps")
-    values |= {key: STEPS for key in steps if key in values}
+    if steps is not None:
+        values |= {key: steps for key in (*shapes.STEPS, "steps") if key in values}
     return hparams.from_values(name, values, None, source="the check of a device")
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+import transformers
 
-from . import architectures
+from . import architectures, shapes
 from .linear_algebra import linear_algebra_device
 from .models import DTYPES, skeleton_of
+from .shapes import Speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,6 @@ class Size:
     Attributes:
         skeleton: the model on the meta device, in its number type.
         n_parameters: tied ones counted once.
-        in_layer: parameters of a decoder layer, on average.
-        in_head: parameters of the map to the vocabulary, counted where it is tied too.
         key: d_k, width of the MLP output projection's input.
         weight: parameters of that projection.
         number: bytes of a parameter.
@@ -33,17 +32,10 @@ class Size:
     skeleton: Any
     n_layers: int
     n_parameters: int
-    in_layer: int
-    in_head: int
     key: int
     weight: int
     vocabulary: int
     number: int
-
-    @property
-    def config(self) -> Any:
-        """The configuration of the language model."""
-        return self.skeleton.config.get_text_config()
 
     @property
     def weights(self) -> int:
@@ -58,7 +50,7 @@ def size_of(name_or_path: str | Path, *, revision: str | None = None, dtype: str
         ModelLoadError: its configuration cannot be read.
         UnsupportedArchitectureError: its architecture has no adapter.
     """
-    skeleton = skeleton_of(name_or_path, revision=revision).to(DTYPES[dtype])
+    skeleton = skeleton_of(name_or_path, revision=revision).to(DTYPES[dtype]).eval()
     layout = architectures.layout_for(skeleton.config, skeleton.config.model_type)
     adapter = architectures.Adapter(skeleton, layout)
     layers = [_count(adapter.layer_module(i)) for i in range(adapter.n_layers)]
@@ -75,29 +67,10 @@ def size_of(name_or_path: str | Path, *, revision: str | None = None, dtype: str
     )
 
 
-def _count(module: Any) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
-
-
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """The measured speed of a device with matrices of a model's shape.
-
-    Attributes:
-        flops: FLOP/s of a product with `TOKENS` rows, beyond reading the matrix.
-        reading: bytes of weights read in a second by a product with one row.
-        wide: FLOP/s in float64, where linear systems are solved.
-    """
-
-    flops: float
-    reading: float
-    wide: float
-
-
 TOKENS = 64
 """Rows of the measured product; few, as in most batches of an edit."""
 SQUARE = 512
-"""Rows and columns of the float64 product."""
+"""Rows and columns of the float64 matrices."""
 SWEPT = 2**28
 """Bytes of matrices that a measurement goes through: more than a cache holds."""
 TRIES, ENOUGH_S = 4, 0.2
@@ -105,36 +78,54 @@ TRIES, ENOUGH_S = 4, 0.2
 
 
 def speed_of(size: Size, device: torch.device) -> Speed:
-    """Measure products with matrices of the MLP output projection's shape; about two seconds."""
+    """Measure products with matrices of the MLP output projection's shape; about three seconds."""
     number = next(size.skeleton.parameters()).dtype
     shape = (size.key, size.weight // size.key)
     copies = min(size.n_layers, -(-SWEPT // (size.weight * size.number)))
     matrices = [torch.full(shape, 0.01, dtype=number, device=device) for _ in range(copies)]
     rows = torch.full((TOKENS, size.key), 0.01, dtype=number, device=device)
-    one = _seconds(device, rows[:1], matrices)
-    many = _seconds(device, rows, matrices)
+    one = _seconds(device, lambda: [torch.mm(rows[:1], each) for each in matrices])
+    many = _seconds(device, lambda: [torch.mm(rows, each) for each in matrices])
     place = linear_algebra_device(device)
-    square = torch.full((SQUARE, SQUARE), 0.01, dtype=torch.float64, device=place)
+    square = torch.eye(SQUARE, dtype=torch.float64, device=place) + 1 / SQUARE
+    host = torch.empty_like(matrices[0], device="cpu")
     return Speed(
         flops=2.0 * size.weight * copies * (TOKENS - 1) / max(many - one, 0.1 * many),
         reading=size.weight * copies * size.number / one,
-        wide=2.0 * SQUARE**3 / _seconds(place, square, [square]),
+        wide=2.0 * SQUARE**3 / _seconds(place, lambda: square @ square),
+        eigh=9.0 * SQUARE**3 / _seconds(place, lambda: torch.linalg.eigh(square)),
+        lu=2 / 3 * SQUARE**3 / _seconds(place, lambda: torch.linalg.lu_factor_ex(square)),
+        start=_start(device),
+        copying=size.weight * size.number / _seconds(device, lambda: host.to(device, copy=True)),
     )
 
 
-def _seconds(device: torch.device, left: Tensor, matrices: Sequence[Tensor]) -> float:
-    """Shortest time of the products with all matrices."""
+@torch.no_grad()
+def _start(device: torch.device) -> float:
+    """Seconds of an operation of a model that is so small that it only starts them."""
+    shape = {"hidden_size": 64, "intermediate_size": 64, "num_attention_heads": 4}
+    config = transformers.LlamaConfig(**shape, num_hidden_layers=4, vocab_size=64)
+    with torch.device("meta"):
+        model = transformers.LlamaForCausalLM(config).eval()
+    kernels = shapes.forward(model, 1, 4, 4).kernels
+    model.to_empty(device=device)
+    ids = torch.zeros(1, 4, dtype=torch.long, device=device)
+    work = _seconds(device, lambda: model(ids, torch.ones_like(ids), use_cache=False))
+    return work / sum(kernels.values())
+
+
+def _seconds(device: torch.device, work: Callable[[], object]) -> float:
+    """Shortest time of some work."""
     wait: Callable[[], object] = {
         "cuda": torch.cuda.synchronize,
         "mps": torch.mps.synchronize,
     }.get(device.type, lambda: None)
-    torch.mm(left, matrices[0])  # the first product of a device also starts its library
+    work()  # the first one also starts a library
     wait()
     found: list[float] = []
     while len(found) < TRIES and sum(found) < ENOUGH_S:
         start = time.perf_counter()
-        for matrix in matrices:
-            torch.mm(left, matrix)
+        work()
         wait()
         found.append(time.perf_counter() - start)
     return min(found)

@@ -161,6 +161,14 @@ def doctor(
             " compare the numbers with the CPU's; half a minute.",
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            help="Also print the memory and the time of an edit of this model by each method on the"
+            " device; no weights are read.",
+        ),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Check packages, Java runtime, disk, database and device.
@@ -174,9 +182,9 @@ def doctor(
     if deep:
         with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
             findings += checked_data(runtime.db, runtime.settings, progress)
-    if device is not None:
+    if device is not None or model is not None:
         with ProgressBars() as progress:
-            findings += _on_device(device, progress)
+            findings += _on_device(device or "auto", model, progress)
     emit_rows(Table("doctor", "Doctor", FINDINGS, findings), json=json)
     if not all(f.ok for f in findings):
         raise typer.Exit(ERROR)
@@ -246,8 +254,8 @@ def _device() -> Finding:
     return Finding("device", True, device, note)
 
 
-def _on_device(name: str, progress: Progress) -> Iterator[Finding]:
-    """Check every method on a device."""
+def _on_device(name: str, model: str | None, progress: Progress) -> Iterator[Finding]:
+    """Check every method on a device; with a model, the memory that each needs there."""
     from ...editing import device_check
     from ...editing.models import resolve_device
 
@@ -256,3 +264,17 @@ def _on_device(name: str, progress: Progress) -> Iterator[Finding]:
         found = stage.error or f"differs from the CPU by {stage.difference:.0e}"
         remedy = "" if stage.ok else "Set THINKEVAL_DEVICE=cpu, and report this line as an issue."
         yield Finding(f"{device}: {stage.name}", stage.ok, found, remedy)
+    room = device_check.memory(device)
+    for done, need in enumerate(device_check.needs(model, device) if model else (), 1):
+        progress(done, device_check.n_methods(), f"edits of {model} on shapes")
+        label = f"{model}: {need.method}"
+        if need.peak is None:
+            yield Finding(label, True, f"cannot be estimated: {need.error}")
+            continue
+        fits = need.peak <= room
+        found = (
+            f"{need.peak / 1e9:.1f} GB of {room / 1e9:.1f} GB at the peak, {need.seconds:.2g} s an"
+            " edit"
+        )
+        remedy = "" if fits else "Use --dtype bfloat16, a smaller model, or a larger device."
+        yield Finding(label, fits, found, remedy)
