@@ -53,13 +53,10 @@ def size_of(name_or_path: str | Path, *, revision: str | None = None, dtype: str
     skeleton = skeleton_of(name_or_path, revision=revision).to(DTYPES[dtype]).eval()
     layout = architectures.layout_for(skeleton.config, skeleton.config.model_type)
     adapter = architectures.Adapter(skeleton, layout)
-    layers = [_count(adapter.layer_module(i)) for i in range(adapter.n_layers)]
     return Size(
         skeleton=skeleton,
         n_layers=adapter.n_layers,
-        n_parameters=_count(skeleton),
-        in_layer=sum(layers) // len(layers),
-        in_head=_count(adapter.lm_head),
+        n_parameters=sum(each.numel() for each in skeleton.parameters()),
         key=adapter.key_size(0),
         weight=skeleton.get_parameter(adapter.mlp_out(0).weight).numel(),
         vocabulary=int(skeleton.config.get_text_config().vocab_size),

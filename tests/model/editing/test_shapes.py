@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import resource
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from support import edit_methods
 from support.tiny_architectures import moments, pair_of
 from thinkeval.editing import registry, shapes
 from thinkeval.editing.architectures import adapter_for
+from thinkeval.editing.key_value import sites
 
 
 def skeleton(config) -> torch.nn.Module:
@@ -35,16 +37,25 @@ def estimated(name: str, **changes: object) -> shapes.Cost:
 
 
 @pytest.mark.parametrize("name", sorted(set(edit_methods.ALL) - {"kn"}))
-def test_products_are_those_that_torch_counts_in_a_real_edit(name: str) -> None:
+def test_products_are_those_that_torch_counts_in_a_real_edit(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = sites.sample
+
+    def of_one_length(*args: Any, **options: Any) -> list[str]:
+        # Drawn as ever; but another model's texts are read as other numbers of tokens.
+        return ["The Dark Lord. {}" for _ in drawn(*args, **options)]
+
+    monkeypatch.setattr(sites, "sample", of_one_length)
     model, tokenizer = copy.deepcopy(pair_of("llama"))
     model.set_attn_implementation("eager")
     adapter_for(model)  # checks itself by a forward pass, once
+    given = dict(moments("llama"))
     with FlopCounterMode(display=False) as counter:
-        edit_methods.execute(name, (model, tokenizer), [edit_methods.HARRY], moments("llama"))
+        edit_methods.execute(name, (model, tokenizer), [edit_methods.HARRY], given)
     found = estimated(name)
     products = sum(n for kind, n in found.flops.items() if kind not in ("eigh", "lu"))
-    # Sampled contexts have other tokens, and so other lengths.
-    assert products == pytest.approx(counter.get_total_flops(), rel=0.1)
+    assert products == pytest.approx(counter.get_total_flops(), rel=0.02)
 
 
 def test_every_method_is_estimated_or_says_why() -> None:
@@ -81,7 +92,7 @@ def test_bytes_operations_and_copies_by_hand() -> None:
     assert cost.peak == 80_000 + 20_000 + 40_000 + 40_000
     assert cost.parts["weights"] == 80_000
     assert cost.flops == {"float32": 2 * 50 * 100 * 200}
-    assert cost.copied == {"to device": 20_000, "to host": 4}
+    assert cost.copied == 20_000 + 4  # to the device, and the sum from it
     assert cost.kernels[shapes.Kernel("float32", 2e6, 80_000 + 20_000 + 40_000)] == 1
     speed = shapes.Speed(1e6, 1e12, 1.0, 1.0, 1.0, 0.0, 1e12)
     assert cost.seconds(speed) == pytest.approx(2.0, rel=1e-3)
@@ -91,7 +102,7 @@ def test_numbers_of_the_program_are_known_and_those_of_weights_are_assumed() -> 
     model = torch.nn.Linear(4, 4, device="meta")
     with shapes.on_shapes(model):
         places = torch.tensor([3, 1, 2], device=shapes.DEVICE)
-        assert places.is_meta
+        assert places.device == shapes.DEVICE
         assert (places + 1).tolist() == [4, 2, 3]
         assert places[places > 1].shape == (2,)
         loss = model(torch.ones(3, 4, device=shapes.DEVICE)).sum(1)
