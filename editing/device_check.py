@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import psutil
 import torch
 from torch import Tensor
 
@@ -20,7 +19,7 @@ from ..loaders.records import RewriteRequest
 from . import covariance, hparams, registry, shapes
 from .architectures import adapter_for
 from .deltas import applied
-from .errors import EditingError, HparamsError
+from .errors import HparamsError
 from .hparams import suggestion
 from .mend.network import untrained
 from .models import LoadedModel, weights_digest, wrap
@@ -31,7 +30,6 @@ from .probe import Progress, linear_updates, own_samples
 from .probe.likelihood import likelihoods
 from .probe.prompts import Query, plainly
 from .probe.sampled import Sampling, sample
-from .size import size_of, speed_of
 
 LARGEST = 0.01
 """Relative difference from the CPU above which a stage failed; sums in another order give less."""

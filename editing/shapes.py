@@ -28,7 +28,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from ..loaders.records import RewriteRequest
-from . import nethook, registry
+from . import registry
 from .architectures import adapter_for
 from .covariance import Covariance
 from .mend.network import untrained
@@ -51,6 +51,8 @@ _SHAPED = ("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecu
 """The shape of their result depends on numbers."""
 _FAULTS = ("isnan", "isinf")
 """Comparisons that do not hold."""
+_CHOOSING = ("gt", "ge", "lt", "le")
+"""Comparisons that choose, where they are of many elements; others hold for each."""
 _ALGEBRA: dict[str, tuple[str, Callable[[Any], float]]] = {
     "_linalg_eigh": ("eigh", lambda a: (9.0 if a[2:] != (False,) else 4 / 3) * a[0].shape[-1] ** 3),
     "linalg_lu_factor_ex": ("lu", lambda a: 2 / 3 * a[0].shape[-1] ** 3),
@@ -107,6 +109,7 @@ class Cost:
         host: bytes of large tensors in the host's memory, at their peak.
         kernels: how often each operation runs.
         copied: bytes copied from and to the device.
+        tokens: that the model's embeddings are looked up for.
     """
 
     peak: int = 0
@@ -114,6 +117,7 @@ class Cost:
     host: int = 0
     kernels: Counter[Kernel] = field(default_factory=Counter)
     copied: int = 0
+    tokens: int = 0
 
     @property
     def flops(self) -> dict[str, float]:
@@ -140,7 +144,7 @@ def on_shapes(model: nn.Module) -> Iterator[Cost]:
 
     No tensor of the size of a weight is allocated. Other threads are not affected.
     """
-    mode = _OnShapes()
+    mode = _OnShapes(getattr(model, "get_input_embeddings", lambda: None)())
     for parameter in (*model.parameters(), *model.buffers()):
         mode.hold(parameter, WEIGHTS)
     with _Places(), mode:
@@ -163,11 +167,12 @@ class _Places(TorchFunctionMode):
 class _OnShapes(TorchDispatchMode):
     """Sees each operation: runs it on numbers where there are some, else on shapes, and counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Any) -> None:
         super().__init__()
-        self.cost = Cost()
+        self.cost, self._words = Cost(), words
         self._held: Any = weakref.WeakKeyDictionary()
         self._now: Counter[str] = Counter()
+        self._known: dict[Any, Any] = {}
         self._sum = self._host = 0
 
     def hold(self, tensor: Tensor, part: str = "", *, host: bool = False) -> None:
@@ -211,8 +216,7 @@ class _OnShapes(TorchDispatchMode):
         if name in _INDEXING:
             args = (args[0], _places(args[1]), *args[2:])
         shapes, options = _mapped(args, _as_meta), _on(_mapped(kwargs, _as_meta), DEVICE)
-        out = func(*shapes, **options)
-        self._count(func, shapes, options, out)
+        out = self._result(func, shapes, options)
         if func._schema.is_mutable:
             return args[0] if isinstance(args[0], Tensor) else out  # numbers stay as they are
         found = _mapped(out, lambda x: self._kept(x, name, shapes, host))
@@ -228,22 +232,49 @@ class _OnShapes(TorchDispatchMode):
             self.hold(result, host=host)
             return result
         index = isinstance(args[0], Tensor) and args[0].dim() and "linalg" not in name
-        return _assumed(result, args[0].shape[-1] // 2 if index else 0, name not in _FAULTS)
+        if result.dtype == torch.bool and name not in _CHOOSING:
+            return torch.full(result.shape, name not in _FAULTS)
+        return _assumed(result, args[0].shape[-1] // 2 if index else 0)
 
-    def _count(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
-        """Count an operation, unless it is a view."""
-        name, read, results = _name(func), _tensors((args, kwargs)), _tensors(out)
-        places = {x.untyped_storage() for x in read}
-        if not func._schema.is_mutable and all(x.untyped_storage() in places for x in results):
-            return
-        kind, flops = _type((read or results)[0]), 0.0
-        if formula := flop_registry.get(getattr(aten, name.removesuffix("_"), None)):
-            flops = float(formula(*args, **kwargs, out_val=out))
-        elif name in _ALGEBRA:
-            kind, count = _ALGEBRA[name]
-            flops = float(count(args))
-        moved = [*results, *results] if name in _TAKING else [*results, *read]
-        self.cost.kernels[Kernel(kind, flops, sum(map(_bytes, moved)))] += 1
+    def _result(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The shapes of an operation's result, which is counted; equal ones are computed once."""
+        if func._schema.is_mutable or _is_view(func):
+            out = func(*args, **kwargs)
+            if func._schema.is_mutable:
+                self.cost.kernels[_kernel(func, args, kwargs, out)] += 1
+            return out
+        key = (func, _key(args), _key(kwargs))
+        if key not in self._known:
+            out = func(*args, **kwargs)
+            self._known[key] = out, _kernel(func, args, kwargs, out)
+        out, kernel = self._known[key]
+        self.cost.kernels[kernel] += 1
+        if _name(func) == "embedding" and self._words is not None and args[0] is self._words.weight:
+            self.cost.tokens += args[1].numel()
+        return _mapped(out, _fresh)
+
+
+def _kernel(func: Any, args: Any, kwargs: Any, out: Any) -> Kernel:
+    name, read, results = _name(func), _tensors((args, kwargs)), _tensors(out)
+    kind, flops = _type((read or results)[0]), 0.0
+    if formula := flop_registry.get(getattr(aten, name.removesuffix("_"), None)):
+        flops = float(formula(*args, **kwargs, out_val=out))
+    elif name in _ALGEBRA:
+        kind, count = _ALGEBRA[name]
+        flops = float(count(args))
+    moved = [*results, *results] if name in _TAKING else [*results, *read]
+    return Kernel(kind, flops, sum(map(_bytes, moved)))
+
+
+def _key(value: Any) -> Any:
+    """What the shape of a result depends on."""
+    if isinstance(value, Tensor):
+        return value.shape, value.stride(), value.dtype
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_key, value))
+    if isinstance(value, dict):
+        return tuple((name, _key(each)) for name, each in value.items())
+    return type(value), value
 
 
 def _on(kwargs: dict[str, Any], device: torch.device) -> dict[str, Any]:
@@ -292,8 +323,10 @@ def _mapped(value: Any, change: Callable[[Tensor], Any]) -> Any:
 
 
 def _as_meta(tensor: Tensor) -> Tensor:
-    if tensor.is_meta:
-        return tensor
+    return tensor if tensor.is_meta else _fresh(tensor)
+
+
+def _fresh(tensor: Tensor) -> Tensor:
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=DEVICE)
 
 
@@ -302,11 +335,11 @@ def _number(tensor: Tensor) -> Tensor:
     return _assumed(tensor, int(tensor.is_floating_point())) if tensor.is_meta else tensor
 
 
-def _assumed(tensor: Tensor, number: int, holds: bool = True) -> Tensor:
+def _assumed(tensor: Tensor, number: int) -> Tensor:
     if tensor.dtype != torch.bool:
         return torch.full(tensor.shape, number, dtype=tensor.dtype)
-    found = torch.full(tensor.shape, holds and tensor.numel() <= CONDITION)
-    found.view(-1)[:1] = holds
+    found = torch.full(tensor.shape, tensor.numel() <= CONDITION)
+    found.view(-1)[:1] = True
     return found
 
 
@@ -317,6 +350,11 @@ def _places(indices: Sequence[Any]) -> list[Any]:
         mask = index is not None and index.dtype in (torch.bool, torch.uint8)
         found += _number(index).nonzero(as_tuple=True) if mask else [index]
     return found
+
+
+@cache
+def _is_view(func: Any) -> bool:
+    return any(each.alias_info is not None for each in func._schema.returns)
 
 
 @cache
@@ -378,7 +416,6 @@ def edit(
     Raises:
         EditingError: the method refuses the model, the request or the hyperparameters.
     """
-
     is_control = hasattr(method, "reference")
     values = method.reference(hparams)[1] if is_control else hparams
     name = next((name for name in STEPS if getattr(values, name, 0) > 3), None)
@@ -392,6 +429,7 @@ def edit(
 
     found, less, times = cost(3), cost(2), getattr(values, name) - 3
     found.copied += times * (found.copied - less.copied)
+    found.tokens += times * (found.tokens - less.tokens)
     for kernel in found.kernels:
         found.kernels[kernel] += times * (found.kernels[kernel] - less.kernels[kernel])
     return found
@@ -412,22 +450,6 @@ def _edit(
             state["hypernetwork"] = untrained(model, hparams)
         method.execute(model, tokenizer, [request], hparams, moments, state=state or None)
     cost.host += sum(4 * size**2 for size in sizes.values())
-    return cost
-
-
-def forward(model: nn.Module, rows: int, length: int, read: int) -> Cost:
-    """Return the cost of a forward pass of rows of tokens, without a cache.
-
-    Args:
-        read: last positions of each row whose logits are computed.
-    """
-    adapter = adapter_for(model)
-    head = adapter.lm_head
-    with on_shapes(model) as cost, torch.no_grad():
-        ids = torch.zeros(rows, length, dtype=torch.long, device=DEVICE)
-        with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
-            nethook.forward(model, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
-        adapter.logits(seen.inputs["end"][:, -read:]).float().log_softmax(-1)
     return cost
 
 

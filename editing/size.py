@@ -97,18 +97,22 @@ def speed_of(size: Size, device: torch.device) -> Speed:
     )
 
 
-@torch.no_grad()
 def _start(device: torch.device) -> float:
-    """Seconds of an operation of a model that is so small that it only starts them."""
+    """Seconds of an operation of a model so small that it only starts them, gradients included."""
     shape = {"hidden_size": 64, "intermediate_size": 64, "num_attention_heads": 4}
     config = transformers.LlamaConfig(**shape, num_hidden_layers=4, vocab_size=64)
     with torch.device("meta"):
         model = transformers.LlamaForCausalLM(config).eval()
-    kernels = shapes.forward(model, 1, 4, 4).kernels
+
+    def work() -> object:
+        ids = torch.zeros(1, 4, dtype=torch.long, device=model.device)
+        logits = model(ids, torch.ones_like(ids), use_cache=False).logits
+        return torch.autograd.grad(logits.sum(), list(model.parameters()))
+
+    with shapes.on_shapes(model) as cost:
+        work()
     model.to_empty(device=device)
-    ids = torch.zeros(1, 4, dtype=torch.long, device=device)
-    work = _seconds(device, lambda: model(ids, torch.ones_like(ids), use_cache=False))
-    return work / sum(kernels.values())
+    return _seconds(device, work) / sum(cost.kernels.values())
 
 
 def _seconds(device: torch.device, work: Callable[[], object]) -> float:

@@ -2,15 +2,14 @@
 
 A model is described by its configuration: no weights are read, and none need be there. Each method
 is run on the model's shapes (`editing.shapes`), once for its hyperparameters, with the rewrite that
-has the longest prompt. Of the other stages one batch is run on shapes, and multiplied by the tokens
-that the graph has. Time is computed from the speed of this machine's device.
+has the longest prompt. Of the other stages a part is run in the same way, and multiplied. Time is
+computed from the speed of this machine's device.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +25,14 @@ from .damage import STEP
 from .forget import with_refusal_target
 from .hyperparameters import any_tuned
 from .method_inputs import OWN_SAMPLES, SENTENCES
-from .request import ScoreRequest, is_of
+from .probe import Question, item_of
+from .request import EXACT, ScoreRequest, is_of
 from .resolved import LIMIT, facts_in_scope, hyperparameters
 from .runtime import Runtime, parse
 
 if TYPE_CHECKING:
-    from ...editing.probe.batching import Room
+    from ...editing.models import LoadedModel
+    from ...editing.probe.settings import Measure
     from ...editing.shapes import Cost
     from ...editing.size import Size, Speed
     from ...loaders.records import KnowledgeGraph
@@ -40,6 +41,8 @@ CHARACTERS = 4
 """Characters of a token where the model's tokenizer is missing."""
 FORMS_COST = 19
 """The default forms cost so many times the cloze's tokens (docs/concepts/forms.md)."""
+FACTS, TOKENS = 64, 8
+"""Facts that are asked on shapes, and tokens that a text or an answer is sampled there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Work:
 
     Attributes:
         times: how often it is done.
-        tokens: that are read, of the stages around the edit.
+        tokens: that are read.
         flops: operations of matrix products by number type; of `eigh` and `lu` in float64.
         kernels: operations that are started on the device.
         copied: bytes that are copied from and to the device.
@@ -154,7 +157,7 @@ def _estimate(runtime: Runtime, requests: Sequence[ScoreRequest], others: int) -
     """The estimate of one model; the weights of `others` stay in memory."""
     import psutil
 
-    from ...editing import models
+    from ...editing import models, shapes
     from ...editing.errors import ModelLoadError
     from ...editing.size import size_of, speed_of
 
@@ -181,11 +184,13 @@ def _estimate(runtime: Runtime, requests: Sequence[ScoreRequest], others: int) -
     try:
         tokenizer = models.tokenizer_of(source, revision=first.revision)
     except ModelLoadError as error:
-        tokenizer = None
+        tokenizer = shapes.characters(CHARACTERS, size.vocabulary)
         notes.append(f"Tokens are characters / {CHARACTERS}: {error.detail}.")
+    with shapes.on_shapes(size.skeleton):
+        loaded = models.wrap(size.skeleton, tokenizer, name=spec.name)
     speed = speed_of(size, device)
     seeds = {each.seed for each, _ in left} - {each.provenance.get("seed") for each in scores}
-    plan = _Plan(runtime, left, tokenizer, size, speed, device, program, not scores, seeds)
+    plan = _Plan(runtime, left, loaded, size, speed, device, program, not scores, seeds)
     work = [each for each in plan.work() if each.times]
     return Estimate(
         model=spec.name,
@@ -240,16 +245,17 @@ class _Plan:
     """The requests of one model that are not stored, with all that their cost depends on.
 
     Attributes:
+        loaded: the model on shapes.
         program: bytes of the process without a model.
         fresh: True if no edit of this model is stored: its shared inputs are not, either.
         seeds: those with which no edit is stored: the answers before an edit are kept by them.
         unknown: what is not estimated.
-        peaks: bytes of the stages that are done, by name, on the device and in the host's memory.
+        peaks: the stages that are done, by name, each with the run on shapes that takes the most.
     """
 
     runtime: Runtime
     requests: Sequence[tuple[ScoreRequest, Any]]
-    tokenizer: Any
+    loaded: LoadedModel
     size: Size
     speed: Speed
     device: Any
@@ -266,101 +272,71 @@ class _Plan:
         request = self.requests[0][0]
         if self.fresh:
             yield from self._shared(request)
-        before = [self._facts(request, self._before()) for _ in self.seeds]
-        yield _sum("facts before an edit", before, len(before))
+        n = len(self.seeds)
+        yield self._facts("facts before an edit", n, n * self._before())
         yield from self._updates()
         changed = [each for each, _ in self.requests if each.method != "none"]
-        after = [self._facts(each, self._asked(each)) for each in changed]
-        yield _sum("facts after the edit", after, len(after))
+        asked = sum(map(self._asked, changed))
+        yield self._facts("facts after the edit", len(changed), asked)
         if request.side_effects:
-            yield self._texts("texts after the edit", len(after), sides=2)
-        yield from self._forms()
-
-    def _forms(self) -> Iterator[Work]:
-        """Count the facts that are asked in forms: once a rewrite, and after each edit."""
+            yield self._texts("texts after the edit", len(changed), after=True)
+        # In forms, facts are asked once a rewrite, and after each edit.
         with_forms = [each for each, _ in self.requests if each.forms]
-        if not with_forms:
-            return
-        changed = [each for each in with_forms if each.method != "none"]
         rewrites = {digest(_named(each)): each for each in with_forms}
-        asked = [*rewrites.values(), *changed]
-        default = chosen([ALL])
-        parts = []
-        for each in asked:
-            facts = 1 + 2 * battery.FACTS
-            if each.forms_scope == "graph":
-                facts = len(self._graph.facts)
-            fraction = len(chosen([each.forms or ""])) / len(default)
-            parts.append(self._facts(each, round(facts * FORMS_COST * fraction)))
-        yield _sum("forms of asking", parts, len(asked))
+        asked_in = [*rewrites.values(), *(each for each in with_forms if each in changed)]
+        facts = sum(map(self._in_forms, asked_in))
+        yield self._facts("forms of asking", len(asked_in), round(facts))
+
+    def _in_forms(self, request: ScoreRequest) -> float:
+        """Facts that take as much time, asked once, as those of a request in forms."""
+        whole = request.forms_scope == "graph"
+        facts = len(self._graph.facts) if whole else 1 + 2 * battery.FACTS
+        fraction = len(chosen([request.forms or ""])) / len(chosen([ALL]))
+        return facts * FORMS_COST * fraction
 
     def _shared(self, request: ScoreRequest) -> Iterator[Work]:
         """List the work that is done once for a model and a graph."""
-        from ...editing.probe.own_samples import LENGTH, TEXTS
+        from ...editing import covariance
+        from ...editing.probe import own_samples
 
-        organism = getattr(self.size.skeleton.config, "thinkeval_organism", None)
+        model, tokenizer = self.loaded.model, self.loaded.tokenizer
+        organism = getattr(model.config, "thinkeval_organism", None)
         default = SENTENCES if organism else OWN_SAMPLES
         needed = [
             (each.covariance or default, _covariances(*_carried_out(each, values)))
             for each, values in self.requests
         ]
         corpora = {corpus for corpus, layers in needed if layers}
-        layers = {layer for _, each in needed for layer in each}
+        layers = sorted({layer for _, each in needed for layer in each})
+        own = corpora == {OWN_SAMPLES}
+        blocks = own_samples.blocks_for(self.loaded, self.size.key) if own else 1
+        tokens = own_samples.TEXTS * own_samples.length_of(self.loaded, own_samples.LENGTH)
         if request.side_effects or OWN_SAMPLES in corpora:
-            yield self._passes("sampling the model's own texts", TEXTS * LENGTH, 1, 1, most=TEXTS)
-        if request.chat == "auto" and getattr(self.tokenizer, "chat_template", None):
+            yield self._stage(
+                "sampling the model's own texts",
+                lambda: own_samples.sample(self.loaded, length=TOKENS),
+                blocks * tokens / TOKENS / own_samples.TEXTS,
+            )
+        if request.chat == "auto" and getattr(tokenizer, "chat_template", None):
             # The template's own text is about as long as twice a prompt.
-            yield self._facts(request, 4 * SAMPLE, what="chat or plain text")
-        if layers and corpora == {OWN_SAMPLES}:
-            yield self._covariance(sorted(layers), TEXTS, LENGTH)
+            yield self._facts("chat or plain text", 1, 4 * SAMPLE)
+        if layers and own:
+            texts = [" ".join([next(iter(tokenizer.get_vocab()))] * own_samples.LENGTH)] * FACTS
+            options = {"max_length": own_samples.LENGTH}
+            yield self._stage(
+                "covariance",
+                lambda: covariance.collect(model, tokenizer, texts, layers, **options),
+                blocks * own_samples.TEXTS / FACTS,
+            )
         elif layers:
             self.unknown["the covariance, whose texts are not read here"] = None
         if request.side_effects:
-            yield self._texts("texts before an edit", 1, sides=0)
-
-    def _covariance(self, layers: Sequence[int], n_texts: int, length: int) -> Work:
-        """Collect the covariance on shapes over the texts of one batch, and multiply."""
-        from ...editing import covariance, shapes
-
-        size, word = self.size, next(iter(self._tokenizer.get_vocab()))
-        some = [" ".join([word] * length)] * max(1, 4096 // length)
-        with shapes.on_shapes(size.skeleton) as cost:
-            found = covariance.collect(size.skeleton, self._tokenizer, some, layers,
-                                       max_length=length)  # fmt: skip
-        return self._times("covariance", cost, n_texts * length, n_texts * length / found.n_tokens)
+            yield self._texts("texts before an edit", 1)
 
     @cached_property
     def _graph(self) -> KnowledgeGraph:
         dataset = datasets.get_or_import(self.runtime.db, self.requests[0][0].graph)
         return self.runtime.content_of(dataset)
-
-    @cached_property
-    def _per_fact(self) -> tuple[float, float, float, float]:
-        """Mean tokens of a fact's prompt, of its names, positions that are read, and padding.
-
-        Padding is the tokens of batches as a multiple of those of their rows.
-        """
-        from ...editing.probe.batching import padded
-
-        facts, names = self._graph.facts, {e.name: e.aliases for e in self._graph.entities}
-        prompts = [self._count(fill(fact.prompt, fact.subject)) for fact in facts]
-        answers = [
-            [self._count(name) for name in (fact.object, *names.get(fact.object, ()))]
-            for fact in facts
-        ]
-        n = max(1, len(facts))
-        flat = [length for each in answers for length in each]
-        costs = [
-            self._room.cost(prompt + answer, answer + 1)
-            for prompt, each in zip(prompts, answers, strict=True)
-            for answer in each
-        ]
-        read = (sum(flat) + len(facts) - len(flat)) / n
-        padding = padded(costs, self._room.tokens) / max(1, sum(costs))
-        return sum(prompts) / n, sum(flat) / n, read, padding
-
-    def _count(self, text: str) -> int:
-        return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _before(self) -> int:
         """Facts that are asked before any edit."""
@@ -381,55 +357,71 @@ class _Plan:
         further = request.drift_facts * request.side_effects
         return own + min(len(self._graph.facts), self._scope(request) + further)
 
-    def _facts(self, request: ScoreRequest, n: int, what: str = "") -> Work:
-        """Ask `n` facts by likelihood, and by samples where the request has some."""
-        prompt, names, read, padding = self._per_fact
-        tokens = n * padding * (prompt + names)
-        found = self._passes(
-            what or "facts", tokens, max(1, round(prompt + names)), max(1, round(read))
-        )
+    def _facts(self, what: str, times: int, n: int) -> Work:
+        """Ask `n` facts in all by likelihood, and by samples where the first request has some."""
+        request, facts = self.requests[0][0], self._graph.facts[:FACTS]
+        found = self._stage(what, lambda: self._probe(facts, EXACT), n / len(facts), times)
         if not request.samples:
             return found
         # Upper bound: an answer ends earlier where the model ends it.
-        drawn = n * request.samples * request.max_new_tokens
-        return _sum(
-            found.what, [found, self._passes("answers", drawn, 1, 1, most=n * request.samples)]
+        length = n / len(facts) * max(1.0, request.max_new_tokens / TOKENS)
+        sampled = self._stage(what, lambda: self._probe(facts, ("p",)), length, times)
+        return _sum(found, sampled)
+
+    def _probe(self, facts: Sequence[Any], measures: tuple[Measure, ...]) -> None:
+        """Ask some facts, plainly unless a chat is asked for, with few tokens of an answer."""
+        from ...editing.probe import probe
+        from ...editing.probe.batching import room_for
+
+        settings = self.requests[0][0].probe
+        settings = replace(
+            settings,
+            measures=measures,
+            chat="never" if settings.chat == "auto" else settings.chat,
+            max_new_tokens=min(TOKENS, settings.max_new_tokens),
+            batch_tokens=room_for(self.loaded.model, device=self.device).tokens,
         )
+        names = {each.name: each.aliases for each in self._graph.entities}
+        items = [item_of(f.id, Question(f, names.get(f.object, ()))) for f in facts]
+        probe(self.loaded, items, settings)
 
-    def _texts(self, what: str, times: int, sides: int) -> Work:
-        """Read the beginnings of the model's own texts; `sides` models' logits are computed."""
-        tokens = times * STEP * LENGTH_READ
-        return self._passes(what, tokens, LENGTH_READ, LENGTH_READ if sides else 1, times)
+    def _texts(self, what: str, times: int, *, after: bool = False) -> Work:
+        """Read the beginnings of the model's own texts; after an edit, compare the predictions."""
+        from ...editing.deltas import EditEffect
+        from ...editing.probe import own_samples
 
-    def _passes(
-        self, what: str, tokens: float, length: int, read: int, times: int = 1, most: int = 2**20
+        start = tuple(own_samples.start_of(self.loaded.tokenizer))
+        texts = own_samples.OwnSamples(start, ((0,) * LENGTH_READ,) * STEP)
+
+        def read() -> None:
+            before = own_samples.hidden(self.loaded, texts)
+            if after:
+                own_samples.changes(self.loaded, EditEffect({}), texts, before)
+
+        return self._stage(what, read, times, times)
+
+    def _stage(
+        self, what: str, run: Callable[[], object], factor: float = 1.0, times: int = 1
     ) -> Work:
-        """Read tokens in batches of rows: a batch is run on shapes, and multiplied.
-
-        Args:
-            read: positions of a row whose logits are computed.
-            most: rows of a batch at most.
-        """
+        """Run a part of a stage on shapes, and multiply it."""
         from ...editing import shapes
 
-        per = self._room.tokens // self._room.cost(length, read)
-        rows = max(1, min(int(tokens / length), per, most))
-        key = (rows, length, read)
-        if key not in self._batches:
-            self._batches[key] = shapes.forward(self.size.skeleton, *key)
-        return self._times(what, self._batches[key], int(tokens), tokens / (rows * length), times)
+        if not times:
+            return Work(what, 0)
+        with shapes.on_shapes(self.loaded.model) as cost:
+            run()
+        return self._work(what, cost, factor, times)
 
-    def _times(self, what: str, cost: Cost, tokens: int, factor: float, times: int = 1) -> Work:
-        """A stage that costs a multiple of what was run on shapes."""
+    def _work(self, what: str, cost: Cost, factor: float, times: int) -> Work:
         if what not in self.peaks or self.peaks[what].peak < cost.peak:
             self.peaks[what] = cost
         return Work(
             what,
             times,
-            tokens,
+            round(factor * cost.tokens),
             {kind: factor * flops for kind, flops in cost.flops.items()},
             round(factor * sum(cost.kernels.values())),
-            round(factor * sum(cost.copied.values())),
+            round(factor * cost.copied),
             factor * cost.seconds(self.speed),
         )
 
@@ -452,8 +444,8 @@ class _Plan:
             try:
                 cost = shapes.edit(
                     method,
-                    self.size.skeleton,
-                    self._tokenizer,
+                    self.loaded.model,
+                    self.loaded.tokenizer,
                     with_refusal_target(request.rewrite, request),
                     values,
                     retain[: getattr(values, "retain_limit", 0)],
@@ -461,24 +453,7 @@ class _Plan:
             except Exception as error:  # a method of another package may raise any
                 self.unknown[f"the {what}, which cannot be run on shapes ({error})"] = None
                 continue
-            yield self._times(what, cost, 0, len(group), len(group))
-
-    @cached_property
-    def _batches(self) -> dict[tuple[int, int, int], Cost]:
-        return {}
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        """The model's tokenizer, else one with a token for every few characters."""
-        from ...editing import shapes
-
-        return self.tokenizer or shapes.characters(CHARACTERS, self.size.vocabulary)
-
-    @cached_property
-    def _room(self) -> Room:
-        from ...editing.probe.batching import room_for
-
-        return room_for(self.size.skeleton, device=self.device)
+            yield self._work(what, cost, len(group), len(group))
 
     def memory(self, others: int) -> Iterator[Memory]:
         """The parts of the peak memory; weights of `others` are in memory too."""
@@ -507,7 +482,7 @@ class _Plan:
         if self.device.type != "cpu":
             yield "Times were checked against runs on a CPU; on other devices they were not."
         if self.requests and self.requests[0][0].chat == "auto" and (
-            getattr(self.tokenizer, "chat_template", None)
+            getattr(self.loaded.tokenizer, "chat_template", None)
         ):  # fmt: skip
             yield "Plain prompts: if the model knows more in its chat template, prompts are longer."
         if any(request.forms for request, _ in self.requests):
@@ -545,15 +520,12 @@ def _named(request: ScoreRequest) -> list[object]:
     return [request.rewrite.identity, request.seed]
 
 
-def _sum(what: str, parts: Iterable[Work], times: int = 1) -> Work:
-    """The parts as one."""
-    found = list(parts)
-    flops: Counter[str] = Counter()
-    for each in found:
-        flops.update(each.flops)
-
-    def total(name: str) -> Any:
-        return sum(getattr(each, name) for each in found)
-
-    counts = (total(name) for name in ("kernels", "copied", "seconds"))
-    return Work(what, times, total("tokens"), dict(flops), *counts)
+def _sum(first: Work, second: Work) -> Work:
+    """Two parts of a stage as one."""
+    flops = {
+        kind: first.flops.get(kind, 0.0) + second.flops.get(kind, 0.0)
+        for kind in (*first.flops, *second.flops)
+    }
+    counts = ("tokens", "kernels", "copied", "seconds")
+    total = {name: getattr(first, name) + getattr(second, name) for name in counts}
+    return replace(first, flops=flops, **total)
