@@ -1,7 +1,4 @@
-"""Check a device: every measurement and every method on a tiny random model, against the CPU.
-
-`needs` says for a given model how much memory and time each method takes there.
-"""
+"""Check a device: every measurement and every method on a tiny random model, against the CPU."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..loaders.records import RewriteRequest
-from . import covariance, hparams, registry, shapes
+from . import covariance, hparams, registry
 from .architectures import adapter_for
 from .deltas import applied
 from .errors import HparamsError
@@ -146,7 +143,7 @@ def _edited(name: str, loaded: LoadedModel) -> list[Tensor]:
         RuntimeError: the weights are other ones afterwards.
     """
     model, method = loaded.model, registry.get(name)
-    chosen = _hparams(name, model.config, STEPS)
+    chosen = _hparams(name, model.config)
     state: dict[str, Any] = {}
     if getattr(method, "NEEDS_RETAIN", False):
         state["retain"] = RETAIN
@@ -170,14 +167,14 @@ def _edited(name: str, loaded: LoadedModel) -> list[Tensor]:
     return [*(effect.deltas[key] for key in sorted(effect.deltas)), *after, numbers]
 
 
-def _hparams(name: str, config: Any, steps: int | None = None) -> Any:
-    """Return the hyperparameters that are suggested, with another number of steps."""
+def _hparams(name: str, config: Any) -> Any:
+    """Return the hyperparameters that are suggested, with few steps."""
     try:
         values = dict(suggestion.for_config(name, config).values)
     except HparamsError:  # its defaults serve any model
         values = {}
-    if steps is not None:
-        values |= {key: steps for key in (*shapes.STEPS, "steps") if key in values}
+    steps = ("num_steps", "v_num_grad_steps", "steps")
+    values |= {key: STEPS for key in steps if key in values}
     return hparams.from_values(name, values, None, source="the check of a device")
 
 

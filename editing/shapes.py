@@ -83,7 +83,7 @@ class Speed:
     """The measured speed of a device with matrices of a model's shape.
 
     Attributes:
-        flops: FLOP/s of a product with `TOKENS` rows, beyond reading the matrix.
+        flops: FLOP/s of a product with 64 rows, as in most batches of an edit.
         reading: bytes of weights read in a second by a product with one row.
         wide: FLOP/s in float64; `eigh` of eigenvectors, as 9 n³, and `lu` of factors, as 2/3 n³.
         start: seconds to start an operation.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ import transformers
 from . import architectures, shapes
 from .linear_algebra import linear_algebra_device
 from .models import DTYPES, skeleton_of
-from .shapes import Speed
+from .shapes import Cost, Speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,37 +87,47 @@ def speed_of(size: Size, device: torch.device) -> Speed:
     place = linear_algebra_device(device)
     square = torch.eye(SQUARE, dtype=torch.float64, device=place) + 1 / SQUARE
     host = torch.empty_like(matrices[0], device="cpu")
-    return Speed(
-        flops=2.0 * size.weight * copies * (TOKENS - 1) / max(many - one, 0.1 * many),
+    seconds, cost = _pass(device, torch.float32, 64, 64, 4)
+    speed = Speed(
+        flops=2.0 * size.weight * copies * TOKENS / many,
         reading=size.weight * copies * size.number / one,
         wide=2.0 * SQUARE**3 / _seconds(place, lambda: square @ square),
         eigh=9.0 * SQUARE**3 / _seconds(place, lambda: torch.linalg.eigh(square)),
         lu=2 / 3 * SQUARE**3 / _seconds(place, lambda: torch.linalg.lu_factor_ex(square)),
-        start=_start(device),
+        start=seconds / sum(cost.kernels.values()),
         copying=size.weight * size.number / _seconds(device, lambda: host.to(device, copy=True)),
     )
+    # Other operations than products with a matrix are slower by their bytes.
+    seconds, cost = _pass(device, number, size.weight // size.key, size.key, TOKENS)
+    loss = max(1.0, seconds / cost.seconds(speed))
+    return replace(speed, flops=speed.flops / loss, reading=speed.reading / loss)
 
 
-def _start(device: torch.device) -> float:
-    """Seconds of an operation of a model so small that it only starts them, gradients included."""
-    shape = {"hidden_size": 64, "intermediate_size": 64, "num_attention_heads": 4}
-    config = transformers.LlamaConfig(**shape, num_hidden_layers=4, vocab_size=64)
+def _pass(
+    device: torch.device, dtype: torch.dtype, width: int, inner: int, tokens: int
+) -> tuple[float, Cost]:
+    """Seconds and cost of a pass with gradients through two layers of a Llama of some width."""
+    shape = {"hidden_size": width, "intermediate_size": inner, "num_attention_heads": 4}
+    config = transformers.LlamaConfig(**shape, num_hidden_layers=2, vocab_size=64)
     with torch.device("meta"):
-        model = transformers.LlamaForCausalLM(config).eval()
+        model: Any = transformers.LlamaForCausalLM(config)
+    model.to(dtype).eval()
 
     def work() -> object:
-        ids = torch.zeros(1, 4, dtype=torch.long, device=model.device)
+        ids = torch.zeros(1, tokens, dtype=torch.long, device=model.device)
         logits = model(ids, torch.ones_like(ids), use_cache=False).logits
-        return torch.autograd.grad(logits.sum(), list(model.parameters()))
+        return torch.autograd.grad(logits.sum(), list(model.model.layers[0].mlp.parameters()))
 
     with shapes.on_shapes(model) as cost:
         work()
     model.to_empty(device=device)
-    return _seconds(device, work) / sum(cost.kernels.values())
+    for weight in (*model.parameters(), *model.buffers()):
+        torch.nn.init.constant_(weight, 0.01)
+    return _seconds(device, work), cost
 
 
 def _seconds(device: torch.device, work: Callable[[], object]) -> float:
-    """Shortest time of some work."""
+    """Median time of some work: that of the machine as it is."""
     wait: Callable[[], object] = {
         "cuda": torch.cuda.synchronize,
         "mps": torch.mps.synchronize,
@@ -129,4 +140,4 @@ def _seconds(device: torch.device, work: Callable[[], object]) -> float:
         work()
         wait()
         found.append(time.perf_counter() - start)
-    return min(found)
+    return median(found)

@@ -7,7 +7,7 @@ import importlib.util
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -17,8 +17,6 @@ from ... import cypher
 from ..base.database import Progress, connect, embedded_server
 from ..base.errors import KNOWN_ERRORS, NotFoundError, describe
 from ..base.settings import Settings
-from ..experiments.deep import Finding
-from ..experiments.deep import examine as checked_data
 from ..reports.formats import Column, Table
 from ..scoring import metrics as measuring
 from ..scoring import record
@@ -83,6 +81,18 @@ QUERIES: list[Column[cypher.Query]] = [
     Column("mode", lambda q: q.mode, optional=1),
     Column("what it does", lambda q: q.summary),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: success, the finding, and the remedy if it failed."""
+
+    check: str
+    ok: bool
+    found: str
+    remedy: str = ""
+
+
 FINDINGS: list[Column[Finding]] = [
     Column("check", lambda f: f.check, whole=True),
     Column("ok", lambda f: f.ok),
@@ -147,12 +157,6 @@ def _text(name: str, edit: str | None, measure: MeasureName) -> str:
 
 
 def doctor(
-    deep: Annotated[
-        bool,
-        typer.Option(
-            "--deep", help="Also check stored data and caches; damaged caches are deleted."
-        ),
-    ] = False,
     device: Annotated[
         str | None,
         typer.Option(
@@ -161,30 +165,16 @@ def doctor(
             " compare the numbers with the CPU's; half a minute.",
         ),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            help="Also print the memory and the time of an edit of this model by each method on the"
-            " device; no weights are read.",
-        ),
-    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Check packages, Java runtime, disk, database and device.
 
-    With [bold]--deep[/bold] also what is stored: saved updates against the digests of their scores,
-    metrics against the graphs they were read off, edits and graphs against each other, and the
-    files of the cache. Damaged files of the cache are deleted, as they are made again; nothing else
-    is changed.
+    `thinkeval db verify` checks the stored data.
     """
     findings = examine()
-    if deep:
-        with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-            findings += checked_data(runtime.db, runtime.settings, progress)
-    if device is not None or model is not None:
+    if device is not None:
         with ProgressBars() as progress:
-            findings += _on_device(device or "auto", model, progress)
+            findings += _on_device(device, progress)
     emit_rows(Table("doctor", "Doctor", FINDINGS, findings), json=json)
     if not all(f.ok for f in findings):
         raise typer.Exit(ERROR)
@@ -254,8 +244,8 @@ def _device() -> Finding:
     return Finding("device", True, device, note)
 
 
-def _on_device(name: str, model: str | None, progress: Progress) -> Iterator[Finding]:
-    """Check every method on a device; with a model, the memory that each needs there."""
+def _on_device(name: str, progress: Progress) -> Iterator[Finding]:
+    """Check every method on a device."""
     from ...editing import device_check
     from ...editing.models import resolve_device
 
@@ -264,17 +254,3 @@ def _on_device(name: str, model: str | None, progress: Progress) -> Iterator[Fin
         found = stage.error or f"differs from the CPU by {stage.difference:.0e}"
         remedy = "" if stage.ok else "Set THINKEVAL_DEVICE=cpu, and report this line as an issue."
         yield Finding(f"{device}: {stage.name}", stage.ok, found, remedy)
-    room = device_check.memory(device)
-    for done, need in enumerate(device_check.needs(model, device) if model else (), 1):
-        progress(done, device_check.n_methods(), f"edits of {model} on shapes")
-        label = f"{model}: {need.method}"
-        if need.peak is None:
-            yield Finding(label, True, f"cannot be estimated: {need.error}")
-            continue
-        fits = need.peak <= room
-        found = (
-            f"{need.peak / 1e9:.1f} GB of {room / 1e9:.1f} GB at the peak, {need.seconds:.2g} s an"
-            " edit"
-        )
-        remedy = "" if fits else "Use --dtype bfloat16, a smaller model, or a larger device."
-        yield Finding(label, fits, found, remedy)

@@ -151,4 +151,4 @@ def test_sums() -> None:
     assert found.peaks == {"cpu": 7, "cuda": 5}
     assert found.as_dict()["peaks"] == found.peaks
     flops = {"float32": 3e9, "float64": 4e9}
-    assert estimate._sum("c", work, 4) == Work("c", 4, 15, flops, 5, 7, 2.0)
+    assert estimate._sum(*work) == Work("a", 1, 15, flops, 5, 7, 2.0)
