@@ -225,7 +225,7 @@ class _OnShapes(TorchDispatchMode):
         return found
 
     def _kept(self, result: Tensor, name: str, args: Any, host: bool) -> Tensor:
-        """The result of an operation, held until it is freed; the numbers of a small one."""
+        """The result of an operation, counted until it is freed; the numbers of a small one."""
         if name == "_linalg_eigh" and result.dim() == 1:
             return torch.logspace(-6, 2, len(result), dtype=result.dtype)
         if result.is_floating_point() or result.numel() > SMALL:
