@@ -7,7 +7,7 @@ import importlib.util
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +17,8 @@ from ... import cypher
 from ..base.database import Progress, connect, embedded_server
 from ..base.errors import KNOWN_ERRORS, NotFoundError, describe
 from ..base.settings import Settings
+from ..experiments.deep import Finding
+from ..experiments.deep import examine as checked_data
 from ..reports.formats import Column, Table
 from ..scoring import metrics as measuring
 from ..scoring import record
@@ -81,18 +83,6 @@ QUERIES: list[Column[cypher.Query]] = [
     Column("mode", lambda q: q.mode, optional=1),
     Column("what it does", lambda q: q.summary),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One check: success, the finding, and the remedy if it failed."""
-
-    check: str
-    ok: bool
-    found: str
-    remedy: str = ""
-
-
 FINDINGS: list[Column[Finding]] = [
     Column("check", lambda f: f.check, whole=True),
     Column("ok", lambda f: f.ok),
@@ -157,6 +147,12 @@ def _text(name: str, edit: str | None, measure: MeasureName) -> str:
 
 
 def doctor(
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Also check stored data and caches; damaged caches are deleted."
+        ),
+    ] = False,
     device: Annotated[
         str | None,
         typer.Option(
@@ -169,9 +165,15 @@ def doctor(
 ) -> None:
     """Check packages, Java runtime, disk, database and device.
 
-    `thinkeval db verify` checks the stored data.
+    With [bold]--deep[/bold] also what is stored: saved updates against the digests of their scores,
+    metrics against the graphs they were read off, edits and graphs against each other, and the
+    files of the cache. Damaged files of the cache are deleted, as they are made again; nothing else
+    is changed.
     """
     findings = examine()
+    if deep:
+        with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+            findings += checked_data(runtime.db, runtime.settings, progress)
     if device is not None:
         with ProgressBars() as progress:
             findings += _on_device(device, progress)
