@@ -38,7 +38,7 @@ class _Kept:
 
 
 def digests(named: Sequence[tuple[str, Tensor]]) -> list[bytes]:
-    """SHA-256 over name, type, shape and bytes of each parameter, in order.
+    """SHA-256 over name, type, shape and bytes (none on the meta device) of each parameter.
 
     Parameters are hashed concurrently (hashing releases the GIL). The digest depends on the dtype,
     not on the device.
@@ -85,8 +85,10 @@ def _keep(name: str, parameter: Tensor, state: tuple[Any, ...] | None, digest: b
 
 
 def _digest(name: str, parameter: Tensor) -> bytes:
-    value = parameter.detach().to("cpu").contiguous()
-    head = f"{name}|{value.dtype}|{tuple(value.shape)}|".encode()
+    head = f"{name}|{parameter.dtype}|{tuple(parameter.shape)}|".encode()
     digest = hashlib.sha256(head)
+    if parameter.is_meta:
+        return digest.digest()
+    value = parameter.detach().to("cpu").contiguous()
     digest.update(value.view(-1).view(torch.uint8).numpy().data)
     return digest.digest()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
-from torch import Tensor
+import transformers
 
-from . import architectures
+from . import architectures, shapes
 from .linear_algebra import linear_algebra_device
 from .models import DTYPES, skeleton_of
+from .shapes import Cost, Speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +25,6 @@ class Size:
     Attributes:
         skeleton: the model on the meta device, in its number type.
         n_parameters: tied ones counted once.
-        in_layer: parameters of a decoder layer, on average.
-        in_head: parameters of the map to the vocabulary, counted where it is tied too.
         key: d_k, width of the MLP output projection's input.
         weight: parameters of that projection.
         number: bytes of a parameter.
@@ -33,17 +33,10 @@ class Size:
     skeleton: Any
     n_layers: int
     n_parameters: int
-    in_layer: int
-    in_head: int
     key: int
     weight: int
     vocabulary: int
     number: int
-
-    @property
-    def config(self) -> Any:
-        """The configuration of the language model."""
-        return self.skeleton.config.get_text_config()
 
     @property
     def weights(self) -> int:
@@ -58,16 +51,13 @@ def size_of(name_or_path: str | Path, *, revision: str | None = None, dtype: str
         ModelLoadError: its configuration cannot be read.
         UnsupportedArchitectureError: its architecture has no adapter.
     """
-    skeleton = skeleton_of(name_or_path, revision=revision).to(DTYPES[dtype])
+    skeleton = skeleton_of(name_or_path, revision=revision).to(DTYPES[dtype]).eval()
     layout = architectures.layout_for(skeleton.config, skeleton.config.model_type)
     adapter = architectures.Adapter(skeleton, layout)
-    layers = [_count(adapter.layer_module(i)) for i in range(adapter.n_layers)]
     return Size(
         skeleton=skeleton,
         n_layers=adapter.n_layers,
-        n_parameters=_count(skeleton),
-        in_layer=sum(layers) // len(layers),
-        in_head=_count(adapter.lm_head),
+        n_parameters=sum(each.numel() for each in skeleton.parameters()),
         key=adapter.key_size(0),
         weight=skeleton.get_parameter(adapter.mlp_out(0).weight).numel(),
         vocabulary=int(skeleton.config.get_text_config().vocab_size),
@@ -75,29 +65,10 @@ def size_of(name_or_path: str | Path, *, revision: str | None = None, dtype: str
     )
 
 
-def _count(module: Any) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
-
-
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """The measured speed of a device with matrices of a model's shape.
-
-    Attributes:
-        flops: FLOP/s of a product with `TOKENS` rows, beyond reading the matrix.
-        reading: bytes of weights read in a second by a product with one row.
-        wide: FLOP/s in float64, where linear systems are solved.
-    """
-
-    flops: float
-    reading: float
-    wide: float
-
-
 TOKENS = 64
 """Rows of the measured product; few, as in most batches of an edit."""
 SQUARE = 512
-"""Rows and columns of the float64 product."""
+"""Rows and columns of the float64 matrices."""
 SWEPT = 2**28
 """Bytes of matrices that a measurement goes through: more than a cache holds."""
 TRIES, ENOUGH_S = 4, 0.2
@@ -105,36 +76,68 @@ TRIES, ENOUGH_S = 4, 0.2
 
 
 def speed_of(size: Size, device: torch.device) -> Speed:
-    """Measure products with matrices of the MLP output projection's shape; about two seconds."""
+    """Measure products with matrices of the MLP output projection's shape; about three seconds."""
     number = next(size.skeleton.parameters()).dtype
     shape = (size.key, size.weight // size.key)
     copies = min(size.n_layers, -(-SWEPT // (size.weight * size.number)))
     matrices = [torch.full(shape, 0.01, dtype=number, device=device) for _ in range(copies)]
     rows = torch.full((TOKENS, size.key), 0.01, dtype=number, device=device)
-    one = _seconds(device, rows[:1], matrices)
-    many = _seconds(device, rows, matrices)
+    one = _seconds(device, lambda: [torch.mm(rows[:1], each) for each in matrices])
+    many = _seconds(device, lambda: [torch.mm(rows, each) for each in matrices])
     place = linear_algebra_device(device)
-    square = torch.full((SQUARE, SQUARE), 0.01, dtype=torch.float64, device=place)
-    return Speed(
-        flops=2.0 * size.weight * copies * (TOKENS - 1) / max(many - one, 0.1 * many),
+    square = torch.eye(SQUARE, dtype=torch.float64, device=place) + 1 / SQUARE
+    host = torch.empty_like(matrices[0], device="cpu")
+    seconds, cost = _pass(device, torch.float32, 64, 64, 4)
+    speed = Speed(
+        flops=2.0 * size.weight * copies * TOKENS / many,
         reading=size.weight * copies * size.number / one,
-        wide=2.0 * SQUARE**3 / _seconds(place, square, [square]),
+        wide=2.0 * SQUARE**3 / _seconds(place, lambda: square @ square),
+        eigh=9.0 * SQUARE**3 / _seconds(place, lambda: torch.linalg.eigh(square)),
+        lu=2 / 3 * SQUARE**3 / _seconds(place, lambda: torch.linalg.lu_factor_ex(square)),
+        start=seconds / sum(cost.kernels.values()),
+        copying=size.weight * size.number / _seconds(device, lambda: host.to(device, copy=True)),
     )
+    # Other operations than products with a matrix are slower by their bytes.
+    seconds, cost = _pass(device, number, size.weight // size.key, size.key, TOKENS)
+    loss = max(1.0, seconds / cost.seconds(speed))
+    return replace(speed, flops=speed.flops / loss, reading=speed.reading / loss)
 
 
-def _seconds(device: torch.device, left: Tensor, matrices: Sequence[Tensor]) -> float:
-    """Shortest time of the products with all matrices."""
+def _pass(
+    device: torch.device, dtype: torch.dtype, width: int, inner: int, tokens: int
+) -> tuple[float, Cost]:
+    """Seconds and cost of a pass with gradients through two layers of a Llama of some width."""
+    shape = {"hidden_size": width, "intermediate_size": inner, "num_attention_heads": 4}
+    config = transformers.LlamaConfig(**shape, num_hidden_layers=2, vocab_size=64)
+    with torch.device("meta"):
+        model: Any = transformers.LlamaForCausalLM(config)
+    model.to(dtype).eval()
+
+    def work() -> object:
+        ids = torch.zeros(1, tokens, dtype=torch.long, device=model.device)
+        logits = model(ids, torch.ones_like(ids), use_cache=False).logits
+        return torch.autograd.grad(logits.sum(), list(model.model.layers[0].mlp.parameters()))
+
+    with shapes.on_shapes(model) as cost:
+        work()
+    model.to_empty(device=device)
+    for weight in (*model.parameters(), *model.buffers()):
+        torch.nn.init.constant_(weight, 0.01)
+    return _seconds(device, work), cost
+
+
+def _seconds(device: torch.device, work: Callable[[], object]) -> float:
+    """Median time of some work: that of the machine as it is."""
     wait: Callable[[], object] = {
         "cuda": torch.cuda.synchronize,
         "mps": torch.mps.synchronize,
     }.get(device.type, lambda: None)
-    torch.mm(left, matrices[0])  # the first product of a device also starts its library
+    work()  # the first one also starts a library
     wait()
     found: list[float] = []
     while len(found) < TRIES and sum(found) < ENOUGH_S:
         start = time.perf_counter()
-        for matrix in matrices:
-            torch.mm(left, matrix)
+        work()
         wait()
         found.append(time.perf_counter() - start)
-    return min(found)
+    return median(found)

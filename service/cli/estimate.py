@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,11 +46,24 @@ def _time(seconds: float) -> str:
     return f"{seconds:.2g} s"
 
 
+def _by_type(flops: Mapping[str, float]) -> str:
+    """Operations by number type: `1.2 T float32, 3 G float64`."""
+    return ", ".join(f"{_scaled(count)} {kind}" for kind, count in flops.items())
+
+
+def _largest(parts: Mapping[str, int]) -> str:
+    """The three largest parts: `key_value/values 1.2 GB`."""
+    order = sorted(parts.items(), key=lambda part: -part[1])[:3]
+    return ", ".join(f"{name} {_bytes(size)}" for name, size in order)
+
+
 WORK: list[Column[Work]] = [
     Column("work", lambda each: each.what),
     Column("times", lambda each: each.times),
     Column("tokens", lambda each: each.tokens, _scaled),
-    Column("FLOPs", lambda each: each.flops + each.wide, _scaled),
+    Column("FLOPs", lambda each: each.flops, _by_type),
+    Column("operations", lambda each: each.kernels, _scaled),
+    Column("copied", lambda each: each.copied, _bytes),
     Column("about", lambda each: each.seconds, _time),
 ]
 MEMORY: list[Column[Memory]] = [
@@ -58,6 +71,7 @@ MEMORY: list[Column[Memory]] = [
     Column("where", lambda each: each.place),
     Column("about", lambda each: each.bytes, _bytes),
     Column("needed", lambda each: "always" if each.stays else "at times"),
+    Column("of it", lambda each: _largest(each.parts)),
 ]
 
 

@@ -144,7 +144,7 @@ def probe_with(
     questions: Sequence[Question], measure: Callable[[Sequence[ProbeItem]], Sequence[ProbeResult]]
 ) -> list[Answer]:
     """Answers to questions, whatever measures them; one answer a question, in order."""
-    items = [_item(str(i), question) for i, question in enumerate(questions)]
+    items = [item_of(str(i), question) for i, question in enumerate(questions)]
     near = [_near(str(i), question) for i, question in enumerate(questions)]
     everything = [*items, *(group.item for groups in near for group in groups)]
     results = measure(everything)
@@ -168,7 +168,7 @@ def own_answers(
 
     found = asked(
         loaded,
-        [_item(str(i), question) for i, (question, _) in enumerate(probed)],
+        [item_of(str(i), question) for i, (question, _) in enumerate(probed)],
         settings,
         likelihoods=[answer.values.get(EXACT) for _, answer in probed],
         prompt_change=prompt_change,
@@ -187,7 +187,7 @@ def spelled_apart(
     from ...editing.probe.prompts import Renderer, apart
 
     renderer = Renderer(loaded.tokenizer, settings.chat)
-    items = [_item(str(i), question) for i, question in enumerate(questions)]
+    items = [item_of(str(i), question) for i, question in enumerate(questions)]
     found = [apart(loaded.tokenizer, queries_of(item, settings, renderer)[0]) for item in items]
     return {"facts": sum(found), "of": len(found)}
 
@@ -197,7 +197,8 @@ def filled(prompt: str, subject: str) -> str:
     return fill(prompt, subject)
 
 
-def _item(key: str, question: Question) -> ProbeItem:
+def item_of(key: str, question: Question) -> ProbeItem:
+    """Return the item of a question, with an id."""
     from ...editing.probe import ProbeItem
 
     fact, separate = question.fact, bool(question.generalization)
@@ -233,7 +234,7 @@ def _near(key: str, question: Question) -> list[_Near]:
     return [
         _Near(
             replace(
-                _item(f"{key} near", question),
+                item_of(f"{key} near", question),
                 paraphrases=tuple(question.neighborhood[i].prompt for i in found),
                 object=name,
                 aliases=aliases,
