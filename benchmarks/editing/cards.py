@@ -80,10 +80,8 @@ def row(name: str, model: Any, shape: str) -> str:
         cost = shapes.edit(registry.get(name), model, tokenizer, graph.rewrites[0], chosen, retain)
     except EditingError as error:
         return f"| {name} | {error} |"
-    times = (
-        f"{cost.seconds(speed):.2g} s" if cost.peak <= size * 1e9 else "–"
-        for size, speed in CARDS.values()
-    )
+    seconds = ((cost.seconds(speed), cost.peak <= size * 1e9) for size, speed in CARDS.values())
+    times = ["–" if not fits else f"{s:,.0f} s" if s >= 10 else f"{s:.2g} s" for s, fits in seconds]
     return f"| {name} | {cost.peak / 1e9:.1f} GB | {' | '.join(times)} |"
 
 
