@@ -10,7 +10,11 @@ import ast
 import re
 import subprocess
 import sys
+import tokenize
+import tomllib
+from collections import Counter
 from functools import cache
+from io import StringIO
 from itertools import combinations
 from pathlib import Path
 
@@ -18,6 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("service", "cypher", "editing", "loaders")
 ROOMS_OF_SERVICE = 17
 """16 of the house, and the engines that start workers."""
+NO_CODE = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}  # fmt: skip
 NAME = re.compile(r"`((?:thinkeval\.)?(?:service|cypher|editing|loaders)(?:\.[A-Za-z_]\w*)+)`")
 FILE = re.compile(r"`((?:service|cypher|editing|loaders)/[\w./*{},-]+)`")
 
@@ -30,6 +38,34 @@ def sources() -> list[Path]:
 def trees() -> list[tuple[str, str, ast.Module]]:
     texts = [(path, path.read_text(encoding="utf-8")) for path in sources()]
     return [(path.relative_to(ROOT).as_posix(), text, ast.parse(text)) for path, text in texts]
+
+
+def code_lines(text: str, tree: ast.Module) -> int:
+    """The lines that hold code: no comments, docstrings or blank lines."""
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    prose: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, described) and ast.get_docstring(node, clean=False) is not None:
+            prose |= {*range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)}
+    code = {
+        line
+        for token in tokenize.generate_tokens(StringIO(text).readline)
+        if token.type not in NO_CODE
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(code - prose)
+
+
+def test_no_room_is_above_its_budget() -> None:
+    """Who needs more lines changes `budget.toml`, and says in the commit what went elsewhere."""
+    budget = tomllib.loads((ROOT / "budget.toml").read_text(encoding="utf-8"))
+    found: Counter[tuple[str, str]] = Counter()
+    for name, text, tree in trees():
+        package, *rest = name.split("/")
+        found[package, rest[0] if len(rest) > 1 else "files"] += code_lines(text, tree)
+    allowed = {(package, room): n for package, rooms in budget.items() for room, n in rooms.items()}
+    assert found.keys() == allowed.keys()
+    assert {room: n for room, n in found.items() if n > allowed[room]} == {}
 
 
 def test_every_file_opens_with_what_it_is_for() -> None:
