@@ -163,7 +163,8 @@ def _edited(name: str, loaded: LoadedModel) -> list[Tensor]:
     linear_updates.updates_of(adapter_for(model), [effect])
     if weights_digest(model) != before:
         raise RuntimeError("the weights are other ones after the edit was undone")
-    numbers = torch.tensor([[each.kl, each.nll] for each in told], dtype=torch.float64)
+    # Factors of likelihoods: of an update near 0, nats are rounding alone.
+    numbers = torch.tensor([[each.kl, each.nll] for each in told], dtype=torch.float64).exp()
     return [*(effect.deltas[key] for key in sorted(effect.deltas)), *after, numbers]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.own_process import reported
 
-CLOSE = 1e-4
+CLOSE = 1e-5
 OF_ROUNDING = {"npo": 1e-3}
 """Adam moves a weight whose gradient is rounding by a whole step: here one of some thousand."""
 
