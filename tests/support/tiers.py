@@ -2,7 +2,8 @@
 
 `unit` needs neither torch nor a server, `graph` the database, `model` torch, `acceptance` the
 installed program and a service. `heavy` is taken out of the others: tests that kill processes,
-build the site or all pages of the reference, start servers, drive a browser or damage files.
+build the site or all pages of the reference, start servers, drive a browser or damage files, and
+files that take longer than half a minute, where shorter ones look at the same code.
 """
 
 from __future__ import annotations
@@ -25,9 +26,29 @@ HEAVY = (
     "acceptance/service/depedit/test_job.py",
     "acceptance/service/jobs",
     "acceptance/service/reports/test_browser.py",
+    "graph/cypher/append/test_additivity.py",
+    "graph/cypher/append/test_false_answers.py",
     "graph/cypher/embedded/test_addresses.py",
+    "graph/cypher/embedded/test_full_disk.py",
     "graph/cypher/embedded/test_server.py",
+    "graph/cypher/metrics/test_reference.py",
+    "graph/service/api/pages/test_offers.py",
+    "graph/service/growth/test_loop.py",
     "graph/service/test_backup.py",
+    "model/editing/test_smollm2.py",
+    "model/service/depedit/test_organism.py",
+    "model/service/forms/test_asking.py",
+    "model/service/growth/test_real_growth.py",
+    "model/service/leakcut/test_coedit.py",
+    "model/service/scoring/test_estimate.py",
+    "model/service/scoring/test_implications.py",
+    "model/service/scoring/test_real_probe.py",
+    "model/service/scoring/test_real_world.py",
+    "model/service/scoring/test_sweep.py",
+    "model/service/scoring/test_tasks.py",
+    "model/service/scoring/test_tuning.py",
+    "model/service/states/test_sequence.py",
+    "model/service/test_hostile_files.py",
     "unit/loaders/test_fuzz.py",
 )
 """Files and folders of the heavy tier. A single test elsewhere is marked `heavy` where it is."""
