@@ -319,11 +319,13 @@ def _digest_of_files(
 ) -> str:
     """See `ComparisonOut.asked`; nothing is loaded."""
     posted = run.posted
+    if any(model is not None for model in models):
+        return ""
     times = [
         file_times(run.runtime, each, run.asked.dataset, posted.organism_seed)
         for each in (posted.base, *posted.states)
     ]
-    if None in times or any(model is not None for model in models):
+    if None in times:
         return ""
     about = [
         posted.model_dump(mode="json", exclude={"force"}),
