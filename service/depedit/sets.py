@@ -339,8 +339,8 @@ def _specific(
             f"{material.dataset!r} is too small for a set of {options.facts} facts and"
             f" {options.implications} implications by the rule '{rule.text()}' It has"
             f" {pluralize(len(usable), 'fact')} of the premises without another answer to their"
-            f" question, and {pluralize(len(found), 'grounding')}; {len(best)} with premises of"
-            " their own do not meet.",
+            f" question, and {pluralize(len(found), 'grounding')}, {len(best)} of them with"
+            " premises of their own that do not meet.",
             remedy=f"Ask for --facts {2 * len(best)} --implications {len(best)} and fewer"
             " --updates, or take another rule."
             if best

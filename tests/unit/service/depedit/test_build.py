@@ -211,7 +211,7 @@ def test_seeds_and_settings_draw_what_they_should() -> None:
 
 def test_a_graph_too_small_says_how_much_there_is() -> None:
     material = random_material("x→y→z", [(i, i, i) for i in range(5)], extra=5)
-    with pytest.raises(UsageError, match=r"10 facts .* 5 groundings; 5 with") as caught:
+    with pytest.raises(UsageError, match=r"10 facts .* 5 groundings, 5 of them with") as caught:
         draw(material, shaped("x→y→z"), SetOptions())
     assert "--facts 10 --implications 5" in caught.value.remedy
     with pytest.raises(UsageError, match=r"5 facts of other relations"):
