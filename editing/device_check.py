@@ -18,7 +18,6 @@ from .architectures import adapter_for
 from .deltas import applied
 from .errors import HparamsError
 from .hparams import suggestion
-from .mend.network import untrained
 from .models import LoadedModel, weights_digest, wrap
 from .organism.config import OrganismConfig
 from .organism.shapes import SHAPES
@@ -27,6 +26,7 @@ from .probe import Progress, linear_updates, own_samples
 from .probe.likelihood import likelihoods
 from .probe.prompts import Query, plainly
 from .probe.sampled import Sampling, sample
+from .shapes import untrained_state
 
 LARGEST = 0.01
 """Relative difference from the CPU above which a stage failed; sums in another order give less."""
@@ -144,17 +144,13 @@ def _edited(name: str, loaded: LoadedModel) -> list[Tensor]:
     """
     model, method = loaded.model, registry.get(name)
     chosen = _hparams(name, model.config)
-    state: dict[str, Any] = {}
-    if getattr(method, "NEEDS_RETAIN", False):
-        state["retain"] = RETAIN
-    if getattr(method, "NEEDS_HYPERNETWORK", False):
-        state["hypernetwork"] = untrained(model, chosen)
+    state = untrained_state(method, model, chosen, RETAIN)
     layers = registry.covariance_layers(method, chosen)
     moments = _moments(loaded, layers) if layers else None
     before = weights_digest(model)
     effect = method.execute(
         model, loaded.tokenizer, [REQUEST], chosen, moments,
-        context_templates=["{}"], state=state or None,
+        context_templates=["{}"], state=state,
     )  # fmt: skip
     texts = own_samples.sample(loaded, texts=2, length=8)
     told = own_samples.changes(loaded, effect, texts, own_samples.hidden(loaded, texts))

@@ -152,7 +152,7 @@ def on_shapes(model: nn.Module) -> Iterator[Cost]:
 
 
 class _Places(TorchFunctionMode):
-    """What torch does above the dispatcher: whole numbers say that they are on the device."""
+    """Act above the dispatcher: whole numbers say that they are on the device."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -267,7 +267,7 @@ def _kernel(func: Any, args: Any, kwargs: Any, out: Any) -> Kernel:
 
 
 def _key(value: Any) -> Any:
-    """What the shape of a result depends on."""
+    """Return all that the shape of a result depends on."""
     if isinstance(value, Tensor):
         return value.shape, value.stride(), value.dtype
     if isinstance(value, (list, tuple)):
@@ -439,18 +439,31 @@ def _edit(
     method: Any, model: nn.Module, tokenizer: Any, request: RewriteRequest, hparams: Any,
     retain: Sequence[tuple[str, str]],
 ) -> Cost:  # fmt: skip
-    adapter, state = adapter_for(model), {}
+    adapter = adapter_for(model)
     layers = registry.covariance_layers(method, hparams)
     sizes = {adapter.mlp_out(layer).name: adapter.key_size(layer) for layer in layers}
     moments = Covariance(_Moments(sizes)) if layers else None
     with on_shapes(model) as cost:
-        if getattr(method, "NEEDS_RETAIN", False):
-            state["retain"] = list(retain)
-        if getattr(method, "NEEDS_HYPERNETWORK", False):
-            state["hypernetwork"] = untrained(model, hparams)
-        method.execute(model, tokenizer, [request], hparams, moments, state=state or None)
+        state = untrained_state(method, model, hparams, retain)
+        method.execute(model, tokenizer, [request], hparams, moments, state=state)
     cost.host += sum(4 * size**2 for size in sizes.values())
     return cost
+
+
+def untrained_state(
+    method: Any, model: nn.Module, hparams: Any, retain: Sequence[tuple[str, str]]
+) -> dict[str, Any] | None:
+    """Return the state that a method needs, with nothing trained or stored; None without one.
+
+    Args:
+        retain: prompts and answers, for a method that retains facts.
+    """
+    state: dict[str, Any] = {}
+    if getattr(method, "NEEDS_RETAIN", False):
+        state["retain"] = list(retain)
+    if getattr(method, "NEEDS_HYPERNETWORK", False):
+        state["hypernetwork"] = untrained(model, hparams)
+    return state or None
 
 
 def characters(number: int, vocabulary: int) -> Any:

@@ -67,13 +67,9 @@ class Connection:
             self._changed.wait_for(lambda: self._database is not None, timeout=wait_s)
             if self._database is not None:
                 return self._database
-        raise self.unavailable(self.problem)
-
-    def unavailable(self, detail: str) -> ServerUnavailableError:
-        """The error of a request that needs the database: it is starting, or cannot be reached."""
         kind = DatabaseStartingError if self.starting else ServerUnavailableError
-        return kind(
-            detail,
+        raise kind(
+            self.problem,
             remedy="Wait a little and try again: the service reconnects automatically."
             " `/ready` shows the status.",
         )

@@ -296,14 +296,17 @@ class _Plan:
 
     def _shared(self, request: ScoreRequest) -> Iterator[Work]:
         """List the work that is done once for a model and a graph."""
-        from ...editing import covariance
+        from ...editing import covariance, registry
         from ...editing.probe import own_samples
 
         model, tokenizer = self.loaded.model, self.loaded.tokenizer
         organism = getattr(model.config, "thinkeval_organism", None)
         default = SENTENCES if organism else OWN_SAMPLES
         needed = [
-            (each.covariance or default, _covariances(*_carried_out(each, values)))
+            (
+                each.covariance or default,
+                registry.covariance_layers(registry.get(each.method), values),
+            )
             for each, values in self.requests
         ]
         corpora = {corpus for corpus, layers in needed if layers}
@@ -494,22 +497,6 @@ class _Plan:
         asked = [name for name in options if any(getattr(r, name) for r, _ in self.requests)]
         for what in [*self.unknown, *(f"--{name}" for name in asked)]:
             yield f"Not in it: {what}."
-
-
-def _carried_out(request: ScoreRequest, values: Any) -> tuple[Any, Any]:
-    """The method that computes the update, with its hyperparameters: of a control, another one."""
-    from ...editing import registry
-
-    method = registry.get(request.method)
-    if hasattr(method, "reference"):
-        return method.reference(values)
-    return method, values
-
-
-def _covariances(method: Any, values: Any) -> tuple[int, ...]:
-    from ...editing import registry
-
-    return registry.covariance_layers(method, values)
 
 
 def _hparams_key(request: ScoreRequest) -> str:

@@ -23,7 +23,7 @@ from ..depedit.kind import DEPEDIT
 from ..experiments import queue as jobs
 from ..models.edit import Status
 from .problems import DESCRIBED, RETRY_S
-from .state import JSON, AppState, Connection, State, database_of
+from .state import JSON, AppState, Connection, State
 
 router = APIRouter(tags=["service"], responses=DESCRIBED)
 
@@ -83,9 +83,9 @@ def ready(request: Request, here: AppState) -> Ready | Response:
     If the service requires a token, a client without one gets `ready` alone.
     """
     if request.state.access:
-        return _details(request, here)
+        return _details(here)
     try:
-        _details(request, here)
+        _details(here)
     except GraphError as error:
         here.connection.suspect()
         headers = {"Retry-After": str(RETRY_S)} if describe(error).status == 503 else {}
@@ -100,13 +100,13 @@ def _readiness(
     return Response(body, status, headers, media_type=JSON)
 
 
-def _details(request: Request, here: State) -> Ready:
+def _details(here: State) -> Ready:
     """Readiness with the database's address, the queue and the workers.
 
     Raises:
         GraphError: the database does not answer.
     """
-    db = database_of(request)
+    db = here.connection.get()
     workers = [
         WorkerOut(
             id=w.id,

@@ -33,7 +33,7 @@ from ..base.settings import Settings
 from . import problems
 
 Access = Literal["read", "all"]
-"""What a token permits: what changes nothing, or all."""
+"""A token permits reading, or all."""
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 CHANGES_NOTHING = ("/v1/graphs/preview", "/login", "/logout")

@@ -108,15 +108,6 @@ async def database(request: Request) -> Database:
     Raises:
         ServerUnavailableError: it is not connected (yet); becomes a 503.
     """
-    return database_of(request)
-
-
-def database_of(request: Request) -> Database:
-    """The database.
-
-    Raises:
-        ServerUnavailableError: as `database`.
-    """
     return state(request).connection.get()
 
 
