@@ -225,6 +225,13 @@ class Emulated(Tensor):
     def __setitem__(self, index: Any, value: Any) -> None:
         super().__setitem__(_index(index), value)
 
+    def untyped_storage(self) -> Any:
+        """Where its numbers lie, by which transformers finds tied weights when it saves a model."""
+        return self.inner.untyped_storage()
+
+    def data_ptr(self) -> int:
+        return self.inner.data_ptr()
+
     def tolist(self) -> Any:
         return self.detach().cpu().tolist()
 

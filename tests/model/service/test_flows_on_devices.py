@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -85,9 +86,18 @@ OF_ROUNDING = dict.fromkeys(
 
 
 @cache
+def _numbers(kind: str, home: Path) -> dict[str, dict[str, Any]] | str:
+    """{flow: {path in its JSON: number or text}}, or the error: minutes pass until either."""
+    try:
+        found: dict[str, dict[str, Any]] = reported(__file__, kind, str(home), seconds=800)
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return found
+
+
 def numbers(kind: str, home: Path) -> dict[str, dict[str, Any]]:
-    """{flow: {path in its JSON: number or text}}."""
-    found: dict[str, dict[str, Any]] = reported(__file__, kind, str(home), seconds=800)
+    found = _numbers(kind, home)
+    assert not isinstance(found, str), found
     return found
 
 
