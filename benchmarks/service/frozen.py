@@ -69,10 +69,11 @@ rules-list-csv: graph rules list hogwarts -f csv
 rules-list-latex: graph rules list hogwarts -f latex
 rules-show: graph rules show hogwarts <rules-list-json:0.id>
 rules-relations: graph rules relations hogwarts
-rules-review: graph rules review hogwarts -a ann -l <rules-mine:0.id>=a
+rules-label: graph rules label hogwarts <rules-list-json:0.id> a --annotator ann
+rules-agreement: graph rules agreement hogwarts
 rules-instantiate: graph rules instantiate hogwarts --show predicted
 rules-closure: graph rules closure hogwarts --limit 0
-rules-proof: graph rules closure hogwarts --proof 'Harry Potter' 'studied at' {hogwarts}
+rules-proof: graph rules prove hogwarts 'Harry Potter' 'studied at' {hogwarts}
 organism: model organism train hogwarts
 probe: probe --samples 0 --wordings
 audit-knowledge: model audit-knowledge hogwarts --samples 1
@@ -93,7 +94,7 @@ sequence: lab sequence {demo} ron -m memit
 sweep: sweep {demo} ron -m memit -m rome --matched --workers 1
 show: show {edit}
 chains: results chains {edit} --limit 0
-chains-implied: results chains {edit} --implied --surviving
+chains-implied: results implications {edit} --surviving
 leakcut: lab leakcut {edit} --budget 3 --rules
 diff: results diff {edit} {other}
 query-of-edit: db queries metrics/ifr --edit {edit}

@@ -21,7 +21,8 @@ from .. import __version__
 from ..base.errors import DISK_REMEDY, KNOWN_ERRORS, describe, is_disk_full, is_interrupt
 from ..base.processes import collect_seldom, interrupt_after_imports
 from ..kinds import KINDS
-from . import INTERRUPTED_TEXT
+from ..operations.rules import OPERATIONS
+from . import INTERRUPTED_TEXT, operations
 from .audit_subject import audit_subject
 from .backup import backup, restore, verify
 from .catalog import doctor, methods, metrics, queries
@@ -41,7 +42,6 @@ from .options import GroupedCommand, GroupOfCommands
 from .output import emit_error, emit_text, print_unencodable, set_up_logs
 from .plan import plan
 from .report import chains, report
-from .rules import rules
 from .score import score
 from .serve import db, serve, worker
 from .show import show
@@ -80,6 +80,13 @@ results.add_typer(deltas, name="deltas")
 
 graph = typer.Typer(help="Rewrites and rules of a graph; graphs grown from a model.")
 graph.command()(rewrites)
+rules = typer.Typer(
+    help="If-Then rules of a data set: one or two premises and a conclusion that follows.\n\n"
+    "[bold]mine[/bold] finds candidates in a graph's own triangles, [bold]add[/bold] reads"
+    " hand-written ones, [bold]label[/bold] lets two annotators decide which are kept;"
+    " [bold]instantiate[/bold] shows what a rule says of a graph, [bold]closure[/bold] all that"
+    " follows."
+)
 graph.add_typer(rules, name="rules")
 graph.add_typer(grow, name="grow")
 graph.add_typer(crawl, name="crawl")
@@ -109,6 +116,12 @@ db.command()(fleet)
 db.command()(queries)
 db.command()(metrics)
 
+_GROUPS = {"graph rules": rules, "results": results}
+for _operation in OPERATIONS:
+    if _operation.command:
+        _path, _, _name = _operation.command.rpartition(" ")
+        _GROUPS[_path].command(_name)(operations.command_of(_operation))
+
 for _name, _group in {
     "results": results, "graph": graph, "model": model, "lab": lab, "db": db
 }.items():  # fmt: skip
@@ -126,7 +139,10 @@ def _arrange(group: typer.Typer) -> None:
     for command in group.registered_commands:
         command.cls = GroupedCommand
         text = command.help or inspect.getdoc(command.callback) or ""
-        command.help = "\n\n".join(_WRAPPED.sub(" ", each) for each in text.split("\n\n"))
+        command.help = "\n\n".join(
+            each if each.lstrip(" ").startswith("\b") else _WRAPPED.sub(" ", each)
+            for each in text.split("\n\n")
+        )
     for inner in group.registered_groups:
         if inner.typer_instance is not None:
             _arrange(inner.typer_instance)

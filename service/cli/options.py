@@ -23,28 +23,25 @@ from ..scoring.request import read_overrides
 
 # Groups of options in `--help`: which edit, model, method, measurement, limits, run, output.
 #
-# A command with many options shows them in boxes, one a group, in the same order everywhere; one
-# with few options in a single box. The name of an option decides its group, so that a shared
+# A command with many options shows all of them in boxes, one a group, in the same order everywhere;
+# one with few options in a single box. The name of an option decides its group, so that a shared
 # option is in the same group of every command.
-
-GROUPED_FROM = 9
-"""Commands with fewer options show them in one box."""
 
 PANELS: dict[str, tuple[str, ...]] = {
     "Which edit or data": (
         "graph", "all_rewrites", "kind", "subject", "relation", "prompt", "target_true",
         "target_new", "forget", "rewrites",
         "base", "setting", "rule", "candidates", "per_rule", "facts", "unrelated", "copies",
-        "updates", "init", "parameters", "pairs", "start",
-        "truth", "each", "text", "dataset", "config", "split", "column", "as_new", "replace",
-        "to", "name", "snippets", "map", "state",
+        "updates", "init", "start",
+        "truth", "each", "as_new", "replace",
+        "to", "state",
     ),
     "Model": (
         "model", "revision", "dtype", "chat", "endpoint", "greedy", "temperature",
         "judge_model", "seed", "random_seed",
     ),
     "Method": (
-        "method", "hparams", "overrides", "override", "covariance", "strength", "anyway", "editor",
+        "method", "hparams", "overrides", "covariance", "strength", "anyway", "editor",
         "strategies", "axis", "append_loss", "alpha", "beta", "gamma", "neighbours",
         "app_lists", "allow_known", "batch", "refusal", "retain",
     ),
@@ -55,8 +52,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Search": (
         "elicit", "chains", "iterations", "k_max", "cot_samples", "refine", "judge", "writer",
-        "extractor", "single_link", "set_", "depth", "wordings", "invented", "show", "proof",
-        "min_support", "rank", "typed",
+        "extractor", "single_link", "set_", "depth", "wordings", "invented",
     ),
     "Measurement": (
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "forms", "forms_scope",
@@ -69,8 +65,8 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Limits": (
         "max_ifr", "min_preservation", "min_subject_retention", "max_kl", "max_calls",
         "max_tokens", "max_seconds", "max_questions", "pair_threshold", "object_threshold",
-        "gate", "gates", "not_worse_than", "margin", "budget", "seconds", "min_confidence",
-        "confidence", "limit",
+        "gate", "gates", "not_worse_than", "margin", "budget", "seconds",
+        "limit",
     ),
     "Run": (
         "force", "workers", "engine", "ray_address", "queue", "dry_run", "cancel",
@@ -78,7 +74,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Output": (
         "protocol", "all_metrics", "json", "csv", "table", "format", "output", "junit", "markdown",
-        "figure", "drawing", "figures", "figure_format", "join", "notes", "audit", "folder", "help",
+        "figure", "drawing", "figures", "figure_format", "join", "folder", "help",
     ),
 }  # fmt: skip
 """The groups in order, and the options of each."""
@@ -91,7 +87,7 @@ PLACE = {
 
 
 FOLDED_FROM = 12
-"""Commands with fewer options show them all in `--help`."""
+"""Commands with fewer options show them all in `--help`, in one box."""
 
 BASIC = frozenset((
     "graph", "all_rewrites", "subject", "relation", "prompt", "target_true", "target_new",
@@ -173,7 +169,7 @@ class GroupedCommand(_PlainFlags, TyperCommand):
         many = len(options) >= FOLDED_FROM
         self.folded = [each for each in options if many and each.name not in BASIC]
         self._all: Any = None
-        if len(options) < GROUPED_FROM:
+        if not many:
             return
         for each in self.params:
             if isinstance(each, TyperOption) and each.name in PLACE:
@@ -475,7 +471,8 @@ def _parameter(
 ) -> inspect.Parameter:
     field = of.model_fields[name]
     kind: Any = _type_of(field)
-    default = defaults.get(name, field.get_default(call_default_factory=True))
+    required = inspect.Parameter.empty if field.is_required() else None
+    default = defaults.get(name, required or field.get_default(call_default_factory=True))
     if many or kind in (dict, tuple, list):
         kind, default = list[kind if many else str] | None, None
         help = help or f"{option_of(field).help or field.description} Repeatable."

@@ -13,15 +13,15 @@ import typer
 from ..base.errors import UsageError
 from ..base.settings import Settings
 from ..models.edit import AdditivityOptions, Measure, Score
-from ..reports import checks
+from ..reports import checks, implied
 from ..reports.formats import Table, frame_table, records, render
 from ..reports.forms import by_method, tables_over_edits
 from ..reports.table import PAPER
 from ..reports.table import methods as methods_table
-from ..rules.omega import Chosen, mixed
 from ..scoring import record
 from ..scoring.metrics import chain_rows
 from ..scoring.runtime import Runtime
+from .operations import emit
 from .options import (
     FormatOption,
     JsonFlag,
@@ -53,7 +53,6 @@ from .render import (
     show_paired,
     show_tables,
 )
-from .rules import show_implied, show_mixed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,13 +142,6 @@ def chains(
     steps: Annotated[
         int | None, typer.Option(min=1, max=5, help="Only chains of this many facts.")
     ] = None,
-    implied: Annotated[
-        bool,
-        typer.Option(
-            "--implied",
-            help="Instead, the chains over conclusions of the graph's rules, with proofs.",
-        ),
-    ] = False,
     limit: Annotated[int, typer.Option(min=0, help="Show at most so many; 0 shows all.")] = 20,
     measure: MeasureOption = MeasureName.likelihood,
     json: JsonFlag = False,
@@ -162,26 +154,17 @@ def chains(
 
     Where the graph has rules ([bold]thinkeval graph rules[/bold]): whether the old object is
     recovered by chains, by rules or by both, and which conclusions the edit should have changed.
-    [bold]--implied --surviving[/bold] lists the chains over conclusions of rules; their length is
-    in facts too, a conclusion counting those of its proof.
+    [bold]thinkeval results implications[/bold] also lists the chains over such conclusions.
     """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         score = record.get_score(runtime.db, edit)
-        if implied:
-            chosen = Chosen(surviving=surviving, steps=steps, limit=limit or None)
-            page = mixed(runtime.db, score, measure.key, chosen=chosen)
-            if json:
-                emit_json([item.model_dump() for item in page.items])
-            else:
-                show_mixed(page)
-            return
         if json:
             rows = chain_rows(runtime.db, score, measure.key, surviving=surviving, steps=steps)
             emit_json([asdict(r) for r in (rows[:limit] if limit else rows)])
             return
         show_chains(runtime.db, score, measure.key, surviving=surviving, steps=steps, limit=limit)
         show_leakage(runtime.db, score, measure.key)
-        show_implied(runtime.db, score, measure.key, limit)
+        emit(implied.of_edit(runtime.db, score, measure.key, limit))
 
 
 @takes(*AdditivityOptions.model_fields, of=AdditivityOptions)

@@ -18,12 +18,14 @@ from ..graphs import datasets
 from ..graphs import requests as selection
 from ..models.edit import EditOptions, Score
 from ..reports import gate
+from ..reports import implied as conclusions
 from ..scoring import record, tasks
 from ..scoring.request import ScoreRequest
 from ..scoring.runtime import Runtime
 from . import estimate
 from .codes import ERROR, NEGATIVE, NOTHING
 from .estimate import DryRun
+from .operations import emit
 from .options import (
     JsonFlag,
     MeasureName,
@@ -291,9 +293,7 @@ def _emit(
     elif len(scores) == 1:
         show_edit(runtime.db, scores[0], measure.key, all_metrics=all_metrics)
         if implied:
-            from .rules import show_implied
-
-            show_implied(runtime.db, scores[0], measure.key)
+            emit(conclusions.of_edit(runtime.db, scores[0], measure.key))
     elif scores:
         from ..reports.comparison import compare
         from ..reports.verdict import best_method

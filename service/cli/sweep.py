@@ -546,7 +546,7 @@ def _print_sweep(
     output: Path | None,
     id: str | None = None,
 ) -> None:
-    from .rules import show_summaries
+    from ..reports import graph_tables
 
     if json:
         more: dict[str, Any]
@@ -560,10 +560,12 @@ def _print_sweep(
         emit_note(f"Stored as {id}:")
         emit_command(f"thinkeval results sweeps {id}")
     several_models = len({each.model for each in implied or ()}) > 1
-    show_summaries({
+    rows = {
         f"{each.method} on {each.model}" if several_models else each.method: each
         for each in implied or ()
-    })  # fmt: skip
+    }
+    if rows:
+        emit_table(graph_tables.table(rows))
 
 
 @takes(
@@ -592,9 +594,9 @@ def sequence(
     edit = edit_options(options)
     require_taken(measure.key, edit.samples)
     from ...editing import registry
+    from ..reports import graph_tables
     from ..rules import groundings
     from ..scoring import sweep as sequences
-    from .rules import show_summaries
 
     with ProgressBars(lines=True) as progress, Runtime(Settings(), progress) as runtime:
         chosen = _rewrites(runtime, edit.graph, rewrite or [])
@@ -612,7 +614,8 @@ def sequence(
     else:
         _show(found, measure.key, edit.method, batch)
         show_tables([checks.methods_table(asked)])
-        show_summaries(implied)
+        if implied:
+            emit_table(graph_tables.table(implied))
 
 
 def _implied(

@@ -45,12 +45,13 @@ def words_of(model: type[BaseModel], values: Mapping[str, Any]) -> list[str]:
     """Return the words of a command line that give a request's fields these values."""
     words: list[str] = []
     for name, value in values.items():
-        words.append(flags_of(name, model.model_fields[name])[0])
-        if value is not True:
-            words.append(str(value))
+        on, _, off = flags_of(name, model.model_fields[name])[0].partition("/")
+        words += [on if value else off] if isinstance(value, bool) else [on, str(value)]
     return words
 
 
 def flags_of(name: str, field: FieldInfo) -> tuple[str, ...]:
     """The flags of a field on the command line, the long one first."""
-    return option_of(field).flags or (f"--{name.replace('_', '-')}",)
+    flag = name.replace("_", "-")
+    off = f"/--no-{flag}" if field.default is True else ""
+    return option_of(field).flags or (f"--{flag}{off}",)

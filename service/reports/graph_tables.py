@@ -17,7 +17,7 @@ from .formats import Column, Table
 if TYPE_CHECKING:
     from ...cypher.run import Database
     from ..rules.omega import Kind
-    from ..rules.store import StoredRule
+    from ..rules.schemas import RuleOut
 
 
 GRAPHS: list[Column[StoredGraph]] = [
@@ -33,34 +33,29 @@ GRAPHS: list[Column[StoredGraph]] = [
 
 # Tables of rules, and of what they and chains recover: command line and pages show these.
 
-RULES: list[Column[StoredRule]] = [
+RULES: list[Column[RuleOut]] = [
     Column("rule", lambda r: r.id, whole=True),
-    Column("text", lambda r: r.rule.text()),
-    Column("support", lambda r: r.rule.support),
-    Column("body", lambda r: r.rule.body, optional=2),
-    Column("confidence", lambda r: r.rule.confidence),
-    Column("status", lambda r: r.status, optional=1),
-    Column("labels", lambda r: " ".join(f"{who}:{label}" for who, label in r.labels), optional=3),
-]
-STATISTICS: list[Column[StoredRule]] = [
+    Column("text", lambda r: r.text),
+    Column("support", lambda r: r.support),
+    Column("body", lambda r: r.body, optional=2),
+    Column("confidence", lambda r: r.confidence),
     Column("conclusions", lambda r: _of(r, "conclusions"), optional=2),
     Column("known", lambda r: _of(r, "known")),
     Column("lower", lambda r: _of(r, "lower")),
     Column("PCA", lambda r: _of(r, "pca_confidence")),
     Column("coverage", lambda r: _of(r, "head_coverage"), optional=2),
+    Column("status", lambda r: r.status, optional=1),
+    Column("labels", lambda r: " ".join(f"{by}:{a}" for by, a in r.labels.items()), optional=3),
 ]
-"""Of rules with statistics, over distinct conclusions."""
 
 
-def _of(stored: StoredRule, name: str) -> Any:
-    return getattr(stored.statistics, name) if stored.statistics is not None else None
+def _of(rule: RuleOut, name: str) -> Any:
+    return getattr(rule.statistics, name) if rule.statistics is not None else None
 
 
-def rules_table(title: str, found: Sequence[StoredRule], note: str = "") -> Table[StoredRule]:
-    """Return the table of rules, with their statistics where those were counted."""
-    counted = any(r.statistics is not None for r in found)
-    columns = [*RULES[:5], *STATISTICS, *RULES[5:]] if counted else RULES
-    return Table("rules", title, columns, found, note)
+def rules_table(title: str, found: Sequence[RuleOut], note: str = "") -> Table[RuleOut]:
+    """Return the table of rules with their statistics, which count distinct conclusions."""
+    return Table("rules", title, RULES, found, note)
 
 
 def ways_table(found: OmegaOut, target_true: str) -> Table[Kind]:

@@ -59,7 +59,7 @@ def rules_for(
         raise NothingStoredError(
             f"{dataset!r} has no {'rules' if candidates else 'kept rules'} yet"
             + (f"; {unreviewed} candidates are not reviewed." if unreviewed else "."),
-            remedy=f"Review them (`thinkeval graph rules review {dataset}`) or use them without a"
+            remedy=f"Label them (`thinkeval graph rules label {dataset}`) or use them without a"
             " review (`--candidates`)."
             if unreviewed
             else f"Mine some (`thinkeval graph rules mine {dataset}`) or write them (`thinkeval"

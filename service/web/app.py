@@ -43,8 +43,8 @@ from . import (
     graphs,
     health,
     leakcut,
+    operations,
     problems,
-    rules,
     security,
 )
 from . import growth as growth_api
@@ -134,8 +134,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
         ref_template="#/components/schemas/{model}"
     )
     parts["securitySchemes"] = SECURITY
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
             access = access_of(method.upper(), path)
             required = [{}, *({name: [access]} for name in SECURITY)]
             operation["security"] = [] if is_open(path) else required
@@ -281,7 +281,7 @@ THREADS = 48
 
 ROUTERS = (
     health.router, graphs.router, edits.router, leakcut.router, *experiments.ROUTERS,
-    experiments.audits, rules.router, rules.closure_router, edits.diff_router, catalog.router,
+    experiments.audits, operations.ROUTER, edits.diff_router, catalog.router,
     edits.figures_router, depedit.router, growth_api.export_router, growth_api.router,
     catalog.browser_router, security.router, routes.router,
     edit_routes.router, data_pages.data_router, routes.depedit_router, growth.router,

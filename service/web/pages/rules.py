@@ -13,7 +13,7 @@ from ...graphs.datasets import require_graph
 from ...reports.graph_tables import rules_table
 from ...rules import groundings, mining, store
 from ...rules import review as reviewing
-from ...rules.schemas import GroundingOut, PartOut
+from ...rules.schemas import GroundingOut, PartOut, RuleOut
 from .home import last_used
 from .render import words
 
@@ -54,7 +54,8 @@ def values(db: Database, graph: str, status: str, rank: store.Rank) -> dict[str,
     return {
         "sets": sets, "graph": graph, "of_status": status, "rank": rank, "ranks": RANKS,
         "statuses": store.STATUSES, "counts": Counter(rule.status for rule in found),
-        "rules": rules_table("Rules", ranked[:SHOWN], COUNTS), "total": len(ranked),
+        "rules": rules_table("Rules", [RuleOut.of(rule) for rule in ranked[:SHOWN]], COUNTS),
+        "total": len(ranked),
         "labels": reviewing.LABELS,
         "shipped": _shipped(graph), "queue": review(db, graph, "", "") if graph else None,
     }  # fmt: skip

@@ -67,7 +67,7 @@ FLOWS: dict[str, list[str]] = {
 """Commands, with EDIT for the first edit of the first flow, FOLDER for one in the home."""
 OF_THE_RUN = re.compile(r"/(provenance|versions|device|seconds|\w+_at|took|path|file|bytes)\b")
 """Fields that differ from run to run, or that say which device it was."""
-DIGEST = re.compile(r"[0-9a-f]{10}")
+DIGEST = re.compile(r"[0-9a-f]{8}")
 """Of bits, which differ."""
 CLOSE = 1e-5
 OF_ROUNDING = dict.fromkeys(
@@ -147,7 +147,11 @@ def _flows(home: str) -> dict[str, dict[str, Any]]:
             given = [word.replace("EDIT", edit) for word in words]
             said = _said([f"{home}/edited" if word == "FOLDER" else word for word in given])
             edit = edit or said[0]["edit"]
-            found[name] = {path: x for path, x in leaves(said) if _is_compared(path, x)}
+            found[name] = {
+                path: x.replace(home, "HOME") if isinstance(x, str) else x
+                for path, x in leaves(said)
+                if _is_compared(path, x)
+            }
     finally:
         _run(["db", "stop"])
     return found

@@ -217,10 +217,13 @@ def ruled(session: Session, graph: str, edits: list[str]) -> None:
     assert added["id"] in {rule["id"] for rule in session("graph rules list", graph)}
     assert session("graph rules show", graph, added["id"])["examples"] is not None
     assert session("graph rules relations", graph)["relations"]
-    assert session("graph rules review", graph, "--limit", "1")["total"]
-    assert isinstance(session("graph rules instantiate", graph), list)
+    assert session("graph rules label", graph, added["id"], "a", "--annotator", "ann")["labels"]
+    assert session("graph rules agreement", graph)["n"] == 0
+    assert session("graph rules instantiate", graph)["items"]
     assert session("graph rules closure", edits[0], "--limit", "1")["rules"]
-    assert session("graph rules delete", graph, added["id"]) == {"dataset": graph, "deleted": 1}
+    assert session("results implications", edits[0])["chains"]
+    assert isinstance(session("graph rules prove", edits[0], *FORGOTTEN.split("|")), list)
+    assert session("graph rules delete", graph, added["id"]) == {"graph": graph, "deleted": 1}
 
 
 def established(session: Session, folder: Path, atlas: str) -> None:

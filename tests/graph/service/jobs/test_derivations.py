@@ -20,9 +20,9 @@ from thinkeval.service.experiments import derivation
 from thinkeval.service.experiments.derivation import DERIVATION, DerivationIn
 from thinkeval.service.experiments.job import job_of
 from thinkeval.service.experiments.kind import Work
+from thinkeval.service.operations import rules as routes
 from thinkeval.service.rules import closure, mining, store
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.web import rules as routes
 
 
 @pytest.fixture

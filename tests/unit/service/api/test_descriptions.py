@@ -13,10 +13,10 @@ from thinkeval.service.models.depedit import RunsIn, SetIn
 from thinkeval.service.models.edit import EditIn
 from thinkeval.service.models.experiment import SweepIn
 from thinkeval.service.models.leakcut import CoEditIn
+from thinkeval.service.operations.rules import WrittenRule
 from thinkeval.service.states.schemas import ComparisonIn
 from thinkeval.service.states.spec import StateIn
 from thinkeval.service.web.graphs import ImportIn
-from thinkeval.service.web.rules import WrittenRule
 
 
 def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -105,5 +105,5 @@ def test_a_graph_without_rules_says_how_to_get_some() -> None:
     assert "thinkeval graph rules mine &#39;my set&#39;" in choice()
     reviewed = choice(candidates=3)
     assert "disabled" in reviewed
-    assert "thinkeval graph rules review &#39;my set&#39;" in reviewed
+    assert "thinkeval graph rules list &#39;my set&#39;" in reviewed
     assert "disabled" not in choice(n=1, example="If it rains, it is wet.")

@@ -1,0 +1,1 @@
+"""The operations of the product, a file a room; commands, routes and client methods follow."""
