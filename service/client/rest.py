@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
 
+from ..base.errors import close_names, did_you_mean
 from ..growth.output import write
 from ..growth.schemas import CandidateDetail, GrowthIn, GrowthOut, Recorded, RecordedFile
 from ..models.depedit import ProtocolOut, RunsIn, SetIn
@@ -53,6 +54,7 @@ LEAK_COLUMNS = (
     "subject", "relation", "object", "chains", "share", "ifr_share", "pre", "post", "prompt", "id",
 )  # fmt: skip
 
+_WHERE = ("path", "query")
 APPEND_COLUMNS = ("place", "role", "text", "answer", "name", "pre", "post")
 
 
@@ -435,7 +437,7 @@ class Growth:
         return found["lost"]
 
 
-# Figures and the catalogue.
+# Figures.
 
 
 class Figures:
@@ -485,25 +487,6 @@ class Figures:
         return self._http.get(path, **asked).content
 
 
-class Catalogue:
-    """`client.catalogue`: the graphs, editing methods and queries that there are."""
-
-    def __init__(self, http: Http) -> None:
-        self._http = http
-
-    def graphs(self, kind: str | None = "dataset") -> pd.DataFrame:
-        """The stored graphs; `kind` None also lists those of models and edits."""
-        return frame(self._http.pages("/v1/graphs", None, 1000, kind=kind))
-
-    def methods(self) -> pd.DataFrame:
-        """The editing methods, and the models they have hyperparameters for."""
-        return frame(self._http.json("/v1/methods")["items"])
-
-    def queries(self) -> pd.DataFrame:
-        """Every Cypher query of the service, with its complete text."""
-        return frame(self._http.json("/v1/queries")["items"])
-
-
 # Verbs.
 
 
@@ -514,7 +497,7 @@ class Client:
     """Client of one service; use it as a context manager, or close it.
 
     Its own methods are the verbs of every day; the others are in `experiments`, `depedit`,
-    `growth`, `figures` and `catalogue`.
+    `growth` and `figures`. `call` reaches every operation of the service by its name.
 
     Args:
         base_url: address of `thinkeval serve`.
@@ -530,7 +513,6 @@ class Client:
     depedit: DepEdit
     growth: Growth
     figures: Figures
-    catalogue: Catalogue
 
     def __init__(
         self,
@@ -541,11 +523,11 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._http = Http(base_url, token, timeout, transport)
+        self._operations: dict[str, tuple[str, str, Sequence[Mapping[str, str]]]] = {}
         self.experiments = Experiments(self._http, self.plot)
         self.depedit = DepEdit(self._http, self.experiments)
         self.growth = Growth(self._http, self.experiments)
         self.figures = Figures(self._http)
-        self.catalogue = Catalogue(self._http)
 
     def __enter__(self) -> Self:
         return self
@@ -556,6 +538,50 @@ class Client:
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
+
+    def call(self, operation: str, **values: Any) -> Any:
+        """Call an operation of the service by its name in `/openapi.json`, such as `list_rules`.
+
+        A list is a DataFrame, with all of its pages; another answer is its JSON.
+
+        Args:
+            values: parts of the path, query parameters, and fields of the body, all by name.
+
+        Raises:
+            ProblemError: no such operation, a part of the path is missing, or it was refused.
+        """
+        if not self._operations:
+            found = self._http.json("/openapi.json")["paths"].items()
+            self._operations = {
+                each["operationId"]: (method, path, each.get("parameters", ()))
+                for path, methods in found
+                for method, each in methods.items()
+            }
+        if operation not in self._operations:
+            known = self._operations
+            near = f" {did_you_mean(close_names(operation, known))}".rstrip()
+            raise ProblemError(
+                f"The service has no operation {operation!r}.{near}",
+                f"It has {', '.join(sorted(known))}.",
+            )
+        method, path, parameters = self._operations[operation]
+        names = {where: [p["name"] for p in parameters if p["in"] == where] for where in _WHERE}
+        if missing := [name for name in names["path"] if name not in values]:
+            raise ProblemError(f"{operation} lacks {', '.join(missing)}.", f"{path} names it.")
+        path = path.format(**{name: part(values.pop(name)) for name in names["path"]})
+        asked = {name: values.pop(name) for name in names["query"] if name in values}
+        if method == "delete":
+            return self._http.delete(path)
+        if method == "post":
+            return self._http.post(path, values)
+        if values:
+            raise ProblemError(
+                f"{operation} has no {', '.join(values)}.", f"It has {', '.join(names['query'])}."
+            )
+        if "cursor" in names["query"]:
+            return frame(self._http.pages(path, asked.pop("limit", None), 1000, **asked))
+        found = self._http.json(path, **asked)
+        return frame(found["items"]) if found.keys() == {"items"} else found
 
     # Graphs ----------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ class Listed(BaseModel):
 
 
 class Paging(BaseModel):
-    """The page of a list."""
+    """Number and place of the items that a list answers."""
 
     limit: int = Field(default=1000, ge=1, le=1000, description=LIMIT)
     cursor: str | None = Field(default=None, pattern=OFFSET, description=CURSOR)

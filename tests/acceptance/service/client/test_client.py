@@ -28,6 +28,11 @@ from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 REWRITE = "harry-potter--studied-at"
 TOKEN = "a token of at least sixteen characters"
 
+RULE = {
+    "if": ["person was sorted into house", "house is a house at school"],
+    "then": "person studied at school",
+}
+
 
 @pytest.fixture(scope="module")
 def service(
@@ -173,12 +178,28 @@ def test_a_figure_has_its_media_type_and_is_sent_once(service: Service, score: S
 
 
 def test_what_there_is_is_listed(te: Client, mine: Mine) -> None:
-    assert mine.graph in te.catalogue.graphs()["id"].tolist()
+    assert mine.graph in te.call("list_graphs", kind="dataset")["id"].tolist()
     rewrites = te.rewrites(mine.graph).set_index("id")
     assert rewrites.filter(like=REWRITE, axis=0).iloc[0]["chains_5"] > 0
-    assert "rome" in te.catalogue.methods()["name"].tolist()
-    ifr = te.catalogue.queries().set_index("name").loc["metrics/ifr", "text"]
+    assert "rome" in te.call("list_methods")["name"].tolist()
+    ifr = te.call("list_queries").set_index("name").loc["metrics/ifr", "text"]
     assert "MATCH" in str(ifr)
+
+
+def test_every_operation_is_called_by_its_name(te: Client, mine: Mine) -> None:
+    rules = te.call("list_rules", graph=mine.graph)
+    added = te.call("add_rules", graph=mine.graph, rules=[RULE])["items"]
+    assert len(te.call("list_rules", graph=mine.graph)) == len(rules) + 1
+    assert te.call("get_rule", graph=mine.graph, rule=added[0]["id"])["text"] == added[0]["text"]
+    assert te.call("delete_rule", graph=mine.graph, rule=added[0]["id"]) is None
+    assert len(te.call("list_rules", graph=mine.graph)) == len(rules)
+    for wrong, told in (
+        (("list_rulez", {}), "Did you mean 'list_rules'"),
+        (("list_rules", {}), "lacks graph"),
+        (("list_rules", {"graph": mine.graph, "stat": 1}), "has no stat"),
+    ):
+        with pytest.raises(ProblemError, match=told):
+            te.call(wrong[0], **wrong[1])
 
 
 def test_a_file_is_uploaded_and_another_graph_imported(
@@ -239,6 +260,6 @@ def test_two_states_are_compared_by_a_worker(
 
 def test_who_shows_no_token_is_told_so(service: Service) -> None:
     with Client(service.url, "") as stranger, pytest.raises(ProblemError) as caught:
-        stranger.catalogue.graphs()
+        stranger.call("list_graphs")
     assert caught.value.status == 401
     assert caught.value.remedy

@@ -19,7 +19,7 @@ ENDINGS = {
         async def cell():
             global t
             t = te.open()
-            t.catalogue.graphs()
+            t.call("list_graphs")
 
         asyncio.run(cell())
         """,
@@ -31,7 +31,7 @@ ENDINGS = {
         def work():
             global t
             t = te.open()
-            t.catalogue.graphs()
+            t.call("list_graphs")
 
         thread = threading.Thread(target=work)
         thread.start()
@@ -46,7 +46,7 @@ ENDINGS = {
         def work():
             while True:
                 called.set()
-                t.catalogue.graphs()
+                t.call("list_graphs")
 
         threading.Thread(target=work, daemon=True).start()
         called.wait()

@@ -97,7 +97,7 @@ def test_problems_are_raised_with_their_remedy(scripted: Any) -> None:
 
 def test_nothing_there_asks_whether_the_service_runs() -> None:
     with Client("http://127.0.0.1:9") as te, pytest.raises(ProblemError) as caught:
-        te.catalogue.graphs()
+        te.rewrites("g")
     assert "start `thinkeval serve`" in str(caught.value).lower()
     assert caught.value.status == 0
 
@@ -106,18 +106,18 @@ def test_another_program_at_that_address_is_recognised(scripted: Any) -> None:
     te, _ = scripted(httpx.Response(200, text="<html>"), httpx.Response(502, text="<html>"))
     for _ in range(2):
         with pytest.raises(ProblemError, match="the address of a ThinkEval service"):
-            te.catalogue.graphs()
+            te.rewrites("g")
 
 
 def test_reads_are_tried_again_and_then_given_up(scripted: Any, naps: list[float]) -> None:
     broken = httpx.ReadError("reset")
     te, script = scripted(broken, problem(503, **{"Retry-After": "2"}), ok({"items": []}))
-    assert te.catalogue.graphs().empty
+    assert te.rewrites("g").empty
     assert naps == [http.BACKOFF_S, 2.0]
     assert len(script.asked) == 3
     te, script = scripted(*[broken] * http.ATTEMPTS)
     with pytest.raises(ProblemError, match="ReadError reset"):
-        te.catalogue.graphs()
+        te.rewrites("g")
     assert script.answers == []
 
 
@@ -224,11 +224,11 @@ def test_names_are_one_part_of_the_path(scripted: Any) -> None:
 
 def test_the_token_is_shown(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     te, script = scripted(ok({"items": []}), token="secret")
-    te.catalogue.graphs()
+    te.rewrites("g")
     assert script.asked[0].headers["authorization"] == "Bearer secret"
     monkeypatch.setenv("THINKEVAL_API_TOKEN", "from the environment")
     te, script = scripted(ok({"items": []}))
-    te.catalogue.graphs()
+    te.rewrites("g")
     assert script.asked[0].headers["authorization"] == "Bearer from the environment"
 
 
