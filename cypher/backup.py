@@ -171,11 +171,6 @@ class Reading:
         return self._places[number] if number < len(self._places) else -1
 
 
-def is_empty(db: Database) -> bool:
-    """Return True of a database that stores nothing but its version."""
-    return db.read(rows.SizeRow, "backup/size")[0].nodes == 0
-
-
 def begin(db: Database, version: int, file: str) -> None:
     """Begin a restore in an empty database; until its `end` other programs refuse that.
 

@@ -84,6 +84,15 @@ class NewerDatabaseError(GraphError):
     )
 
 
+class OlderDatabaseError(GraphError):
+    """A version of ThinkEval that this one does not read has written the database."""
+
+    remedy = (
+        "Export its graphs with the version that wrote it, and import them into a new"
+        " THINKEVAL_HOME; or begin anew there."
+    )
+
+
 class UnfinishedRestoreError(GraphError):
     """A backup was being restored into the database, and that was not finished."""
 

@@ -1,9 +1,10 @@
 """The version of a database, and the constraints and migrations that bring an older one to ours.
 
-A database records the number of its last migration (`:Schema`). Each file of `cypher/migrations/`
-is one, named by its number; those that are missing are run once, in order, in one transaction that
-holds a lock: of several programs that start at the same moment one migrates, the others wait. A
-database that a newer program has migrated is refused, before anything is written to it.
+A database records its version (`:Schema`), which begins with `FIRST`. Each file of
+`migrations/` here is a migration, named by the version it leads to; those that are missing are run
+once, in order, in one transaction that holds a lock: of several programs that start at the same
+moment one migrates, the others wait. A database of a version before `FIRST`, or of a newer program,
+is refused before anything is written to it.
 
 Constraints, indexes and names are declared in `schema/constraints`, whose digest is recorded too:
 some fifty statements, each a transaction, are sent only where it differs or an index is missing.
@@ -17,44 +18,46 @@ from typing import Any, LiteralString, cast
 
 from .catalog import Query, names, query
 from .driver import neo4j
-from .errors import NewerDatabaseError, UnfinishedRestoreError
+from .errors import NewerDatabaseError, OlderDatabaseError, UnfinishedRestoreError
 
+FIRST = 3
+"""Version of the oldest database that is opened: that of release 0.3."""
 FOLDER = "migrations/"
 CONSTRAINTS = "schema/constraints"
-_INDEX = re.compile(r"CREATE (?:CONSTRAINT|INDEX) (\w+) IF NOT EXISTS")
-"""Names that a database must have. It may lack the index of texts, see schema/drop_prompt_index."""
+_INDEX = re.compile(r"CREATE (?:CONSTRAINT|(?:TEXT )?INDEX) (\w+) IF NOT EXISTS")
+"""Names that a database must have."""
 
 
 def numbered() -> list[tuple[int, Query]]:
-    """All migrations with their numbers, which are 1, 2 ... without a gap."""
+    """All migrations by the versions they lead to, which follow `FIRST` without a gap."""
     found = [query(name) for name in names(FOLDER)]
     return [(int(one.name.removeprefix(FOLDER).partition("_")[0]), one) for one in found]
 
 
 def latest() -> int:
     """The version of a database after all migrations that this program knows."""
-    return max((number for number, _ in numbered()), default=0)
+    return max((number for number, _ in numbered()), default=FIRST)
 
 
 def require_known(session: neo4j.Session, uri: str) -> int:
-    """The version of a database; 0 for an empty one, or one from before there were versions.
+    """The version of a database; 0 for a new one.
 
     Raises:
+        OlderDatabaseError: its version is before `FIRST`.
         NewerDatabaseError: a newer program has migrated it.
         UnfinishedRestoreError: it has a part of a backup.
     """
     found = session.execute_read(lambda tx: _one(tx, "schema/version"))
-    if found and found["restoring"] is not None:
+    if found["restoring"] is not None:
         raise UnfinishedRestoreError(
             f"The restore of {found['restoring']} into the database at {uri} was not finished."
         )
-    return _checked(int(found["version"] or 0) if found else 0, uri)
+    return _checked(found, uri)
 
 
 def is_restoring(session: neo4j.Session) -> bool:
     """Return True of a database with a part of a backup."""
-    found = session.execute_read(lambda tx: _one(tx, "schema/version"))
-    return bool(found) and found["restoring"] is not None
+    return session.execute_read(lambda tx: _one(tx, "schema/version"))["restoring"] is not None
 
 
 def has_constraints(session: neo4j.Session) -> bool:
@@ -69,47 +72,44 @@ def record_constraints(session: neo4j.Session) -> None:
 
 
 def migrate(session: neo4j.Session, uri: str) -> list[str]:
-    """Run the migrations that a database lacks; their names.
-
-    Raises:
-        NewerDatabaseError: a newer program has migrated it.
-    """
+    """Run the migrations that a database lacks; their names. Raises as `require_known`."""
     return session.execute_write(lambda tx: _migrate(tx, uri))
 
 
 def _has_constraints(tx: neo4j.ManagedTransaction) -> bool:
     found = _one(tx, "schema/version")
-    if not found or found["constraints"] != query(CONSTRAINTS).digest:
+    if found["constraints"] != query(CONSTRAINTS).digest:
         return False
-    indexes = _one(tx, "schema/indexes") or {"names": ()}
+    indexes = _one(tx, "schema/indexes")
     return set(_INDEX.findall(query(CONSTRAINTS).text)) <= set(indexes["names"])
 
 
 def _migrate(tx: neo4j.ManagedTransaction, uri: str) -> list[str]:
-    version = _checked(_version(tx, "schema/lock_version"), uri)
-    missing = [(number, one) for number, one in numbered() if number > version]
-    for _, one in missing:
+    version = _checked(_one(tx, "schema/lock_version"), uri)
+    missing = [one for number, one in numbered() if number > version > 0]
+    for one in missing:
         for statement in one.statements:
             _send(tx, statement)
-    if missing:
-        _send(tx, query("schema/set_version").text, version=missing[-1][0])
-    return [one.name for _, one in missing]
+    if version < latest():
+        _send(tx, query("schema/set_version").text, version=latest())
+    return [one.name for one in missing]
 
 
-def _version(tx: neo4j.ManagedTransaction, name: str) -> int:
-    found = _one(tx, name)
-    return int(found["version"]) if found else 0
-
-
-def _one(tx: neo4j.ManagedTransaction, name: str) -> Mapping[str, Any] | None:
-    return tx.run(cast(LiteralString, query(name).text)).single()
+def _one(tx: neo4j.ManagedTransaction, name: str) -> Mapping[str, Any]:
+    return tx.run(cast(LiteralString, query(name).text)).single(strict=True)
 
 
 def _send(tx: neo4j.ManagedTransaction, text: str, **params: int | str) -> None:
     tx.run(cast(LiteralString, text), params).consume()
 
 
-def _checked(version: int, uri: str) -> int:
+def _checked(found: Mapping[str, Any], uri: str) -> int:
+    version = int(found["version"] or 0)
+    if version < FIRST and (version or found.get("stored")):
+        raise OlderDatabaseError(
+            f"The database at {uri} was written by an older version of ThinkEval (schema"
+            f" {version}; this one reads {FIRST} and later)."
+        )
     if version > latest():
         raise NewerDatabaseError(
             f"The database at {uri} was written by a newer version of ThinkEval (schema {version};"

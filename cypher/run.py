@@ -25,7 +25,7 @@ from .address import connection_remedy, require_usable
 from .catalog import Query, query
 from .driver import neo4j
 from .driver_errors import translated
-from .errors import GraphError, ServerUnavailableError
+from .errors import ServerUnavailableError
 from .metric_values import values_of
 from .params import bind
 from .room import Room
@@ -154,16 +154,17 @@ class Database:
             migrating: makes the context in which a database of an older release is changed.
 
         Raises:
-            NewerDatabaseError: a newer program has migrated the database; nothing was changed.
+            OlderDatabaseError: the database is too old; nothing was changed.
+            NewerDatabaseError: a newer program has migrated it; nothing was changed.
             UnfinishedRestoreError: it has a part of a backup.
         """
         with translated("schema/version"), self._session(neo4j.READ_ACCESS) as session:
             version = migrations.require_known(session, self.uri)
             constrained = migrations.has_constraints(session)
         older = version < migrations.latest()
-        with migrating() if older else nullcontext():
+        with migrating() if older and version else nullcontext():
             if not constrained:
-                self._setup_constraints()
+                self._run_statements(migrations.CONSTRAINTS)
             if older:
                 self.migrate()
             if not constrained:
@@ -176,12 +177,7 @@ class Database:
             return migrations.migrate(session, self.uri)
 
     def version(self) -> int:
-        """Number of the last migration; 0 without one.
-
-        Raises:
-            NewerDatabaseError: a newer program has migrated the database.
-            UnfinishedRestoreError: it has a part of a backup.
-        """
+        """The version of the database; 0 of a new one. Raises as `setup_schema`."""
         with translated("schema/version"), self._session(neo4j.READ_ACCESS) as session:
             return migrations.require_known(session, self.uri)
 
@@ -189,14 +185,6 @@ class Database:
         """Return True of a database with a part of a backup."""
         with translated("schema/version"), self._session(neo4j.READ_ACCESS) as session:
             return migrations.is_restoring(session)
-
-    def _setup_constraints(self) -> None:
-        try:
-            self._run_statements(migrations.CONSTRAINTS)
-        except GraphError as error:
-            if "fact_prompt" not in error.detail:
-                raise
-            self._run_statements("schema/drop_prompt_index")
 
     def _run_statements(self, name: str) -> None:
         found = query(name)

@@ -54,14 +54,6 @@ CREATE INDEX candidate_order IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.place,
 CREATE INDEX candidate_state IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.state);
 CREATE INDEX decision_run IF NOT EXISTS FOR (x:Decision) ON (x.run);
 CREATE INDEX iteration_run IF NOT EXISTS FOR (x:Iteration) ON (x.run);
-DROP CONSTRAINT protocol_job_id IF EXISTS;
-DROP INDEX protocol_job_status IF EXISTS;
-DROP INDEX candidate_run IF EXISTS;
-DROP CONSTRAINT coedit_id IF EXISTS;
-DROP CONSTRAINT comparison_id IF EXISTS;
-DROP CONSTRAINT lasting_id IF EXISTS;
-DROP CONSTRAINT service_id IF EXISTS;
-DROP CONSTRAINT access_token_id IF EXISTS;
 
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
@@ -71,7 +63,7 @@ UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
-  'USES', 'ANSWERED', 'RAN', 'MADE', 'TO', 'OF', 'FROM', 'VALIDATED_BY', 'ABOUT', 'HAD',
+  'USES', 'ANSWERED', 'MADE', 'TO', 'OF', 'FROM', 'VALIDATED_BY', 'ABOUT', 'HAD',
   'SCORED'] AS type
 CALL db.createRelationshipType(type);
 
@@ -98,19 +90,19 @@ UNWIND [
   'generations_pre', 'generations_post',
   'rewrite', 'subject', 'target_true', 'target_new', 'n_records',
   'method', 'status', 'progress', 'stage', 'error', 'remedy', 'provenance', 'score',
-  'request', 'affinity', 'owner', 'attempts', 'queued_at', 'ticket', 'tickets', 'cancel', 'events',
+  'request', 'affinity', 'owner', 'attempts', 'ticket', 'tickets', 'cancel', 'events',
   'body', 'posted_as',
-  'device', 'started_at', 'beat_at',
+  'device', 'started_at',
   'relation1', 'inverse1', 'relation2', 'inverse2', 'relation3', 'kind_x', 'kind_y', 'kind_z',
   'word_x', 'word_y', 'word_z', 'templates1', 'templates2', 'templates3', 'text', 'shape',
   'support', 'body_count', 'confidence', 'source', 'label', 'labelled_at',
   'rule', 'round', 'premise1', 'premise2', 'conclusion', 'strength_pre', 'strength_post', 'leaves',
   'other_pre', 'other_post',
-  'closure', 'setting', 'init', 'seed', 'phase', 'copy', 'expected', 'established', 'updated',
+  'closure', 'setting', 'init', 'seed', 'phase', 'copy', 'expected', 'established',
   'answer',
   'strategy', 'editor', 'hparams', 'seconds',
-  'sets', 'strategies', 'runs', 'total', 'job',
-  'lease', 'lease_ms', 'lease_until', 'attempt', 'crashes', 'parts', 'worker', 'service',
+  'sets', 'total',
+  'lease', 'lease_ms', 'lease_until', 'attempt', 'crashes', 'parts', 'worker',
   'queued_ms', 'beat', 'host', 'pid', 'version', 'migrated_at', 'restoring',
   'elicit', 'endpoint', 'prompts', 'capabilities', 'asked', 'missed', 'state', 'stop_reason',
   'n_decisions',
@@ -123,7 +115,7 @@ UNWIND [
   'constraints', 'kl', 'perplexity_ratio', 'update_norm', 'protocols',
   'form', 'protocol', 'fact', 'known', 'given', 'chance', 'margin_pre', 'margin_post',
   'p_old_pre', 'p_old_post', 'further_pre', 'further_post',
-  'text_pre', 'text_post', 'length_pre', 'length_post', 'digest'
+  'text_pre', 'text_post', 'length_pre', 'length_post'
 ] AS property
 CALL db.createProperty(property);
 

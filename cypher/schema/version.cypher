@@ -1,5 +1,5 @@
-// Which migrations a database has had, and the backup whose restore is not finished.
-// No row where it never had a migration.
+// The version of a database, and the backup whose restore is not finished; null in a new one.
 
-MATCH (s:Schema {id: 'thinkeval'})
-RETURN s.version AS version, s.constraints AS constraints, s.restoring AS restoring
+OPTIONAL MATCH (s:Schema {id: 'thinkeval'})
+RETURN s.version AS version, s.constraints AS constraints, s.restoring AS restoring,
+  EXISTS { (:Graph) } AS stored

@@ -35,9 +35,10 @@ from ...cypher.errors import (
     DiskFullError,
     GraphError,
     NewerDatabaseError,
+    OlderDatabaseError,
     ParameterError,
 )
-from ...cypher.migrations import latest
+from ...cypher.migrations import FIRST, latest
 from ...cypher.room import LEAST_BYTES, require_free, require_left
 from ...editing.atomic_write import whole_file
 from .. import __version__
@@ -253,14 +254,11 @@ def _not_written(file: Path, error: OSError) -> UsageError:
 def before_migration(db: Database, settings: Settings, progress: Progress) -> Iterator[None]:
     """Back up a database of an older release, then let the block migrate it; one process does.
 
-    Saved updates are not copied: a migration does not touch them. An empty database is left alone.
+    Saved updates are not copied: a migration does not touch them.
 
     Raises:
         DiskFullError: there is no room for the backup; nothing was changed.
     """
-    if content.is_empty(db):
-        yield
-        return
     folder = settings.home / AUTOMATIC
     make_folder(folder, 0o700)
     with exclusive(folder / ".lock", "waiting for another process that migrates", progress):
@@ -408,6 +406,7 @@ def opened(path: Path) -> Iterator[Backup]:
 
     Raises:
         UsageError: there is no such file, it is no backup or its manifest is damaged.
+        OlderDatabaseError: a program made it that is too old.
         NewerDatabaseError: a newer program made it.
     """
     if not path.is_file():
@@ -425,6 +424,11 @@ def opened(path: Path) -> Iterator[Backup]:
             names = sorted(archive.namelist())
         except (*_DAMAGED, ValidationError) as error:
             raise damaged(path, f"{MANIFEST}: {type(error).__name__}") from error
+        if manifest.database_schema < FIRST:
+            raise OlderDatabaseError(
+                f"{path} was written by ThinkEval {manifest.thinkeval} (schema"
+                f" {manifest.database_schema}; this one reads {FIRST} and later)."
+            )
         if manifest.format > FORMAT or manifest.database_schema > latest():
             raise NewerDatabaseError(
                 f"{path} was written by ThinkEval {manifest.thinkeval} (schema"
@@ -477,7 +481,7 @@ def verify(file: Path, progress: Progress) -> Verified:
 
     Raises:
         UsageError: it is damaged.
-        NewerDatabaseError: a newer program made it.
+        OlderDatabaseError, NewerDatabaseError: as `opened`.
     """
     from ...editing.deltas import files
     from ...editing.errors import DeltaError

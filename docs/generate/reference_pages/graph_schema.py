@@ -45,7 +45,7 @@ LABELS = {
     "FormAnswer": "What a model answers about a fact in one form, before and after an edit.",
     "CheckAnswer": "What both models answer to a question that a data set asks after an edit.",
     "Experiment": "A stored experiment of a `kind`: a co-edit, a comparison of states, a protocol.",
-    "Schema": "Version of the database: the last migration it had.",
+    "Schema": "Version of the database.",
 }
 """What a node of each label is."""
 
@@ -189,7 +189,7 @@ def properties() -> dict[str, tuple[str, ...]]:
     owners = {*declared()["label"], *declared()["type"]}
     found: dict[str, set[str]] = defaultdict(set)
     for name in cypher.names():
-        if name == SCHEMA or name.startswith("migrations/"):
+        if name == SCHEMA:
             continue
         query = cypher.query(name)
         for statement in query.statements:
@@ -205,12 +205,6 @@ def properties() -> dict[str, tuple[str, ...]]:
                             found[each["label"]].update(_of(statement, each["var"], fields))
     found["FACT"] -= {"subject", "object"}  # ends of the relationship, not properties of it
     return {owner: tuple(sorted(found[owner] & known)) for owner in sorted(owners)}
-
-
-def unused() -> tuple[str, ...]:
-    """Declared names that no query uses: of older versions, or of what others may add."""
-    used = {name for names in properties().values() for name in names} | {*LABELS, *TYPES}
-    return tuple(sorted({name for names in declared().values() for name in names} - used))
 
 
 def _of(statement: str, var: str, fields: object) -> set[str]:
@@ -294,7 +288,6 @@ def page() -> str:
                 if _owners(x)
             ),
         ),
-        f"Declared for the server, and of no node or relationship now: {_codes(unused())}.",
         "## Constraints and indexes",
         table(("Name", "Kind", "On"), map(_constraint, _CONSTRAINT.finditer(_schema_text()))),
     )

@@ -26,7 +26,6 @@ SUBJECTS = {
     "jobs": "The queue, workers, leases, sweeps.",
     "leakcut": "Facts that must be edited too.",
     "states": "States of a model compared with a base: drift, routes, chains that open again.",
-    "migrations": "Changes of stored data between versions.",
     "probes": "What is to be asked of a model, and its answers.",
     "rules": "If-Then rules: mining, labels, groundings.",
     "schema": "Constraints, indexes, the server.",

@@ -475,30 +475,3 @@ def test_an_unknown_id_among_columns_rolls_its_batch_back(db: Database, graph_id
             [{"id": f"{graph_id}|1", "p_pre": 0.9}, {"id": f"{graph_id}|none", "p_pre": 0.9}]
         )
     assert content(db, graph_id) == before
-
-
-def test_a_database_with_a_prompt_too_long_for_the_index_does_without(
-    db: Database, graph_id: str
-) -> None:
-    """An older release stored such prompts; the database has to open all the same."""
-    store(db, graph_id, EDGES)
-    with db._session("WRITE") as session:
-        session.run("DROP INDEX fact_prompt IF EXISTS").consume()
-        session.run(
-            "MATCH ()-[f:FACT {graph: $graph, relation: 'other'}]->() SET f.prompt = $prompt",
-            graph=graph_id, prompt="x" * 40_000,
-        ).consume()  # fmt: skip
-    try:
-        db._setup_constraints()
-        assert "fact_prompt" not in indexes(db)
-        found = db.read(rows.FactRow, "graph/prompted_fact", graph=graph_id, prompt="x" * 40_000)
-        assert [row.relation for row in found] == ["other"]
-    finally:
-        db.autocommit(int, "graph/delete_graph", graph=graph_id)
-        db._setup_constraints()
-    assert "fact_prompt" in indexes(db)
-
-
-def indexes(db: Database) -> list[str]:
-    with db._session("READ") as session:
-        return [row["name"] for row in session.run("SHOW INDEXES YIELD name")]

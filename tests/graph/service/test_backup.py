@@ -27,15 +27,17 @@ from pydantic import SecretStr
 from support.servers.java import QUICK
 from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher import backup as content
+from thinkeval.cypher import catalog, migrations, rows
 from thinkeval.cypher.embedded import EmbeddedServer
 from thinkeval.cypher.errors import (
     ChangedError,
     DiskFullError,
     NewerDatabaseError,
     NotEmptyError,
+    OlderDatabaseError,
     UnfinishedRestoreError,
 )
-from thinkeval.cypher.migrations import latest
+from thinkeval.cypher.migrations import FIRST, latest
 from thinkeval.cypher.run import Database
 from thinkeval.editing.deltas import EditEffect, files
 from thinkeval.service import worker
@@ -49,7 +51,7 @@ from thinkeval.service.scoring.plan import query_digests
 from thinkeval.service.scoring.recompute import recompute
 
 RELEASES = get_args(Settings.model_fields["neo4j_release"].annotation)
-OLD = Path(__file__).parents[1] / "cypher" / "jobs" / "before_migrations.cypher"
+LATER = "// Name every graph anew.\n\nMATCH (g:Graph) SET g.name = 'later ' + g.id"
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +127,10 @@ def restored(file: Path, there: Settings, progress: Any = silent) -> Any:
 
 def opened(found: Settings) -> Database:
     return Database(found.neo4j_uri or "", found.neo4j_user, password_of(found), strict=True)
+
+
+def stores_nothing(db: Database) -> bool:
+    return db.read(rows.SizeRow, "backup/size")[0].nodes == 0
 
 
 def everything(db: Database) -> tuple[Counter[str], Counter[str]]:
@@ -224,7 +230,7 @@ def test_a_flipped_bit_anywhere_is_found_or_changes_nothing(whole: Path, tmp_pat
         path.write_bytes(bad)
         try:
             same = backups.verify(path, silent)
-        except (UsageError, NewerDatabaseError):
+        except (UsageError, NewerDatabaseError, OlderDatabaseError):
             found += 1
             continue
         assert {**vars_of(same), "file": ""} == {**vars_of(good), "file": ""}
@@ -265,10 +271,13 @@ def manifest_changed(whole: Path, to: Path, **changes: Any) -> Path:
     return to
 
 
-def test_a_newer_backup_is_refused(whole: Path, tmp_path: Path) -> None:
+def test_a_backup_of_another_version_is_refused(whole: Path, tmp_path: Path) -> None:
     newer = manifest_changed(whole, tmp_path / "new.zip", database_schema=latest() + 1)
     with pytest.raises(NewerDatabaseError, match=f"schema {latest() + 1}; this one knows"):
         backups.verify(newer, silent)
+    old = manifest_changed(whole, tmp_path / "old.zip", database_schema=FIRST - 1)
+    with pytest.raises(OlderDatabaseError, match=f"schema {FIRST - 1}; this one reads {FIRST}"):
+        backups.verify(old, silent)
 
 
 def test_a_part_outside_the_folders_of_a_home_is_refused(whole: Path, tmp_path: Path) -> None:
@@ -336,7 +345,7 @@ def test_another_file_of_the_home_is_not_replaced(
         restored(whole, there)
     assert mine.read_text() == "mine"
     with opened(there) as other:
-        assert content.is_empty(other)
+        assert stores_nothing(other)
         other.setup_schema()
 
 
@@ -349,7 +358,7 @@ def test_a_restore_that_fails_leaves_nothing(whole: Path, there: Settings, graph
         restored(whole, there, stop)
     assert not (there.home / "deltas" / f"{graph_id}-e0.safetensors").exists()
     with opened(there) as other:
-        assert content.is_empty(other)
+        assert stores_nothing(other)
         other.setup_schema()
     assert restored(whole, there).nodes > 50
 
@@ -384,7 +393,7 @@ def test_a_killed_restore_is_refused_by_all_until_it_is_restored_again(
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with opened(there) as other:
-        assert not content.is_empty(other)
+        assert not stores_nothing(other)
     with pytest.raises(UnfinishedRestoreError, match=r"restore of whole\.zip .* not finished"):
         connect(there)
     assert restored(whole, there).nodes > 50
@@ -563,7 +572,7 @@ def test_a_restore_is_not_begun_without_room(
         restored(whole, there)
     monkeypatch.undo()
     with connect(there) as other:
-        assert content.is_empty(other)
+        assert stores_nothing(other)
 
 
 def test_a_backup_never_replaces_a_file(db: Database, here: Settings, tmp_path: Path) -> None:
@@ -580,14 +589,14 @@ def test_a_backup_never_replaces_a_file(db: Database, here: Settings, tmp_path: 
 
 
 @pytest.fixture
-def older(there: Settings) -> Settings:
-    """The second server with a database from before there were migrations."""
-    text = "\n".join(x for x in OLD.read_text("utf-8").splitlines() if not x.startswith("//"))
+def older(whole: Path, there: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    """The second server with a database that a later version migrates."""
+    restored(whole, there)
+    later = catalog.parse("migrations/0004_later", LATER)
+    monkeypatch.setattr(migrations, "numbered", lambda: [(FIRST + 1, later)])
+    yield there
     with opened(there) as other, other._session("WRITE") as session:
-        session.run("MATCH (s:Schema) SET s.version = 0").consume()
-        for statement in filter(str.strip, text.split(";\n")):
-            session.run(statement).consume()  # type: ignore[arg-type]
-    return there
+        session.run("MATCH (s:Schema) SET s.version = $v", v=FIRST).consume()
 
 
 def test_an_older_database_is_backed_up_before_it_is_migrated(
@@ -597,28 +606,18 @@ def test_an_older_database_is_backed_up_before_it_is_migrated(
         before = everything(other)
     with connect(older) as other:
         after = everything(other)
-        assert other.version() == latest()
+        assert other.version() == latest() == FIRST + 1
     assert after != before
-    (file,) = (older.home / "backups").glob("schema-0-*.zip")
+    (file,) = (older.home / "backups").glob(f"schema-{FIRST}-*.zip")
     assert str(file) in caplog.text
     connect(older).close()
     assert len(list((older.home / "backups").glob("*.zip"))) == 1
     # Restored, it is migrated to the same.
     with opened(older) as other:
         content.clear(other)
-    done = restored(file, older)
-    assert len(done.migrations) == latest()
+    assert restored(file, older).migrations == ("migrations/0004_later",)
     with connect(older) as other:
-        assert without_leases(everything(other)) == without_leases(after)
-
-
-def without_leases(found: tuple[Counter[str], Counter[str]]) -> list[list[Any]]:
-    """Nodes and relationships without the times of workers, which a restore leaves out."""
-    nodes = [json.loads(text) for text in found[0].elements()]
-    for _, properties in nodes:
-        for name in ("lease_ms", "attempt"):
-            properties.pop(name, None)
-    return [*sorted(nodes, key=json.dumps), [found[1].total()]]
+        assert everything(other) == after
 
 
 def test_an_older_database_is_not_migrated_without_room_for_its_backup(
@@ -627,9 +626,8 @@ def test_an_older_database_is_not_migrated_without_room_for_its_backup(
     full(monkeypatch, 10**6)
     with pytest.raises(DiskFullError, match="older release, and is backed up before"):
         connect(older)
-    monkeypatch.undo()
     with opened(older) as other:
-        assert other.version() == 0
+        assert other.version() == FIRST
 
 
 # Properties of every type.
