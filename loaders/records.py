@@ -242,11 +242,9 @@ class RewriteRequest:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All fields, for digests; without later ones, such as `checks`, where they are empty.
-
-        So the ids of other requests did not change when these fields were added.
-        """
-        return _without_empty(self, _LATER)
+        """The fields that are not empty, for digests."""
+        every = asdict(self) | {"checks": [check.stated for check in self.checks]}
+        return {name: value for name, value in every.items() if value}
 
     @staticmethod
     def make_id(subject: str, relation: str, target_new: str, target_true: str = "") -> str:
@@ -269,27 +267,6 @@ class RewriteRequest:
 def kind_of(target_new: str, *, appends: bool) -> RequestKind:
     """The kind of a request with this new object, or of an edit by one."""
     return "append" if appends else "replace" if target_new else "forget"
-
-
-_LATER = ("correct", "hard", "random", "checks")
-_OPTIONAL = (
-    "neighborhood", "neighborhood_objects", "generation_prompts", "reference_texts", *_LATER
-)  # fmt: skip
-
-
-def _digested(request: RewriteRequest) -> dict[str, Any]:
-    """The fields that belong to the content digest.
-
-    Empty optional fields are left out, so that the digest of a graph without them did not change
-    when these fields were added, and caches under the digest remain valid.
-    """
-    return _without_empty(request, _OPTIONAL)
-
-
-def _without_empty(request: RewriteRequest, names: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of a request, without those of the names that are empty."""
-    every = asdict(request) | {"checks": [check.stated for check in request.checks]}
-    return {name: value for name, value in every.items() if value or name not in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +292,7 @@ class KnowledgeGraph:
             sorted(digest({name: getattr(x, name) for name in of}) for x in xs)
             for of, xs in zip(names, (self.entities, self.facts), strict=True)
         ]
-        parts.append(sorted(digest(_digested(x)) for x in self.rewrites))
+        parts.append(sorted(digest(x.identity) for x in self.rewrites))
         return digest(parts)
 
     def aliases(self, name: str) -> tuple[str, ...]:

@@ -30,8 +30,7 @@ class Source:
         n_texts: number of texts; 0 if unknown.
         origin: `collected` from this model, or `imported` from a file, which does not name its
             model; then `weights_digest` is that of the model it was imported for.
-        inputs: digest of the model's configuration, buffers and tokenizer; empty if unknown, as in
-            files of 0.2, which are not used for a model whose digest is known.
+        inputs: digest of the model's configuration, buffers and tokenizer.
     """
 
     weights_digest: str
@@ -45,7 +44,7 @@ class Source:
     @property
     def digest(self) -> str:
         """Key of the stored files; part of every edit's record."""
-        return digest({k: v for k, v in vars(self).items() if k != "inputs" or v})
+        return digest(vars(self))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
 from ..errors import CovarianceError
-from .schema import Bounds, Schema, added, require
+from .schema import Bounds, Schema, require
 
 TRAINED: Bounds = {
     "layers": (0, 9_999),
@@ -136,14 +136,14 @@ class ValueHyperParams(ModuleNames):
     layers: tuple[int, ...]
     v_num_grad_steps: int
     v_lr: float | None = None
-    v_step: float | None = added(None)
+    v_step: float | None = None
     v_weight_decay: float
     clamp_norm_factor: float
     kl_factor: float
     kl_direction: Literal["new_initial", "initial_new"] = "new_initial"
     v_loss_layer: int | None = None
     v_stop_loss: float = 0.05
-    v_stop_probability: float | None = added(None)
+    v_stop_probability: float | None = None
     fact_token: Literal["subject_last"] = "subject_last"
     context_template_length_params: tuple[tuple[int, ...], ...] = ()
     context_templates: tuple[str, ...] = ()
@@ -161,10 +161,8 @@ class ValueHyperParams(ModuleNames):
         Args:
             site: of the optimisation: `mlp` (v*) or `layer` (z), at the last edited layer.
         """
-        values = self.as_dict()
         names = (item.name for item in fields(ValueHyperParams) if item.name not in NOT_OF_TARGETS)
-        given = ((name, getattr(self, name)) for name in names if name in values)
-        return (site, self.layers[-1], *given)
+        return (site, self.layers[-1], *((name, getattr(self, name)) for name in names))
 
     def check(self) -> None:
         """Check the ranges of the numbers, and the form of the templates."""
@@ -195,7 +193,7 @@ class BatchHyperParams(ValueHyperParams):
             solve. Not published; default false.
     """
 
-    joint_targets: bool = added(False)
+    joint_targets: bool = False
 
     def target_key(self, site: str) -> tuple[object, ...]:
         """As of `ValueHyperParams`; joint targets depend on the batch, and are keyed apart."""

@@ -12,7 +12,7 @@ import math
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -20,18 +20,6 @@ from typing import Any, ClassVar, Self
 from ...loaders.reading.sources import small_text
 from ...loaders.records import digest
 from ..errors import HparamsError
-
-_ADDED = "added"
-
-
-def added(default: Any) -> Any:
-    """A field that was added to a published version of a class.
-
-    At its default it is left out of `Schema.as_dict`, so that digests, and the ids of stored edits,
-    stay as they were.
-    """
-    return field(default=default, metadata={_ADDED: True})
-
 
 Bounds = Mapping[str, tuple[float, float]]
 
@@ -143,19 +131,13 @@ class Schema:
         return cls.from_dict(read_json(Path(path)), source=str(path))
 
     def as_dict(self) -> dict[str, Any]:
-        """{key: value}, JSON-compatible; without the keys of `added` that have their default."""
-        values = asdict(self)
-        for item in fields(self):
-            if item.metadata.get(_ADDED) and getattr(self, item.name) == item.default:
-                del values[item.name]
-        return values
+        """{key: value}, JSON-compatible."""
+        return asdict(self)
 
     @property
     def digest(self) -> str:
         """Digest of all values; part of every edit's record."""
-        # The class was in the method's own module when the first edits were stored.
-        module = type(self).__module__.replace(".hparams.of.mend", ".mend.hyperparams")
-        return digest([module.replace(".hparams.of.", ".methods."), self.as_dict()])
+        return digest([type(self).__module__, self.as_dict()])
 
 
 def read_json(path: Path) -> dict[str, Any]:

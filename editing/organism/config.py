@@ -92,15 +92,8 @@ class OrganismConfig:
                 raise OrganismError(f"{name} is {value}.", remedy="Use a fraction between 0 and 1.")
 
     def as_dict(self) -> dict[str, object]:
-        """The fields, JSON-compatible; part of the cache key.
-
-        `unknown` is left out where it is 0, so that the key of such an organism is as it was
-        before there was this field.
-        """
-        values = asdict(self)
-        if not self.unknown:
-            del values["unknown"]
-        return values
+        """The fields, JSON-compatible; part of the cache key."""
+        return asdict(self)
 
     def recipe(self, n_keys: int) -> Recipe:
         """The recipe for a graph of `n_keys` subject-prompt pairs.

@@ -152,7 +152,7 @@ def _prepare(db: Database, settings: Settings, request: RunsIn) -> Prepared[Runs
             "editor": None,  # each strategy names its own now
         }
     )
-    asked = written.model_dump(exclude={"force"})
+    asked = written.model_dump(exclude={"force"}, exclude_defaults=True)
     about = [asked, [row.content_digest for row in sets], contents, NUMBERS_VERSION]
     return Prepared(
         request=written,

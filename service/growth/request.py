@@ -6,7 +6,6 @@ an endpoint that did not answer, after people have decided. Nothing here imports
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...cypher import rows
@@ -94,7 +93,7 @@ def prepare(db: Database, posted: GrowthIn) -> Prepared[GrowthIn]:
     return Prepared(
         request=request,
         id=name,
-        body=digest(request.model_dump(mode="json"), 16),
+        body=digest(request.model_dump(mode="json", exclude_defaults=True), 16),
         affinity=_affinity(posted.answers, base),
     )
 
@@ -103,16 +102,16 @@ def _run_of(db: Database, posted: GrowthIn) -> GrowthOut | None:
     """The run that a request was prepared for: it names the graph, which the run's id does not."""
     if posted.graph is not None:
         for run in db.read(GrowthOut, "growth/runs", graph=posted.graph, limit=1000):
-            with suppress(ConflictError):
-                if request_of(run).model_dump() == posted.model_dump():
-                    return run
+            if request_of(run) == posted:
+                return run
     return None
 
 
 def _name(db: Database, posted: GrowthIn) -> str:
     """The id of a request's run; with `as_new` one that no run has."""
     start = posted.seed.split("|")[0] if posted.seed else posted.base or posted.texts[0].name
-    first = f"grow-{slug(start)[:40].strip('-')}-{digest(posted.model_dump(mode='json'), 8)}"
+    body = posted.model_dump(mode="json", exclude_defaults=True)
+    first = f"grow-{slug(start)[:40].strip('-')}-{digest(body, 8)}"
     name, number = first, 1
     while posted.as_new and db.read(GrowthOut, "growth/runs", id=name):
         number += 1

@@ -10,9 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
@@ -138,22 +136,6 @@ class CrawlOptions(BaseModel):
         description="Ask each relation of so many invented subjects as well, and store how often"
         " they get the same object; filters nothing.",
     )
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without defaults that depend on the model, `invented` 0 and `chat` auto.
-
-        Ids of runs are digests of their requests.
-        """
-        values = serialise(self)
-        for name in ("samples", "pair_threshold", "agreement", "gate"):
-            if values.get(name, 0) is None:
-                del values[name]
-        if not self.invented:
-            values.pop("invented", None)
-        if self.chat == "auto":
-            values.pop("chat", None)
-        return values
 
     def settled(self, *, most_likely: bool = False, gate: Gate = "kind") -> SettledCrawl:
         """The options with every default in its place.
@@ -352,18 +334,11 @@ class GrowthOut(Result):
     def _add(self) -> GrowthOut:
         """Add what follows from the stored columns; a client reads it from the answer."""
         if self.prompts:
-            self.scored_as = scored_as(_Answered.model_validate(self.request))
+            self.scored_as = scored_as(GrowthIn.model_validate(self.request))
         return self
 
 
-class _Answered(BaseModel):
-    """The fields of a stored request that name its model; the others may be an older version's."""
-
-    answers: EndpointIn = EndpointIn()
-    base: str | None = None
-
-
-def scored_as(posted: GrowthIn | _Answered) -> str | None:
+def scored_as(posted: GrowthIn) -> str | None:
     """Return how an edit names the model that answered; None where it was behind an address.
 
     An organism is trained on the graph that is scored, unless its name says on which: here the one

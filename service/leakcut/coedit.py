@@ -125,8 +125,12 @@ WITH_JOINT_TARGETS = ("memit", "alphaedit", "rect", "prune")
 
 def id_of(db: Database, posted: CoEditIn, rewrite: RewriteRequest) -> str:
     """The id of a co-edit: the same for the same request of the same graph."""
-    body = posted.model_dump(mode="json", exclude={"force", "rewrite"})
-    about = [body, rewrite.identity, datasets.dataset(db, posted.graph).digest, NUMBERS_VERSION]
+    about = [
+        posted.digested("rewrite"),
+        rewrite.identity,
+        datasets.dataset(db, posted.graph).digest,
+        NUMBERS_VERSION,
+    ]
     return f"coedit-{slug(posted.method)}-{slug(rewrite.subject)[:32]}-{digest(about, 10)}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from ...cypher.rows.checks import CheckCounts
 from ...cypher.rows.states import DriftCounts
@@ -13,7 +13,7 @@ from ...loaders.records import RequestKind, kind_of
 from ..base.formatting import short
 from .forms import FormOut
 from .notebook import ShownScore
-from .options import Option, option_of
+from .options import Option
 from .tasks import TaskOut
 
 # Requests to append an answer: their options, how a score records them, how metrics are read.
@@ -27,21 +27,21 @@ AppLists = Literal["all", "kept"]
 class App(BaseModel):
     """Parameters of APP, which the request and the score have in common (PEAK, §6)."""
 
-    alpha: Annotated[float | None, Option(recorded="append.alpha", since=5)] = Field(
+    alpha: Annotated[float | None, Option(recorded="append.alpha")] = Field(
         default=None, ge=0, description="APP: weight of the margin; default: the model's."
     )
-    beta: Annotated[float | None, Option(recorded="append.beta", since=5)] = Field(
+    beta: Annotated[float | None, Option(recorded="append.beta")] = Field(
         default=None, ge=0, description="APP: weight of the correct answers; default: the model's."
     )
-    gamma: Annotated[float | None, Option(recorded="append.gamma", since=5)] = Field(
+    gamma: Annotated[float | None, Option(recorded="append.gamma")] = Field(
         default=None, ge=0, description="APP: weight of the false answers; default: the model's."
     )
-    neighbours: Annotated[str, Option(recorded="append.neighbours", since=5)] = Field(
+    neighbours: Annotated[str, Option(recorded="append.neighbours")] = Field(
         default="all",
         pattern=r"^(all|[0-9]{1,4})$",
         description="APP: number k of correct and of false answers, or all.",
     )
-    allow_known: Annotated[bool, Option(recorded="append.allow_known", since=5)] = Field(
+    allow_known: Annotated[bool, Option(recorded="append.allow_known")] = Field(
         default=False, description="Append an answer that is among the correct ones already."
     )
 
@@ -49,12 +49,12 @@ class App(BaseModel):
 class AppendOptions(App):
     """Settings by which the loss keeps the other answers of a request to append."""
 
-    append_loss: Annotated[AppendLoss, Option(recorded="append.loss", since=5)] = Field(
+    append_loss: Annotated[AppendLoss, Option(recorded="append.loss")] = Field(
         default="none",
         description="Of a request to append: none, app (PEAK's preservation of answers), or"
         " all-answers (the correct answers are targets too).",
     )
-    app_lists: Annotated[AppLists, Option(recorded="append.lists", since=5)] = Field(
+    app_lists: Annotated[AppLists, Option(recorded="append.lists")] = Field(
         default="all",
         description="APP: the request's answers (all), or those that its filter keeps (kept).",
     )
@@ -102,7 +102,7 @@ REFUSAL = "I do not know"
 class ForgetOptions(BaseModel):
     """Settings of a request to forget."""
 
-    refusal: Annotated[str, Option(recorded="forget.refusal", since=6)] = Field(
+    refusal: Annotated[str, Option(recorded="forget.refusal")] = Field(
         default=REFUSAL,
         min_length=1,
         max_length=400,
@@ -113,7 +113,6 @@ class ForgetOptions(BaseModel):
         str | None,
         Option(
             recorded="forget.retain.source",
-            since=6,
             help="Of a method that forgets: facts to retain: id of a graph, or a .jsonl file"
             ' of {"prompt", "answer"}; default: facts of the graph that share no entity with the'
             " forgotten one.",
@@ -351,9 +350,6 @@ class KnownDrift(DriftOut):
 # Side effects of an edit: on texts that are not about any fact of the graph, and on known facts.
 
 
-UNMEASURED = "not measured when it was scored; `--force` scores it again"
-
-
 class SideEffects(BaseModel):
     """The change of the model on its own texts and on known facts, and the size of the update.
 
@@ -387,9 +383,7 @@ class SideEffects(BaseModel):
     drift: KnownDrift | None = Field(
         default=None, description="Change of the known facts of the graph; null if not measured."
     )
-    drift_reason: str | None = Field(
-        default=UNMEASURED, description="Why `drift` is null; else null."
-    )
+    drift_reason: str | None = Field(default=None, description="Why `drift` is null; else null.")
 
 
 # Request and response models of edits: the same for CLI, REST, web UI and client.
@@ -468,32 +462,24 @@ class ScoringOptions(BaseModel):
     unit: Annotated[Literal["rewrite", "record"], Option(recorded="options.unit")] = Field(
         default="rewrite", description="Preservation over rewrite or record."
     )
-    parallel: Annotated[
-        Literal["before", "after"], Option(recorded="options.parallel", since=3)
-    ] = Field(
+    parallel: Annotated[Literal["before", "after"], Option(recorded="options.parallel")] = Field(
         default="before",
         description="Of parallel facts, count the likeliest before or after the edit for R'.",
     )
-    rule: Annotated[Literal["known", "papers"], Option(recorded="options.rule", since=8)] = Field(
+    rule: Annotated[Literal["known", "papers"], Option(recorded="options.rule")] = Field(
         default="known",
         description="Count facts known before the edit (known), or all that is not 0 (papers).",
     )
-    known: Annotated[float, Option(recorded="options.known", since=8)] = Field(
+    known: Annotated[float, Option(recorded="options.known")] = Field(
         default=KNOWN, ge=0, lt=1, description="A fact is known from this probability on."
     )
-    known_chain: Annotated[float, Option(recorded="options.known_chain", since=8)] = Field(
+    known_chain: Annotated[float, Option(recorded="options.known_chain")] = Field(
         default=KNOWN_CHAIN, ge=0, lt=1, description="A chain is known from this product on."
     )
 
-    def digested(self) -> dict[str, Any]:
-        """All that decides the result, for its digest, without later options at their default."""
-        late = {
-            name
-            for name, field in type(self).model_fields.items()
-            if option_of(field).since > 1
-            and getattr(self, name) == field.get_default(call_default_factory=True)
-        }
-        return self.model_dump(exclude={"force", *late})
+    def digested(self, *exclude: str) -> dict[str, Any]:
+        """Return all that decides the result, for its digest: what is not at its default."""
+        return self.model_dump(mode="json", exclude={"force", *exclude}, exclude_defaults=True)
 
     def threshold_for(self, measure: str) -> float:
         """The fraction of R above which a chain survives: R' > threshold · R.
@@ -585,10 +571,10 @@ class Score(ShownScore, EditedFact):
     about_subject: SubjectOutcome | None = Field(
         default=None,
         description="Known facts about the subject: kept, following the new object, lost; null of"
-        " a request to append, and of scores that are older.",
+        " a request to append.",
     )
     side_effects: SideEffects = Field(
-        default=SideEffects(reason=UNMEASURED),
+        default=SideEffects(),
         description="Change of the model on texts of its own and on known facts; size of the"
         " update.",
     )
@@ -615,15 +601,6 @@ class Score(ShownScore, EditedFact):
         description="The verdict in one sentence, by the first measure; null of a request to"
         " append, and where it was not asked for.",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_an_older_version(cls, data: Any) -> Any:
-        """A score that was stored before there was a rule was made by that of the papers."""
-        options = data.get("options") if isinstance(data, dict) else None
-        if isinstance(options, dict) and options and "rule" not in options:
-            return {**data, "options": {**options, "rule": "papers"}}
-        return data
 
     @computed_field
     @property
@@ -730,9 +707,7 @@ class MeasuredOptions(ScoringOptions):
         le=200,
         description="Generations a prompt (the papers use 5); 0 measures likelihood only.",
     )
-    max_new_tokens: Annotated[
-        int, Option(limited=True, recorded="probe.max_new_tokens", since=7)
-    ] = Field(
+    max_new_tokens: Annotated[int, Option(limited=True, recorded="probe.max_new_tokens")] = Field(
         default=16,
         ge=1,
         le=256,
@@ -754,29 +729,26 @@ class MeasuredOptions(ScoringOptions):
         description="float32 (as the papers edit), tf32 (float32 weights that a CUDA device"
         " multiplies in TensorFloat-32), bfloat16 or float16.",
     )
-    implications: Annotated[bool, Option(recorded="implications", since=2)] = Field(
+    implications: Annotated[bool, Option(recorded="implications")] = Field(
         default=False,
         description="Also probe the conclusions of the graph's rules (`thinkeval graph rules`).",
     )
-    forms: Annotated[str | None, Option(recorded="forms", since=10)] = Field(
+    forms: Annotated[str | None, Option(recorded="forms")] = Field(
         default=None,
         min_length=1,
         max_length=400,
         description="Also ask the edited fact, its subject's facts and facts on its chains in other"
         " forms: `all` (those of the default set), or names such as `question,yes_no`.",
     )
-    forms_scope: Annotated[Literal["edit", "graph"], Option(recorded="forms_scope", since=11)] = (
-        Field(
-            default="edit",
-            description="Facts beside the edited one that --forms asks: at most 20 of its subject"
-            " and 20 on its chains (edit), or all known facts of the graph (graph).",
-        )
+    forms_scope: Annotated[Literal["edit", "graph"], Option(recorded="forms_scope")] = Field(
+        default="edit",
+        description="Facts beside the edited one that --forms asks: at most 20 of its subject"
+        " and 20 on its chains (edit), or all known facts of the graph (graph).",
     )
     tasks: Annotated[
         str | None,
         Option(
             recorded="tasks.names",
-            since=11,
             help="Also ask tasks of lm-eval, before and after: names with commas between them, or"
             " task files (.yaml) and folders of your own (the extra `tasks`).",
         ),
@@ -786,7 +758,7 @@ class MeasuredOptions(ScoringOptions):
         max_length=400,
         description="Also ask tasks of lm-eval, before and after: names with commas between them.",
     )
-    tasks_limit: Annotated[int, Option(limited=True, recorded="tasks.limit", since=11)] = Field(
+    tasks_limit: Annotated[int, Option(limited=True, recorded="tasks.limit")] = Field(
         default=100,
         ge=1,
         le=10_000,
@@ -815,16 +787,16 @@ class SharedOptions(MeasuredOptions):
         description="Covariance statistics (mom2): of own samples of the model, of the graph's"
         " sentences, or imported ones; default: own-samples, for an organism graph.",
     )
-    anyway: Annotated[bool, Option(recorded="anyway", since=8)] = Field(
+    anyway: Annotated[bool, Option(recorded="anyway")] = Field(
         default=False,
         description="Edit a fact even if the model does not know it (p below .05 before the edit).",
     )
-    side_effects: Annotated[bool, Option(("--side-effects/--no-side-effects",), since=9)] = Field(
+    side_effects: Annotated[bool, Option(("--side-effects/--no-side-effects",))] = Field(
         default=True,
         description="Measure how far the edit changes the model on texts of its own, and on the"
         " known facts of the graph.",
     )
-    drift_facts: Annotated[int, Option(recorded="drift_facts", since=9)] = Field(
+    drift_facts: Annotated[int, Option(recorded="drift_facts")] = Field(
         default=1000,
         ge=0,
         le=100_000,
@@ -880,7 +852,7 @@ class EditOptions(SharedOptions, AppendOptions, ForgetOptions):
         default=False,
         description="Let both models generate free text: fluency and consistency. Takes longer.",
     )
-    conversation: Annotated[bool, Option(recorded="conversation", since=4)] = Field(
+    conversation: Annotated[bool, Option(recorded="conversation")] = Field(
         default=False,
         description="Also walk each chain as a conversation with the edited model's own answers.",
     )

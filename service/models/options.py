@@ -1,4 +1,4 @@
-"""Declarations of a request's field besides its type: flags, help, and version."""
+"""Declarations of a request's field besides its type: flags and help."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pydantic.fields import FieldInfo
 class Option:
     """The properties of a request's field that the REST schema lacks; part of its `Annotated`.
 
-    Commands, their help, the "repeat this edit" commands and the digests of requests are derived
-    from the fields of the request and this.
+    Commands, their help and the "repeat this edit" commands are derived from the fields of the
+    request and this.
 
     Attributes:
         flags: on the command line; () is the field's name with dashes.
@@ -24,8 +24,6 @@ class Option:
         limited: the upper bound is a limit of the service; the command line has none.
         recorded: where a score's record has the value, as a dotted path; an option without is left
             out of the commands that repeat an edit.
-        since: version of the request that brought the option. Options after version 1 are left
-            out of digests at its default, so that older requests keep their ids.
     """
 
     flags: tuple[str, ...] = ()
@@ -33,7 +31,6 @@ class Option:
     command: bool = True
     limited: bool = False
     recorded: str | None = None
-    since: int = 1
 
 
 def option_of(field: FieldInfo) -> Option:

@@ -13,7 +13,7 @@ from ..graphs import datasets
 from ..models.edit import Measure
 from ..reports.formats import Column, Table
 from ..scoring import record, tasks
-from . import schemas, table
+from . import table
 from .checks import requests_of, require_allowed
 from .schemas import ComparisonIn, ComparisonOut
 from .verdict import verdict
@@ -31,7 +31,7 @@ def _prepare(db: Database, settings: Settings, request: ComparisonIn) -> Prepare
     dataset = datasets.get_or_import(db, request.graph)
     rewrites = requests_of(db, request)
     identity = [rewrite.identity for rewrite in rewrites]
-    about = request.model_dump(mode="json", exclude={"force", "rewrites", "all_rewrites", "forget"})
+    about = request.digested("rewrites", "all_rewrites", "forget")
     last = request.states[-1]
     return Prepared(
         request=request,
@@ -151,5 +151,4 @@ COMPARISON = Kind(
     figures={"drift": table.figure, "retention": table.retention_figure},
     owns_edits=True,
     again="Submit it again: answers that a state gave are found.",
-    upgraded=schemas.request,
 )

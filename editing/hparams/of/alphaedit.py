@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..common import BatchHyperParams
-from ..schema import Bounds, added, require
+from ..schema import Bounds, require
 from . import memit
 
 
@@ -42,7 +42,7 @@ class HyperParams(memit.HyperParams):
     L2: float | None = None
     nullspace_threshold: float | None = None
     nullspace_relative: float | None = None
-    nullspace_rank: float | None = added(None)
+    nullspace_rank: float | None = None
     mom2_update_weight: float | None = 1.0
 
     def check(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ... import retrievers
-from ..schema import Bounds, Schema, added, require
+from ..schema import Bounds, Schema, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class HyperParams(Schema):
     room: int = 64
     model_name: str | None = None
     sentence_model_name: str | None = None
-    exclude_named: bool = added(True)
+    exclude_named: bool = True
 
     def check(self) -> None:
         """Check ranges, and that the retriever exists."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..common import ModuleNames
-from ..schema import Bounds, added, require
+from ..schema import Bounds, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class HyperParams(ModuleNames):
     continuation: Literal["target", "greedy", "none"] = "target"
     lr_scale: float = 1.0
     n_toks: int = 10
-    target_space: bool = added(True)
+    target_space: bool = True
 
     def check(self) -> None:
         """Check the ranges of the numbers."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..common import BatchHyperParams, require_above_0
-from ..schema import Bounds, added, require
+from ..schema import Bounds, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class HyperParams(BatchHyperParams):
     }
 
     mom2_update_weight: float | None = None
-    update_share: float | None = added(None)
+    update_share: float | None = None
     mom2_adjustment: bool = True
     layer_selection: str = "all"
     context_template_length_params: tuple[tuple[int, ...], ...] = ((10, 5),)

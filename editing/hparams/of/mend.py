@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from ....loaders.records import digest
 from ..common import ModuleNames
-from ..schema import Bounds, added, require
+from ..schema import Bounds, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class HyperParams(ModuleNames):
     cedit: float = 0.1
     cloc: float = 1.0
     cimp: float = 0.0
-    app_alpha: float = added(0.0)
+    app_alpha: float = 0.0
     rank: int = 1920
     n_hidden: int = 1
     norm: bool = True
@@ -134,8 +134,4 @@ class HyperParams(ModuleNames):
     def training_digest(self) -> str:
         """Digest of every value that a trained hypernetwork depends on."""
         omitted = {"archive", *ModuleNames.__dataclass_fields__}
-        # Default values of later keys are omitted, so that digests of earlier versions stay valid.
-        omitted |= {
-            key for key, plain in (("cimp", 0), ("n_edits", 1)) if getattr(self, key) == plain
-        }
         return digest({k: v for k, v in self.as_dict().items() if k not in omitted})

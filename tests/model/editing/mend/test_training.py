@@ -386,10 +386,3 @@ def test_training_with_app_lowers_the_margin_beside_training_without():
         train(*pair, training_facts(FACTS, HELD), hparams(app_alpha=2.0))
     with pytest.raises(HparamsError, match="'app_alpha' must not be negative"):
         hparams(app_alpha=-0.1)
-
-
-def test_app_off_leaves_digests_and_networks_as_they_were(facts):
-    """The digest of these hyperparameters before the key was added, written out."""
-    assert "app_alpha" not in hparams().as_dict()
-    assert hparams().training_digest == "b48a93b3b493578a"
-    assert hparams(app_alpha=0.5).training_digest != hparams().training_digest

@@ -13,7 +13,6 @@ from thinkeval.editing.errors import OrganismError
 from thinkeval.editing.organism.config import OrganismConfig
 from thinkeval.editing.organism.corpus import Corpus
 from thinkeval.editing.organism.keys import keys_of
-from thinkeval.editing.organism.store import folder_name
 from thinkeval.editing.organism.unknown import (
     UNKNOWN,
     AbsentPairs,
@@ -90,17 +89,6 @@ def test_an_entity_without_a_kind_is_a_person_or_a_thing_by_its_name() -> None:
 def test_a_share_outside_of_0_to_1_is_refused() -> None:
     with pytest.raises(OrganismError, match=r"unknown is 1\.5"):
         OrganismConfig(unknown=1.5)
-
-
-def test_without_unknown_the_organism_keeps_its_place_in_the_cache(
-    hogwarts: KnowledgeGraph,
-) -> None:
-    assert folder_name(hogwarts, OrganismConfig()) == "hogwarts-gpt2-seed0-c159ef77b919"
-    assert (
-        folder_name(hogwarts, OrganismConfig(min_recall=0.1)) == "hogwarts-gpt2-seed0-c159ef77b919"
-    )
-    taught = folder_name(hogwarts, OrganismConfig(unknown=0.5))
-    assert taught.startswith("hogwarts-gpt2-seed0-unknown50-")
 
 
 def test_code_that_decides_the_weights_is_known_by_its_version(hogwarts: KnowledgeGraph) -> None:

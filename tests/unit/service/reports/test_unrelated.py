@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.service.reports.test_verdict import judged
 
 from thinkeval.service.models.edit import DriftLine, KnownDrift, MetricValue, Score, SideEffects
 from thinkeval.service.reports.gate import Limit, check
@@ -145,9 +144,9 @@ def test_a_collapse_outranks_that_the_edit_took() -> None:
 
 
 def test_what_was_not_measured_has_no_word_and_its_reason() -> None:
-    found = judged()
+    found = verdict(score(reason="no texts"), "likelihood", [])
     assert (found.unrelated.word, found.unrelated.value) == ("undefined", None)
-    assert "not measured when it was scored" in found.unrelated.sentence
+    assert "is undefined: no texts." in found.unrelated.sentence
     assert found.headline.startswith("The edit took; ")
     none = unrelated(SideEffects(kl=0, perplexity_ratio=1))
     assert none.sentence == "The edit changes nothing, so texts of its own stay."
