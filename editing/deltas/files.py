@@ -4,7 +4,7 @@ A file is safetensors. For each edited parameter NAME it contains `delta:NAME`, 
 update `left:NAME` and `right:NAME` (and `at:NAME`, `is:NAME`, see `editing.deltas.low_rank`); for
 each request ID the optimised vector `target:ID`. The metadata entry `thinkeval_delta` is JSON: the
 fields of `DeltaMeta`, the digest of every update, steps, context templates and prompt change;
-`thinkeval_digest` is one digest over that text and all tensors, which files of format 1 lack. The
+`thinkeval_digest` is one digest over that text and all tensors. The
 state for continuing a sequence is not saved.
 """
 
@@ -36,8 +36,7 @@ from .records import DeltaMeta, SavedDelta
 __all__ = ["DeltaMeta", "SavedDelta", "apply_in_order", "check_fits", "copy", "load", "save"]
 
 KEY, WHOLE = "thinkeval_delta", "thinkeval_digest"
-FORMAT, WITHOUT_WHOLE = 2, 1
-"""The format that is written, and the older one, whose header no digest protects."""
+FORMAT = 2
 PARTS = ("delta", "left", "right", "at", "is")
 _MALFORMED = (
     KeyError, TypeError, ValueError, RuntimeError, IndexError, AttributeError, ArithmeticError
@@ -119,7 +118,7 @@ def load(path: str | Path) -> SavedDelta:
     if found != wanted or _digest(found, about["prompt_change"]) != total:
         raise DeltaError(f"{path} does not match the digests of its updates: it was changed")
     low_rank_names = tuple(key.partition(":")[2] for key in stored)
-    return SavedDelta(effect, meta, total, low_rank_names, about["format"] != WITHOUT_WHOLE)
+    return SavedDelta(effect, meta, total, low_rank_names)
 
 
 @contextlib.contextmanager
@@ -148,7 +147,7 @@ def check_fits(saved: Sequence[SavedDelta], weights_digest: str, inputs: str = "
 
     Args:
         inputs: digest of the model's configuration and tokenizer; not compared where it or that of
-            the edit is unknown, as in files of 0.2.
+            the edit is empty.
     """
     for i, item in enumerate(saved):
         name = item.meta.edit or f"{item.meta.method} edit {item.digest[:12]}"
@@ -218,12 +217,12 @@ def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         version = about.get("format")
     except (OSError, LoaderError, safetensors.SafetensorError, *_MALFORMED) as error:
         raise _unreadable(path, error) from error
-    if version not in (FORMAT, WITHOUT_WHOLE):
+    if version != FORMAT:
         raise DeltaError(
-            f"{path} has the format {version}, this version reads {WITHOUT_WHOLE} and {FORMAT}",
+            f"{path} has the format {version}, this version reads {FORMAT}",
             remedy="Install the version of ThinkEval that wrote it.",
         )
-    if version != WITHOUT_WHOLE and metadata.get(WHOLE) != _whole_digest(metadata[KEY], tensors):
+    if metadata.get(WHOLE) != _whole_digest(metadata[KEY], tensors):
         raise DeltaError(
             f"{path} does not match the digest of its header and tensors: it was changed"
         )

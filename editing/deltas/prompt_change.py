@@ -14,14 +14,8 @@ from typing import Any
 from ..errors import DeltaError
 
 CLASS, VALUES = "class", "values"
-PACKAGE = "thinkeval."
-ROOMS = TRUSTED = ("editing", "loaders")
-"""Packages whose classes a file may name, in addition to the modules of external methods.
-
-A file names them without `thinkeval.`, as the files of version 0.1 do.
-"""
-MOVED = {"editing.demonstrations": "editing.in_context.demonstrations"}
-"""Current names of modules that files of version 0.1 name differently."""
+TRUSTED = ("thinkeval.editing.", "thinkeval.loaders.")
+"""Packages whose classes a file may name, in addition to the modules of external methods."""
 
 
 def to_plain(change: Any) -> dict[str, Any]:
@@ -75,7 +69,7 @@ def _plain(value: Any, where: str) -> Any:
         names = [item.name for item in dataclasses.fields(value) if item.init]
         kind = type(value)
         return {
-            CLASS: f"{kind.__module__.removeprefix(PACKAGE)}:{kind.__qualname__}",
+            CLASS: f"{kind.__module__}:{kind.__qualname__}",
             VALUES: {name: _plain(getattr(value, name), f"{where}.{name}") for name in names},
         }
     raise DeltaError(
@@ -86,16 +80,12 @@ def _plain(value: Any, where: str) -> Any:
 
 def _class(name: str) -> type:
     module, _, qualified = name.partition(":")
-    module = MOVED.get(module, module)
     # A file from an untrusted source must not be able to call arbitrary code.
     outside = {point.module for point in entry_points(group="thinkeval.methods")}
-    root = module.partition(".")[0]
-    if root not in TRUSTED and module not in outside:
+    if not module.startswith(TRUSTED) and module not in outside:
         raise DeltaError(f"the saved prompt change names {name}, which is of no editing method")
     try:
-        found = getattr(
-            importlib.import_module(f"{PACKAGE}{module}" if root in ROOMS else module), qualified
-        )
+        found = getattr(importlib.import_module(module), qualified)
     except (ImportError, AttributeError) as error:
         raise DeltaError(f"the saved prompt change needs {name}, which does not exist") from error
     if not isinstance(found, type) or not dataclasses.is_dataclass(found):

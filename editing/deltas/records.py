@@ -26,7 +26,7 @@ class DeltaMeta:
         after: digests of the edits that were applied when this one was computed, in order; the edit
             can only be applied after the same edits.
         edit: id of the scored edit, if it was scored.
-        inputs: digest of the model's configuration, buffers and tokenizer; empty in files of 0.2.
+        inputs: digest of the model's configuration, buffers and tokenizer.
     """
 
     weights_digest: str
@@ -55,11 +55,9 @@ class SavedDelta:
         effect: updates (on the CPU), factors, targets, steps, templates, prompt change.
         digest: of updates and prompt change; equal for equal edits.
         low_rank: parameters whose update is stored by its factors.
-        protected: False of a file of 0.2 or older, which has no digest of its header.
     """
 
     effect: EditEffect
     meta: DeltaMeta
     digest: str
     low_rank: tuple[str, ...]
-    protected: bool = True

@@ -42,7 +42,7 @@ class About:
         steps, best_step: number of training forward passes, and the one whose weights are stored.
         before, after: validation metrics (`training.Metrics`), untrained and trained.
         seconds: duration of the training.
-        inputs: digest of the model's configuration and tokenizer; empty in files of 0.2.
+        inputs: digest of the model's configuration and tokenizer.
     """
 
     weights_digest: str

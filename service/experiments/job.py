@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..base.leases import Lease, State
@@ -112,8 +111,7 @@ class ExperimentJob:
             lease.stage(runtime.db.write, stage, reached)
             self.progress.enter(stage, reached, reached if upto is None else upto)
 
-        stored = self.kind.upgraded(json.loads(self._request))
-        request = self.kind.request.model_validate(stored)
+        request = self.kind.request.model_validate_json(self._request)
         recheck = self.kind.recheck or self._prepared
         checked = recheck(runtime.db, runtime.settings, request)
         assert self.kind.run is not None, "a worker runs kinds with a function"

@@ -353,7 +353,6 @@ class Kind(Generic[RequestT, ResultT]):
         owns_edits: True if its edits and graphs are deleted with it.
         is_whole: returns False if a part of a result was deleted, so that it is made again.
         again: remedy for one that was cancelled or failed.
-        upgraded: turns a stored request of an earlier version into one of this version.
         stored: class of its stored experiments; another than `Store` where its records differ.
     """
 
@@ -380,7 +379,6 @@ class Kind(Generic[RequestT, ResultT]):
     owns_edits: bool = False
     is_whole: Callable[[Database, ResultT], bool] = lambda db, out: True
     again: str = "Submit it again."
-    upgraded: Callable[[dict[str, Any]], dict[str, Any]] = lambda request: request
     stored: type[Store[Any]] = Store
     filters: type[BaseModel] = NoFilters
     described: Sequence[Column[Any]] = ()

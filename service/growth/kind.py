@@ -6,7 +6,6 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from ...cypher import rows
-from ..base.errors import ConflictError
 from ..base.formatting import pluralize
 from ..experiments import queue
 from ..experiments.kind import Kind, Prepared, Store, Work
@@ -18,7 +17,7 @@ from . import prompts, tables
 from . import request as requests
 from .loop import chains_of
 from .review import judge_rows
-from .runs import request_of, require_run, upgraded
+from .runs import request_of, require_run
 from .schemas import GrowthIn, GrowthOut
 
 if TYPE_CHECKING:
@@ -172,10 +171,7 @@ def _tables(out: GrowthOut, measure: Measure | None = None) -> list[Table[Any]]:
 def _further(db: Database, out: GrowthOut, measure: Measure | None = None) -> list[Table[Any]]:
     if "|" not in out.seed:
         return []
-    try:
-        chains = chains_of(db, out.graph, request_of(out))
-    except ConflictError:  # of an earlier version
-        return []
+    chains = chains_of(db, out.graph, request_of(out))
     return [Table("chains", f"Chains of {out.graph}", tables.CHAINS, chains)] if chains else []
 
 
@@ -216,6 +212,5 @@ GROWTH = Kind(
     further=_further,
     next=_next,
     again="Submit it again: what it has asked is not asked again.",
-    upgraded=upgraded,
     stored=GrowthStore,
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from ..base.errors import ConflictError, NotFoundError
+from ..base.errors import NotFoundError
 from .schemas import GrowthIn, GrowthOut
 
 if TYPE_CHECKING:
@@ -27,24 +25,5 @@ def require_run(db: Database, run: str) -> GrowthOut:
 
 
 def request_of(row: GrowthOut) -> GrowthIn:
-    """Return the stored request of a run; raises as `upgraded`."""
-    return GrowthIn.model_validate(upgraded(row.request))
-
-
-def upgraded(request: dict[str, Any]) -> dict[str, Any]:
-    """Return a stored request as it is.
-
-    Raises:
-        ConflictError: an earlier version stored it, with a choice that there is no more.
-    """
-    try:
-        GrowthIn.model_validate(request)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ConflictError(
-            "The run was submitted to an earlier version, and this one cannot continue it:"
-            f" {place}: {first['msg']}.",
-            remedy="Its answers and graph stay; start another run.",
-        ) from error
-    return request
+    """Return the stored request of a run."""
+    return GrowthIn.model_validate(row.request)

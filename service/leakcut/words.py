@@ -207,7 +207,7 @@ def _listed(cut: CutOut, facts: Collection[str]) -> str:
 def _no_leak(cut: CutOut) -> str:
     if not cut.paths:
         return f"no chain leads from {cut.subject} to {cut.target_true} besides the edited fact"
-    if cut.known is not None and cut.known < cut.paths:
+    if cut.known < cut.paths:
         if not cut.known:
             return f"the model knows 0 of {pluralize(cut.chains or cut.paths, 'chain')}"
         return (

@@ -166,11 +166,7 @@ class CutOut(InOneLine, EditedFact):
         description="Number of paths of at least one fact besides the edited one. Of a chain with"
         " parallel facts each choice of facts is a path."
     )
-    known: int | None = Field(
-        default=None,
-        description="Number of the paths that the model knew before the edit; null in older"
-        " answers.",
-    )
+    known: int = Field(description="Number of the paths that the model knew before the edit.")
     leaking: int = Field(description="Number of the known paths that are to be cut.")
     chains: int = Field(
         default=0,

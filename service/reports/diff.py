@@ -99,9 +99,7 @@ def _of_provenance(a: Score, b: Score, measure: Measure) -> Iterator[Difference 
     yield _where("graph_digest", digests, note)
     models = [s.provenance.get("model", {}) for s in (a, b)]
     if a.model == b.model:
-        # Scores of 0.2 have the digest of the weights alone.
-        name = "digest" if all(m.get("digest") for m in models) else "weights_digest"
-        one, other = (str(m.get(name))[:12] for m in models)
+        one, other = (str(m.get("digest"))[:12] for m in models)
         yield _where("model", (one, other), "They are two models of one name.")
     yield _of_formulas(a, b)
 

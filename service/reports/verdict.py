@@ -13,7 +13,6 @@ from statistics import fmean, median_high
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from ...editing import registry
-from ..base.errors import NotFoundError
 from ..base.formatting import least, number, percent, pluralize
 from ..graphs.datasets import OWN
 from ..models.edit import EditOptions, Measure, MetricValue, RewriteIn, Score, SideEffects
@@ -253,16 +252,10 @@ def judged(
 
 
 def with_verdict(db: Database, score: Score) -> Score:
-    """The score with its verdict in one sentence, by its first measure.
-
-    An append has none, and neither has a score whose graph is not stored (older versions had some).
-    """
+    """The score with its verdict in one sentence, by its first measure; an append has none."""
     if score.append is not None:
         return score
-    try:
-        found = judged(db, score, score.measures[0])
-    except NotFoundError:
-        return score
+    found = judged(db, score, score.measures[0])
     return score.model_copy(update={"verdict": found.headline})
 
 

@@ -37,7 +37,6 @@ class Verified:
 
     Attributes:
         scored: True if a stored score was taken with this very update.
-        note: that the file has no digest of its header; empty of any other file.
     """
 
     edit: str
@@ -45,7 +44,6 @@ class Verified:
     edited: str
     after: str
     scored: bool
-    note: str = ""
 
     @property
     def undone(self) -> bool:
@@ -256,8 +254,7 @@ def verify(runtime: Runtime, name: str, model: str | None = None, graph: str = "
     with apply_in_order(loaded.model, [saved]):
         edited = weights_digest(loaded.model)
     after = weights_digest(loaded.model)
-    note = "" if saved.protected else "older file without a digest of its header"
-    return Verified(saved.meta.edit or name, before, edited, after, scored, note)
+    return Verified(saved.meta.edit or name, before, edited, after, scored)
 
 
 def export_delta(runtime: Runtime, name: str, output: Path) -> dict[str, object]:

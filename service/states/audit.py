@@ -71,7 +71,7 @@ class Request:
 
     def rule(self, measure: Measure) -> RouteRule:
         """The rule by which a route leads to the object in a state."""
-        return self.asked.routes.get(measure) or RouteRule(floor=0.0)
+        return self.asked.routes.get(measure) or RouteRule(floor=0.0, known=0.0)
 
 
 @dataclass(frozen=True, slots=True)

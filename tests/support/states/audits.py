@@ -82,7 +82,9 @@ def made_up() -> dict[str, Any]:
         "relation": "lived-in", "target_true": MARKUP, "target_new": "", "prompt": "{} lived in",
         "question": "Ada lived in", "options": {"max_steps": 5}, "probe": {"samples": 0},
         "probe_digest": "ab", "seed": 0, "n_facts_in_scope": 2,
-        "routes": {"likelihood": {"chains": 2, "before": 2, "after": 1, "floor": 0.01}},
+        "routes": {
+            "likelihood": {"chains": 2, "before": 2, "after": 1, "floor": 0.01, "known": 0.0}
+        },
         "parameters": {"likelihood": {"graph": EDIT}},
     }  # fmt: skip
     value = {

@@ -95,7 +95,7 @@ def state(id: str = "compare-it", edit: str = "e") -> StateComparison:
         for name, value in values.items()
     ]
     routes = RoutesOut(
-        chains=9, before=7, after=4, opened=1, closed=4, floor=0.01, moved=[_closed()]
+        chains=9, before=7, after=4, opened=1, closed=4, floor=0.01, known=0.0, moved=[_closed()]
     )
     requests = [
         ComparedRequest(

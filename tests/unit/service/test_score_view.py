@@ -57,20 +57,10 @@ def test_what_is_stored_is_the_list_alone() -> None:
         assert Score.model_validate_json(text) == SCORE
 
 
-def test_a_score_that_was_stored_before_there_was_a_rule_is_by_the_papers() -> None:
-    score = Score(
-        edit="e", dataset="d", rewrite="r", subject="s", relation="r", prompt="{} r",
-        target_true="a", target_new="b", model="m", method="rome", n_facts=1, values=[],
-    )  # fmt: skip
-    assert score.options.rule == "known"
-    stored = json.loads(score.stored())
-    assert Score.model_validate(stored).options == score.options
-    for later in ("rule", "known", "known_chain"):
-        del stored["options"][later]
-    old = Score.model_validate_json(json.dumps(stored))
-    assert old.options.rule == "papers"
-    assert old.options.counted == {"rule": "papers", "known": 0.0, "known_chain": 0.0}
-    assert "papers' rule" in old.options.rule_text
+def test_by_the_papers_rule_all_that_is_not_0_counts() -> None:
+    papers = ScoringOptions(rule="papers")
+    assert papers.counted == {"rule": "papers", "known": 0.0, "known_chain": 0.0}
+    assert "papers' rule" in papers.rule_text
     assert ScoringOptions(known=0.2).counted == {
         "rule": "known", "known": 0.2, "known_chain": 0.01,
     }  # fmt: skip

@@ -223,19 +223,6 @@ def test_a_folder_that_cannot_be_written_costs_the_update_and_not_the_score(
     assert "another update than the one that was scored" in refused.error
 
 
-def test_an_older_update_says_that_no_digest_protects_its_header(
-    at_once: Call, scored: Scored, tmp_path: Path, test_settings: Settings
-) -> None:
-    file = scored.file(test_settings.home)
-    with safetensors.safe_open(file, "pt") as opened:
-        text = opened.metadata()["thinkeval_delta"].replace('"format": 2', '"format": 1')
-    older = tmp_path / "older.safetensors"
-    safetensors.torch.save_file(safetensors.torch.load_file(file), older, {"thinkeval_delta": text})
-    shown = at_once("results", "deltas", "verify", older).out
-    assert "older file without a digest of its header" in shown
-    assert "note" not in at_once("results", "deltas", "verify", file).out
-
-
 def test_a_change_of_the_prompt_is_saved_and_never_put_on_a_model(
     at_once: Call, scored: Scored, tmp_path: Path
 ) -> None:

@@ -15,7 +15,6 @@ from thinkeval.editing import covariance
 from thinkeval.editing.deltas import EditEffect, applied, files, is_edited, low_rank
 from thinkeval.editing.deltas.export import ABOUT, export_model
 from thinkeval.editing.deltas.files import DeltaMeta, apply_in_order, load, save
-from thinkeval.editing.deltas.prompt_change import from_plain, to_plain
 from thinkeval.editing.errors import DeltaError
 from thinkeval.editing.in_context.demonstrations import InContext
 from thinkeval.editing.methods import rome
@@ -253,16 +252,8 @@ class Change:
 HERE = __name__.partition(".")[0]
 
 
-def test_a_prompt_change_saved_by_version_0_1_is_read():
-    change = InContext(("New Fact: a b\nPrompt: a b\n\n",), ("Harry studied at Ilvermorny",))
-    plain = to_plain(change)
-    assert plain["class"] == "editing.in_context.demonstrations:InContext"
-    older = plain | {"class": "editing.demonstrations:InContext"}
-    assert from_plain(older) == change
-
-
 def test_a_prompt_change_of_plain_data_is_saved(pair, tmp_path, monkeypatch):
-    trusted = ("editing", "loaders", HERE)
+    trusted = ("thinkeval.", HERE)
     monkeypatch.setattr("thinkeval.editing.deltas.prompt_change.TRUSTED", trusted)
     for change in (
         Change(("New Fact: a b\n",), (Fact("s", "r", "o", "{} r", questions=("q",)),)),
@@ -279,7 +270,7 @@ def test_a_prompt_change_of_plain_data_is_saved(pair, tmp_path, monkeypatch):
     with pytest.raises(DeltaError, match="changes the prompt"), apply_in_order(pair[0], [saved]):
         pytest.fail("the block was entered")
     # A file may not name a class of just any package.
-    monkeypatch.setattr("thinkeval.editing.deltas.prompt_change.TRUSTED", ("editing",))
+    monkeypatch.setattr("thinkeval.editing.deltas.prompt_change.TRUSTED", ("thinkeval.",))
     with pytest.raises(DeltaError, match="no editing method"):
         load(tmp_path / "p")
 
@@ -333,11 +324,6 @@ def test_damaged_and_foreign_files_are_refused(pair, tmp_path):
     safetensors.torch.save_file(tensors | {left: tensors[left] * 2}, tmp_path / "x", about)
     with pytest.raises(DeltaError, match="was changed"):
         load(tmp_path / "x")
-    # As a file of 0.2, which has no digest of its header: the update's own digest is compared.
-    older = {files.KEY: json.dumps(json.loads(about[files.KEY]) | {"format": 1})}
-    safetensors.torch.save_file(tensors | {left: tensors[left] * 2}, tmp_path / "x", older)
-    with pytest.raises(DeltaError, match="digests of its updates"):
-        load(tmp_path / "x")
     old = json.loads(about[files.KEY]) | {"format": 99}
     safetensors.torch.save_file(tensors, tmp_path / "x", {files.KEY: json.dumps(old)})
     with pytest.raises(DeltaError, match="format 99"):
@@ -359,18 +345,6 @@ def test_any_bit_that_flips_is_noticed_in_the_header_and_in_every_tensor(pair, t
             load(tmp_path / "x")
 
 
-def test_a_file_of_format_1_is_read_and_says_that_no_digest_protects_it(pair, tmp_path):
-    effect, meta = edited(pair)
-    digest = save(effect, tmp_path / "e", meta)
-    assert load(tmp_path / "e").protected
-    with safetensors.safe_open(tmp_path / "e", "pt") as opened:
-        about = json.loads(opened.metadata()[files.KEY]) | {"format": 1}
-    tensors = safetensors.torch.load_file(tmp_path / "e")
-    safetensors.torch.save_file(tensors, tmp_path / "x", {files.KEY: json.dumps(about)})
-    older = load(tmp_path / "x")
-    assert (older.digest, older.protected) == (digest, False)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -383,11 +357,10 @@ def test_a_file_of_format_1_is_read_and_says_that_no_digest_protects_it(pair, tm
         lambda about: "[" * 100_000,
     ],
 )
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_header_of_another_shape_is_not_a_readable_file(pair, tmp_path, change, version):
+def test_a_header_of_another_shape_is_not_a_readable_file(pair, tmp_path, change):
     save(dense(pair[0]), tmp_path / "e", meta_of(pair[0]))
     with safetensors.safe_open(tmp_path / "e", "pt") as opened:
-        about = json.loads(opened.metadata()[files.KEY]) | {"format": version}
+        about = json.loads(opened.metadata()[files.KEY])
     tensors = safetensors.torch.load_file(tmp_path / "e")
     changed = change(about)
     text = changed if isinstance(changed, str) else json.dumps(changed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections.abc import Iterator
 from statistics import fmean
@@ -94,19 +93,6 @@ def test_without_side_effects_the_edit_is_the_same(walk: Walk) -> None:
     forced = walk.score("fine_tuning", samples=0, force=True)
     assert forced.edit == score.edit
     assert forced.side_effects.kl is not None
-
-
-def test_a_score_of_an_earlier_version_says_that_it_has_none(walk: Walk) -> None:
-    score = walk.score("none", samples=0)
-    older = json.loads(score.stored())
-    del older["side_effects"]
-    read = type(score).model_validate(older)
-    assert read.side_effects.kl is None
-    assert "--force" in (read.side_effects.reason or "")
-    older["side_effects"] = {"kl": 0.01, "texts": 16, "tokens": 1024}
-    found = type(score).model_validate(older).side_effects
-    assert (found.kl, found.drift) == (0.01, None)
-    assert "--force" in (found.drift_reason or "")
 
 
 def test_a_random_update_grows_into_a_collapse(walk: Walk) -> None:

@@ -119,5 +119,5 @@ def test_leak_at_k_is_of_requests_to_forget() -> None:
      (None, 0.5, "opened"), (0.5, None, "closed")],
 )  # fmt: skip
 def test_states_of_a_route(before: float | None, after: float | None, state: str) -> None:
-    rule = RouteRule(floor=0.02)
+    rule = RouteRule(floor=0.02, known=0.0)
     assert state_of(rule.leads(before), rule.leads(after)) == state

@@ -22,7 +22,7 @@ def cut(n: int = 1, **changed: Any) -> CutOut:
     values: dict[str, Any] = {
         "edit": "e", "graph": "g", "rewrite": "r", "subject": "Harry", "relation": "studied at",
         "target_true": "Hogwarts", "target_new": "Durmstrang", "model": "organism-gpt2-seed1",
-        "method": "memit", "measure": "likelihood", "options": CutIn(), "paths": 103,
+        "method": "memit", "measure": "likelihood", "options": CutIn(), "paths": 103, "known": 103,
         "leaking": 90,
         "chains": 103, "chains_leaking": 83, "surviving": 91,
         "ifr": 0.4, "expected": 0.03, "facts": facts, "cost": n / 0.95,
