@@ -3,7 +3,7 @@
 //   $run  STRING  id of the run
 
 MATCH (s:Statement {run: $run})
-RETURN substring(s.id, size($run) + 1) AS id, s.text AS text, s.source AS source,
+RETURN substring(s.id, size($run) + 1) AS id, s.text AS text,
   s.place AS place, s.state AS state,
   COLLECT {
     MATCH (s)-[:OF]->(a:Answer)
@@ -13,4 +13,4 @@ RETURN substring(s.id, size($run) + 1) AS id, s.text AS text, s.source AS source
     MATCH (c:Candidate)-[:FROM]->(s)
     RETURN substring(c.id, size($run) + 1) AS c ORDER BY c
   } AS candidates
-ORDER BY source, place, id
+ORDER BY place, id

@@ -245,10 +245,7 @@ def show(
         return
     shown = ("subject", "relation", "object", "state", "reason", "tries", "share", "n_answers")
     emit_values(f"Candidate {found.id}", [(name, getattr(found, name)) for name in shown])
-    evidence = [
-        (one.role, one.attempt or "", one.question or "", one.answer or one.statement or "")
-        for one in found.evidence
-    ]
+    evidence = [(one.role, one.attempt or "", one.question, one.answer) for one in found.evidence]
     columns = indexed("evidence", "try", "question", "answer")
     emit_table(Table("evidence", "Evidence", columns, evidence, pluralize(len(evidence), "answer")))
 
@@ -323,7 +320,7 @@ def agreement(
     )
 
 
-# `thinkeval graph grow start|from-text|augment`: a graph from a fact, a text, or another graph.
+# `thinkeval graph grow start|augment`: a graph from a fact, or from another graph.
 
 ModelChoice = Annotated[
     str | None,
@@ -392,49 +389,6 @@ def start(
         "seed": seed, "answers": answers, "crawl": _crawl(set_),
         "roles": {role: EndpointIn(model=m, url=answers.url) for role, m in others if m},
     }  # fmt: skip
-    _run(settings, options, printed, dry_run=dry_run, queue=queue)
-
-
-@takes(
-    "base", "graph", "samples", "pass_share", "greedy", "judge", *BOUNDS,
-    of=GrowthIn,
-)  # fmt: skip
-@prints
-def from_text(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Documents (.txt, .md), or forget sets: .json or .jsonl with the field text,"
-            " statement, sentence or answer."
-        ),
-    ],
-    seed: Seed = None,
-    model: ModelChoice = None,
-    endpoint: Endpoint = None,
-    dry_run: DryRun = False,
-    queue: Queue = False,
-    *,
-    printed: Printed,
-    **options: Any,
-) -> None:
-    """Grow a graph from texts: documents, or what a model shall forget.
-
-    Texts are cut into statements; the model reads triplets from each by structured output, with the
-    sentence as their source, so it must be a chat model;
-    then the model is asked about them, and what it knows becomes a fact with prompt, question,
-    paraphrases and aliases, so that `thinkeval score` takes the graph as it is. Rewrite requests
-    are the --base graph's whose fact was found; --seed makes some for one fact.
-
-    A statement from which nothing can be read is kept as unparsed; `thinkeval graph grow export RUN
-    --format audit` lists them.
-
-    [bold]thinkeval graph grow from-text notes.txt --base hogwarts --model NAME[/bold]
-    """
-    from ..growth.texts import read
-
-    settings = Settings()
-    answers = endpoint_of(settings, model, endpoint)
-    options |= {"elicit": "text", "texts": read(files), "seed": seed, "answers": answers}
     _run(settings, options, printed, dry_run=dry_run, queue=queue)
 
 
@@ -542,9 +496,9 @@ def _show_first_calls(runtime: Runtime, posted: GrowthIn, *, json: bool) -> None
 
 grow = typer.Typer(
     help=(
-        "A graph from a model itself, or from a text, and its files.\n\n"
+        "A graph from a model itself, and its files.\n\n"
         "[bold]start[/bold] grows a graph from one fact, and continues a run that was stopped;"
-        " [bold]from-text[/bold] begins with documents, [bold]augment[/bold] with a stored graph;"
+        " [bold]augment[/bold] begins with a stored graph;"
         " [bold]thinkeval results growth[/bold] lists runs, shows, cancels and deletes one.\n\n"
         "[bold]candidates[/bold] lists what a run found, [bold]show[/bold] one with its answers;"
         " [bold]decide[/bold] records what people decided about them in a CSV file,"
@@ -554,7 +508,6 @@ grow = typer.Typer(
 )
 
 grow.command()(start)
-grow.command("from-text")(from_text)
 grow.command()(augment)
 grow.command()(candidates)
 grow.command()(show)

@@ -460,7 +460,6 @@ class Context:
                 "id": one.id,
                 "text": one.text,
                 "answer": one.answer,
-                "source": one.source,
                 "place": one.place,
                 "state": "parsed" if one.parsed else "unparsed",
             }

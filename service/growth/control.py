@@ -138,7 +138,7 @@ def first_calls(db: Database, prepared: Prepared[GrowthIn]) -> list[tuple[str, i
         if main.chat and relation not in context.relations.templates:
             seed.append(("question about the seed", 1))
         seed.append(("validation of the seed", context.samples))
-    elif posted.seed is None and base is not None and posted.elicit != "text":
+    elif base is not None:
         seed.append(("validation of the graph's facts", context.samples * len(base.facts)))
     return [*seed, *open_elicitor(context).first_calls()]
 

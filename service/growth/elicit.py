@@ -1,12 +1,13 @@
-"""Sources of further triplets (component 2 of ThinkEval, §4.2): reasoning, a crawl, given texts."""
+"""Sources of further triplets (component 2 of ThinkEval, §4.2): reasoning, or a crawl."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ...editing.probe.matching import contains, first_sentence, normalise
+from ...editing.probe.matching import contains, first_sentence, normalise, sentence_end
 from ...loaders.records import digest, unique
 from ..base.errors import UsageError
 from ..scoring.runtime import parse
@@ -28,7 +29,6 @@ from .crawl import (
 from .crawl import Found as Named
 from .endpoint import Sampling, state_of
 from .lines import Extracted, ExtractedTriplet, Lines, read
-from .texts import statements
 from .ways import FACTS, measured, shortened
 
 if TYPE_CHECKING:
@@ -54,10 +54,6 @@ class Elicitor(Protocol):
         """See the class."""
         ...
 
-    def start(self) -> Elicited:
-        """Return the knowledge before the first iteration; nothing for most."""
-        ...
-
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
         """Triplets from candidates that passed, each given once in the order of appearance.
 
@@ -76,9 +72,36 @@ class Elicitor(Protocol):
         ...
 
 
-def open_elicitor(context: Context) -> Elicitor:
-    """The elicitor that the request of a run names."""
-    return ELICITORS[context.posted.elicit](context)
+# Statements of a text: its sentences in order, without list markers; by rules, without a model.
+#
+# A line is cut at the ends of its sentences as `editing.probe.matching` finds them (ThinkEval,
+# App. P: answers are segmented by rules).
+
+_MARKER = re.compile(
+    r"^\s*(?:(?:[-*+•–—·▪◦]|#{1,6}|>|\(?\d{1,3}[.):]|\(?[a-zA-Z][.)](?=\s)|step\s+\d{1,3}\s*[:.)-])\s*)+",
+    re.IGNORECASE,
+)
+_EMPHASIS = re.compile(r"(\*\*|__|`)")
+
+
+def statements(text: str) -> list[str]:
+    """Return the statements of a text; a part without letter or digit is none."""
+    found = []
+    for line in text.splitlines():
+        rest = _EMPHASIS.sub("", _without_marker(line)).strip()
+        while rest:
+            end = sentence_end(rest) or len(rest)
+            found.append(rest[:end].strip())
+            rest = rest[end:].strip()
+    return [each for each in found if any(char.isalnum() for char in each)]
+
+
+def _without_marker(line: str) -> str:
+    found = _MARKER.match(line)
+    # An initial is no list marker: `J. K. Rowling`.
+    if found is None or re.match(r"\s*[A-Z]\.\s+(?:[A-Z]\.|[A-Z][a-z]+\s)", line):
+        return line
+    return line[found.end() :]
 
 
 # Step-by-step reasoning as the source of triplets (ThinkEval, §4.2 and App. P).
@@ -107,10 +130,6 @@ class StepByStep:
             )
         self._context = context
         self._read = self._unparsed = 0
-
-    def start(self) -> Elicited:
-        """Nothing is known before the first question."""
-        return Elicited([])
 
     def missed(self, seed: Candidate | None) -> str:
         """Return the ends of the seed, the statements and the triplets, in sentences."""
@@ -221,11 +240,6 @@ def _found(question: str, statement: Statement, extracted: ExtractedTriplet) -> 
     )
 
 
-def elicit_by_reasoning(context: Context) -> StepByStep:
-    """The elicitor of a run."""
-    return StepByStep(context)
-
-
 # A crawl as the source of triplets: relation templates asked of every new entity.
 #
 # An iteration of the run is a level of the crawl (`service.growth.crawl`). Its triplets carry the
@@ -291,19 +305,6 @@ class Crawl:
         reason = self._crawler.reason
         return None if reason == "frontier empty" and self._crawler.following() else reason
 
-    def start(self) -> Elicited:
-        """Nothing is known before the first level; texts are asked with examples if that helps."""
-        context = self._context
-        if self._is_text:
-            found = measured(self._base, self._relations, self._sampling, self._ask)
-            context.note(found.sentence)
-            self._asking = found.asking
-            if self._asking.shown:
-                self._options = _options(context, self._asking)
-                self._crawler = self._opened()
-                self._levels = self._crawler.levels(self._start)
-        return Elicited([])
-
     def first_calls(self) -> list[tuple[str, int | None]]:
         """The first level: kinds, then at most all wordings of all relations."""
         samples = self._options.samples
@@ -319,6 +320,8 @@ class Crawl:
 
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
         """The next level, whatever passed: its entities are those the crawl found."""
+        if not self._pairs and self._is_text:
+            self._choose_examples()
         level = next(self._levels, None)
         if level is None:
             return Elicited([])
@@ -330,6 +333,15 @@ class Crawl:
             for named in _recorded(pair)
         ]
         return Elicited(found, tuple(statements.values()))
+
+    def _choose_examples(self) -> None:
+        found = measured(self._base, self._relations, self._sampling, self._ask)
+        self._context.note(found.sentence)
+        self._asking = found.asking
+        if self._asking.shown:
+            self._options = _options(self._context, self._asking)
+            self._crawler = self._opened()
+            self._levels = self._crawler.levels(self._start)
 
     def missed(self, seed: Candidate | None) -> str:
         """Return the thresholds that the pairs missed, in a sentence."""
@@ -352,8 +364,7 @@ class Crawl:
 
     def _ask(self, requests: Sequence[Request]) -> list[Answer]:
         level = self._context.main.answers.iteration
-        stage = f"crawl: level {level}" if level else "with and without examples"
-        answers = self._context.main.answers.ask(requests, stage)
+        answers = self._context.main.answers.ask(requests, f"crawl: level {level}")
         self._answers |= {answer.id: answer for answer in answers}
         return answers
 
@@ -445,69 +456,6 @@ def start_entities(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> list
     return [found]
 
 
-def elicit_by_crawl(context: Context) -> Crawl:
-    """The elicitor of a run."""
-    return Crawl(context)
-
-
-# Given texts as the source of triplets: the extractor reads them from each statement.
-#
-# The triplets are known before the first question; each is then validated and reviewed like any
-# other, with the sentence that it comes from as its source.
-
-
-class Texts(StepByStep):
-    """Component 2 from the statements of the request's texts."""
-
-    expands_chains = False
-
-    def __init__(self, context: Context) -> None:
-        seat = context.role("extractor")
-        if not seat.chat:
-            raise UsageError(
-                f"{seat.answers.endpoint.model} answers no messages, so it cannot extract"
-                " triplets.",
-                remedy="Use a chat model: --model, or --endpoint for one behind a server.",
-            )
-        self._context = context
-        self._read = self._unparsed = 0
-
-    def start(self) -> Elicited:
-        """Return all triplets of the texts."""
-        return self._extract([(one.source or "", one) for one in self._all()], 0)
-
-    def elicit(self, passed: Sequence[Candidate]) -> Elicited:
-        """Return nothing: all triplets of a text are known at the start."""
-        del passed
-        return Elicited([])
-
-    def first_calls(self) -> list[tuple[str, int | None]]:
-        """Return one extraction a statement."""
-        return [("extraction", len(self._all()))]
-
-    def _all(self) -> list[Statement]:
-        base = self._context.base
-        names = tuple(
-            name
-            for entity in (base.entities if base is not None else ())
-            for name in (entity.name, *entity.aliases)
-            if "." in name
-        )
-        return [
-            Statement(digest([text.name, place, each], 20), each, place, source=text.name)
-            for text in self._context.posted.texts
-            for place, each in enumerate(statements(text.text, names))
-        ]
-
-
-def elicit_from_text(context: Context) -> Texts:
-    """Return the elicitor of a run."""
-    return Texts(context)
-
-
-ELICITORS: dict[str, Callable[[Any], Elicitor]] = {
-    "cot": elicit_by_reasoning,
-    "crawl": elicit_by_crawl,
-    "text": elicit_from_text,
-}
-"""Elicitors by the name that a request gives."""
+def open_elicitor(context: Context) -> Elicitor:
+    """Return the elicitor that the request of a run names."""
+    return Crawl(context) if context.posted.elicit == "crawl" else StepByStep(context)

@@ -48,7 +48,7 @@ class GrowthStore(Store[GrowthOut]):
             "growth/merge_run",
             id=prepared.id,
             graph=posted.graph,
-            seed=posted.seed or posted.base or ", ".join(text.name for text in posted.texts),
+            seed=posted.seed or posted.base,
             elicit=posted.elicit,
             model=endpoint.model if endpoint.url else parse(endpoint.model).name,
             endpoint=f"{endpoint.model}@{endpoint.url or 'local'}",

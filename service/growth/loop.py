@@ -141,10 +141,10 @@ class Loop:
             self._number += 1
 
     def _first(self) -> list[Candidate]:
-        """The first inputs: the seed, a base graph's facts, a text's triplets, persons' own."""
+        """The first inputs: the seed or a base graph's facts, and persons' own triplets."""
         context = self._context
         found: list[Triplet] = [self._seed] if self._seed is not None else []
-        if context.posted.seed is None and context.posted.elicit != "text" and context.base:
+        if context.posted.seed is None and context.base:
             found += [(f.subject, f.relation, f.object) for f in context.base.facts]
         work = []
         for triplet in [*found, *filter(None, map(self._resolved, context.added))]:
@@ -152,7 +152,7 @@ class Loop:
             if new:
                 self._gate(one, None, seed=True)
                 work.append(one)
-        return [*work, *self._take(self._elicitor.start())]
+        return work
 
     def _resolved(self, triplet: Triplet | None) -> Triplet | None:
         if triplet is None:

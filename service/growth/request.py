@@ -111,7 +111,7 @@ def _run_of(db: Database, posted: GrowthIn) -> GrowthOut | None:
 
 def _name(db: Database, posted: GrowthIn) -> str:
     """The id of a request's run; with `as_new` one that no run has."""
-    start = posted.seed.split("|")[0] if posted.seed else posted.base or posted.texts[0].name
+    start = posted.seed.split("|")[0] if posted.seed else posted.base or ""
     first = f"grow-{slug(start)[:40].strip('-')}-{digest(posted.model_dump(mode='json'), 8)}"
     name, number = first, 1
     while posted.as_new and db.read(GrowthOut, "growth/runs", id=name):

@@ -167,11 +167,7 @@ def _write(tx: Tx, run: str, number: int, decision: Decision) -> str:
     else:
         verb, candidate = decision.verb, decision.candidate
         before, after = _decided(tx, run, candidate, decision)
-    rests_on = {
-        row.id
-        for row in tx.run(rows.EvidenceRow, "growth/evidence", run=run, id=candidate)
-        if row.id
-    }
+    evidence = tx.run(rows.EvidenceRow, "growth/evidence", run=run, id=candidate)
     tx.run(
         int,
         "growth/append_decision",
@@ -185,7 +181,7 @@ def _write(tx: Tx, run: str, number: int, decision: Decision) -> str:
         before=_json(before),
         after=_json(after),
         reason=decision.reason,
-        evidence=sorted(rests_on),
+        evidence=sorted({row.id for row in evidence}),
     )
     return candidate
 

@@ -37,8 +37,8 @@ from ..models.options import Option
 #
 # `GrowthIn` is the one request; the queue stores it, and `service.growth.kind` runs it.
 
-Elicit = Literal["cot", "crawl", "text"]
-"""Source of triplets: step-by-step reasoning, a crawl over relation templates, or a text."""
+Elicit = Literal["cot", "crawl"]
+"""Source of triplets: step-by-step reasoning, or a crawl over relation templates."""
 Refine = Literal["none", "model", "human"]
 JudgeKind = Literal["none", "human", "model", "both", "check"]
 RoleName = Literal["writer", "extractor", "judge"]
@@ -72,15 +72,6 @@ class EndpointIn(BaseModel):
             return None if url is None else checked_address(url)
         except UsageError as error:
             raise ValueError(f"{error.detail} {error.remedy}") from None
-
-
-class TextIn(BaseModel):
-    """A text from which statements are taken."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str = Field(min_length=1, max_length=200, description="Name of the text.")
-    text: str = Field(min_length=1, max_length=2_000_000, description="The text.")
 
 
 Gate = Literal["kind", "stored", "none"]
@@ -203,7 +194,7 @@ class GrowthIn(BaseModel):
     seed: str | None = Field(
         default=None,
         max_length=1200,
-        description="`subject|relation|object`; a crawl needs the subject only; with texts null.",
+        description="`subject|relation|object`; a crawl needs the subject only.",
     )
     graph: Annotated[Name | None, Option(flags=("--graph", "-g"))] = Field(
         default=None,
@@ -213,19 +204,12 @@ class GrowthIn(BaseModel):
         default=None,
         description="Stored graph that gives relations, entities and training text.",
     )
-    elicit: Elicit = Field(default="cot", description="cot, crawl or text.")
+    elicit: Elicit = Field(default="cot", description="cot or crawl.")
     answers: EndpointIn = Field(
         default=EndpointIn(), description="The model whose knowledge is grown."
     )
     roles: dict[RoleName, EndpointIn] = Field(
         default={}, description="Other models for writing, extracting and judging; null: the same."
-    )
-    texts: tuple[TextIn, ...] = Field(
-        default=(), description="Texts to read triplets from, for `elicit: text`."
-    )
-    # Ids of runs are digests of their requests, which always had this field.
-    extractor: Literal["model"] = Field(
-        default="model", description="Always `model`, which reads triplets from statements."
     )
     samples: int = Field(default=5, ge=1, le=100, description="Answers to a validating question.")
     pass_share: Annotated[float | None, Option(flags=("--pass",))] = Field(
@@ -266,9 +250,7 @@ class GrowthIn(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> GrowthIn:
-        if self.elicit == "text" and not self.texts:
-            raise ValueError("elicit is text, and no text is given")
-        if self.elicit != "text" and self.seed is None and self.base is None:
+        if self.seed is None and self.base is None:
             raise ValueError("nothing says where to begin: give a seed, or a base graph")
         return self
 
@@ -303,7 +285,7 @@ class GrowthOut(Result):
         description="The request, with every option."
     )
     seed: str = Field(description="Its start: `subject|relation|object`, or an entity.")
-    elicit: Elicit = Field(description="How triplets are found: cot, crawl or text.")
+    elicit: Elicit = Field(description="How triplets are found: cot or crawl.")
     model: str = Field(description="Name of the model.")
     endpoint: str = Field(
         description="Address of the model's server; empty where the service loads the model."

@@ -27,7 +27,7 @@ from thinkeval.service.base import backup
 from thinkeval.service.base.errors import KNOWN_ERRORS, UsageError, in_one_line
 from thinkeval.service.cli import sweep
 from thinkeval.service.graphs.datasets import read, read_apart
-from thinkeval.service.growth import review, texts
+from thinkeval.service.growth import review
 from thinkeval.service.reports.formats import Column, Table, joined
 from thinkeval.service.rules import mining
 from thinkeval.service.scoring import forget
@@ -47,8 +47,6 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "knowledge sets": (".jsonl", apart(depedit.read)),
     "decisions": (".csv", apart(partial(review.read_file, review.read_decisions, by="a"))),
     "ratings": (".csv", apart(partial(review.read_file, review.read_csv))),
-    "text": (".txt", lambda path: texts.read([path])),
-    "forget set": (".jsonl", lambda path: texts.read([path])),
     "pairs to retain": (".jsonl", apart(forget.read)),
     "pairs to learn": (".jsonl", apart(finetune.read)),
     "table to join": (".csv", lambda path: joined(TABLE, path)),

@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from thinkeval.loaders.records import digest
 from thinkeval.service.growth.context import query_of
 from thinkeval.service.growth.endpoint import Message, Request, Sampling
-from thinkeval.service.growth.schemas import GrowthIn
 
 REQUEST = Request(
     (Message("system", "Be short."), Message("user", "Who?")),
@@ -37,8 +36,3 @@ def test_an_id_is_the_digest_of_all_fields_but_the_kind() -> None:
 def test_samples_of_one_text_share_a_query() -> None:
     assert query_of(REQUEST, "m@a") == query_of(replace(REQUEST, sample=9), "m@a")
     assert query_of(REQUEST, "m@a") != query_of(replace(REQUEST, form="cloze"), "m@a")
-
-
-def test_a_request_keeps_its_digest() -> None:
-    asked = GrowthIn(seed="A|b|C").model_dump(mode="json")
-    assert digest(asked, 8) == "6cd56ca6"

@@ -33,7 +33,7 @@ def run(db: Database, graph_id: str) -> Iterator[str]:
         {"id": f"a{n}", "sample": n, "text": f"In b.\n{KEY}", **shared, **cost} for n in (1, 0)
     ]
     db.write(rows.WrittenRow, "growth/write_answers", run=graph_id, iteration=1, rows=answers)
-    statement = {"id": "s", "text": "It is in b.", "answer": "a0", "source": None, "place": 0}
+    statement = {"id": "s", "text": "It is in b.", "answer": "a0", "place": 0}
     db.write(
         rows.WrittenRow,
         "growth/write_statements",
