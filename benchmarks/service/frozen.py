@@ -168,7 +168,6 @@ grow-candidate: graph grow show <grow-crawl:id> <grow-candidates:items.0.id>
 grow-decide: graph grow decide <grow-crawl:id> {work}/added.csv --as ann
 grow-decisions: graph grow decisions <grow-crawl:id>
 grow-judge: results growth <grow-crawl:id> --table judge -f json
-grow-agreement: graph grow agreement {work}/ratings.csv --categories yes,no
 export-audit: graph grow export <grow-crawl:id> --format audit -o {out}/files
 export-knowgic: graph grow export hogwarts --format knowgic -o {out}/files
 export-sample: graph grow export hogwarts --format qwen-sample -o {out}/files
@@ -247,7 +246,6 @@ NAMES = {
     "other": "<score:4.edit>",
 }
 FILES = {
-    "ratings.csv": "ann,bob\nyes,yes\nyes,no\nno,no\nyes,yes\n",
     "added.csv": "verb,subject,relation,object,reason\n"
     "add,Draco Malfoy,was sorted into,Slytherin,The graph lacks it.\n",
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..base.errors import UsageError
-from ..base.formatting import cell, pluralize
+from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..growth.kind import GROWTH, without_chain
 from ..growth.schemas import EndpointIn, GrowthIn
@@ -107,7 +107,7 @@ def export(
         emit_error(f"not in these files: {each}")
 
 
-# `thinkeval graph grow candidates|show|decide|decisions|agreement`: people decide on candidates.
+# `thinkeval graph grow candidates|show|decide|decisions`: people decide on candidates.
 
 RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
 
@@ -193,7 +193,7 @@ def decide(
     from ..graphs.datasets import read_apart
     from ..growth import control, review
 
-    read = read_apart(partial(review.read_file, review.read_decisions, by=name), file)
+    read = read_apart(partial(review.read_file, by=name), file)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         done = control.decide_by_file(runtime.db, runtime.settings, run, read)
     if json:
@@ -248,76 +248,6 @@ def show(
     evidence = [(one.role, one.attempt or "", one.question, one.answer) for one in found.evidence]
     columns = indexed("evidence", "try", "question", "answer")
     emit_table(Table("evidence", "Evidence", columns, evidence, pluralize(len(evidence), "answer")))
-
-
-def agreement(
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[FILE.csv]", help="A table with one column an annotator and one row an item."
-        ),
-    ] = None,
-    categories: Annotated[
-        str | None, typer.Option(help="Possible ratings of the table, by commas: 'yes,no'.")
-    ] = None,
-    raw: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Check published figures: raw agreement.")
-    ] = None,
-    ac1: Annotated[
-        float | None, typer.Option(min=-1, max=1, help="Check published figures: Gwet's AC1.")
-    ] = None,
-    annotators: Annotated[int, typer.Option(min=2, help="Of published figures.")] = 2,
-    unanimous: Annotated[
-        bool,
-        typer.Option("--unanimous", help="The raw figure is the fraction on which all agree."),
-    ] = False,
-    json: JsonFlag = False,
-) -> None:
-    """Agreement of a table of ratings: raw pairwise and unanimous, AC1, Krippendorff's alpha.
-
-    AC1 is never above the raw pairwise agreement. `--raw .97 --ac1 .98` checks published figures
-    and refuses what no ratings can give. The agreement of a run is in [bold]thinkeval
-    results growth RUN --table judge[/bold].
-    """
-    from ..base.statistics import check_figures
-    from ..graphs.datasets import read_apart
-    from ..growth import review
-
-    if raw is not None or ac1 is not None:
-        if raw is None or ac1 is None or file is not None:
-            raise UsageError(
-                "Published figures need both --raw and --ac1, and no ratings.",
-                remedy="Give both, or a table.",
-            )
-        explanation = check_figures(raw, ac1, annotators, all_agree=unanimous)
-        if json:
-            emit_json({"possible": True, "why": explanation})
-        else:
-            emit_note(explanation)
-        return
-    if file is None:
-        raise UsageError(
-            "Agreement of what?",
-            remedy="Name a CSV file; of a run: `thinkeval results growth RUN`.",
-        )
-    chosen = None if categories is None else [c.strip() for c in categories.split(",")]
-    ratings = partial(review.read_file, review.read_csv, categories=chosen)
-    found = read_apart(ratings, file)
-    if json:
-        emit_json(found.model_dump())
-        return
-    emit_values(
-        f"Agreement: {file.name}",
-        [
-            ("items with two ratings or more", found.n),
-            ("annotators", ", ".join(found.annotators)),
-            ("raw, pairwise", cell(found.pairwise)),
-            ("raw, unanimous", cell(found.unanimous)),
-            ("Gwet's AC1", cell(found.ac1)),
-            ("Krippendorff's alpha (nominal)", cell(found.alpha)),
-        ],
-        note="AC1 is never above the pairwise agreement.",
-    )
 
 
 # `thinkeval graph grow start|augment`: a graph from a fact, or from another graph.
@@ -502,7 +432,7 @@ grow = typer.Typer(
         " [bold]thinkeval results growth[/bold] lists runs, shows, cancels and deletes one.\n\n"
         "[bold]candidates[/bold] lists what a run found, [bold]show[/bold] one with its answers;"
         " [bold]decide[/bold] records what people decided about them in a CSV file,"
-        " [bold]decisions[/bold] lists who decided what; [bold]agreement[/bold] of raters.\n\n"
+        " [bold]decisions[/bold] lists who decided what.\n\n"
         "[bold]export[/bold] writes a graph in KnowGIC's layouts, or a run's audit bundle."
     ),
 )
@@ -513,5 +443,4 @@ grow.command()(candidates)
 grow.command()(show)
 grow.command()(decide)
 grow.command()(decisions)
-grow.command()(agreement)
 grow.command()(export)

@@ -28,7 +28,6 @@ from ...cypher.rows.growth import (
 )
 from ..base.errors import UsageError
 from ..base.llm import checked_address
-from ..base.statistics import Agreement as AgreementStatistics
 from ..models.edit import Name
 from ..models.experiment import Result
 from ..models.options import Option
@@ -514,12 +513,6 @@ class CandidateDetail(CandidateOut):
 
     evidence: list[EvidenceRow] = Field(description="The answers that it rests on.")
     decisions: list[DecisionOut] = Field(description="The decisions about it, oldest first.")
-
-
-class AgreementReport(AgreementStatistics):
-    """Agreement of people over what they decided; null where undefined."""
-
-    annotators: list[str] = Field(description="Names of the people.")
 
 
 # Results of a crawl: its report, also against a true graph, and how two crawls agree.

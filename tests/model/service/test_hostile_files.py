@@ -45,8 +45,7 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "triples": (".csv", read),
     "rules": (".yaml", mining._read),
     "knowledge sets": (".jsonl", apart(depedit.read)),
-    "decisions": (".csv", apart(partial(review.read_file, review.read_decisions, by="a"))),
-    "ratings": (".csv", apart(partial(review.read_file, review.read_csv))),
+    "decisions": (".csv", apart(partial(review.read_file, by="a"))),
     "pairs to retain": (".jsonl", apart(forget.read)),
     "pairs to learn": (".jsonl", apart(finetune.read)),
     "table to join": (".csv", lambda path: joined(TABLE, path)),
@@ -132,9 +131,7 @@ def test_a_line_of_200_mb_is_an_error_of_one_line(tmp_path: Path, kind: str, lin
     refused(lambda: reader(path))
 
 
-@pytest.mark.parametrize(
-    "command", ["import {}", "graph grow agreement {}", "graph grow decide run {} --as ann"]
-)
+@pytest.mark.parametrize("command", ["import {}", "graph grow decide run {} --as ann"])
 def test_the_program_says_it_in_one_line_with_status_2(tmp_path: Path, command: str) -> None:
     path = tmp_path / "own.csv"
     pipe(path)
