@@ -154,8 +154,7 @@ depedit-report-csv: lab depedit report -f csv
 depedit-report-latex: lab depedit report -f latex
 depedit-export: lab depedit export
 crawl: graph crawl hogwarts --start 'Harry Potter' --samples 2 --wordings 2 --gate stored --depth 1
-    --truth hogwarts
-crawl-report: graph crawl report <crawl:run> --truth hogwarts
+crawl-report: graph crawl report <crawl:run>
 grow-plan: graph grow start --seed {draco} --base hogwarts --model organism --elicit crawl --dry-run
 grow-cot: graph grow start --seed {draco} --base hogwarts --model organism --greedy --iterations 2
     --max-calls 60

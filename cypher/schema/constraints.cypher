@@ -112,7 +112,7 @@ UNWIND [
   'sets', 'strategies', 'runs', 'total', 'job',
   'lease', 'lease_ms', 'lease_until', 'attempt', 'crashes', 'parts', 'worker', 'service',
   'queued_ms', 'beat', 'host', 'pid', 'version', 'migrated_at', 'restoring',
-  'elicit', 'endpoint', 'prompts', 'capabilities', 'asked', 'missed', 'state', 'stop_reason',
+  'elicit', 'endpoint', 'prompts', 'capabilities', 'asked', 'state', 'stop_reason',
   'n_decisions',
   'log_lock', 'run', 'messages', 'iteration', 'sample', 'finish', 'tokens_in',
   'tokens_out',

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 from ...editing.probe.matching import contains, first_sentence, normalise, sentence_end
 from ...loaders.records import digest, unique
 from ..base.errors import UsageError
+from ..forms import examples as shipped
 from ..scoring.runtime import parse
-from . import missed, prompts, writer
+from . import prompts, writer
 from .candidates import Elicited, Found, Statement
 from .context import LONG, SHORT
 from .crawl import (
@@ -29,14 +30,13 @@ from .crawl import (
 from .crawl import Found as Named
 from .endpoint import Sampling, state_of
 from .lines import Extracted, ExtractedTriplet, Lines, read
-from .ways import FACTS, measured, shortened
 
 if TYPE_CHECKING:
     from ...loaders.records import KnowledgeGraph
     from .candidates import Candidate
     from .context import Answer, Context
     from .endpoint import Request
-    from .schemas import GrowthIn, SettledCrawl
+    from .schemas import GrowthIn
 
 
 class Elicitor(Protocol):
@@ -61,10 +61,6 @@ class Elicitor(Protocol):
             BudgetReached: nothing of this call counts.
             EndpointError: the endpoint does not answer.
         """
-        ...
-
-    def missed(self, seed: Candidate | None) -> str:
-        """Why no fact, or no chain from the seed, was found."""
         ...
 
     def first_calls(self) -> list[tuple[str, int | None]]:
@@ -129,13 +125,6 @@ class StepByStep:
                 remedy="Use a chat model, or --elicit crawl, which needs relation templates only.",
             )
         self._context = context
-        self._read = self._unparsed = 0
-
-    def missed(self, seed: Candidate | None) -> str:
-        """Return the ends of the seed, the statements and the triplets, in sentences."""
-        found = self._context.candidates.all("triplet")
-        counts = (self._read, self._unparsed)
-        return missed.of_growth(seed, found, self._context.pass_share, counts)
 
     def first_calls(self) -> list[tuple[str, int | None]]:
         """Reasoning about the seed's question, then one extraction a statement."""
@@ -184,8 +173,6 @@ class StepByStep:
         extracted = (self._by_lines if by_lines else self._as_json)(asked)
         found, stored = [], []
         for (question, one), each in zip(asked, extracted, strict=True):
-            self._read += 1
-            self._unparsed += each is None
             stored.append(replace(one, parsed=each is not None))
             found += [_found(question, one, triplet) for triplet in (each.triplets if each else ())]
         return Elicited(found, stored, queries)
@@ -246,6 +233,10 @@ def _found(question: str, statement: Statement, extracted: ExtractedTriplet) -> 
 # fraction of answers that name them, so they are not validated again; objects below the
 # thresholds and unknown pairs are recorded with their figures, and are no facts.
 
+EXAMPLES, KINDS = 3, 5
+"""Examples in front of a text, as forms show them, and in front of one that asks for a kind."""
+NAME = 24
+"""Tokens of a name at most."""
 SHOWN = 3
 """Answers of a triplet that are stored as its statements; its queries lead to all."""
 
@@ -261,43 +252,37 @@ class Crawl:
                 "A crawl takes its relations from a stored graph, and none is named.",
                 remedy="Name it with --base.",
             )
-        self._context, self._base = context, context.base
+        self._context = context
         self._answers: dict[str, Answer] = {}
-        self._pairs: list[Pair] = []
-        self._names = Names(self._base.entities)
-        self._start = start_entities(self._base, self._names, context.posted)
-        self._relations = relations_of(self._base.facts, context.posted.crawl.wordings)
-        self._asking, self._options = IN_CHAT if asks_in_chat(context) else PLAIN, _options(context)
-        self._crawler = self._opened()
-        self._levels: Iterator[Level] = self._crawler.levels(self._start)
-
-    def _opened(self) -> Crawler:
-        return Crawler(
+        posted, base = context.posted, context.base
+        names = Names(base.entities)
+        start = start_entities(base, names, posted)
+        self._relations = relations_of(base.facts, posted.crawl.wordings)
+        self._asking = _asking(context, base)
+        behind = self._asking.shown
+        most_likely = behind and posted.crawl.samples is None
+        kinds = {e.name: e.kind for e in base.entities if e.kind}
+        options = posted.crawl.settled(
+            most_likely=most_likely, gate="stored" if behind and kinds else "kind"
+        )
+        self._options = options.model_copy(update={"samples": 1}) if posted.greedy else options
+        # Behind examples the most likely name; a server does not end its answer at a line break.
+        self._crawler = Crawler(
             self._relations,
             self._ask,
             self._options,
-            sampling=self._sampling,
-            names=self._names,
-            examples=examples(self._base),
-            kinds={e.name: e.kind for e in self._base.entities if e.kind},
+            sampling=Sampling(
+                0.0 if posted.greedy or most_likely else posted.temperature,
+                NAME if most_likely else SHORT,
+                posted.random_seed,
+            ),
+            names=names,
+            examples=examples(base),
+            kinds=kinds,
             asking=self._asking,
             accepted=self._accepted,
         )
-
-    @property
-    def _is_text(self) -> bool:
-        """True for a model that continues texts, and was not trained on them."""
-        is_text = not self._asking.chat and not is_organism(self._context.posted)
-        return is_text and self._options.depth > 0
-
-    @property
-    def _sampling(self) -> Sampling:
-        """Drawn answers, or the most likely ones where nothing asks for several behind examples."""
-        posted = self._context.posted
-        drawn = Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed)
-        if not self._asking.shown:
-            return drawn
-        return shortened(drawn) if posted.crawl.samples is None else drawn
+        self._levels: Iterator[Level] = self._crawler.levels(start)
 
     @property
     def stopped(self) -> str | None:
@@ -309,23 +294,15 @@ class Crawl:
         """The first level: kinds, then at most all wordings of all relations."""
         samples = self._options.samples
         most = sum(len(relation.wordings) for relation in self._relations) * samples
-        calls: list[tuple[str, int | None]] = [
-            ("kinds", None),
-            ("relations of the start, at most", most),
-        ]
-        if self._is_text:
-            both = 2 * FACTS * max(len(each.wordings) for each in self._relations)
-            return [("with and without examples, at most", both), *calls]
-        return calls
+        return [("kinds", None), ("relations of the start, at most", most)]
 
     def elicit(self, passed: Sequence[Candidate]) -> Elicited:
         """The next level, whatever passed: its entities are those the crawl found."""
-        if not self._pairs and self._is_text:
-            self._choose_examples()
+        if self._asking.shown:
+            self._context.note(f"Asked for the most likely answer behind {EXAMPLES} examples.")
         level = next(self._levels, None)
         if level is None:
             return Elicited([])
-        self._pairs += level.pairs
         statements: dict[str, Statement] = {}
         found = [
             self._found(pair, named, level, statements)
@@ -333,20 +310,6 @@ class Crawl:
             for named in _recorded(pair)
         ]
         return Elicited(found, tuple(statements.values()))
-
-    def _choose_examples(self) -> None:
-        found = measured(self._base, self._relations, self._sampling, self._ask)
-        self._context.note(found.sentence)
-        self._asking = found.asking
-        if self._asking.shown:
-            self._options = _options(self._context, self._asking)
-            self._crawler = self._opened()
-            self._levels = self._crawler.levels(self._start)
-
-    def missed(self, seed: Candidate | None) -> str:
-        """Return the thresholds that the pairs missed, in a sentence."""
-        del seed
-        return missed.of_crawl(self._pairs, self._start, self._options)
 
     def _accepted(self, fact: Named) -> str | None:
         """The object of a fact as person or judge decided; None where it does not count."""
@@ -406,13 +369,25 @@ class Crawl:
         )
 
 
-def asks_in_chat(context: Context) -> bool:
-    """Return True if a crawl asks in a chat: as measured here, or as the server is able to.
+def _asking(context: Context, base: KnowledgeGraph) -> Asking:
+    """Return how a crawl asks: in a chat, behind shipped examples, or by plain texts.
 
     Where a server gives no form of JSON, sentences are continued: a list needs an instructed model.
+    A model in this process that continues texts gets examples that share no name with the graph;
+    an organism is asked as it was trained.
     """
-    main = context.main
-    return main.chat and main.form != "prompt" if main.in_chat is None else main.in_chat
+    main, answers = context.main, context.posted.answers
+    if main.chat and main.form != "prompt" if main.in_chat is None else main.in_chat:
+        return IN_CHAT
+    if answers.url is not None or parse(answers.model).organism is not None:
+        return PLAIN
+    names = [name for e in base.entities for name in (e.name, *e.aliases)]
+    found = Asking(
+        clozes=tuple(shipped.clozes(names, EXAMPLES)),
+        questions=tuple(shipped.questions(names, EXAMPLES)),
+        kinds=tuple(shipped.kinds(names, KINDS)),
+    )
+    return found if len(found.clozes) == EXAMPLES else PLAIN
 
 
 def _recorded(pair: Pair) -> Sequence[Named | None]:
@@ -420,22 +395,6 @@ def _recorded(pair: Pair) -> Sequence[Named | None]:
     if pair.state == "known":
         return pair.objects
     return pair.objects[:1] or (None,)
-
-
-def _options(context: Context, asking: Asking = PLAIN) -> SettledCrawl:
-    """Return the options of a run's crawl: a model of most likely answers is asked once."""
-    posted = context.posted
-    kinds = asking.shown and any(e.kind for e in context.base.entities) if context.base else False
-    found = posted.crawl.settled(
-        most_likely=asking.shown and posted.crawl.samples is None,
-        gate="stored" if kinds else "kind",
-    )
-    return found.model_copy(update={"samples": 1}) if posted.greedy else found
-
-
-def is_organism(posted: GrowthIn) -> bool:
-    """Return True for an organism in this process, which is asked as it was trained."""
-    return posted.answers.url is None and parse(posted.answers.model).organism is not None
 
 
 def start_entities(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> list[str]:

@@ -151,7 +151,7 @@ def _sentences(out: GrowthOut, measure: Measure | None = None) -> list[str]:
         )
     if without_chain(out):
         found.append("No chain was found.")
-    return [*found, *filter(None, (out.missed, out.asked))]
+    return [*found, *([out.asked] if out.asked else [])]
 
 
 def without_chain(out: GrowthOut) -> bool:

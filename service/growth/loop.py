@@ -34,17 +34,12 @@ WAITING = "waits for review"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a pass: the run's state, and the reason.
-
-    Attributes:
-        missed: which thresholds were missed where no fact or no chain was found; else None.
-    """
+    """The end of a pass: the run's state, and the reason."""
 
     state: Literal["finished", "waiting_review"]
     reason: str
     iterations: int
     chains: int
-    missed: str | None = None
 
 
 def seed_of(posted: GrowthIn) -> Triplet | None:
@@ -88,7 +83,6 @@ class Loop:
         self._elicitor = open_elicitor(context)
         self._number, self._cot_queries = 1, 0
         self._paths: list[rows.ChainRow] = []
-        self._facts = 0
         self._began = time.monotonic()
 
     def run(self) -> Outcome:
@@ -105,14 +99,7 @@ class Loop:
         except EndpointError:
             self._context.candidates.write(self._context.db, self._context.run, self._context.lease)
             raise
-        return Outcome(state, reason, self._number, len(self._paths), self._missed())
-
-    def _missed(self) -> str | None:
-        """Why no chain leads from the seed to its object; of a run without one, why no fact."""
-        if self._paths or (self._seed is None and self._facts):
-            return None
-        found = self._context.candidates.found(self._seed) if self._seed else None
-        return self._elicitor.missed(found)
+        return Outcome(state, reason, self._number, len(self._paths))
 
     def _iterate(self) -> tuple[Literal["finished", "waiting_review"], str]:
         posted = self._context.posted
@@ -260,7 +247,6 @@ class Loop:
         """Store graph, candidates and the iteration's row."""
         context = self._context
         facts = self._synthesis.facts()
-        self._facts = len(facts)
         self._synthesis.write(facts)
         self._paths = self._synthesis.chains(facts)
         context.candidates.write(context.db, context.run, context.lease)

@@ -95,7 +95,6 @@ class Attempt:
         self._set(
             state=outcome.state,
             reason=outcome.reason,
-            missed=outcome.missed,
             seconds=time.monotonic() - began,
         )
         return outcome
