@@ -286,12 +286,6 @@ def start(
     seed: Seed = None,
     model: ModelChoice = None,
     endpoint: Endpoint = None,
-    writer: Annotated[
-        str | None, typer.Option(help="Other model at the same server that writes questions.")
-    ] = None,
-    extractor: Annotated[
-        str | None, typer.Option(help="Other model at the same server that extracts triplets.")
-    ] = None,
     judge_model: Annotated[
         str | None, typer.Option(help="Other model at the same server that judges.")
     ] = None,
@@ -314,11 +308,8 @@ def start(
     """
     settings = Settings()
     answers = endpoint_of(settings, model, endpoint)
-    others = (("writer", writer), ("extractor", extractor), ("judge", judge_model))
-    options |= {
-        "seed": seed, "answers": answers, "crawl": _crawl(set_),
-        "roles": {role: EndpointIn(model=m, url=answers.url) for role, m in others if m},
-    }  # fmt: skip
+    judge = EndpointIn(model=judge_model, url=answers.url) if judge_model else None
+    options |= {"seed": seed, "answers": answers, "crawl": _crawl(set_), "judge_model": judge}
     _run(settings, options, printed, dry_run=dry_run, queue=queue)
 
 

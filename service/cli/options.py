@@ -50,8 +50,8 @@ PANELS: dict[str, tuple[str, ...]] = {
         "alternatives",
     ),
     "Search": (
-        "elicit", "chains", "iterations", "k_max", "cot_samples", "refine", "judge", "writer",
-        "extractor", "single_link", "set_", "depth", "wordings", "invented",
+        "elicit", "chains", "iterations", "k_max", "cot_samples", "refine", "judge",
+        "single_link", "set_", "depth", "wordings", "invented",
     ),
     "Measurement": (
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "forms", "forms_scope",

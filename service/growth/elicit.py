@@ -103,12 +103,12 @@ def _without_marker(line: str) -> str:
 # Step-by-step reasoning as the source of triplets (ThinkEval, §4.2 and App. P).
 #
 # The model answers each passed question by reasoning; the answer is cut into statements by rules;
-# triplets are read from each statement by the extractor as JSON. A statement from which nothing
+# it reads triplets from each statement as JSON. A statement from which nothing
 # can be read is kept as unparsed. Statements are data: they go into a delimited block, and a
 # triplet whose names its statement does not contain goes to review.
 
 RELATIONS = 100
-"""Known relations that the extractor is shown, at most."""
+"""Known relations that the model is shown, at most."""
 
 
 class StepByStep:
@@ -169,7 +169,7 @@ class StepByStep:
         ]
 
     def _extract(self, asked: Sequence[tuple[str, Statement]], queries: int) -> Elicited:
-        by_lines = asked and not writer.gives_json(self._context, self._context.role("extractor"))
+        by_lines = asked and not writer.gives_json(self._context)
         extracted = (self._by_lines if by_lines else self._as_json)(asked)
         found, stored = [], []
         for (question, one), each in zip(asked, extracted, strict=True):
@@ -178,7 +178,7 @@ class StepByStep:
         return Elicited(found, stored, queries)
 
     def _by_lines(self, asked: Sequence[tuple[str, Statement]]) -> list[Extracted | None]:
-        context, seat = self._context, self._context.role("extractor")
+        context, seat = self._context, self._context.main
         lines = Lines(context.base)
         requests = [
             context.requests(
@@ -189,7 +189,7 @@ class StepByStep:
         return [read(text) for text in seat.answers.texts(requests, "extraction")]
 
     def _as_json(self, asked: Sequence[tuple[str, Statement]]) -> list[Extracted | None]:
-        context, seat = self._context, self._context.role("extractor")
+        context, seat = self._context, self._context.main
         known = ", ".join(context.relations.names[:RELATIONS]) or "none so far"
         requests = [
             context.requests(

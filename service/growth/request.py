@@ -37,7 +37,7 @@ def check(settings: Settings, posted: GrowthIn) -> None:
         UsageError: a model or an address that the operator has not allowed, or a bad seed.
     """
     seed_of(posted)
-    for endpoint in (posted.answers, *posted.roles.values()):
+    for endpoint in filter(None, (posted.answers, posted.judge_model)):
         if endpoint.url is None:
             submit.require_allowed(settings, endpoint.model)
         else:

@@ -40,7 +40,6 @@ Elicit = Literal["cot", "crawl"]
 """Source of triplets: step-by-step reasoning, or a crawl over relation templates."""
 Refine = Literal["none", "model", "human"]
 JudgeKind = Literal["none", "human", "model", "both", "check"]
-RoleName = Literal["writer", "extractor", "judge"]
 
 
 class EndpointIn(BaseModel):
@@ -205,10 +204,12 @@ class GrowthIn(BaseModel):
     )
     elicit: Elicit = Field(default="cot", description="cot or crawl.")
     answers: EndpointIn = Field(
-        default=EndpointIn(), description="The model whose knowledge is grown."
+        default=EndpointIn(),
+        description="The model whose knowledge is grown; it also words questions and reads"
+        " triplets.",
     )
-    roles: dict[RoleName, EndpointIn] = Field(
-        default={}, description="Other models for writing, extracting and judging; null: the same."
+    judge_model: EndpointIn | None = Field(
+        default=None, description="Another model that judges; null: the one that answers."
     )
     samples: int = Field(default=5, ge=1, le=100, description="Answers to a validating question.")
     pass_share: Annotated[float | None, Option(flags=("--pass",))] = Field(

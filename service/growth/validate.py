@@ -205,7 +205,7 @@ def judge(context: Context, candidates: Sequence[Candidate]) -> None:
         BudgetReached, EndpointError: decisions made before are stored.
     """
     open_ = [one for one in candidates if not _decided(context, one)]
-    seat = context.role("judge")
+    seat = context.judge or context.main
     requests = [
         context.requests(_text(context, one), "judge", max_tokens=LONG, temperature=0.0)[0]
         for one in open_
@@ -241,7 +241,10 @@ def _record(context: Context, one: Candidate, judgement: Judged) -> None:
             after = Triplet(**judgement.triplet.model_dump())
         except ValueError:
             return
-    reason, by = judgement.reason[:REASON] or None, context.role("judge").answers.endpoint.id
+    reason, by = (
+        judgement.reason[:REASON] or None,
+        (context.judge or context.main).answers.endpoint.id,
+    )
     try:
         review.decide(
             context.db, context.run, one.id, verdict, by, role="judge", after=after, reason=reason

@@ -20,7 +20,7 @@ from .openai_endpoint import Form
 
 if TYPE_CHECKING:
     from .candidates import Candidate
-    from .context import Context, Seat
+    from .context import Context
 
 
 # Structured answers: a pydantic model asked for as JSON.
@@ -108,11 +108,12 @@ def ask_for(
     ]
 
 
-def gives_json(context: Context, seat: Seat) -> bool:
-    """Return True if a model gives JSON: its server has a form for it, or a short try has it.
+def gives_json(context: Context) -> bool:
+    """Return True if the model gives JSON: its server has a form for it, or a short try has it.
 
     A weak model repeats the schema that it is shown, up to the last token that it may write.
     """
+    seat = context.main
     if seat.form != "prompt":
         return True
     text = prompts.fill(
@@ -257,10 +258,9 @@ class Writer:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._seat = context.role("writer")
 
     def _writes(self) -> bool:
-        return self._seat.chat and gives_json(self._context, self._seat)
+        return self._context.main.chat and gives_json(self._context)
 
     def questions(self, candidates: Sequence[Candidate]) -> dict[str, Wording]:
         """A question for each candidate whose relation has no wordings; by its id."""
@@ -357,8 +357,8 @@ class Writer:
         found = ask_for(
             model,
             asked,
-            lambda requests: self._seat.answers.texts(requests, "writing"),
-            form=self._seat.form,
+            lambda requests: self._context.main.answers.texts(requests, "writing"),
+            form=self._context.main.form,
         )
         return [each.value for each in found]
 

@@ -238,7 +238,7 @@ def test_a_run_that_an_earlier_version_stored_is_not_continued(
     with db._session("WRITE") as session:
         text = "MATCH (r:GrowthRun {id: $id}) SET r.request = $request"
         session.run(text, {"id": run, "request": request}).consume()
-    with pytest.raises(ConflictError, match="extractor"):
+    with pytest.raises(ConflictError, match="elicit"):
         request_of(require_run(db, run))
     shown = client.get(f"/v1/growth/{run}")
     assert shown.status_code == 200, shown.text
