@@ -167,9 +167,8 @@ grow-candidate: graph grow show <grow-crawl:id> <grow-candidates:items.0.id>
 grow-decide: graph grow decide <grow-crawl:id> {work}/added.csv --as ann
 grow-decisions: graph grow decisions <grow-crawl:id>
 grow-judge: results growth <grow-crawl:id> --table judge -f json
-export-audit: graph grow export <grow-crawl:id> --format audit -o {out}/files
 export-knowgic: graph grow export hogwarts --format knowgic -o {out}/files
-export-sample: graph grow export hogwarts --format qwen-sample -o {out}/files
+export-tables: graph grow export hogwarts --format csv -o {out}/files
 graphs: results graphs
 edits: results edits
 rest-graphs-list: GET /v1/graphs

@@ -125,26 +125,3 @@ class IterationRow(Row):
     tokens_in: Annotated[int, Field(description="Number of tokens sent so far.")]
     tokens_out: Annotated[int, Field(description="Number of tokens received so far.")]
     seconds: Annotated[float, Field(description="Duration of this iteration in seconds.")]
-
-
-@dataclass(frozen=True)
-class AllAnswersRow(KnownAnswerRow):
-    """An answer with its request, for an audit bundle."""
-
-    query: str
-    iteration: int
-    kind: str
-    messages: str
-    sample: int
-
-
-@dataclass(frozen=True)
-class AllStatementsRow(Row):
-    """A statement with its answers and candidates, for an audit bundle."""
-
-    id: str
-    text: str
-    place: int
-    state: Literal["parsed", "unparsed"]
-    answers: tuple[str, ...]
-    candidates: tuple[str, ...]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
+from ...cypher.rows.growth import CandidateState
 from ..base.errors import UsageError
 from ..base.formatting import pluralize
 from ..base.settings import Settings
 from ..growth.kind import GROWTH, without_chain
-from ..growth.schemas import EndpointIn, GrowthIn
+from ..growth.schemas import EndpointIn, ExportFormat, GrowthIn
 from ..growth.tables import iteration_line
 from ..reports.formats import Table, indexed
 from ..scoring.runtime import Runtime
@@ -33,18 +33,6 @@ from .output import (
     notice,
 )
 
-if TYPE_CHECKING:
-    from ...cypher.rows.growth import CandidateState
-
-
-class ExportFormat(StrEnum):
-    """Layouts of an export."""
-
-    knowgic = "knowgic"
-    qwen_sample = "qwen-sample"
-    csv = "csv"
-    audit = "audit"
-
 
 def export(
     name: Annotated[
@@ -56,45 +44,29 @@ def export(
     format: Annotated[
         ExportFormat,
         typer.Option(
-            help="knowgic: chains.json and aliases; qwen-sample: kg.yaml and tables; csv: tables to"
-            " edit in a spreadsheet; audit: all that a run rests on."
+            help="knowgic: chains.json and aliases; csv: tables to edit in a spreadsheet."
         ),
-    ] = ExportFormat.knowgic,
-    single_link: Annotated[
-        bool,
-        typer.Option(
-            "--single-link/--all-links",
-            help="At most one fact from one entity to another, as in KnowGIC's construction; the"
-            " chains are the same.",
-        ),
-    ] = True,
+    ] = "knowgic",
     max_steps: Annotated[
         int, typer.Option(min=1, max=5, help="Longest chain that is written.")
     ] = 5,
     json: JsonFlag = False,
 ) -> None:
-    """Write a graph in one of KnowGIC's published layouts or as CSV, or a run's audit bundle.
+    """Write a graph as KnowGIC publishes its chains, or as CSV.
 
-    All layouts can be imported again ([bold]thinkeval import DIR[/bold]) and give the same chains;
-    what a layout cannot hold is printed with counts. [bold]qwen-sample[/bold] keeps relation names,
-    questions and paraphrases. [bold]knowgic[/bold] has prompts in place of relation names, needs
-    rewrites with chains, and has no paraphrases; in return it keeps which rewrite may use which
-    fact. [bold]csv[/bold] is for a spreadsheet: all facts, rewrites, and entities with kinds and
-    aliases, a table each.
+    Both can be imported again ([bold]thinkeval import DIR[/bold]) and give the same chains; what a
+    layout cannot hold is printed with counts. [bold]knowgic[/bold] has prompts in place of relation
+    names, needs rewrites with chains, and has no paraphrases; in return it keeps which rewrite may
+    use which fact. [bold]csv[/bold] is for a spreadsheet: all facts, rewrites, and entities with
+    kinds and aliases, a table each.
 
-    [bold]audit[/bold] has every answer, statement, candidate and decision of a run with its
-    settings and prompts, and the SHA-256 of each file; writing it twice gives equal bytes. It holds
-    no keys.
-
-    [bold]thinkeval graph grow export hogwarts --format qwen-sample -o hogwarts-files[/bold]
+    [bold]thinkeval graph grow export hogwarts --format csv -o hogwarts-files[/bold]
     """
     from ..growth.export import exported
     from ..growth.output import write
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        made = exported(
-            runtime.db, name, format.value, single_link=single_link, max_steps=max_steps
-        )
+        made = exported(runtime.db, name, format, max_steps=max_steps)
     files, lost = made.files, made.lost
     write(files, output)
     if json:
@@ -112,25 +84,13 @@ def export(
 RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
 
 
-class StateName(StrEnum):
-    """The candidates that are listed: all, those that wait, or those in one state."""
-
-    waiting = "waiting"
-    all = "all"
-    new = "new"
-    validated = "validated"
-    discarded = "discarded"
-    pruned = "pruned"
-    duplicate = "duplicate"
-    conflict = "conflict"
-    review = "review"
-    refused = "refused"
-    unknown = "unknown"
+Listed = Literal["waiting", "all", CandidateState]
+"""The candidates that are listed: those that wait, all, or those in one state."""
 
 
 def candidates(
     run: RunArgument,
-    state: Annotated[StateName, typer.Option(help="Which are listed.")] = StateName.waiting,
+    state: Annotated[Listed, typer.Option(help="Which are listed.")] = "waiting",
     limit: Annotated[
         int | None, typer.Option(min=1, help="Candidates at most; 50 in a table, all in a format.")
     ] = None,
@@ -147,9 +107,7 @@ def candidates(
     """
     from ..growth import review
 
-    named = {"waiting": review.WAITING, "all": None}.get(state.value, (state.value,))
-    chosen: list[CandidateState] | None
-    chosen = None if named is None else [review.state_of(each) for each in named]
+    chosen = None if state == "all" else review.WAITING if state == "waiting" else [state]
     plain = format in (None, TABLE) and not json
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         most = limit or (review.PAGE if plain else review.ALL)
@@ -158,7 +116,7 @@ def candidates(
     if page.next:
         note += f", the first {len(page.items)} are shown"
     title, columns = (
-        f"Candidates of {run}: {state.value}",
+        f"Candidates of {run}: {state}",
         review.CANDIDATES if plain else review.SHEET,
     )
     found = Table("candidates", title, columns, page.items, note)
@@ -424,7 +382,7 @@ grow = typer.Typer(
         "[bold]candidates[/bold] lists what a run found, [bold]show[/bold] one with its answers;"
         " [bold]decide[/bold] records what people decided about them in a CSV file,"
         " [bold]decisions[/bold] lists who decided what.\n\n"
-        "[bold]export[/bold] writes a graph in KnowGIC's layouts, or a run's audit bundle."
+        "[bold]export[/bold] writes a graph as KnowGIC publishes its chains, or as CSV."
     ),
 )
 

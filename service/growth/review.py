@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # concurrent decisions are numbered in one order.
 
 PARTS = ("subject", "relation", "object")
-WAITING = ("review", "conflict")
+WAITING: tuple[CandidateState, ...] = ("review", "conflict")
 """States of candidates that a person shall decide."""
 
 
@@ -302,20 +302,6 @@ def detail(db: Database, run: str, candidate: str) -> CandidateDetail:
         )
     evidence = db.read(rows.EvidenceRow, "growth/evidence", run=run, id=candidate)
     return CandidateDetail(**dict(found[0]), evidence=evidence, decisions=decisions)
-
-
-def state_of(text: str) -> CandidateState:
-    """A state by its name.
-
-    Raises:
-        UsageError: no such state.
-    """
-    if text not in get_args(CandidateState):
-        raise UsageError(
-            f"{text!r} is no state of a candidate.",
-            remedy=f"States are {', '.join(get_args(CandidateState))}.",
-        )
-    return cast(CandidateState, text)
 
 
 def _read_cursor(cursor: str | None) -> tuple[int, str]:

@@ -38,6 +38,8 @@ from ..models.options import Option
 
 Elicit = Literal["cot", "crawl"]
 """Source of triplets: step-by-step reasoning, or a crawl over relation templates."""
+ExportFormat = Literal["knowgic", "csv"]
+"""KnowGIC's records of chains, or tables for a spreadsheet."""
 Refine = Literal["none", "model", "human"]
 JudgeKind = Literal["none", "human", "model", "both", "check"]
 

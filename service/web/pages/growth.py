@@ -229,7 +229,7 @@ def review(db: Database, run: str, chosen: str, cursor: str | None) -> Queue:
     page = reviews.page(
         db,
         run,
-        [reviews.state_of(each) for each in reviews.WAITING],
+        reviews.WAITING,
         limit=WAITING_PAGE,
         cursor=cursor,
     )

@@ -262,7 +262,7 @@ def grown(session: Session, folder: Path, graph: str) -> None:
     verbs.write_text(f"candidate,verb\n{found['id']},prune\n")
     assert session("graph grow decide", run, verbs, "--as", "ann")["recorded"] == 1
     assert session("results growth", run)["judged"][-1]["judged"] == 0
-    assert session("graph grow export", run, "--format", "audit", "-o", folder / "audit.zip")
+    assert session("graph grow export", run, "--format", "csv", "-o", folder / "run.zip")
     assert session("model audit-knowledge", graph, *on)
     crawl = ("--base", graph, *shallow)
     assert session("graph grow start", "--seed", "Ron Weasley", *crawl, "--dry-run", *on)
