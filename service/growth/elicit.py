@@ -205,13 +205,12 @@ class StepByStep:
             )[0]
             for question, one in asked
         ]
-        extracted = writer.ask_for(
+        return writer.ask_for(
             Extracted,
             requests,
             lambda more: seat.answers.texts(more, "extraction"),
             form=seat.form,
         )
-        return [each.value for each in extracted]
 
 
 def _found(question: str, statement: Statement, extracted: ExtractedTriplet) -> Found:

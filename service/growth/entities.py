@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz import fuzz, process
 
 from ...editing.probe.matching import contains, normalise
-from ...loaders.records import SUBJECT_SLOT, Entity
+from ...loaders.records import SUBJECT_SLOT, Entity, fill
 
 if TYPE_CHECKING:
     from ...loaders.records import KnowledgeGraph
@@ -39,14 +39,14 @@ GENERIC = (
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A text with `{}` for the subject, which is asked or continued."""
+    """A text with `{}` for the subject: a question (`chat`), or a cloze that is continued."""
 
     text: str
     form: Form
 
     def of(self, subject: str) -> str:
         """The text with the subject filled in."""
-        return self.text.replace(SUBJECT_SLOT, subject, 1)
+        return fill(self.text, subject)
 
 
 @dataclass(frozen=True, slots=True)

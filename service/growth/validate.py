@@ -214,8 +214,8 @@ def judge(context: Context, candidates: Sequence[Candidate]) -> None:
         Judged, requests, lambda more: seat.answers.texts(more, "judging"), form=seat.form
     )
     for one, each in zip(open_, judgements, strict=True):
-        if each.value is not None:
-            _record(context, one, each.value)
+        if each is not None:
+            _record(context, one, each)
 
 
 def _decided(context: Context, one: Candidate) -> bool:

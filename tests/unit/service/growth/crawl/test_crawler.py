@@ -223,7 +223,7 @@ def test_a_loop_counts_once_and_names_in_lower_case_are_not_asked() -> None:
     model = says({("Ann", "knows"): "Bo, Bo, Bo, Bo", ("Ann", "owns"): "a dog"})
     _, levels = crawl(model, depth=2)
     assert [(f.object, f.share) for f in levels[0].facts] == [("Bo", 1.0), ("a dog", 1.0)]
-    assert (levels[0].new, levels[0].unnamed) == (("Bo",), ("a dog",))
+    assert levels[0].new == ("Bo",)
     assert list(levels[1].entities) == ["Bo"]
 
 
@@ -300,7 +300,7 @@ def test_examples_are_of_each_kind() -> None:
 
 def test_wordings() -> None:
     (relation,) = relations_of(FACTS[:1])
-    assert [w.template for w in relation.wordings] == [
+    assert [w.text for w in relation.wordings] == [
         "{} knows", "{} also knows", "so {} knows", "Q knows {}?",
     ]  # fmt: skip
     assert len(relations_of(FACTS[:1], 2)[0].wordings) == 2
