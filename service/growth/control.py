@@ -134,7 +134,7 @@ def first_calls(db: Database, prepared: Prepared[GrowthIn]) -> list[tuple[str, i
     context = Context(db, prepared.id, "", posted, main, Candidates({}), base=base)
     seed: list[tuple[str, int | None]] = []
     if posted.seed is not None and "|" in posted.seed:
-        relation = context.relations.canonical(posted.seed.split("|")[1])[0]
+        relation = context.relations.canonical(posted.seed.split("|")[1])
         if main.chat and relation not in context.relations.templates:
             seed.append(("question about the seed", 1))
         seed.append(("validation of the seed", context.samples))

@@ -644,7 +644,7 @@ class Crawler:
         self._kinds: dict[str, str | None] = (
             dict(kinds or {}) if self._options.gate == "stored" else {}
         )
-        self._shares: dict[tuple[str, str], dict[str, float]] = {}
+        self._asked = 0
         self._guessed: dict[str, dict[str, float]] = {}
 
     def levels(self, start: Iterable[str]) -> Iterator[Level]:
@@ -687,15 +687,6 @@ class Crawler:
             if name not in level.new and name not in self.depths and self._names.is_named(name)
         )
         return [*(name for name in level.new if name in named), *corrected]
-
-    def inverse(self, fact: Found) -> float | None:
-        """Fraction of answers that name the subject, where the relation is asked of the object.
-
-        A check that is stored and filters nothing: a model states a fact in one direction and not
-        in the other (Berglund et al., "The Reversal Curse", ICLR 2024). None if it was not asked.
-        """
-        shares = self._shares.get((fact.object, fact.relation))
-        return None if shares is None else shares.get(fact.subject, 0.0)
 
     def guessed(self, fact: Found) -> float | None:
         """Fraction of invented subjects' answers that name the object; None if none was asked."""
@@ -776,10 +767,10 @@ class Crawler:
 
     def _within_budget(self, pairs: list[tuple[str, Relation]]) -> list[tuple[str, Relation]]:
         most = self._options.max_questions
-        if most is None or len(self._shares) + len(pairs) <= most:
+        if most is None or self._asked + len(pairs) <= most:
             return pairs
         self.reason = "budget"
-        return pairs[: most - len(self._shares)]
+        return pairs[: most - self._asked]
 
     def _level(
         self, depth: int, frontier: Sequence[str], wanted: Sequence[tuple[str, Relation]]
@@ -825,7 +816,7 @@ class Crawler:
         shares = {name: len(places) / n for name, places in naming.items()}
         unknown = sum(is_unknown(answer.text) for answer in answers) / n
         refused = sum(is_refusal(answer.text) for answer in answers) / n
-        self._shares[entity, relation.name] = shares
+        self._asked += 1
         state = pair_state(shares, unknown, refused, self._options.pair_threshold)
         found = []
         for name in sorted(naming, key=lambda name: (-shares[name], naming[name][0])):

@@ -340,15 +340,11 @@ class Crawl:
             statements.setdefault(one, Statement(one, text, 0, answer=answer))
             ids.append(one)
         fact = named is not None and named.state == "fact"
-        checks = {
+        checks: dict[str, object] = {
             "depth": level.depth,
-            "chat": self._asking.chat,
             "pair": pair.state,
-            "unknown": round(pair.unknown, 4),
-            "kind": level.entities.get(pair.subject),
             "agree": round(named.agree, 4) if named else 0.0,
             "share": round(named.share, 4) if named else 0.0,
-            "inverse": self._crawler.inverse(named) if named and fact else None,
         }
         if named and self._context.posted.crawl.invented:
             guessed = self._crawler.guessed(named)

@@ -148,7 +148,7 @@ class Loop:
         entities = self._context.entities
         return (
             entities.canonical(subject),
-            self._context.relations.canonical(relation)[0],
+            self._context.relations.canonical(relation),
             entities.canonical(object),
         )
 
@@ -204,15 +204,13 @@ class Loop:
         kinds = [n for n in names if n and is_type_word(n) and not context.entities.knows(n)]
         if not kinds:
             names = [context.entities.canonical(name) if name else name for name in names]
-        relation, near = context.relations.canonical(relation)
+        relation = context.relations.canonical(relation)
         one, new = context.candidates.triplet(names[0], relation, names[1], self._number)
         one.statements += found.statements
         one.queries += found.queries
         one.checks |= found.checks
         if not new:
             return None
-        if near is not None:
-            one.checks["relation_like"] = near
         if kinds:
             one.reason = f"{kinds[0]!r} reads as a kind, not as a name"
         if context.posted.elicit != "crawl":

@@ -117,9 +117,7 @@ class Validation:
             one.tries += 1
             one.question = wording.of(subject)
             if contains(wording.text, names):
-                # Asked like this, an answer would prove nothing: the next question, please.
-                one.checks["named"] = [*one.checks.get("named", []), one.question]
-                continue
+                continue  # asked like this, an answer would prove nothing
             trial.wording = wording
             return True
         self._give_up(one)

@@ -143,13 +143,6 @@ def test_the_same_answers_give_the_same_crawl() -> None:
     assert crawl(says(CIRCLE))[1] == crawl(says(CIRCLE))[1]
 
 
-def test_the_inverse_is_a_figure_where_it_was_asked() -> None:
-    crawler, levels = crawl(says(CIRCLE), depth=2)
-    found = {(f.subject, f.object): crawler.inverse(f) for level in levels for f in level.facts}
-    assert found == {("Ann", "Bo"): 1.0, ("Bo", "Ann"): 1.0, ("Bo", "Cy"): None}
-    assert crawler.reason == "depth"
-
-
 def test_invented_subjects_show_what_is_guessed_by_the_relation_alone() -> None:
     table = CIRCLE | {("Quux", "knows"): "Bo.", ("Trosk", "knows"): "Bo and Nobody Else."}
     plain, expected = crawl(says(table))
