@@ -51,7 +51,6 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Search": (
         "elicit", "chains", "iterations", "k_max", "cot_samples", "refine", "judge",
-        "elicit", "chains", "iterations", "k_max", "cot_samples", "refine", "judge",
         "single_link", "set_", "depth", "wordings", "invented",
     ),
     "Measurement": (
